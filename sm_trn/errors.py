@@ -1,0 +1,50 @@
+"""Every exception of the package.
+
+    SmTrnError
+    ├── InvalidJob          a spec that must not be sent; carries every problem
+    ├── UnknownName         an instance, image, target or job that does not exist
+    ├── NotConfigured       role, bucket, region or an optional package is missing
+    ├── CloudError          an AWS call failed; carries operation and error code
+    │   └── JobFailed       a waited-for job ended in Failed
+    └── EmulatorError       the embedded SageMaker could not start, answer or stop
+"""
+
+from __future__ import annotations
+
+
+class SmTrnError(Exception):
+    """Root of the tree. The message says what, got, wanted and fix."""
+
+
+class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
+    """A spec with errors. ``problems`` holds every one of them, not the first."""
+
+    def __init__(self, name: str, problems: tuple[object, ...]) -> None:
+        self.problems = problems
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        super().__init__(f"{name}: {len(problems)} problem(s), nothing was started\n{lines}")
+
+
+class UnknownName(SmTrnError):  # noqa: N818
+    """A name that is not in the table it was looked up in."""
+
+
+class NotConfigured(SmTrnError):  # noqa: N818
+    """Something the environment must give is missing; the message says how to give it."""
+
+
+class CloudError(SmTrnError):
+    """An AWS call failed. Raised ``from`` botocore's own error."""
+
+    def __init__(self, message: str, *, operation: str = "", code: str = "") -> None:
+        super().__init__(message)
+        self.operation = operation
+        self.code = code
+
+
+class JobFailed(CloudError):
+    """A job that was waited for ended in Failed."""
+
+
+class EmulatorError(SmTrnError):
+    """The embedded SageMaker could not start, answer or stop."""
