@@ -55,7 +55,8 @@ class SMDataParallel:
                 fix="compute=Compute('ml.p4d.24xlarge', …), or distribution=TorchDistributed()",
                 evidence=GUIDE,
             )
-        yield from self._version_problems(job)
+        if instance is None or instance.accelerator is Accelerator.CUDA:
+            yield from self._version_problems(job)
         if job.compute.count == 1:
             yield Problem(
                 id="DIST012",

@@ -91,7 +91,9 @@ def by_hand(letter: str, source_dir: str, session: Any) -> tuple[Any, dict[str, 
     with sdk.contained():
         if letter == "a":
             smddp = {"smdistributed": {"dataparallel": {"enabled": True}}}
-            return pytorch(**common, **p4d, framework_version="1.11", distribution=smddp, hyperparameters=jobs.hyperparameters(13)), {}
+            return pytorch(
+                **common, **p4d, framework_version="1.11", distribution=smddp, hyperparameters=jobs.hyperparameters(13)
+            ), {}
         if letter == "b":
             compiler = sdk.load("sagemaker.huggingface.TrainingCompilerConfig")()
             return sdk.load("sagemaker.huggingface.HuggingFace")(
@@ -127,7 +129,13 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> set[str]:
 
 
 def at(job: JobSpec) -> Destination:
-    return Destination(role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name=f"{job.name}-1", source_uri="s3://a-bucket/source.tar.gz")
+    return Destination(
+        role=jobs.ROLE,
+        region=jobs.REGION,
+        bucket=jobs.BUCKET,
+        job_name=f"{job.name}-1",
+        source_uri="s3://a-bucket/source.tar.gz",
+    )
 
 
 @pytest.mark.parametrize("letter", "abcd")
@@ -137,7 +145,11 @@ def test_request_equals_what_the_sdk_sends_but_for_the_named_differences(letter:
     with sdk.contained():
         estimator.fit(wait=False, **fit)
     job = jobs.CONFIGURATIONS[letter](source)
-    expected = set(DIFFERENCES) if isinstance(job.framework, NeuronX) else set(DIFFERENCES) - {"AlgorithmSpecification.EnableSageMakerMetricsTimeSeries"}
+    expected = (
+        set(DIFFERENCES)
+        if isinstance(job.framework, NeuronX)
+        else set(DIFFERENCES) - {"AlgorithmSpecification.EnableSageMakerMetricsTimeSeries"}
+    )
     assert expected == differences(st.render(job, "request", at=at(job)), sent)
 
 
@@ -150,7 +162,9 @@ def test_our_estimator_sends_our_request(letter: str, wire: Any, source: str) ->
     with sdk.contained():
         made.fit(**call.fit)
     submitted = sent["HyperParameters"]["sagemaker_submit_directory"].strip('"')
-    there = Destination(role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name=sent["TrainingJobName"], source_uri=submitted)
+    there = Destination(
+        role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name=sent["TrainingJobName"], source_uri=submitted
+    )
     assert st.render(job, "request", at=there) == sent
 
 
@@ -167,7 +181,12 @@ def test_sdk_session_does_not_report_home(wire: Any) -> None:
     utils = pytest.importorskip("sagemaker.utils")
     from sagemaker.config.config_schema import TELEMETRY_OPT_OUT_PATH
 
-    assert utils.resolve_value_from_config(config_path=TELEMETRY_OPT_OUT_PATH, default_value=False, sagemaker_session=session) is True
+    assert (
+        utils.resolve_value_from_config(
+            config_path=TELEMETRY_OPT_OUT_PATH, default_value=False, sagemaker_session=session
+        )
+        is True
+    )
 
 
 def test_driving_the_sdk_prints_nothing_on_stdout(wire: Any, source: str, capsys: pytest.CaptureFixture[str]) -> None:
