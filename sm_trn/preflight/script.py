@@ -116,7 +116,8 @@ def undeclared(job: JobSpec) -> Iterator[Problem]:
         return
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     methods = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
-    if "parse_args" not in methods or methods & {"parse_known_args", "parse_args_into_dataclasses", "add_arguments"}:
+    strict = any(method.startswith("parse_") for method in methods)
+    if not strict or methods & {"parse_known_args", "parse_args_into_dataclasses", "add_arguments"}:
         return  # unknown flags are tolerated, or the parser is filled in a way that cannot be read here
     declared = {name for _, _, name in _arguments(job)}
     if not declared:
@@ -156,10 +157,15 @@ def _arguments(job: JobSpec) -> Iterator[tuple[Path, ast.Call, str]]:
     tree = _tree(folder / job.script.entry) if folder else None
     if folder is None or tree is None:
         return
+    aliases = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr == "add_argument"
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
     for node in ast.walk(tree):
-        if not (
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"
-        ):
+        if not (isinstance(node, ast.Call) and _adds(node.func, aliases)):
             continue
         for argument in node.args:
             if (
@@ -168,6 +174,13 @@ def _arguments(job: JobSpec) -> Iterator[tuple[Path, ast.Call, str]]:
                 and argument.value.startswith("--")
             ):
                 yield folder / job.script.entry, node, argument.value.lstrip("-").replace("-", "_")
+
+
+def _adds(called: ast.expr, aliases: set[str]) -> bool:
+    """``parser.add_argument`` or a name that was bound to it."""
+    if isinstance(called, ast.Attribute):
+        return called.attr == "add_argument"
+    return isinstance(called, ast.Name) and called.id in aliases
 
 
 def _tree(path: Path) -> ast.Module | None:
