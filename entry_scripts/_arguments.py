@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from typing import Callable, Mapping, NamedTuple, NoReturn, Sequence
+from typing import Callable, NoReturn, Sequence, TypeVar
 
 from _console import Mistake
+
+T = TypeVar("T", int, float)
 
 
 class Parser(argparse.ArgumentParser):
     """Raises a Mistake where argparse would print its usage; refuses unknown flags with a suggestion."""
 
     def error(self, message: str) -> NoReturn:
-        raise Mistake(message)
+        raise Mistake(message.replace("argument --", "--", 1))
 
     def parse_strictly(self, argv: Sequence[str] | None) -> argparse.Namespace:
         args, unknown = self.parse_known_args(argv)
@@ -31,27 +33,23 @@ def str2bool(text: str) -> bool:
     return text.lower() in {"true", "1"}
 
 
-class Range(NamedTuple):
-    """What a number must satisfy, and the words for it."""
+def _checked(convert: Callable[[str], T], holds: Callable[[T], bool], wanted: str) -> Callable[[str], T]:
+    def parse(text: str) -> T:
+        try:
+            value = convert(text)
+        except ValueError:
+            value = None
+        if value is None or not holds(value):
+            raise argparse.ArgumentTypeError(f"got {text!r}, wanted {wanted}")
+        return value
 
-    holds: Callable[[float], bool]
-    wanted: str
+    return parse
 
 
-AT_LEAST_1 = Range(lambda value: value >= 1, "at least 1")
-AT_LEAST_2 = Range(lambda value: value >= 2, "at least 2")
-NOT_NEGATIVE = Range(lambda value: value >= 0, "0 or more")
-PROPER_FRACTION = Range(lambda value: 0 < value < 1, "above 0 and below 1")
-FRACTION = Range(lambda value: 0 <= value < 1, "0 or more and below 1")
+def integer(least: int) -> Callable[[str], int]:
+    return _checked(int, lambda value: value >= least, f"a whole number, at least {least}")
 
 
-def check_ranges(args: argparse.Namespace, ranges: Mapping[str, Range]) -> None:
-    """Every number out of its range, in one Mistake. None is absent, and fits everywhere."""
-    given = ((name, getattr(args, name), wanted) for name, wanted in ranges.items())
-    faults = [
-        f"--{name}: got {value}, wanted {allowed.wanted}"
-        for name, value, allowed in given
-        if value is not None and not allowed.holds(value)
-    ]
-    if faults:
-        raise Mistake("; ".join(faults))
+not_negative = _checked(float, lambda value: 0 <= value < float("inf"), "a number, 0 or more")
+fraction = _checked(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
+proper_fraction = _checked(float, lambda value: 0 < value < 1, "a number above 0 and below 1")

@@ -14,12 +14,15 @@ import os
 import re
 import shutil
 import signal
-from pathlib import Path
-from types import FrameType
-from typing import Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 import torch
+
 from _console import Console, Mistake
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import FrameType
 
 KEEP = 2  # the older one is what survives a torn upload of the newer
 MANIFEST = "manifest.json"
@@ -87,7 +90,7 @@ class Checkpoints:
         fault = self._fault(path)
         if fault:
             raise Mistake(
-                f"checkpoint_dir: got {path} unusable on this worker ({fault}), wanted what another worker resumes from; "
+                f"checkpoint_dir: got {path} unusable on this worker ({fault}), wanted what the others resume from; "
                 "give every machine the same checkpoints, or an empty folder"
             )
         # Tensors, numbers and names only: a checkpoint from a bucket must not be able to run code.

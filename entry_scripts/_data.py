@@ -1,25 +1,19 @@
-"""Owns labelled texts on their way from files to padded batches; must not know devices, models or the loop.
-
-Every batch of a run has one shape: on XLA each new shape is a new compilation, of minutes.
-"""
+"""Owns labelled texts as they lie in files, their labels and the held-out split; must not know tokens or tensors."""
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import random
 from pathlib import Path
 from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
-import torch
 from _console import Mistake
 
 SAMPLE = Path(__file__).resolve().parent / "sample"
 TEXT_COLUMNS = ("text", "content")
 LABEL_COLUMNS = ("sentiment", "label")
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
-LENGTH_MULTIPLE = 8
 
 
 class Rows(NamedTuple):
@@ -30,54 +24,7 @@ class Rows(NamedTuple):
     skipped: int
 
 
-class Encoded(NamedTuple):
-    """Token ids [examples, length] padded on the right, true lengths [examples], label numbers [examples]."""
-
-    ids: Any
-    lengths: Any
-    labels: Any
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def length(self) -> int:
-        return int(self.ids.shape[1])
-
-    def batch(self, indices: Any) -> dict[str, Any]:
-        """Index -1 is a filler: it has a shape and weighs nothing."""
-        weight = (indices >= 0).float()
-        rows = indices.clamp(min=0)
-        mask = torch.arange(self.length)[None, :] < self.lengths[rows][:, None]
-        return {
-            "input_ids": self.ids[rows].long(),
-            "attention_mask": mask.long(),
-            "labels": self.labels[rows],
-            "weight": weight,
-        }
-
-    def fingerprint(self) -> str:
-        """Of the training data, for recognising a run's own checkpoints."""
-        digest = hashlib.sha256(self.ids.numpy().tobytes())
-        digest.update(self.labels.numpy().tobytes())
-        return digest.hexdigest()[:16]
-
-
-class Batches:
-    """Batches of one epoch, of known number; an iterable that loaders of every device accept."""
-
-    def __init__(self, data: Encoded, indices: Any) -> None:
-        self._data = data
-        self._indices = indices
-
-    def __len__(self) -> int:
-        return len(self._indices)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self._data.batch(row) for row in self._indices)
-
-
-# --- files ---------------------------------------------------------------------------------------------------------
+# --- files ---
 
 
 def read_rows(where: str, flag: str) -> Rows:
@@ -184,7 +131,7 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
         raise Mistake(
             f"data: got {path.name!r}, wanted pandas and pyarrow to read it ({error}); or a csv file"
         ) from error
-    return iter(table.to_dict("records"))
+    yield from ({str(name): value for name, value in row.items()} for row in table.to_dict("records"))
 
 
 READERS = {
@@ -196,7 +143,7 @@ READERS = {
 }
 
 
-# --- labels and splits ---------------------------------------------------------------------------------------------
+# --- labels and splits ---
 
 
 def label_names(labels: Sequence[str], num_labels: int | None) -> list[str]:
@@ -237,64 +184,3 @@ def split(rows: Rows, fraction: float) -> tuple[Rows, Rows]:
 def _take(rows: Rows, indices: Iterable[int]) -> Rows:
     chosen = list(indices)
     return Rows([rows.texts[i] for i in chosen], [rows.labels[i] for i in chosen], rows.skipped)
-
-
-# --- tensors -------------------------------------------------------------------------------------------------------
-
-
-def tokenize(texts: Sequence[str], tokenizer: Any, max_length: int) -> list[list[int]]:
-    pieces: list[list[int]] = []
-    for start in range(0, len(texts), 1000):
-        chunk = list(texts[start : start + 1000])
-        pieces += tokenizer(chunk, truncation=True, max_length=max_length, return_attention_mask=False)["input_ids"]
-    return pieces
-
-
-def static_length(pieces: Iterable[Sequence[int]], max_length: int) -> int:
-    """The one length of the run: what the longest text needs, and no more. Padding is the largest avoidable cost."""
-    longest = max(len(ids) for ids in pieces)
-    return min(max_length, -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE)
-
-
-def encode(pieces: Sequence[Sequence[int]], labels: Sequence[int], length: int, pad_id: int) -> Encoded:
-    cut = [list(ids[:length]) for ids in pieces]
-    padded = [ids + [pad_id] * (length - len(ids)) for ids in cut]
-    return Encoded(
-        ids=torch.tensor(padded, dtype=torch.int32),
-        lengths=torch.tensor([len(ids) for ids in cut], dtype=torch.int32),
-        labels=torch.tensor(labels, dtype=torch.int64),
-    )
-
-
-# --- order ---------------------------------------------------------------------------------------------------------
-
-
-class Layout(NamedTuple):
-    """How one optimizer step is shared out: `per_device` examples × `workers` × `accumulation` micro-batches."""
-
-    per_device: int
-    workers: int
-    accumulation: int
-
-    @property
-    def samples_per_step(self) -> int:
-        return self.per_device * self.workers * self.accumulation
-
-
-def train_order(count: int, layout: Layout, seed: int, epoch: int) -> Any:
-    """Indices [steps, accumulation, workers, per_device] of one epoch: a function of (seed, epoch), nothing else.
-
-    The last, incomplete step is dropped. A step's examples do not depend on how many workers share them.
-    """
-    generator = torch.Generator().manual_seed((seed * 1_000_003 + epoch) % 2**31)
-    steps = count // layout.samples_per_step
-    order = torch.randperm(count, generator=generator)[: steps * layout.samples_per_step]
-    return order.view(steps, layout.accumulation, layout.workers, layout.per_device)
-
-
-def eval_order(count: int, workers: int, per_device: int) -> Any:
-    """Indices [batches, workers, per_device]: each example once, -1 where the last batch has none."""
-    batches = -(-count // (workers * per_device))
-    order = torch.full((batches * workers * per_device,), -1, dtype=torch.int64)
-    order[:count] = torch.arange(count)
-    return order.view(batches, workers, per_device)

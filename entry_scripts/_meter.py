@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import torch
+
 from _console import Mistake
 
 
@@ -19,23 +20,29 @@ class Meter:
         self._uncollected_steps = 0
         self._window_loss, self._window_steps = 0.0, 0
         self.total_loss = 0.0
-        self.seconds, self.steps = 0.0, 0  # of this process; whatever happened while the clock was stopped is left out
+        self._lap_seconds, self._lap_steps = 0.0, 0
+        self.seconds, self.steps = 0.0, 0  # of this process, evaluations left out
         self._reset_device_sum()
-        self.restart_clock()
 
     def _reset_device_sum(self) -> None:
         # Uploaded rather than made there: to XLA a constant would be another graph.
         self._on_device = torch.zeros(()).to(self._runtime.device)
 
-    def restart_clock(self) -> None:
-        self._since, self._timed_steps = time.perf_counter(), 0
+    def start_clock(self) -> None:
+        self._since = time.perf_counter()
+
+    def stop_clock(self) -> None:
+        """What happens until the next start is no training and counts nowhere."""
+        now = time.perf_counter()
+        self._lap_seconds += now - self._since
+        self._since = now
 
     def add(self, loss: Any) -> None:
         self._on_device += loss.detach()
 
     def end_step(self) -> None:
         self._uncollected_steps += 1
-        self._timed_steps += 1
+        self._lap_steps += 1
 
     def collect(self, *, stop: bool) -> bool:
         """Move the losses to the host and agree with the other workers: was any of us asked to stop?"""
@@ -57,10 +64,18 @@ class Meter:
         return mean
 
     def lap(self) -> dict[str, float]:
-        """Speed of all workers together since the clock was restarted; restarts it."""
-        seconds, steps = time.perf_counter() - self._since, self._timed_steps
+        """Speed of all workers together since the last lap."""
+        self.stop_clock()
+        seconds, steps = self._lap_seconds, self._lap_steps
+        self._lap_seconds, self._lap_steps = 0.0, 0
         self.seconds, self.steps = self.seconds + seconds, self.steps + steps
-        self.restart_clock()
+        return self._rates(seconds, steps)
+
+    def total_rates(self) -> dict[str, float]:
+        """Speed of all workers together since this process began to train."""
+        return self._rates(self.seconds, self.steps)
+
+    def _rates(self, seconds: float, steps: int) -> dict[str, float]:
         per_second = steps / max(seconds, 1e-9)
         return {
             "samples_per_second": round(per_second * self._samples_per_step, 3),

@@ -15,6 +15,9 @@ TINY_TOKENIZER = Path(__file__).resolve().parent / "tiny_random" / "tokenizer.js
 
 
 def load_tokenizer(name: str) -> Any:
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # a job's log is read as lines
     if name == TINY:
         from transformers import PreTrainedTokenizerFast
 
@@ -63,7 +66,7 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
 
 
 def load_classifier(name: str, config: Any, *, eager_attention: bool) -> Any:
-    """Pretrained weights with a new head, or `tiny-random`'s new weights. Draws from torch's generator: seed it first."""
+    """Pretrained weights with a new head, or `tiny-random`'s new ones. Draws from torch's generator: seed it first."""
     attention = {"attn_implementation": "eager"} if eager_attention and _chooses_attention() else {}
     if name == TINY:
         from transformers import BertForSequenceClassification

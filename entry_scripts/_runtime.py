@@ -10,6 +10,7 @@ Only cpu/gloo and (single worker) XLA on CPU have been run by the authors; the o
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import hashlib
 import importlib.util
@@ -21,6 +22,7 @@ from typing import Any, Iterable, Iterator, Mapping, MutableMapping, NamedTuple,
 
 import torch
 import torch.distributed as dist
+
 from _console import Mistake
 
 Environ = MutableMapping[str, str]
@@ -36,7 +38,7 @@ class Backend(NamedTuple):
 
 
 # On CPU one flat all-reduce keeps the order of every sum, also after a resume: DDP re-cuts its buckets after the first
-# step, which with more than two workers changes the last bit. Accelerators gain more from the overlap than from that bit.
+# step, which with more than two workers changes the last bit. Accelerators gain more from overlap than from that bit.
 BACKENDS: Mapping[str, Backend] = {
     "cpu": Backend("cpu", "gloo", overlap=False),
     "cuda": Backend("cuda", "nccl", overlap=True),
@@ -73,7 +75,7 @@ class Place(NamedTuple):
         return cls(number("RANK", "RANK", 0), number("WORLD_SIZE", "SIZE", 1), number("LOCAL_RANK", "LOCAL_RANK", 0))
 
 
-class Runtime:
+class Runtime(abc.ABC):
     """What a training loop may ask of its device. The base holds what needs no device."""
 
     name: str
@@ -89,7 +91,7 @@ class Runtime:
 
     @contextlib.contextmanager
     def local_main_first(self) -> Iterator[None]:
-        """One worker per machine downloads; the others find it in the cache. No collectives inside: they wait outside."""
+        """One worker per machine downloads, the others find it in the cache. Inside there can be no collective."""
         if self.local_rank != 0:
             self.barrier()
         yield
@@ -116,14 +118,19 @@ class Runtime:
         torch.default_generator.manual_seed(number)
         self.seed_device(number)
 
-    def seed_device(self, seed: int) -> None:
-        raise RuntimeError("a runtime has its own generator")
+    @abc.abstractmethod
+    def seed_device(self, seed: int) -> None: ...
 
-    def barrier(self) -> None:
-        raise RuntimeError("a runtime has its own barrier")
+    @abc.abstractmethod
+    def barrier(self) -> None: ...
 
+    @abc.abstractmethod
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
-        raise RuntimeError("a runtime has its own sum")
+        """One fused collective; waits for the device."""
+
+    def close(self) -> None:
+        if dist.is_initialized():
+            dist.destroy_process_group()
 
 
 class TorchRuntime(Runtime):
@@ -203,15 +210,10 @@ class TorchRuntime(Runtime):
             gradient.copy_(mean.view_as(gradient))
 
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
-        """One fused collective; waits for the device."""
         total = stacked(values, self.device)
         if self.world_size > 1:
             dist.all_reduce(total)
         return [float(value) for value in total.tolist()]
-
-    def close(self) -> None:
-        if dist.is_initialized():
-            dist.destroy_process_group()
 
 
 class XlaRuntime(Runtime):
@@ -284,15 +286,10 @@ class XlaRuntime(Runtime):
         (getattr(torch_xla, "sync", None) or self._xm.mark_step)()
 
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
-        """One fused collective; runs the graph and waits for the device."""
         total = stacked(values, self.device)
         if self.world_size > 1:
             total = self._xm.all_reduce("sum", total)
         return [float(value) for value in total.cpu().tolist()]
-
-    def close(self) -> None:
-        if dist.is_initialized():
-            dist.destroy_process_group()
 
 
 def detect(environ: Environ = os.environ) -> Any:
