@@ -55,12 +55,12 @@ def pack(folder: Path) -> bytes:
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in source_files(folder):
-            body = path.read_bytes()
-            total += len(body)
+            total += path.stat().st_size
             if total > SIZE_CAP_BYTES:
                 raise NotConfigured(
                     f"source_dir: got over {SIZE_CAP_BYTES:,} bytes in {str(folder)!r}, wanted code only; move data to an input channel"
                 )
+            body = path.read_bytes()
             entry = tarfile.TarInfo(path.relative_to(folder).as_posix())
             entry.size = len(body)
             entry.mode = 0o755 if path.stat().st_mode & 0o100 else 0o644

@@ -26,7 +26,7 @@ from ..specs import (
     dump_record,
 )
 from ..strategies import SMDataParallel, TorchDistributed
-from .shared import json_option, say
+from .shared import emit, json_option, say
 
 BAR_ACCURACY = 0.85  # the bundled sample is made so that a model which reads word order gets well above this
 MARGIN = " " * 13
@@ -101,8 +101,6 @@ def command(output: Path, state: Path | None, *, as_json: bool) -> int:
     passed = len(accuracies) == len(jobs) and min(accuracies, default=0.0) >= BAR_ACCURACY
     _farewell(story, jobs, output)
     if as_json:
-        from .shared import emit  # noqa: PLC0415 - one of two endings
-
         emit(
             {
                 "jobs": [job.name for job in jobs],

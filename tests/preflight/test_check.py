@@ -250,3 +250,10 @@ def test_a_script_without_checkpoints_is_told_on_spot(source: str) -> None:
 
 def errors(job: JobSpec) -> list[Problem]:
     return [problem for problem in st.check(job) if problem.severity is Severity.ERROR]
+
+
+def test_a_shipped_scripts_flags_are_known(source: str) -> None:
+    job = jobs.trainium(source).replace(script=st.Script("train_text_classification.py"), inputs={})
+    right, wrong = (job.replace(hyperparameters={name: 3}) for name in ("epochs", "epoch"))
+    assert [] == errors(right)
+    assert ["SCRIPT008"] == [problem.id for problem in errors(wrong)]
