@@ -27,13 +27,13 @@ def main(arguments: list[str]) -> int:
         return 0  # the child belongs to nobody now, so nobody has to wait for it
     report = _Reporter(parsed.ready_fd)
     try:
-        from sm_trn.emulator.server import serve
+        from sm_trn.emulator.server import serve  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
         serve(parsed.state, parsed.region, Options(**json.loads(parsed.options)), report)
     except BlockingIOError:
         report("error: another emulator holds this state folder")
         return 1
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
         traceback.print_exc()
         report(f"error: {type(error).__name__}: {error}")
         return 1

@@ -9,7 +9,7 @@ import json
 from xml.sax.saxutils import escape
 
 
-class AwsFault(Exception):
+class AwsFault(Exception):  # noqa: N818 - an answer, not a fault of ours
     """An error answer. It never leaves the emulator as an exception."""
 
     def __init__(self, code: str, message: str, status: int = 400) -> None:

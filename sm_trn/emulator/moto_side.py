@@ -36,7 +36,7 @@ class MotoSide:
     """moto as a function from request to answer."""
 
     def __init__(self, region: str) -> None:
-        from moto.server import (
+        from moto.server import (  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
             DomainDispatcherApplication,
             create_backend_app,
         )
@@ -51,7 +51,7 @@ class MotoSide:
         copy.pop("HTTP_TRANSFER_ENCODING", None)
         return self._run(copy)
 
-    def call(
+    def call(  # noqa: PLR0913 - the parts of an HTTP request
         self,
         service: str,
         method: str,

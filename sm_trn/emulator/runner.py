@@ -64,7 +64,7 @@ class JobRun:
             took_room = self._wait_for_room()
             if took_room and not self._cancelled_early():
                 self._live()
-        except Exception:
+        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             self._note(f"InternalServerError\n{traceback.format_exc()}")
             self._fail("InternalServerError: We encountered an internal error. Please try again.")
         finally:

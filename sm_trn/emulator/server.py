@@ -65,7 +65,7 @@ def hold_lock(state: Path) -> int:
     for attempt in range(_LOCK_TRIES):  # a look by `find` holds it for a moment
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except BlockingIOError:  # noqa: PERF203 - a short loop
             if attempt == _LOCK_TRIES - 1:
                 raise
             time.sleep(0.05)
@@ -183,7 +183,7 @@ def _listen(store: Store, wanted: int) -> Any:
 
 
 def _server(port: int) -> Any:
-    from sm_trn.emulator.wire import LoopbackServer
+    from sm_trn.emulator.wire import LoopbackServer  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
     return LoopbackServer("127.0.0.1", port, _CONNECTIONS)
 

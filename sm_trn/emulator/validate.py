@@ -35,7 +35,7 @@ _PATTERN_LIMIT = 4096  # longer texts already break their length; a regular expr
 @functools.cache
 def service_model() -> Any:
     """botocore's description of SageMaker."""
-    import botocore.session
+    import botocore.session  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
     return botocore.session.get_session().get_service_model("sagemaker")
 

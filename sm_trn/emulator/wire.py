@@ -15,7 +15,7 @@ _SLOWEST_S = 120
 
 def _handler_base() -> Any:
     """moto's handler keeps S3 metadata names with an underscore; older versions of moto have none."""
-    from moto import server
+    from moto import server  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
     return getattr(server, "MotoRequestHandler", WSGIRequestHandler)
 

@@ -53,7 +53,7 @@ def main() -> None:
     arguments = rewritten(sys.argv[1:], os.environ["SM_TRN_MASTER_PORT"])
     real = Path(python).with_name("torchrun")
     program = [str(real)] if real.exists() else ["-m", "torch.distributed.run"]
-    os.execv(python, [python, *program, *arguments])
+    os.execv(python, [python, *program, *arguments])  # noqa: S606 - the job's own program, without a shell
 
 
 if __name__ == "__main__":
