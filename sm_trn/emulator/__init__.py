@@ -1,0 +1,26 @@
+"""The embedded SageMaker: one background process per state folder, spoken to with any AWS client.
+
+These names are all that the rest of the package may use. Importing this module loads neither moto nor boto3.
+"""
+
+from __future__ import annotations
+
+from sm_trn.emulator.daemon import Status, default_state, down, find, interrupt, log_file, reset, status, up
+from sm_trn.emulator.values import EMULATED_ACCOUNT, EMULATED_TAG, SUBSTITUTED_TAG, Endpoint, Options
+
+__all__ = [
+    "EMULATED_ACCOUNT",
+    "EMULATED_TAG",
+    "SUBSTITUTED_TAG",
+    "Endpoint",
+    "Options",
+    "Status",
+    "default_state",
+    "down",
+    "find",
+    "interrupt",
+    "log_file",
+    "reset",
+    "status",
+    "up",
+]

@@ -1,0 +1,57 @@
+"""``python -m sm_trn.emulator --state DIR``: the background process. It detaches, then serves.
+
+It owns the command line of that process and how a start is reported; ``sm-trn local`` is the command for people.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from sm_trn.emulator.values import Options
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m sm_trn.emulator")
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--region", default="us-west-2")
+    parser.add_argument("--options", default="{}", help="fields of Options as JSON")
+    parser.add_argument("--ready-fd", type=int, help="where to write 'ready' or 'error: ...'; implies detaching")
+    parsed = parser.parse_args(arguments)
+    os.umask(0o077)
+    if parsed.ready_fd is not None and os.fork():
+        return 0  # the child belongs to nobody now, so nobody has to wait for it
+    report = _Reporter(parsed.ready_fd)
+    try:
+        from sm_trn.emulator.server import serve  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
+
+        serve(parsed.state, parsed.region, Options(**json.loads(parsed.options)), report)
+    except BlockingIOError:
+        report("error: another emulator holds this state folder")
+        return 1
+    except Exception as error:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+        traceback.print_exc()
+        report(f"error: {type(error).__name__}: {error}")
+        return 1
+    return 0
+
+
+class _Reporter:
+    """Tells the starter once, then lets go of the pipe."""
+
+    def __init__(self, handle: int | None) -> None:
+        self._handle = handle
+
+    def __call__(self, text: str) -> None:
+        if self._handle is not None:
+            os.write(self._handle, text.encode())
+            os.close(self._handle)
+            self._handle = None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,276 @@
+"""Find, start and end the emulator of a state folder, from any process.
+
+It talks to it over HTTP with the folder's key, as any client would; it must not import moto or boto3.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sm_trn.emulator import signature, values
+from sm_trn.emulator.values import Endpoint, Options
+from sm_trn.errors import EmulatorError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_START_S = 60.0  # it takes about a second; a loaded machine may need more
+_STOP_S = 20.0
+_ASK_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What ``status`` found. ``jobs`` counts them by TrainingJobStatus."""
+
+    alive: bool
+    state: Path
+    url: str | None = None
+    pid: int | None = None
+    region: str | None = None
+    isolation: str | None = None
+    jobs: Mapping[str, int] = field(default_factory=dict)
+    disk_bytes: int = 0
+
+
+def default_state() -> Path:
+    """$SM_TRN_STATE, else sm-trn in the user's state folder."""
+    if chosen := os.environ.get("SM_TRN_STATE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "sm-trn"
+
+
+def log_file(state: Path | None = None) -> Path:
+    """What the emulator's process itself has to say."""
+    return _folder(state) / "emulator.log"
+
+
+def find(state: Path | None = None) -> Endpoint | None:
+    """The emulator of this folder, only if its process lives and answers."""
+    folder = _folder(state)
+    endpoint = _read(folder)
+    if endpoint is None or not _locked(folder):
+        return None
+    try:
+        ask(endpoint, "Status", {})
+    except (OSError, EmulatorError, http.client.HTTPException):
+        return None
+    return endpoint
+
+
+def up(state: Path | None = None, *, region: str = "us-west-2", options: Options | None = None) -> Endpoint:
+    """The running emulator of this folder, started if need be. Raises EmulatorError with the end of its log."""
+    folder = _folder(state)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    with (folder / "up.lock").open("w", encoding="ascii") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        found = find(folder)
+        if found is not None:
+            return found
+        _start(folder, region, options or Options())
+        endpoint = _read(folder)
+    if endpoint is None:
+        raise EmulatorError(f"{folder}: the emulator said it was ready but left no endpoint.json\n{_tail(folder)}")
+    return endpoint
+
+
+def down(state: Path | None = None) -> bool:
+    """End the emulator of this folder and its jobs; False when none ran. Its state stays."""
+    folder = _folder(state)
+    endpoint = _read(folder)
+    if endpoint is None or not _locked(folder):
+        return False
+    for number, patience in ((signal.SIGTERM, _STOP_S), (signal.SIGKILL, 5.0)):
+        try:
+            os.kill(endpoint.pid, number)
+        except ProcessLookupError:
+            return True
+        until = time.monotonic() + patience
+        while time.monotonic() < until:
+            if not _locked(folder):
+                return True
+            time.sleep(0.05)
+    raise EmulatorError(f"{folder}: process {endpoint.pid} does not end; got it killed, wanted it gone")
+
+
+def reset(state: Path | None = None) -> None:
+    """End the emulator and delete all it kept: jobs, logs, objects."""
+    folder = _folder(state)
+    down(folder)
+    for name in ("jobs", "tmp", "s3", "logs", "metrics"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for file in (*folder.glob("emulator.db*"), folder / "endpoint.json", folder / "emulator.log"):
+        file.unlink(missing_ok=True)
+
+
+def status(state: Path | None = None) -> Status:
+    """Whether an emulator runs here, and what it holds."""
+    folder = _folder(state)
+    endpoint = find(folder)
+    size = _size(folder)
+    if endpoint is None:
+        return Status(alive=False, state=folder, disk_bytes=size)
+    known = ask(endpoint, "Status", {})
+    return Status(
+        alive=True,
+        state=folder,
+        url=endpoint.url,
+        pid=endpoint.pid,
+        region=endpoint.region,
+        isolation=known["isolation"],
+        jobs=known["jobs"],
+        disk_bytes=size,
+    )
+
+
+def interrupt(name: str, state: Path | None = None, *, notice: bool = True) -> None:
+    """Take a spot job's capacity away. Without ``notice`` it gets no SIGTERM. Raises EmulatorError."""
+    endpoint = find(state)
+    if endpoint is None:
+        raise EmulatorError(f"{_folder(state)}: no emulator runs here; start it with 'sm-trn local up'")
+    ask(endpoint, "InterruptTrainingJob", {"TrainingJobName": name, "Notice": notice})
+
+
+def ask(endpoint: Endpoint, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """One signed control call. Raises EmulatorError with the emulator's own sentence."""
+    payload = json.dumps(dict(body)).encode()
+    host = endpoint.url.removeprefix("http://")
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    headers = {
+        "content-type": "application/x-amz-json-1.1",
+        "host": host,
+        "x-amz-date": moment,
+        "x-amz-target": f"SmTrnEmulator.{operation}",
+    }
+    credential = signature.Credential(
+        access_key=endpoint.access_key,
+        date=moment[:8],
+        region=endpoint.region,
+        service="sagemaker",
+        signed_headers=tuple(sorted(headers)),
+        signature="",
+    )
+    signed = signature.Signed(
+        method="POST",
+        path="/",
+        query="",
+        headers=list(headers.items()),
+        payload=hashlib.sha256(payload).hexdigest(),
+        timestamp=moment,
+    )
+    seal = signature.sign(signed, credential, endpoint.secret_key)
+    connection = http.client.HTTPConnection(host, timeout=_ASK_S)
+    try:
+        connection.request(
+            "POST", "/", payload, {**headers, "authorization": signature.authorization(credential, seal)}
+        )
+        answer = connection.getresponse()
+        document: dict[str, Any] = json.loads(answer.read() or b"{}")
+    finally:
+        connection.close()
+    if answer.status != 200:
+        raise EmulatorError(f"{operation}: {document.get('message', answer.status)}")
+    return document
+
+
+def _folder(state: Path | None) -> Path:
+    return (state or default_state()).expanduser().absolute()
+
+
+def _read(folder: Path) -> Endpoint | None:
+    try:
+        return values.load(json.loads((folder / "endpoint.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _locked(folder: Path) -> bool:
+    """Whether a process holds the folder's lock; the lock ends with its holder, however that ended."""
+    try:
+        with (folder / "lock").open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _start(folder: Path, region: str, options: Options) -> None:
+    reader, writer = os.pipe()
+    command = [
+        sys.executable,
+        "-m",
+        "sm_trn.emulator",
+        "--state",
+        str(folder),
+        "--region",
+        region,
+        "--options",
+        json.dumps(asdict(options)),
+        "--ready-fd",
+        str(writer),
+    ]
+    with (folder / "emulator.log").open("ab") as log:
+        (folder / "emulator.log").chmod(0o600)
+        try:
+            subprocess.run(
+                command,
+                check=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(writer,),
+                cwd=folder,
+                env=_environment(),
+                start_new_session=True,
+                timeout=_START_S,
+            )
+        except (subprocess.SubprocessError, OSError) as error:
+            os.close(reader)
+            raise EmulatorError(f"{folder}: the emulator could not be started: {error}\n{_tail(folder)}") from error
+        finally:
+            os.close(writer)
+    with os.fdopen(reader, "r", encoding="utf-8") as pipe:
+        said = pipe.read()
+    if said != "ready":
+        raise EmulatorError(f"{folder}: the emulator did not start: {said or 'it ended'}\n{_tail(folder)}")
+
+
+def _environment() -> dict[str, str]:
+    """The user's environment without anything that speaks of AWS; the package on the path."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BOTO_"))}
+    package = str(Path(__file__).resolve().parents[2])
+    kept["PYTHONPATH"] = ":".join(part for part in (package, kept.get("PYTHONPATH")) if part)
+    return kept
+
+
+def _tail(folder: Path) -> str:
+    try:
+        return "\n".join((folder / "emulator.log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+    except OSError:
+        return ""
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):  # gone between the listing and the look
+                total += Path(parent, name).lstat().st_size
+    return total

@@ -1,0 +1,207 @@
+"""The WSGI application: the door first, then whoever owns the operation, then an answer in the client's protocol.
+
+It routes by the service that the signature names. It must not run jobs, and knows of moto only that it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import IO, TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs
+
+from sm_trn.emulator.faults import AwsFault, body_of, refused, validation
+from sm_trn.emulator.moto_side import Answer, MotoSide
+from sm_trn.emulator.values import EMULATED_ACCOUNT, ROLE_NAME
+
+if TYPE_CHECKING:
+    from sm_trn.emulator.door import Admitted, Door
+    from sm_trn.emulator.log_api import LogApi
+    from sm_trn.emulator.objects import Objects
+    from sm_trn.emulator.training_api import TrainingApi
+
+StartResponse = Callable[[str, list[tuple[str, str]]], object]
+CONTROL: Final = "SmTrnEmulator"
+# SageMaker operations of moto that are honest records of what was asked. Its jobs and endpoints are not: they are
+# finished, or in service, without anything having run.
+_PLAIN_RECORDS: Final = (
+    "Model",
+    "Models",
+    "EndpointConfig",
+    "EndpointConfigs",
+    "ModelPackage",
+    "ModelPackages",
+    "ModelPackageGroup",
+    "ModelPackageGroups",
+    "Experiment",
+    "Experiments",
+    "Trial",
+    "Trials",
+    "TrialComponent",
+    "TrialComponents",
+    "Tags",
+)
+_VERBS: Final = ("Create", "Describe", "List", "Delete", "Add")
+_JSON = "application/x-amz-json-1.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owners:
+    """Who answers what. ``control`` holds the emulator's own operations, for its owner only."""
+
+    training: TrainingApi
+    logs: LogApi
+    objects: Objects
+    moto: MotoSide
+    control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]
+
+
+class Front:
+    """One instance serves every thread."""
+
+    def __init__(self, door: Door, owners: Owners) -> None:
+        self._door = door
+        self._training = owners.training
+        self._logs = owners.logs
+        self._objects = owners.objects
+        self._moto = owners.moto
+        self._control = owners.control
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        request_id = str(uuid.uuid4())
+        try:
+            admitted = self._door.admit(environ)
+            try:
+                answer = self._route(environ, admitted)
+                if answer.status >= 500:
+                    raise _unknown(environ)
+            finally:
+                admitted.body.close()
+        except AwsFault as fault:
+            answer = _fault_answer(fault, environ, request_id)
+        headers = [
+            (name, value) for name, value in answer.headers if name.lower() not in {"content-length", "connection"}
+        ]
+        length = next((v for n, v in answer.headers if n.lower() == "content-length"), str(len(answer.body)))
+        if environ["REQUEST_METHOD"] != "HEAD":
+            length = str(len(answer.body))
+        headers += [("Content-Length", length), ("x-amzn-RequestId", request_id), ("Cache-Control", "no-store")]
+        start_response(f"{answer.status} {_phrase(answer.status)}", headers)
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
+
+    def _route(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
+        service = admitted.service
+        prefix, _, operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")
+        if service == "s3":
+            return self._s3(environ, admitted)
+        if service == "sagemaker" and prefix in {"SageMaker", CONTROL}:
+            return self._sagemaker(environ, admitted, prefix, operation)
+        if service == "sagemaker":
+            raise validation("the emulator trains models; endpoints that answer are not part of it")
+        if service == "logs" and (document := self._log_answer(operation, admitted)) is not None:
+            return _json(document)
+        if service == "sts" and _action(admitted.body, admitted.length) == "GetCallerIdentity":
+            return _caller_identity()
+        return self._moto.forward(environ, admitted.body, admitted.length)
+
+    def _sagemaker(self, environ: dict[str, Any], admitted: Admitted, prefix: str, operation: str) -> Answer:
+        body = _document(admitted.body)
+        if prefix == CONTROL:
+            if not admitted.owner:
+                raise refused("AccessDeniedException", "a job may not control the emulator")
+            if operation not in self._control:
+                raise validation(f"{CONTROL}.{operation}: no such control operation")
+            return _json(self._control[operation](body))
+        document = self._training.answer(operation, body)
+        if document is not None:
+            return _json(document)
+        noun = next((operation.removeprefix(verb) for verb in _VERBS if operation.startswith(verb)), "")
+        if noun not in _PLAIN_RECORDS:
+            raise AwsFault("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
+        admitted.body.seek(0)
+        return self._moto.forward(environ, admitted.body, admitted.length)
+
+    def _log_answer(self, operation: str, admitted: Admitted) -> dict[str, Any] | None:
+        body = _document(admitted.body)
+        if self._logs.owns(operation, body):
+            return self._logs.answer(operation, body)
+        admitted.body.seek(0)
+        return None
+
+    def _s3(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
+        if not self._objects.ready.wait(60):
+            raise AwsFault("SlowDown", "the objects of the last run are still being restored", 429)
+        answer = self._moto.forward(environ, admitted.body, admitted.length)
+        if answer.status < 300:
+            path, _, query = environ["REQUEST_URI"].partition("?")
+            body: Iterable[bytes] = ()
+            if environ["REQUEST_METHOD"] == "POST" and not admitted.body.closed:
+                admitted.body.seek(0)
+                body = [admitted.body.read()]
+            self._objects.follow(environ["REQUEST_METHOD"], path, query, body, admitted.region)
+        return answer
+
+
+def _document(body: IO[bytes]) -> Mapping[str, Any]:
+    try:
+        document = json.loads(body.read() or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise AwsFault("SerializationException", f"the body is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise AwsFault("SerializationException", "the body is not a JSON object")
+    return document
+
+
+def _action(body: IO[bytes], length: int) -> str:
+    text = body.read(length).decode("utf-8", "replace")
+    body.seek(0)
+    return parse_qs(text).get("Action", [""])[0]
+
+
+def _caller_identity() -> Answer:
+    arn = f"arn:aws:sts::{EMULATED_ACCOUNT}:assumed-role/{ROLE_NAME}/sm_trn"
+    text = (
+        '<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>'
+        f"<Arn>{arn}</Arn><UserId>AROASMTRNEMULATED:sm_trn</UserId><Account>{EMULATED_ACCOUNT}</Account>"
+        "</GetCallerIdentityResult></GetCallerIdentityResponse>"
+    )
+    return Answer(200, (("Content-Type", "text/xml"),), text.encode())
+
+
+def _json(document: Mapping[str, Any]) -> Answer:
+    return Answer(200, (("Content-Type", _JSON),), json.dumps(document).encode())
+
+
+def _unknown(environ: dict[str, Any]) -> AwsFault:
+    what = environ.get("HTTP_X_AMZ_TARGET") or f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
+    return AwsFault("UnknownOperationException", f"the emulator does not have this operation ({what})", 400)
+
+
+def _fault_answer(fault: AwsFault, environ: dict[str, Any], request_id: str) -> Answer:
+    kind, body = body_of(fault, _protocol(environ), request_id)
+    headers = [("Content-Type", kind), ("x-amzn-ErrorType", fault.code)]
+    if kind == "application/cbor":
+        headers.append(("smithy-protocol", "rpc-v2-cbor"))
+    return Answer(fault.status, tuple(headers), body)
+
+
+def _protocol(environ: dict[str, Any]) -> str:
+    if "rpc-v2-cbor" in environ.get("HTTP_SMITHY_PROTOCOL", ""):
+        return "cbor"
+    kind = environ.get("CONTENT_TYPE", "")
+    if "HTTP_X_AMZ_TARGET" in environ or kind.startswith("application/x-amz-json"):
+        return "json"
+    if kind.startswith("application/x-www-form-urlencoded"):
+        return "query"
+    signed_for = environ.get("HTTP_AUTHORIZATION", "")
+    return "rest-xml" if "/s3/" in signed_for or not signed_for else "rest-json"
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"

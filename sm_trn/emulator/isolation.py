@@ -1,0 +1,60 @@
+"""How far a job can be kept to itself on this machine: a namespace of its own, or a folder.
+
+It must not know what runs inside. In a namespace a host has the real /opt/ml, its own host name and process table, and
+no sight of the user's AWS files; it is still no sandbox: the job runs as the user.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import tempfile
+from pathlib import Path
+
+from sm_trn.emulator.hosts import Host, HostSpec
+
+_PROBE_S = 10.0
+
+
+class Isolation(enum.Enum):
+    """``value`` is what status and the job's log say."""
+
+    NAMESPACE = "user namespace, /opt/ml"
+    FOLDER = "plain folder, SAGEMAKER_BASE_DIR"
+
+
+def hidden_folders() -> tuple[str, ...]:
+    return (str(Path.home() / ".aws"),)
+
+
+def probe(wanted: str, scratch: Path) -> Isolation:
+    """The best that works here: it is tried, not guessed from version numbers."""
+    if wanted == "folder" or not Path("/opt").is_dir() or not Path("/proc/self/ns/user").exists():
+        return Isolation.FOLDER
+    return Isolation.NAMESPACE if _works(scratch) else Isolation.FOLDER
+
+
+def _works(scratch: Path) -> bool:
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        root = Path(folder)
+        for name in ("ml", "own", "stage"):
+            (root / name).mkdir()
+        (root / "hosts").write_text("127.0.0.1 localhost algo-1\n", encoding="ascii")
+        spec = HostSpec(
+            namespace=True,
+            hostname="algo-1",
+            argv=("/bin/sh", "-c", 'test -d /opt/ml && test "$(uname -n)" = algo-1'),
+            env={"PATH": os.defpath},
+            cwd="/",
+            ml=str(root / "ml"),
+            own=str(root / "own"),
+            stage=str(root / "stage"),
+            hosts=str(root / "hosts"),
+            hidden=hidden_folders(),
+            toolkit=False,
+        )
+        host = Host("probe", spec, root / "spec.json", lambda _at, _line: None, lambda: None)
+        if not host.join(_PROBE_S):
+            host.kill()
+            host.join(_PROBE_S)
+        return host.code == 0

@@ -1,0 +1,152 @@
+"""How a request will really be run here: hosts, workers, what is substituted for what cannot exist on a CPU.
+
+Pure: a function of the request, the options and the number of cores. It must not start or read anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sm_trn.emulator.values import Options
+
+# NeuronCores of an instance: two per Trainium1 chip, four logical ones per Trainium2 chip.
+# https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/, read 2025-11.
+_NEURON_CORES: Final[Mapping[str, int]] = {
+    "ml.trn1.2xlarge": 2,
+    "ml.trn1.32xlarge": 32,
+    "ml.trn1n.32xlarge": 32,
+    "ml.trn2.48xlarge": 64,
+}
+# GPUs of an instance. https://aws.amazon.com/ec2/instance-types/accelerated-computing/, read 2025-11.
+_GPUS: Final[Mapping[str, int]] = {
+    "ml.p2.xlarge": 1,
+    "ml.p2.8xlarge": 8,
+    "ml.p2.16xlarge": 16,
+    "ml.p3.2xlarge": 1,
+    "ml.p3.8xlarge": 4,
+    "ml.p3.16xlarge": 8,
+    "ml.p3dn.24xlarge": 8,
+    "ml.p4d.24xlarge": 8,
+    "ml.p4de.24xlarge": 8,
+    "ml.p5.4xlarge": 1,
+    "ml.p5.48xlarge": 8,
+    "ml.p5e.48xlarge": 8,
+    "ml.p5en.48xlarge": 8,
+    "ml.p6-b200.48xlarge": 8,
+    "ml.g4dn.12xlarge": 4,
+    "ml.g5.12xlarge": 4,
+    "ml.g5.24xlarge": 4,
+    "ml.g5.48xlarge": 8,
+    "ml.g6.12xlarge": 4,
+    "ml.g6.24xlarge": 4,
+    "ml.g6.48xlarge": 8,
+    "ml.g6e.12xlarge": 4,
+    "ml.g6e.24xlarge": 4,
+    "ml.g6e.48xlarge": 8,
+}
+# Hyperparameters that the SDK writes for `distribution=`, and what stands in for each on a CPU.
+_LAUNCHERS: Final[Mapping[str, str]] = {
+    "sagemaker_distributed_dataparallel_enabled": "SMDDP",
+    "sagemaker_pytorch_ddp_enabled": "pytorchddp over MPI",
+    "sagemaker_pytorch_xla_multi_worker_enabled": "pytorchxla",
+    "sagemaker_mpi_enabled": "MPI",
+}
+_TORCHRUN: Final = "sagemaker_torch_distributed_enabled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What the runner does. ``substituted`` is empty when every launcher asked for exists here."""
+
+    hosts: tuple[str, ...]
+    instance_type: str
+    workers: int
+    real_workers: int
+    neuron: bool
+    distributed: bool
+    substituted: str
+    refusal: str
+    entrypoint: tuple[str, ...]
+
+
+def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = None) -> Plan:
+    """Hosts and workers for this machine: at least one worker a host, else the cores shared by the hosts."""
+    resources = request["ResourceConfig"]
+    count, kind = int(resources["InstanceCount"]), str(resources["InstanceType"])
+    real = _NEURON_CORES.get(kind) or _GPUS.get(kind, 1)
+    here = cores or os.cpu_count() or 1
+    switched = _switched_on(request.get("HyperParameters") or {})
+    substituted = _substituted(switched)
+    algorithm = request["AlgorithmSpecification"]
+    entrypoint = (*algorithm.get("ContainerEntrypoint", ()), *algorithm.get("ContainerArguments", ()))
+    return Plan(
+        hosts=tuple(f"algo-{index + 1}" for index in range(count)),
+        instance_type=kind,
+        workers=max(1, min(real, here // count)),
+        real_workers=real,
+        neuron=kind in _NEURON_CORES,
+        distributed=bool(switched & {*_LAUNCHERS, _TORCHRUN}),
+        substituted=substituted,
+        refusal=_refusal(request, substituted, entrypoint, options),
+        entrypoint=entrypoint if algorithm.get("ContainerEntrypoint") else (),
+    )
+
+
+def announcement(plan: Plan, job_python: str, image: str, tier: str) -> str:
+    """The first line of a job's log: what is emulated, and how."""
+    hosts, workers = len(plan.hosts), plan.workers if plan.distributed else 1
+    real = plan.real_workers if plan.distributed else 1
+    return (
+        f"sm_trn emulator: EMULATED {hosts} x {plan.instance_type} on this machine's CPU: {hosts} host(s) x {workers} "
+        f"worker(s), {real} on the real instance; {job_python} stands in for image {image!r}; isolation: {tier}"
+    )
+
+
+def substitution_line(plan: Plan) -> str:
+    return f"sm_trn emulator: SUBSTITUTED {plan.substituted}; it cannot run on a CPU, so its speed is not rehearsed"
+
+
+def _switched_on(hyperparameters: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(name for name, value in hyperparameters.items() if _decoded(value) in (True, "true", "True"))
+
+
+def _decoded(value: str) -> object:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _substituted(switched: frozenset[str]) -> str:
+    parts = [f"torchrun + gloo for {name}" for key, name in _LAUNCHERS.items() if key in switched]
+    if "sagemaker_training_compiler_enabled" in switched:
+        parts.append("no compilation for Training Compiler")
+    return " and ".join(parts)
+
+
+def _refusal(request: Mapping[str, Any], substituted: str, entrypoint: tuple[str, ...], options: Options) -> str:
+    if options.strict and substituted:
+        return f"ClientError: strict emulation: {substituted} would be substituted; start without strict to allow it"
+    hyperparameters = request.get("HyperParameters") or {}
+    if not entrypoint and not {"sagemaker_program", "sagemaker_submit_directory"} <= set(hyperparameters):
+        return (
+            "ClientError: the emulator has no images: it runs scripts named by the hyperparameters sagemaker_program "
+            "and sagemaker_submit_directory, or by ContainerEntrypoint"
+        )
+    for channel in request.get("InputDataConfig") or ():
+        name, source = channel["ChannelName"], channel["DataSource"].get("S3DataSource")
+        mode = channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"]
+        if source is None or source["S3DataType"] != "S3Prefix":
+            return f"ClientError: channel {name!r}: the emulator reads S3Prefix data only"
+        if mode == "Pipe":
+            return f"ClientError: channel {name!r}: the emulator has no Pipe mode; use File or FastFile"
+    local = (request.get("CheckpointConfig") or {}).get("LocalPath") or "/opt/ml/checkpoints"
+    if not local.startswith("/opt/ml/") or ".." in local.split("/"):
+        return f"ClientError: CheckpointConfig.LocalPath: got {local!r}, wanted a folder under /opt/ml"
+    return ""

@@ -1,0 +1,340 @@
+"""One training job from Starting to its end: room, data, hosts, script, upload – reported to the registry as events.
+
+It must not know HTTP. The statuses are the engine's; this file decides only which event happens when.
+"""
+
+from __future__ import annotations
+
+import enum
+import socket
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+from sm_trn.emulator import layout, transfer
+from sm_trn.emulator.checkpoints import CheckpointSync
+from sm_trn.emulator.door import Key, new_key
+from sm_trn.emulator.engine import Event
+from sm_trn.emulator.hosts import Host, HostSpec
+from sm_trn.emulator.isolation import Isolation, hidden_folders
+from sm_trn.emulator.metrics import MetricReader
+from sm_trn.emulator.plan import Plan, announcement, plan_of, substitution_line
+from sm_trn.emulator.rules import parse_s3_uri
+
+if TYPE_CHECKING:
+    from sm_trn.emulator.jobs import Job
+    from sm_trn.emulator.layout import Where
+    from sm_trn.emulator.workshop import Control, Workshop
+
+_DAY = 86_400
+_SHUTDOWN_GRACE_S = 5.0
+_KILLED_S = 15.0
+
+
+class Verdict(enum.Enum):
+    DONE = "every host ended with 0"
+    FAILED = "a host ended with something else"
+    STOP = "a stop was asked for"
+    RUNTIME = "MaxRuntimeInSeconds"
+    WAIT = "MaxWaitTimeInSeconds"
+    INTERRUPT = "spot capacity is gone"
+
+
+class JobRun:
+    """Runs in a thread of its own; ``run`` returns when the job is terminal and cleaned up."""
+
+    def __init__(self, name: str, shop: Workshop, control: Control) -> None:
+        self._shop = shop
+        self._control = control
+        self._job: Job = shop.jobs.get(name)
+        self._plan: Plan = plan_of(self._job.request, shop.options)
+        limits = self._job.request.get("StoppingCondition") or {}
+        self._max_run = float(limits.get("MaxRuntimeInSeconds", _DAY))
+        wait = limits.get("MaxWaitTimeInSeconds")
+        self._wait_until = self._job.state.created + float(wait) if wait else float("inf")
+        self._key: Key = new_key()
+        self._stream = ""
+        self._reader: MetricReader | None = None
+
+    def run(self) -> None:
+        shop = self._shop
+        took_room = False
+        try:
+            shop.principals.admit(self._key)
+            took_room = self._wait_for_room()
+            if took_room and not self._cancelled_early():
+                self._live()
+        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+            self._note(f"InternalServerError\n{traceback.format_exc()}")
+            self._fail("InternalServerError: We encountered an internal error. Please try again.")
+        finally:
+            shop.principals.withdraw(self._key)
+            if took_room:
+                shop.room.release()
+
+    def _wait_for_room(self) -> bool:
+        room = self._shop.room
+        if room.acquire(blocking=False):
+            self._apply(Event.PREPARE)
+            return True
+        self._apply(Event.WAIT)
+        while not room.acquire(timeout=0.05):
+            if self._cancelled_early():
+                return False
+        self._apply(Event.PREPARE)
+        return True
+
+    def _cancelled_early(self) -> bool:
+        """End a job that has nothing on the machine yet; True when it did."""
+        if self._shop.jobs.now() > self._wait_until:
+            self._apply(Event.WAIT_EXCEEDED)
+        elif self._control.stopped:
+            self._apply(Event.STOP)
+        else:
+            return False
+        self._apply(Event.FINISH)
+        return True
+
+    def _live(self) -> None:
+        attempt = 0
+        while True:
+            attempt += 1
+            if self._delayed() or not self._attempt(attempt):
+                return
+            self._apply(Event.RELAUNCH)
+            self._apply(Event.PREPARE)
+
+    def _delayed(self) -> bool:
+        """The time instances take to start; True when the job was ended meanwhile."""
+        until = time.monotonic() + self._shop.options.start_delay_s
+        while (left := until - time.monotonic()) > 0 and not self._control.stopped:
+            self._control.wait(left)
+        return self._cancelled_early()
+
+    def _attempt(self, number: int) -> bool:
+        """One launch of the cluster; True when capacity was taken away and another launch is due."""
+        self._apply(Event.DOWNLOAD)
+        root = self._shop.folder / self._job.name / str(number)
+        self._stream = f"{self._job.name}/{{}}-{int(time.time() * 1000)}"
+        places: list[Where] = []
+        try:
+            if number == 1:
+                self._announce()
+            refusal = self._plan.refusal or self._shop.missing()
+            if refusal:
+                self._fail(refusal)
+                return False
+            places = [layout.place(root, name, self._shop.isolation) for name in self._plan.hosts]
+            return self._train(places)
+        except transfer.TransferError as error:
+            self._fail(str(error))
+            return False
+        finally:
+            for where in places:
+                layout.remove(where)
+                self._shop.lines.finish(self._stream.format(where.name))
+
+    def _train(self, places: list[Where]) -> bool:
+        request, shop = self._job.request, self._shop
+        transfer.download_channels(
+            shop.objects, places, request.get("InputDataConfig") or (), lambda: self._control.stopped
+        )
+        checkpoints = self._checkpoints(places)
+        if self._cancelled_early():
+            return False
+        self._reader = MetricReader(
+            request["AlgorithmSpecification"].get("MetricDefinitions") or (),
+            lambda point: shop.metrics.add(self._job.name, point),
+            self._note,
+        )
+        try:
+            hosts = self._launch(places)
+            self._apply(Event.TRAIN)
+            if checkpoints:
+                checkpoints.start()
+            verdict = self._watch(hosts)
+            failed = next((host for host in hosts if host.code not in {None, 0}), None)
+            self._end(hosts, verdict)
+        finally:
+            self._reader.close()
+            if checkpoints:
+                checkpoints.close()
+            shop.metrics.flush(self._job.name)
+        self._keep_metrics()
+        return self._conclude(verdict, places, failed)
+
+    def _conclude(self, verdict: Verdict, places: list[Where], failed: Host | None) -> bool:
+        if verdict is Verdict.INTERRUPT:
+            self._apply(Event.INTERRUPT)
+            return not self._cancelled_early()
+        self._apply(Event.UPLOAD)
+        self._upload(places, model=verdict is not Verdict.FAILED)
+        if verdict is Verdict.FAILED and failed is not None:
+            self._fail(_reason(failed, next(where for where in places if where.name == failed.name)))
+        else:
+            self._apply(Event.FINISH)
+        return False
+
+    def _announce(self) -> None:
+        image = self._job.request["AlgorithmSpecification"].get("TrainingImage", "")
+        shop = self._shop
+        self._say(announcement(self._plan, shop.options.job_python, image, shop.isolation.value))
+        if self._plan.substituted and not self._plan.refusal:
+            self._say(substitution_line(self._plan))
+
+    def _checkpoints(self, places: list[Where]) -> CheckpointSync | None:
+        config = self._job.request.get("CheckpointConfig")
+        if not config:
+            return None
+        relative = (config.get("LocalPath") or "/opt/ml/checkpoints").removeprefix("/opt/ml/")
+        folders = [(where.name, where.ml / relative) for where in places]
+        sync = CheckpointSync(self._shop.objects, config["S3Uri"], folders, self._note)
+        sync.restore()
+        return sync
+
+    def _launch(self, places: list[Where]) -> list[Host]:
+        port = _free_port()
+        return [self._start(where, port) for where in places]
+
+    def _start(self, where: Where, port: int) -> Host:
+        shop, plan = self._shop, self._plan
+        python = shop.options.job_python
+        layout.write_configuration(where, plan, self._job.request)
+        layout.write_programs(where, plan, python)
+        access = layout.Access(python=python, url=shop.url, region=shop.region, key=self._key, port=port)
+        env = layout.environment(where, plan, self._job, access)
+        argv = tuple(layout.at_home(part, where) for part in plan.entrypoint) or (
+            python,
+            "-m",
+            "sagemaker_training.cli.train",
+        )
+        if "/" not in argv[0]:
+            argv = ("/usr/bin/env", *argv)
+        spec = HostSpec(
+            namespace=shop.isolation is Isolation.NAMESPACE,
+            hostname=where.name,
+            argv=argv,
+            env=env,
+            cwd=f"{where.seen_own}/home",
+            ml=str(where.ml),
+            own=str(where.own),
+            stage=str(where.folder / "stage"),
+            hosts=str(where.folder / "hosts"),
+            hidden=hidden_folders(),
+            toolkit=not plan.entrypoint,
+        )
+        stream = self._stream.format(where.name)
+        return Host(
+            where.name,
+            spec,
+            where.folder / "spec.json",
+            lambda at, line: self._take(stream, at, line),
+            self._control.wake.set,
+        )
+
+    def _take(self, stream: str, at: int, line: str) -> None:
+        self._shop.lines.append(stream, at, line)
+        if self._reader is not None:
+            self._reader.feed(at, line)
+
+    def _watch(self, hosts: list[Host]) -> Verdict:
+        """Wait for whatever ends the training."""
+        control, jobs = self._control, self._shop.jobs
+        spans = jobs.get(self._job.name).state.attempts
+        used = sum((end or start) - start for start, end in spans)
+        run_until = spans[-1][0] + self._max_run - used
+        while True:
+            if any(host.code not in {None, 0} for host in hosts):
+                return Verdict.STOP if control.stopped else Verdict.FAILED
+            if all(host.code == 0 for host in hosts):
+                return Verdict.DONE
+            now = jobs.now()
+            for verdict, due in (
+                (Verdict.STOP, control.stopped),
+                (Verdict.WAIT, now >= self._wait_until),
+                (Verdict.RUNTIME, now >= run_until),
+                (Verdict.INTERRUPT, control.interrupt),
+            ):
+                if due:
+                    return verdict
+            control.wait(min(self._wait_until - now, run_until - now, 1.0))
+
+    def _end(self, hosts: list[Host], verdict: Verdict) -> None:
+        """Bring every host down: SIGTERM, the grace, SIGKILL – or at once where no notice is given."""
+        event = {Verdict.STOP: Event.STOP, Verdict.RUNTIME: Event.RUNTIME_EXCEEDED, Verdict.WAIT: Event.WAIT_EXCEEDED}
+        if verdict in event:
+            self._apply(event[verdict])
+        control, grace = self._control, self._shop.options.stop_grace_s
+        if verdict is Verdict.INTERRUPT:
+            control.interrupt = False
+            grace = grace if control.notice else 0.0
+        elif verdict in {Verdict.FAILED, Verdict.DONE}:
+            grace = min(grace, 2.0)  # what is left cannot finish without the host that failed
+        until = time.monotonic() + grace
+        if grace > 0:
+            for host in hosts:
+                host.terminate()
+        for host in hosts:
+            while not host.join(min(0.2, until - time.monotonic())) and time.monotonic() < until:
+                if control.shutdown:
+                    until = min(until, time.monotonic() + _SHUTDOWN_GRACE_S)
+        for host in hosts:
+            host.kill()
+        for host in hosts:
+            host.join(_KILLED_S)
+
+    def _upload(self, places: list[Where], *, model: bool) -> None:
+        output = self._job.request["OutputDataConfig"]
+        bucket, prefix = parse_s3_uri(output["S3OutputPath"].rstrip("/") + "/" + self._job.name + "/output")
+        put = self._shop.objects.put
+        try:
+            if model and output.get("CompressionType") == "NONE":
+                for where in places:
+                    for name, path in transfer.plain_files(where.ml / "model"):
+                        put(bucket, f"{prefix}/model/{name}", path.read_bytes())
+                self._shop.jobs.change(self._job.name, model_uri=f"s3://{bucket}/{prefix}/model/")
+            elif model:
+                roots = [(where.name, where.ml / "model") for where in places]
+                put(bucket, f"{prefix}/model.tar.gz", transfer.archive(roots, self._note))
+                self._shop.jobs.change(self._job.name, model_uri=f"s3://{bucket}/{prefix}/model.tar.gz")
+            data = [(where.name, where.ml / "output/data") for where in places]
+            if any(any(root.iterdir()) for _, root in data):
+                put(bucket, f"{prefix}/output.tar.gz", transfer.archive(data, self._note))
+        except KeyError as error:
+            raise transfer.TransferError(
+                f"ClientError: Artifact upload failed: the bucket {bucket!r} does not exist"
+            ) from error
+
+    def _keep_metrics(self) -> None:
+        if self._reader is None:
+            return
+        known = {metric.name: metric for metric in self._shop.jobs.get(self._job.name).metrics}
+        known |= {metric.name: metric for metric in self._reader.final()}
+        self._shop.jobs.change(self._job.name, metrics=tuple(known.values()))
+
+    def _apply(self, event: Event) -> None:
+        self._shop.jobs.apply(self._job.name, event)
+
+    def _fail(self, reason: str) -> None:
+        self._shop.jobs.apply(self._job.name, Event.FAIL, reason=reason)
+
+    def _note(self, text: str) -> None:
+        self._say(f"sm_trn emulator: {text}")
+
+    def _say(self, line: str) -> None:
+        for part in line.splitlines() if self._stream else ():
+            self._shop.lines.append(self._stream.format("algo-1"), int(time.time() * 1000), part)
+
+
+def _reason(host: Host, where: Where) -> str:
+    if host.broken:
+        return "InternalServerError: the emulated host could not be set up; its log says why"
+    tail = f", exit code: {host.code}"
+    return "AlgorithmError: " + transfer.read_failure(where.ml)[: 1024 - 16 - len(tail)] + tail
+
+
+def _free_port() -> int:
+    """A port that nobody has now; torchrun binds it a moment later."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

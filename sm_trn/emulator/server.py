@@ -1,0 +1,217 @@
+"""The emulator as a process: put the parts together, hold the lock, serve, and leave nothing behind.
+
+The only place where the parts meet. It must not decide anything about a request or a job.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sm_trn import __version__
+from sm_trn.emulator import moto_side, values
+from sm_trn.emulator.door import Door, Key, Principals, new_key
+from sm_trn.emulator.front import Front, Owners
+from sm_trn.emulator.isolation import Isolation, probe
+from sm_trn.emulator.jobs import Jobs
+from sm_trn.emulator.log_api import GROUP, LogApi
+from sm_trn.emulator.loglines import LogLines
+from sm_trn.emulator.metric_store import MetricStore
+from sm_trn.emulator.objects import Objects
+from sm_trn.emulator.store import Store
+from sm_trn.emulator.supervisor import JobSupervisor, ToolkitCheck
+from sm_trn.emulator.training_api import TrainingApi
+from sm_trn.emulator.validate import service_model
+from sm_trn.emulator.values import EMULATED_ACCOUNT, ROLE_NAME, Endpoint, Options
+from sm_trn.emulator.workshop import Workshop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+_SHUTDOWN_S = 12.0
+_CONNECTIONS = 64
+_LOCK_TRIES = 40
+_ROLE = f"arn:aws:iam::{EMULATED_ACCOUNT}:role/{ROLE_NAME}"
+_TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything that lives as long as the process."""
+
+    endpoint: Endpoint
+    store: Store
+    supervisor: JobSupervisor
+    server: Any
+    warm_up: Callable[[], None]
+
+
+def hold_lock(state: Path) -> int:
+    """The lock that makes this process the state folder's only one; its descriptor. Raises BlockingIOError."""
+    handle = os.open(state / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for attempt in range(_LOCK_TRIES):  # a look by `find` holds it for a moment
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # noqa: PERF203 - a short loop
+            if attempt == _LOCK_TRIES - 1:
+                raise
+            time.sleep(0.05)
+        else:
+            break
+    return handle
+
+
+def build(state: Path, region: str, options: Options) -> Parts:
+    """Open the state folder and make the server; nothing is served yet."""
+    moto_side.settle_environment()
+    for name in ("jobs", "tmp"):  # what a killed emulator left there belongs to nobody
+        shutil.rmtree(state / name, ignore_errors=True)
+        (state / name).mkdir()
+    store = Store(state / "emulator.db")
+    key = _stored_key(store)
+    principals = Principals(key)
+    moto = moto_side.MotoSide(region)
+    objects = Objects(state / "s3", store, moto, region)
+    lines = LogLines(state / "logs")
+    metrics = MetricStore(state / "metrics", moto)
+    jobs = Jobs(store)
+    jobs.fail_unfinished()
+    server = _listen(store, options.port)
+    port = int(server.server_port)
+    endpoint = Endpoint(
+        url=f"http://127.0.0.1:{port}",
+        access_key=key.access,
+        secret_key=key.secret,
+        region=region,
+        account_id=EMULATED_ACCOUNT,
+        pid=os.getpid(),
+        state=state,
+        version=__version__,
+        bucket=f"sagemaker-{region}-{EMULATED_ACCOUNT}",
+        role_arn=_ROLE,
+    )
+    isolation = probe(options.isolation, state / "tmp")
+    shop = Workshop(
+        jobs=jobs,
+        objects=objects,
+        lines=lines,
+        metrics=metrics,
+        principals=principals,
+        options=options,
+        isolation=isolation,
+        room=threading.Semaphore(options.max_jobs),
+        folder=state / "jobs",
+        url=endpoint.url,
+        region=region,
+        missing=ToolkitCheck(options.job_python),
+    )
+    supervisor = JobSupervisor(shop)
+    training = TrainingApi(jobs, objects, supervisor, options, region)
+    control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+        "InterruptTrainingJob": training.interrupt,
+        "Status": lambda _body: _status(endpoint, isolation, jobs),
+    }
+    door = Door(principals, port, state / "tmp")
+    logs = LogApi(lines, region)
+    server.app = Front(door, Owners(training=training, logs=logs, objects=objects, moto=moto, control=control))
+
+    def warm_up() -> None:
+        _furnish(moto, objects, endpoint)
+        metrics.restore()
+        service_model()
+
+    return Parts(endpoint=endpoint, store=store, supervisor=supervisor, server=server, warm_up=warm_up)
+
+
+def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
+    """Run until SIGTERM or SIGINT. ``ready`` is told ``ready`` once requests are answered."""
+    lock = hold_lock(state)
+    parts = build(state, region, options)
+    _publish(parts.endpoint)
+    threading.Thread(target=parts.warm_up, name="warm-up", daemon=True).start()
+    thread = threading.Thread(
+        target=parts.server.serve_forever, kwargs={"poll_interval": 0.1}, name="front", daemon=True
+    )
+    end = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: end.set())
+    thread.start()
+    ready("ready")
+    while not end.wait(60):
+        pass
+    parts.supervisor.shutdown(_SHUTDOWN_S)
+    parts.server.shutdown()
+    (state / "endpoint.json").unlink(missing_ok=True)
+    parts.store.close()
+    os.close(lock)
+
+
+def _stored_key(store: Store) -> Key:
+    access, secret = store.setting("access_key"), store.setting("secret_key")
+    if access is None or secret is None:
+        key = new_key()
+        store.set("access_key", key.access)
+        store.set("secret_key", key.secret)
+        return key
+    return Key(access, secret)
+
+
+def _listen(store: Store, wanted: int) -> Any:
+    """A bound server on loopback. Without a wish, the port of the last run is tried first."""
+    last = int(store.setting("port") or 0)
+    try:
+        server = _server(wanted or last)
+    except (OSError, SystemExit):
+        if wanted:
+            raise
+        server = _server(0)
+    store.set("port", str(server.server_port))
+    return server
+
+
+def _server(port: int) -> Any:
+    from sm_trn.emulator.wire import LoopbackServer  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
+
+    return LoopbackServer("127.0.0.1", port, _CONNECTIONS)
+
+
+def _furnish(moto: moto_side.MotoSide, objects: Objects, endpoint: Endpoint) -> None:
+    objects.restore()
+    objects.create_bucket(endpoint.bucket)
+    role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
+    moto.query("iam", "CreateRole", "2010-05-08", role)
+    target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
+    moto.call("logs", "POST", "/", headers=target, body=json.dumps({"logGroupName": GROUP}).encode())
+
+
+def _publish(endpoint: Endpoint) -> None:
+    """endpoint.json, readable by the owner only, complete or not there."""
+    fresh = endpoint.state / "endpoint.json.new"
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+        json.dump(values.dump(endpoint), out)
+    fresh.replace(endpoint.state / "endpoint.json")
+
+
+def _status(endpoint: Endpoint, isolation: Isolation, jobs: Jobs) -> dict[str, Any]:
+    return {
+        "url": endpoint.url,
+        "pid": endpoint.pid,
+        "region": endpoint.region,
+        "version": endpoint.version,
+        "isolation": isolation.value,
+        "jobs": dict(Counter(job.state.status for job in jobs.all())),
+        "python": sys.executable,
+    }

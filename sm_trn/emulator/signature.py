@@ -1,0 +1,123 @@
+"""AWS Signature Version 4: rebuild what the client signed and compare.
+
+It owns the arithmetic only; who may enter is door.py's matter. The rules are those of
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+UNSIGNED = "UNSIGNED-PAYLOAD"
+EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
+_AUTHORIZATION = re.compile(
+    rf"{ALGORITHM}\s+Credential=([^/,\s]+)/(\d{{8}})/([^/,\s]+)/([^/,\s]+)/aws4_request,"
+    r"\s*SignedHeaders=([^,\s]+),\s*Signature=([0-9a-f]{64})"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """The parts of an Authorization header or of a presigned query."""
+
+    access_key: str
+    date: str
+    region: str
+    service: str
+    signed_headers: tuple[str, ...]
+    signature: str
+
+    @property
+    def scope(self) -> str:
+        return f"{self.date}/{self.region}/{self.service}/aws4_request"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """The request as it came: path and query still encoded, headers as (lower-case name, value)."""
+
+    method: str
+    path: str
+    query: str
+    headers: Sequence[tuple[str, str]]
+    payload: str
+    timestamp: str
+
+
+def parse_authorization(header: str) -> Credential | None:
+    match = _AUTHORIZATION.fullmatch(header.strip())
+    if match is None:
+        return None
+    key, date, region, service, names, signature = match.groups()
+    return Credential(
+        access_key=key,
+        date=date,
+        region=region,
+        service=service,
+        signature=signature,
+        signed_headers=tuple(names.split(";")),
+    )
+
+
+def parse_presigned(query: Mapping[str, str]) -> Credential | None:
+    parts = query.get("X-Amz-Credential", "").split("/")
+    if query.get("X-Amz-Algorithm") != ALGORITHM or len(parts) != 5 or parts[4] != "aws4_request":
+        return None
+    return Credential(
+        access_key=parts[0],
+        date=parts[1],
+        region=parts[2],
+        service=parts[3],
+        signed_headers=tuple(query.get("X-Amz-SignedHeaders", "").split(";")),
+        signature=query.get("X-Amz-Signature", ""),
+    )
+
+
+def canonical_request(request: Signed, credential: Credential) -> str:
+    path = request.path if credential.service == "s3" else quote(_normal(request.path), safe="/~")
+    pairs = sorted(pair.partition("=")[::2] for pair in request.query.split("&") if pair)
+    query = "&".join(f"{name}={value}" for name, value in pairs if name != "X-Amz-Signature")
+    names = sorted(credential.signed_headers)
+    headers = "".join(f"{name}:{_values(request.headers, name)}\n" for name in names)
+    return "\n".join((request.method, path, query, headers, ";".join(names), request.payload))
+
+
+def sign(request: Signed, credential: Credential, secret: str) -> str:
+    """The signature that the holder of ``secret`` gives this request."""
+    digest = hashlib.sha256(canonical_request(request, credential).encode()).hexdigest()
+    text = "\n".join((ALGORITHM, request.timestamp, credential.scope, digest))
+    key = f"AWS4{secret}".encode()
+    for part in (credential.date, credential.region, credential.service, "aws4_request"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def matches(request: Signed, credential: Credential, secret: str) -> bool:
+    return hmac.compare_digest(sign(request, credential, secret), credential.signature)
+
+
+def authorization(credential: Credential, signature: str) -> str:
+    names = ";".join(sorted(credential.signed_headers))
+    scope = f"{credential.access_key}/{credential.scope}"
+    return f"{ALGORITHM} Credential={scope}, SignedHeaders={names}, Signature={signature}"
+
+
+def _normal(path: str) -> str:
+    if not path or path == "/":
+        return "/"
+    normal = posixpath.normpath(path).replace("//", "/")
+    return normal + "/" if path.endswith("/") and not normal.endswith("/") else normal
+
+
+def _values(headers: Iterable[tuple[str, str]], name: str) -> str:
+    return ",".join(" ".join(value.split()) for key, value in headers if key == name)

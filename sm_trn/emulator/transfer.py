@@ -1,0 +1,165 @@
+"""Between S3 and a host's folders: channels in, archives out. Reads plain files only: a FIFO cannot hold it up.
+
+It must not know the state of a job.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import stat
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sm_trn.emulator.rules import parse_s3_uri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sm_trn.emulator.layout import Where
+    from sm_trn.emulator.objects import Objects
+
+_COMPRESSION = 3  # weights hardly shrink; the level is a matter of time only
+
+
+class TransferError(Exception):
+    """The service's FailureReason for data that cannot be moved."""
+
+
+def download_channels(
+    objects: Objects, hosts: Sequence[Where], channels: Sequence[Mapping[str, Any]], stopped: Callable[[], bool]
+) -> None:
+    """Fill /opt/ml/input/data of every host; returns early when ``stopped``."""
+    for channel in channels:
+        source = channel["DataSource"]["S3DataSource"]
+        bucket, prefix = parse_s3_uri(source["S3Uri"])
+        keys = [key for key in objects.keys(bucket, prefix) if not key.endswith("/")]
+        if not keys:
+            raise TransferError(f'ClientError: Data download failed: no objects under "{source["S3Uri"]}"')
+        sharded = source.get("S3DataDistributionType") == "ShardedByS3Key"
+        for index, host in enumerate(hosts):
+            mine = keys[index :: len(hosts)] if sharded else keys
+            folder = host.ml / "input/data" / channel["ChannelName"]
+            folder.mkdir(parents=True, exist_ok=True)
+            for key in mine:
+                if stopped():
+                    return
+                _download(
+                    objects,
+                    bucket,
+                    key,
+                    folder / _relative(prefix, key),
+                    gzipped=channel.get("CompressionType") == "Gzip",
+                )
+
+
+def download_folder(objects: Objects, uri: str, folder: Path) -> set[str]:
+    """Copy everything under ``uri`` into ``folder``; the relative names."""
+    bucket, prefix = parse_s3_uri(uri.rstrip("/") + "/")
+    names = {key.removeprefix(prefix) for key in objects.keys(bucket, prefix) if not key.endswith("/")}
+    for name in names:
+        _download(objects, bucket, prefix + name, folder / _inside(name), gzipped=False)
+    return names
+
+
+def plain_files(root: Path) -> Iterator[tuple[str, Path]]:
+    """(relative name, path) of every regular file below ``root``, links not followed."""
+    for parent, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            if stat.S_ISREG(path.lstat().st_mode):
+                yield path.relative_to(root).as_posix(), path
+
+
+def archive(roots: Sequence[tuple[str, Path]], note: Callable[[str], None]) -> bytes:
+    """A .tar.gz of the folders' contents, merged. A name that two hosts wrote is kept once under ``<host>/`` too."""
+    with tempfile.TemporaryFile() as out:
+        with tarfile.open(fileobj=out, mode="w:gz", compresslevel=_COMPRESSION) as tar:
+            seen: set[str] = set()
+            for host, root in roots:
+                for name, path in _members(root, note):
+                    member = name if name not in seen else f"{host}/{name}"
+                    if path.is_dir() and not path.is_symlink() and name in seen:
+                        continue
+                    seen.add(name)
+                    _add(tar, member, path)
+        out.seek(0)
+        return out.read()
+
+
+def read_failure(folder: Path) -> str:
+    """What the job wrote to /opt/ml/output/failure, its first 1024 characters; empty when it wrote nothing readable."""
+    try:
+        handle = os.open(folder / "output/failure", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return ""
+    with os.fdopen(handle, "rb") as source:
+        if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+            return ""
+        return source.read(8192).decode("utf-8", "replace")[:1024]
+
+
+def _members(root: Path, note: Callable[[str], None]) -> Iterator[tuple[str, Path]]:
+    real = root.resolve()
+    for parent, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted([*folders, *names]):
+            path = Path(parent, name)
+            relative, mode = path.relative_to(root).as_posix(), path.lstat().st_mode
+            if stat.S_ISLNK(mode) and not _stays(path, real):
+                note(f"{relative!r} is a link that leaves the folder: not uploaded")
+            elif stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
+                yield relative, path
+            else:
+                note(f"{relative!r} is no plain file: not uploaded")
+
+
+def _stays(link: Path, root: Path) -> bool:
+    target = link.readlink()
+    if target.is_absolute():
+        return False
+    resolved = Path(os.path.normpath(link.parent.resolve() / target))
+    return resolved.is_relative_to(root) and link.resolve().is_relative_to(root)
+
+
+def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
+    member = tar.gettarinfo(str(path), arcname=name)
+    member.uid = member.gid = 0
+    member.uname = member.gname = "root"
+    if not member.isreg():
+        tar.addfile(member)
+        return
+    try:
+        with path.open("rb") as source:
+            tar.addfile(member, source)
+    except PermissionError:
+        path.chmod(0o600)
+        with path.open("rb") as source:
+            tar.addfile(member, source)
+
+
+def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped: bool) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        source = objects.path(bucket, key)
+        if gzipped and key.endswith(".gz"):
+            with gzip.open(source, "rb") as packed, target.with_suffix("").open("wb") as out:
+                shutil.copyfileobj(packed, out)
+        else:
+            shutil.copyfile(source, target)
+    except (KeyError, OSError, EOFError) as error:
+        raise TransferError(f"ClientError: Data download failed: s3://{bucket}/{key}: {error}") from error
+
+
+def _relative(prefix: str, key: str) -> Path:
+    """The name a key gets below its channel: without the prefix up to its last slash."""
+    return _inside(key.removeprefix(prefix.rpartition("/")[0]).lstrip("/") or key.rpartition("/")[2])
+
+
+def _inside(name: str) -> Path:
+    parts = [part for part in name.split("/") if part not in {"", ".", ".."}]
+    return Path(*parts) if parts else Path("_")

@@ -1,0 +1,90 @@
+"""The few values that both sides of the emulator speak of: where it is, and how it was asked to behave.
+
+It must import nothing heavy: the public module of the package brings it in.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EMULATED_ACCOUNT: Final = "000000000000"
+ROLE_NAME: Final = "SageMakerExecutionRole"
+EMULATED_TAG: Final = "sm_trn:emulated"
+SUBSTITUTED_TAG: Final = "sm_trn:substituted"
+
+
+def _half_the_cores() -> int:
+    return max(1, (os.cpu_count() or 1) // 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How an emulator behaves; fixed for the life of its process.
+
+    ``spot_discount`` is the share of the time that spot jobs are not billed for (a setting, not a measurement);
+    ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``strict`` refuses what it would
+    otherwise substitute; ``job_python`` the interpreter that stands in for every training image.
+    """
+
+    spot_discount: float = 0.70
+    stop_grace_s: float = 30.0
+    start_delay_s: float = 0.3
+    max_jobs: int = field(default_factory=_half_the_cores)
+    port: int = 0
+    strict: bool = False
+    job_python: str = sys.executable
+    isolation: str = "auto"
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.spot_discount < 1.0:
+            raise ValueError(f"spot_discount: got {self.spot_discount!r}, wanted at least 0 and less than 1")
+        if self.max_jobs < 1:
+            raise ValueError(f"max_jobs: got {self.max_jobs!r}, wanted at least 1")
+        if self.stop_grace_s < 0 or self.start_delay_s < 0:
+            raise ValueError("stop_grace_s and start_delay_s: wanted at least 0 seconds")
+        if self.isolation not in {"auto", "namespace", "folder"}:
+            raise ValueError(f"isolation: got {self.isolation!r}, wanted 'auto', 'namespace' or 'folder'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A running emulator and the only key that opens it."""
+
+    url: str
+    access_key: str
+    secret_key: str = field(repr=False)
+    region: str
+    account_id: str
+    pid: int
+    state: Path
+    version: str
+    bucket: str
+    role_arn: str
+
+    def environment(self) -> dict[str, str]:
+        """What a client's environment needs; any AWS client that honours AWS_ENDPOINT_URL then talks to us."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_REGION": self.region,
+            "SM_TRN_STATE": str(self.state),
+            "SM_TRN_PID": str(self.pid),
+        }
+
+
+def dump(endpoint: Endpoint) -> dict[str, Any]:
+    names = Endpoint.__dataclass_fields__
+    return {name: str(getattr(endpoint, name)) if name == "state" else getattr(endpoint, name) for name in names}
+
+
+def load(document: Mapping[str, Any]) -> Endpoint:
+    return Endpoint(**{**document, "state": Path(document["state"])})

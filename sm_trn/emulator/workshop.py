@@ -1,0 +1,52 @@
+"""What every running job shares of the emulator, and what it is told from outside. Values only."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sm_trn.emulator.door import Principals
+    from sm_trn.emulator.isolation import Isolation
+    from sm_trn.emulator.jobs import Jobs
+    from sm_trn.emulator.loglines import LogLines
+    from sm_trn.emulator.metric_store import MetricStore
+    from sm_trn.emulator.objects import Objects
+    from sm_trn.emulator.values import Options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What every job needs of the emulator."""
+
+    jobs: Jobs
+    objects: Objects
+    lines: LogLines
+    metrics: MetricStore
+    principals: Principals
+    options: Options
+    isolation: Isolation
+    room: threading.Semaphore
+    folder: Path
+    url: str
+    region: str
+    missing: Callable[[], str]
+
+
+@dataclass(slots=True)
+class Control:
+    """What a job is told from outside. ``wake`` is set with every change."""
+
+    wake: threading.Event = field(default_factory=threading.Event)
+    stopped: bool = False
+    shutdown: bool = False
+    interrupt: bool = False
+    notice: bool = True
+
+    def wait(self, timeout: float) -> None:
+        self.wake.wait(max(0.0, timeout))
+        self.wake.clear()
