@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-_LATE = datetime.max.replace(tzinfo=timezone.utc)
+_EARLY = datetime.min.replace(tzinfo=timezone.utc)  # a publication gives no creation time, and is older than your jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +163,7 @@ def _labels(records: Sequence[JobRecord]) -> tuple[str, ...]:
 
 def _slots(records: Iterable[JobRecord], labels: Iterable[str], colors: Comparison | None) -> dict[str, int]:
     """Colours by creation time, so that neither argument order nor sorting changes them; earlier ones are kept."""
-    by_time = sorted(zip(records, labels, strict=True), key=lambda item: item[0].snapshot.created or _LATE)
+    by_time = sorted(zip(records, labels, strict=True), key=lambda item: item[0].snapshot.created or _EARLY)
     kept = dict(colors.slots) if colors is not None else {}
     slots = {label: kept[label] for _, label in by_time if label in kept}
     free = iter(number for number in range(len(kept) + len(by_time)) if number not in kept.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..logs import Throughput
@@ -18,8 +18,9 @@ QUANTITY: Mapping[str, str] = MappingProxyType({"it/s": "iterations per second",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """``text`` can be quoted alone. ``headline`` is its short form, without the values; ``change_pct`` is unrounded.
+    """``text`` can be quoted alone. ``headline`` leaves its values out; ``short`` and ``values`` are its two halves for a card.
 
+    ``change_pct`` is unrounded.
     ``kind`` is one of throughput, billable, cost, flip, repriced, not_training, changed, runs, missing, note, emulated.
     """
 
@@ -29,6 +30,8 @@ class Finding:
     job: str = ""
     base: str = ""
     headline: str = ""
+    short: str = ""
+    values: str = ""
     change_pct: float | None = None
 
     def __str__(self) -> str:
@@ -50,27 +53,26 @@ class _Pair:
     def rates(self) -> tuple[Throughput | None, Throughput | None]:
         return self.row.rate(self.section.unit), self.base.rate(self.section.unit)
 
-    def says(self, kind: str, text: str, *, headline: str = "", change_pct: float | None = None) -> Finding:
-        return Finding(
-            kind=kind,
-            text=text,
-            workload=self.section.workload,
-            job=self.row.label,
-            base=self.base.label,
-            headline=headline,
-            change_pct=change_pct,
-        )
+    def says(self, kind: str, text: str) -> Finding:
+        return Finding(kind=kind, text=text, workload=self.section.workload, job=self.row.label, base=self.base.label)
 
     def differs(self, kind: str, change_pct: float, values: tuple[str, str], **blanks: str) -> Finding:
         """The template filled in; the headline leaves the values out, and never the price dates."""
         names = {"job": self.row.label, "base": self.base.label}
         text = fmt.finding(**names, **blanks, change_pct=change_pct, values=values)
         dated = f", at prices of {blanks['prices']}" if "prices" in blanks else ""
-        return self.says(kind, text, headline=text.split(" (", 1)[0] + dated, change_pct=change_pct)
+        return replace(
+            self.says(kind, text),
+            headline=text.split(f" than {self.base.label} (", 1)[0] + f" than {self.base.label}{dated}",
+            short=fmt.change(change_pct, blanks["quantity"] or kind),
+            values=fmt.against(values, blanks.get("unit", "")) + dated,
+            change_pct=change_pct,
+        )
 
     def same(self, kind: str, what: str, values: str) -> Finding:
         headline = f"{self.row.label} and {self.base.label}: no difference measured in {what}"
-        return self.says(kind, f"{headline} ({values}).", headline=headline)
+        short = f"no difference in {what}"
+        return replace(self.says(kind, f"{headline} ({values})."), headline=headline, short=short, values=values)
 
 
 def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
@@ -222,3 +224,12 @@ def _missing(section: Section) -> Iterator[Finding]:
         if not row.completed and len(section.measured) > 1:
             text = f"{row.label} is {row.status.word}: its billable time and cost are not compared."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
+
+
+def section_headline(section: Section, kind: str) -> str:
+    """The headline of the largest difference of one kind, or nothing."""
+    if section.base is None:
+        return ""
+    stated = {"throughput": _throughput, "billable": _billable, "cost": _cost}[kind]
+    found = [item for row in section.others for item in stated(_Pair(section, row, section.base))]
+    return max(found, key=lambda item: abs(item.change_pct or 0.0)).headline if found else ""

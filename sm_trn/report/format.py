@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 NBSP = "\u00a0"
 _UNITS = r"%|s emu|h|m|s|ms|it/s|samples/s|smp/s|epochs?|steps?|iterations?|[kMGT]?B|[KMGT]iB|USD|UTC"
@@ -88,8 +88,8 @@ def usd_estimate(value: float | Decimal) -> str:
 
 
 def usd_per_hour(value: Decimal) -> str:
-    """``$25.25/h``. The full precision belongs to the price table."""
-    return f"${_rounded(value, 2):,}/h"
+    """``$25.25/h``, 24.725 as ``$24.73/h``. The full precision belongs to the price table."""
+    return f"${value.quantize(Decimal('0.01'), ROUND_HALF_UP):,}/h"
 
 
 def usd_parts(total: Decimal, shares: Sequence[float]) -> tuple[Decimal, ...]:
@@ -199,6 +199,16 @@ def instances(name: str, number: int) -> str:
 def listing(words: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+
+
+def change(change_pct: float, quantity: str) -> str:
+    """``22.1 % more iterations per second``: the sign becomes the word."""
+    return f"{percent(abs(change_pct))} {'more' if change_pct >= 0 else 'less'} {quantity}".rstrip()
+
+
+def against(values: tuple[str, str], unit: str = "") -> str:
+    """``6.64 against 5.44 it/s``."""
+    return f"{values[0]} against {values[1]} {unit}".rstrip()
 
 
 def finding(  # noqa: PLR0913 - the template's blanks, each by name

@@ -19,4 +19,5 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     for name in COLUMNS:
         kind = "object" if name in _TEXT else "bool" if name == "emulated" else "int64" if name in _WHOLE else "float64"
         columns[name] = pd.Series([row[name] for row in rows], dtype=kind)
-    return pd.DataFrame(columns, columns=list(COLUMNS))
+    table: pd.DataFrame = pd.DataFrame(columns, columns=list(COLUMNS))
+    return table

@@ -21,13 +21,12 @@ _LONGEST_NAME = 28
 
 def comparison_text(item: Comparison, *, width: int, color: bool, ascii_only: bool) -> str:
     """All sections, then the findings of each; rehearsals last."""
-    blocks = []
-    for section in item.sections:
-        if section.measured:
-            blocks.append(_measured(item, section, width, ascii_only=ascii_only))
-    for section in item.sections:
-        if section.emulated:
-            blocks.append(_rehearsal(section.rehearsal, width, color=color, ascii_only=ascii_only))
+    blocks = [_measured(item, section, width, ascii_only=ascii_only) for section in item.sections if section.measured]
+    blocks += [
+        _rehearsal(section.rehearsal, width, color=color, ascii_only=ascii_only)
+        for section in item.sections
+        if section.emulated
+    ]
     text = "\n\n".join("\n".join(block) for block in blocks)
     return text.translate(_ASCII) if ascii_only else text
 
@@ -69,7 +68,10 @@ def _measured(item: Comparison, section: Section, width: int, *, ascii_only: boo
 def _price_lines(section: Section, width: int) -> Iterator[str]:
     prices = dict.fromkeys(row.price for row in section.measured if row.price is not None)
     if prices:
-        words = [f"{price.instance} {fmt.usd_per_hour(price.usd_per_hour)} {_dated(price.as_of, price.inferred)}" for price in prices]
+        words = [
+            f"{price.instance} {fmt.usd_per_hour(price.usd_per_hour)} {_dated(price.as_of, price.inferred)}"
+            for price in prices
+        ]
         yield from wrap(f"Prices per instance: {', '.join(words)}.", width, first="• ", rest="  ")
 
 
@@ -110,10 +112,20 @@ def _columns(section: Section) -> Iterator[Column]:
         [_signed(_minus(delta.billable_saving_pct)) for delta in deltas],
     )
     if any(row.not_training is not None for row in rows):
-        yield _column("NOT TRAINING", ["-" if row.not_training is None else fmt.percent(row.not_training * 100) for row in rows], rank=2)
-    yield _column("USD", [cost_words(row) for row in rows], [_signed(_minus(delta.cost_saving_pct)) for delta in deltas])
+        yield _column(
+            "NOT TRAINING",
+            ["-" if row.not_training is None else fmt.percent(row.not_training * 100) for row in rows],
+            rank=2,
+        )
+    yield _column(
+        "USD", [cost_words(row) for row in rows], [_signed(_minus(delta.cost_saving_pct)) for delta in deltas]
+    )
     if any(row.usd_per_1000_it is not None for row in rows):
-        yield _column("USD/1,000 it", ["-" if row.usd_per_1000_it is None else fmt.usd_cell(row.usd_per_1000_it) for row in rows], rank=3)
+        yield _column(
+            "USD/1,000 it",
+            ["-" if row.usd_per_1000_it is None else fmt.usd_cell(row.usd_per_1000_it) for row in rows],
+            rank=3,
+        )
     if any(row.accuracy is not None for row in rows):
         yield _column("ACC", ["-" if row.accuracy is None else fmt.accuracy(row.accuracy) for row in rows], rank=1)
     if any(row.final_loss is not None for row in rows):
@@ -173,5 +185,3 @@ def _rehearsal_columns(rows: tuple[Row, ...]) -> Iterator[Column]:
     billed = ["not yet" if row.billable_s is None else fmt.count(row.billable_s) for row in rows]
     yield Column("BILLABLE, s emu", tuple(billed))
     yield Column("INTERRUPTED", tuple(fmt.count(row.snapshot.interruptions) for row in rows), rank=1)
-
-
