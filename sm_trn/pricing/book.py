@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from importlib.resources import files
 from types import MappingProxyType
 
@@ -31,7 +31,8 @@ class Price:
 
     def __str__(self) -> str:
         mark = ", inferred" if self.inferred else ""
-        return f"${self.usd_per_hour:.2f}/h ({self.as_of}, {self.region}{mark})"
+        shown = self.usd_per_hour.quantize(Decimal("0.01"), ROUND_HALF_UP)
+        return f"${shown:,}/h ({self.as_of}, {self.region}{mark})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
