@@ -39,7 +39,7 @@ class TrainingJob:
 
     def watch(self) -> Iterator[JobSnapshot]:
         """Snapshots until the job has ended; the last one is terminal."""
-        for snapshots, _ in self.session._sweeps([self], with_points=False):  # noqa: SLF001 - one poller for all
+        for snapshots in self.session._sweeps([self]):  # noqa: SLF001 - one poller for all
             yield snapshots[self.name]
 
     def wait(self, *, progress: bool = True, stream: TextIO | None = None) -> JobSnapshot:

@@ -24,6 +24,8 @@ from .pace import SystemClock, next_delay
 if TYPE_CHECKING:
     import boto3
 
+    from ..report import WatchRow
+
 LAUNCHERS = 4  # CreateTrainingJob takes about one a second per account; more threads would only be throttled
 
 
@@ -115,16 +117,17 @@ class Session:
         from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
         display = report.display_for(stream or sys.stdout) if progress else None
+        readers = [_Points(job) for job in jobs]
+        latest: dict[str, JobSnapshot] = {}
         try:
-            latest: dict[str, JobSnapshot] = {}
-            for snapshots, rows in self._sweeps(jobs, with_points=display is not None):
-                latest = snapshots
+            for latest in self._sweeps(jobs):
                 if display is not None:
-                    display.show(rows, self._today())
-            return [latest[job.name] for job in jobs]
+                    rows = [reader.row(report.WatchRow, latest[reader.name]) for reader in readers]
+                    display.show(rows, datetime.fromtimestamp(self.clock.now(), tz=timezone.utc))
         finally:
             if display is not None:
                 display.close()
+        return [latest[job.name] for job in jobs]
 
     def price(self, instance: str, *, at: date | str | None = None) -> Price | None:
         return self.prices.find(instance, self.region, at=at)
@@ -132,9 +135,6 @@ class Session:
     def ceiling(self, job: JobSpec) -> Usd | None:
         """The most that the job can cost, in USD; None without a price, or on the emulator."""
         return None if self.emulated else ceiling(job, self.price(job.compute.instance))
-
-    def _today(self) -> datetime:
-        return datetime.fromtimestamp(self.clock.now(), tz=timezone.utc)
 
     def _request(self, job: JobSpec) -> dict[str, Any]:
         source = self.storage.put_source(job.script.source_dir or str(_entry.scripts_folder()))
@@ -156,32 +156,15 @@ class Session:
             return error
         return TrainingJob(name=request["TrainingJobName"], session=self, spec=job)
 
-    def _sweeps(
-        self, jobs: Sequence[TrainingJob], *, with_points: bool
-    ) -> Iterator[tuple[dict[str, JobSnapshot], list[Any]]]:
-        """Look at every unfinished job, yield, pause; until all have ended."""
-        from .. import report  # noqa: PLC0415 - see wait
-
+    def _sweeps(self, jobs: Sequence[TrainingJob]) -> Iterator[dict[str, JobSnapshot]]:
+        """Look at every unfinished job, yield all of them, pause; until all have ended."""
         known: dict[str, JobSnapshot] = {}
-        readers = {job.name: _Points(job) for job in jobs}
         attempt = 0
         while True:
             for job in jobs:
                 if job.name not in known or not known[job.name].terminal:
                     known[job.name] = job.snapshot()
-                    if with_points:
-                        readers[job.name].read()
-            rows = [
-                report.WatchRow(
-                    snapshot=known[job.name],
-                    label=job.label,
-                    points=tuple(readers[job.name].found),
-                    price=self.price(known[job.name].instance),
-                    total_steps=readers[job.name].total_steps,
-                )
-                for job in jobs
-            ]
-            yield dict(known), rows
+            yield dict(known)
             running = [snapshot for snapshot in known.values() if not snapshot.terminal]
             if not running:
                 return
@@ -193,18 +176,23 @@ class _Points:
     """The numbers of one job's log, read on from where the last look ended."""
 
     def __init__(self, job: TrainingJob) -> None:
+        self.name = job.name
         self._job = job
         self._cursor = LogCursor()
-        self.found: list[MetricPoint] = []
-        self.total_steps: int | None = None
+        self._found: list[MetricPoint] = []
 
-    def read(self) -> None:
-        events, self._cursor = self._job.session.logs.fetch_events(self._job.name, self._cursor)
-        fresh = list(points(events))
-        self.found.extend(fresh)
-        for point in fresh:
-            if point.name == "total_steps":
-                self.total_steps = int(point.value)
+    def row(self, cls: type[WatchRow], snapshot: JobSnapshot) -> WatchRow:
+        """What a display shows of the job now; reads the log on."""
+        events, self._cursor = self._job.session.logs.fetch_events(self.name, self._cursor)
+        self._found.extend(points(events))
+        total = next((int(point.value) for point in self._found if point.name == "total_steps"), None)
+        return cls(
+            snapshot=snapshot,
+            label=self._job.label,
+            points=tuple(self._found),
+            price=self._job.session.price(snapshot.instance),
+            total_steps=total,
+        )
 
 
 def _refuse(job: JobSpec, ignore: Sequence[str]) -> None:
