@@ -156,8 +156,13 @@ def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped:
 
 
 def _relative(prefix: str, key: str) -> Path:
-    """The name a key gets below its channel: without the prefix up to its last slash."""
-    return _inside(key.removeprefix(prefix.rpartition("/")[0]).lstrip("/") or key.rpartition("/")[2])
+    """The name a key gets below its channel: without the prefix where that is a folder, else without its last slash's part.
+
+    ``Session.upload_data`` of SDK v2 names folders without a slash, and their files lie directly in the channel.
+    """
+    folder = prefix.rstrip("/") + "/"
+    whole = folder if key.startswith(folder) else prefix.rpartition("/")[0]
+    return _inside(key.removeprefix(whole).lstrip("/") or key.rpartition("/")[2])
 
 
 def _inside(name: str) -> Path:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
     from .findings import Finding as Finding
+    from .metrics import metrics_frame as metrics_frame
     from .published import published_names as published_names
     from .published import published_record as published_record
     from .table import COLUMNS as COLUMNS
@@ -21,10 +22,11 @@ _HOMES = {
     "Comparison": "comparison",
     "Finding": "findings",
     "compare": "comparison",
+    "metrics_frame": "metrics",
     "published_names": "published",
     "published_record": "published",
 }
-__all__ = ["COLUMNS", "Comparison", "Finding", "compare", "published_names", "published_record"]
+__all__ = ["COLUMNS", "Comparison", "Finding", "compare", "metrics_frame", "published_names", "published_record"]
 
 
 def __getattr__(name: str) -> Any:
