@@ -16,8 +16,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from .. import format as fmt
+from ..layout import cut
 from ..theme import SLOTS, marker, role
-from .style import Headings, Sheet, bare, draw_headings, headings, rc, watermark
+from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,9 +182,8 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
             )
         )
         children.append(area)
-    children.append(
-        TextArea(bar.label, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]})
-    )
+    name = cut(bar.label, _name_room(bar, sheet))
+    children.append(TextArea(name, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]}))
     if bar.emulated:
         frame = {
             "boxstyle": "square,pad=0.25",
@@ -207,6 +207,12 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
         AnnotationBbox(packed, (0, top + NAME - 3.2), xycoords=("axes fraction", "data"), box_alignment=(0, 0), frameon=False, pad=0,
                        annotation_clip=False, bboxprops={"facecolor": palette["bg"]})
     )  # fmt: skip
+
+
+def _name_room(bar: Bar, sheet: Sheet) -> int:
+    """Letters that a name may have beside its marker, tag and detail."""
+    letter = sheet.text * (0.7 if families()[0] == "DejaVu Sans" else 0.6)
+    return max(12, int((sheet.width - 32) / letter - len(bar.detail) * 0.9 - (13 if bar.emulated else 0)))
 
 
 def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
@@ -238,7 +244,7 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
         ax.add_patch(
             Rectangle((0, y), bar.ghost, 7, fill=False, edgecolor=color, linestyle=(0, (3, 2)), linewidth=1, zorder=2)
         )
-        muted = {"fontsize": sheet.label, "color": palette["ink3"]}
+        muted: dict[str, Any] = {"fontsize": sheet.label, "color": palette["ink3"]}
         _end_text(ax, bar.ghost, y + 3.5, bar.ghost_text, muted, palette["bg"])
         ax.annotate(fmt.unbroken(bar.ghost_note), (0, y + 18.5), (1, 0), textcoords="offset points", va="baseline", ha="left", **muted,
                     bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}, zorder=3)  # fmt: skip
