@@ -10,22 +10,33 @@ if TYPE_CHECKING:
     from .comparison import Comparison
 
 _SHOWN = ("throughput", "billable", "cost", "flip", "repriced", "changed", "runs", "missing")
-CSS = (
-    f".smtrn{{{variables('light')}max-width:860px;font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);color:var(--ink);"
-    "border:1px solid var(--line);border-radius:4px;padding:12px 16px;font-variant-numeric:tabular-nums;background:var(--bg)}"
-    f'[data-jp-theme-light="false"] .smtrn,.vscode-dark .smtrn,html[theme="dark"] .smtrn{{{variables("dark")}}}'
-    ".smtrn p{margin:4px 0;color:var(--ink2)}.smtrn .title{color:var(--ink);font-size:15.5px;font-weight:620}.smtrn .wide{overflow-x:auto}"
-    ".smtrn table{border-collapse:collapse;margin:8px 0!important;border:0;width:100%;font-size:13.5px;color:inherit}"
-    ".smtrn tr{background:none!important}.smtrn caption{text-align:left;color:var(--ink3);font-size:13px;padding:0 0 4px}"
-    ".smtrn th,.smtrn td{border:0;padding:5px 0 5px 16px;text-align:right;vertical-align:top;font-weight:400;max-width:none}"
-    ".smtrn th:first-child,.smtrn .words,.smtrn .hatched td{text-align:left}.smtrn th:first-child{padding-left:0}"
-    ".smtrn tbody tr>*{border-top:1px solid var(--line)}.smtrn thead th{color:var(--ink3);vertical-align:bottom}"
-    ".smtrn small,.smtrn .sub{display:block;font-size:12.5px;color:var(--ink3);font-weight:400}.smtrn .job{font-weight:600;white-space:nowrap}"
-    ".smtrn .mark{width:11px;height:11px;margin-right:6px;fill:currentColor;stroke:currentColor;stroke-width:1.4}.smtrn .hollow{fill:var(--bg)}"
-    ".smtrn .tag{font-weight:700;font-size:11px;letter-spacing:.06em;color:var(--emu);background:var(--emut);border:1.5px dashed var(--emu);"
-    "border-radius:2px;padding:2px 5px}.smtrn .missing,.smtrn .ink3{color:var(--ink3)}.smtrn .ink2{color:var(--ink2)}"
-    ".smtrn .ok{color:var(--ok)}.smtrn .warn{color:var(--warn)}.smtrn .err{color:var(--err)}.smtrn .info{color:var(--info)}"
-    ".smtrn .c1{color:var(--s1)}.smtrn .c2{color:var(--s2)}.smtrn .c3{color:var(--s3)}.smtrn .c4{color:var(--s4)}.smtrn .c5{color:var(--s5)}.smtrn .c6{color:var(--s6)}"
+CSS = " ".join(
+    (
+        f".smtrn{{{variables('light')} max-width:860px; font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)}}",
+        ".smtrn{color:var(--ink); background:var(--bg); border:1px solid var(--line); border-radius:4px; padding:12px 16px}",
+        ".smtrn{font-variant-numeric:tabular-nums}",
+        f'[data-jp-theme-light="false"] .smtrn,.vscode-dark .smtrn,html[theme="dark"] .smtrn{{{variables("dark")}}}',
+        ".smtrn p{margin:4px 0; color:var(--ink2)}",
+        ".smtrn .title{color:var(--ink); font-size:15.5px; font-weight:620}",
+        ".smtrn .wide{overflow-x:auto}",
+        ".smtrn table{border-collapse:collapse; margin:8px 0!important; border:0; width:100%; font-size:13.5px; color:inherit}",
+        ".smtrn tr{background:none!important}",
+        ".smtrn caption{text-align:left; color:var(--ink3); font-size:13px; padding:0 0 4px}",
+        ".smtrn th,.smtrn td{border:0; padding:5px 0 5px 16px; text-align:right; vertical-align:top; font-weight:400}",
+        ".smtrn th:first-child,.smtrn .words,.smtrn .hatched td{text-align:left}",
+        ".smtrn th:first-child{padding-left:0}",
+        ".smtrn tbody tr>*{border-top:1px solid var(--line)}",
+        ".smtrn thead th{color:var(--ink3); vertical-align:bottom}",
+        ".smtrn small,.smtrn .sub{display:block; font-size:12.5px; color:var(--ink3); font-weight:400}",
+        ".smtrn .job,.smtrn b{font-weight:600; white-space:nowrap}",
+        ".smtrn .mark{width:11px; height:11px; margin-right:6px; fill:currentColor; stroke:currentColor; stroke-width:1.4}",
+        ".smtrn .hollow{fill:var(--bg)}",
+        ".smtrn .tag{font-weight:700; font-size:11px; letter-spacing:.06em; color:var(--emu); background:var(--emut)}",
+        ".smtrn .tag{border:1.5px dashed var(--emu); border-radius:2px; padding:2px 5px}",
+        ".smtrn .missing,.smtrn .ink3{color:var(--ink3)} .smtrn .ink2{color:var(--ink2)}",
+        ".smtrn .ok{color:var(--ok)} .smtrn .warn{color:var(--warn)} .smtrn .err{color:var(--err)} .smtrn .info{color:var(--info)}",
+        *(f".smtrn .c{slot}{{color:var(--s{slot})}}" for slot in range(1, 7)),
+    )
 )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison
     from .save import Picture
 
-_SCREEN = Sheet(headings=False, text=13, label=12, foot=12)
+_SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
 _WIDTHS = (("wide", 528.0), ("slim", 344.0))
 _FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
 _CARDS = ("throughput", "billable", "cost")
@@ -48,9 +48,14 @@ def page(item: Comparison, pictures: Sequence[Picture], *, now: datetime | None)
         ),
         *_method(item, measured),
         "</main>",
-        f"<footer><p>sm_trn comparison{f', written {fmt.stamp(now)}' if now else ''}. This file loads nothing from the network.</p></footer>",
+        _footer(now),
     ]
     return "\n".join([*_document_head(title), *body, "</body></html>", ""])
+
+
+def _footer(now: datetime | None) -> str:
+    written = f", written {fmt.stamp(now)}" if now else ""
+    return f"<footer><p>sm_trn comparison{written}. This file loads nothing from the network.</p></footer>"
 
 
 def _document_head(title: str) -> Iterator[str]:
@@ -100,9 +105,8 @@ def _jobs(number: int) -> str:
 
 def _lede(item: Comparison, title: str, now: datetime | None) -> Iterator[str]:
     first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
-    spoken = [
-        finding.text for kind in ("cost", "repriced", "flip", "runs") for finding in first if finding.kind == kind
-    ][:5]
+    spoken = [*_paid(item.sections[0])]
+    spoken += [finding.text for kind in ("repriced", "flip", "runs") for finding in first if finding.kind == kind][:4]
     yield f'<div id="findings"><h1>{text(title)}</h1>'
     if spoken:
         yield f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in spoken)}</div>'
@@ -120,6 +124,18 @@ def _lede(item: Comparison, title: str, now: datetime | None) -> Iterator[str]:
             f'{takes} no part in any percentage, total or figure of measured jobs. <a href="#rehearsal-1">See the rehearsal</a></p></div>'
         )
     yield "</div>"
+
+
+def _paid(section: Section) -> Iterator[str]:
+    """What the jobs cost at which dated price; up to four of them."""
+    paid = [
+        f"{row.label} cost {fmt.usd(row.cost.usd)} at {fmt.usd_per_hour(row.cost.price.usd_per_hour)} "
+        f"({row.cost.price.as_of}{', inferred' if row.cost.price.inferred else ''})"
+        for row in (*section.others, section.base)
+        if row is not None and row.cost is not None
+    ]
+    if paid:
+        yield f"{fmt.listing(paid[:4])}."
 
 
 def _card(finding: Finding) -> str:
@@ -166,7 +182,8 @@ def _measured(item: Comparison, section: Section, pictures: Sequence[Picture], a
 
 
 def _rehearsal(section: Section, pictures: Sequence[Picture], anchor: str) -> Iterator[str]:
-    yield f'<section id="{anchor}" class="rehearsal"><div class="head"><h2>{TAG} Rehearsal: {text(_name(section))}</h2><p>on this machine</p></div>'
+    yield f'<section id="{anchor}" class="rehearsal"><div class="head">'
+    yield f"<h2>{TAG} Rehearsal: {text(_name(section))}</h2><p>on this machine</p></div>"
     caption = "No speed-up, no cost: emulated jobs have none. Seconds are this machine's."
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="Emulated jobs">{rehearsal_table(section, caption=caption)}</div>'
     yield from _figures([picture for picture in pictures if picture.section == section])
@@ -198,9 +215,11 @@ def _method(item: Comparison, measured: Sequence[Section]) -> Iterator[str]:
     prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
     used = {row.price for section in measured for row in section.measured if row.price is not None}
     if prices:
-        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table><caption>Every dated price of these instances</caption>'
+        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table>'
+        yield "<caption>Every dated price of these instances</caption>"
         yield '<thead><tr><th scope="col">Instance</th><th scope="col">USD per hour</th><th scope="col" class="words">Dated</th>'
-        yield '<th scope="col" class="words">Region</th><th scope="col" class="words">Used</th><th scope="col" class="words">Source</th></tr></thead><tbody>'
+        yield "".join(f'<th scope="col" class="words">{name}</th>' for name in ("Region", "Used", "Source"))
+        yield "</tr></thead><tbody>"
         for price in prices:
             yield _price_row(price, used=price in used)
         yield "</tbody></table></div>"
@@ -219,7 +238,8 @@ def _price_row(price: Price, *, used: bool) -> str:
     mark = '<span class="warn">▲ inferred</span> ' if price.inferred else ""
     source = price_sources().get(price.source, price.source)
     return (
-        f'<tr><th scope="row"><code>{text(price.instance)}</code></th><td>{price.usd_per_hour}</td><td class="words">{text(price.as_of)}</td>'
+        f'<tr><th scope="row"><code>{text(price.instance)}</code></th><td>{price.usd_per_hour}</td>'
+        f'<td class="words">{text(price.as_of)}</td>'
         f'<td class="words">{text(price.region)}</td><td class="words">{"yes" if used else "other date"}</td>'
         f'<td class="words wrap">{mark}{text(source)}</td></tr>'
     )
