@@ -181,7 +181,8 @@ def fit(run: Run, console: Console, checkpoints: Checkpoints | None, stop: StopR
                 continue  # what follows waits for the device, and so must not happen in every step
             stopping = run.meter.collect(stop=stop.seen) and not last
             if first:
-                console.metrics({"first_step_seconds": round(time.perf_counter() - started, 3)})
+                seconds = round(time.perf_counter() - started, 3)
+                console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
             if logging:
                 console.metrics(step_line(run))
             elif first:

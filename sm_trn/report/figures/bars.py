@@ -264,8 +264,9 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
         )
         muted: dict[str, Any] = {"fontsize": sheet.label, "color": palette["ink3"]}
         _end_text(ax, bar.ghost, y + 3.5 * sheet.unit, bar.ghost_text, muted, palette["bg"])
-        ax.annotate(fmt.unbroken(bar.ghost_note), (0, y + 18.5 * sheet.unit), (1, 0), textcoords="offset points", va="baseline", ha="left", **muted,
-                    bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}, zorder=3)  # fmt: skip
+        plate = {"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}
+        at = {"xy": (0, y + 18.5 * sheet.unit), "xytext": (1, 0), "textcoords": "offset points"}
+        ax.annotate(fmt.unbroken(bar.ghost_note), **at, va="baseline", ha="left", bbox=plate, zorder=3, **muted)  # type: ignore[arg-type]
 
 
 def _part(ax: Axes, box: tuple[float, float, float, float], texture: str, color: str, background: str) -> None:
