@@ -18,8 +18,9 @@ transformers = pytest.importorskip("transformers")
 
 from _console import INTERRUPTED, USER_MISTAKE, exit_code_of
 from _make_sample import rows
-from launch import ROOT, SCRIPT, Finished, Launch
 from train_text_classification import main, parse_arguments
+
+from launch import ROOT, SCRIPT, Finished, Launch
 
 pytestmark = pytest.mark.local
 TINY = ("--model", "tiny-random")
