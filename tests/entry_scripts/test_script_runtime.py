@@ -159,7 +159,7 @@ def test_dropout_depends_on_seed_step_and_worker_only() -> None:
 # --- the whole loop on the recording device ---
 
 
-class Words(torch.nn.Module):  # type: ignore[misc]  # torch is not typed here
+class Words(torch.nn.Module):  # type: ignore[misc,name-defined]  # torch comes from importorskip, untyped
     """The smallest classifier: a mean of word vectors."""
 
     def __init__(self) -> None:
