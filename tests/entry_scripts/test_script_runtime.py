@@ -209,6 +209,21 @@ def test_with_accumulation_gradients_are_reduced_once_a_step() -> None:
     assert 4 == xla.calls.count("upload")
 
 
+def test_two_micro_batches_make_the_step_and_the_loss_of_one_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    ends = []
+    for batch, micro_batches in (("8", "1"), ("4", "2")):
+        sizes = ("--per_device_batch_size", batch, "--gradient_accumulation_steps", micro_batches)
+        # Clipping and Adam would both hide a gradient of the wrong size.
+        run = make_run(detect({}), *sizes, "--logging_steps", "1", "--epochs", "1", "--max_grad_norm", "0")
+        run.optimizer = torch.optim.SGD(run.model.parameters(), lr=0.1)
+        run.scheduler = torch.optim.lr_scheduler.LambdaLR(run.optimizer, lambda _: 1.0)
+        fit(run)
+        losses = [line.split(",")[0] for line in capsys.readouterr().out.splitlines() if "'loss'" in line]
+        ends.append((losses, run.model.vectors.weight.detach().clone()))
+    assert ends[0][0] == ends[1][0]
+    assert torch.allclose(ends[0][1], ends[1][1], atol=1e-6)
+
+
 def test_every_worker_makes_the_same_calls() -> None:
     made = []
     for rank in (0, 1):
