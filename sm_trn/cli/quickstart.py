@@ -37,7 +37,7 @@ P4D = JobSpec(
     framework=PyTorch("1.11", python="py38"),
     compute=Compute("ml.p4d.24xlarge", count=2),
     distribution=SMDataParallel(),
-    hyperparameters={"model": "tiny-random", "train": "sample", "epochs": 6, "baselines": True},
+    hyperparameters={"model": "tiny-random", "train": "sample", "epochs": 5, "learning_rate": 0.002, "baselines": True},
     metrics=TRAINER_METRICS + EVALUATION_METRICS,
     max_run_s=3600,
 )
