@@ -11,7 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import UnknownName
-from ..specs import HuggingFace, JobSpec, NeuronX, PyTorch
+from ..specs import HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
+
+NEURON = (NeuronX, HuggingFaceNeuronX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class ImageRow:
     container: str | None = None
     neuron_sdk: str | None = None
     os: str | None = None
+    account: str | None = None
     regions: tuple[str, ...] = ()
     xla_training: bool = True
 
@@ -60,8 +63,10 @@ def regions() -> tuple[str, ...]:
 
 
 def family_of(job: JobSpec) -> str:
-    """The table that the job's image comes from: the Training Compiler has images of its own."""
-    if job.compiled and not isinstance(job.framework, NeuronX):
+    """The table that the job's image comes from: the Training Compiler and some strategies have images of their own."""
+    if job.distribution is not None and job.distribution.image_family:
+        return job.distribution.image_family
+    if job.compiled and not isinstance(job.framework, NEURON):
         return f"{job.framework.family}-compiler"
     return job.framework.family
 
@@ -73,8 +78,8 @@ def matching(job: JobSpec) -> tuple[ImageRow, ...]:
         row
         for row in rows(family_of(job))
         if _fits(framework.pytorch, row.pytorch)
-        and (not isinstance(framework, HuggingFace) or _fits(framework.transformers, row.transformers or ""))
-        and (not isinstance(framework, NeuronX) or framework.neuron_sdk in {None, row.neuron_sdk})
+        and (framework.transformers is None or _fits(framework.transformers, row.transformers or ""))
+        and (not isinstance(framework, NEURON) or framework.neuron_sdk in {None, row.neuron_sdk})
     )
 
 
@@ -82,7 +87,7 @@ def choose(job: JobSpec) -> ImageRow | None:
     """The row that the job will run on: newest that fits and, unless a Neuron release is named, still trains on XLA."""
     python = job.framework.python
     fitting = [row for row in matching(job) if python in {None, row.python}]
-    if isinstance(job.framework, NeuronX) and job.framework.neuron_sdk is None:
+    if isinstance(job.framework, NEURON) and job.framework.neuron_sdk is None:
         fitting = [row for row in fitting if row.xla_training]
     return fitting[-1] if fitting else None
 
@@ -94,7 +99,7 @@ def image_uri(job: JobSpec, region: str) -> str:
     row = choose(job)
     if row is None:
         raise UnknownName(f"framework: no {family_of(job)!r} image for {describe(job)}; {wanted(job)}")
-    account = _table()["registries"].get(region)
+    account = row.account or _table()["registries"].get(region)
     if account is None or (row.regions and region not in row.regions):
         raise UnknownName(
             f"region: got {region!r}, wanted one with {row.repository!r}: {', '.join(row.regions or regions())}"
@@ -107,7 +112,7 @@ def tag(row: ImageRow, job: JobSpec) -> str:
     """The tag as the SDK writes it: a short version stays short, because ECR carries both tags."""
     framework = job.framework
     written: dict[str, str | None] = {"pytorch": framework.pytorch, "transformers": framework.transformers}
-    if isinstance(framework, NeuronX):  # neuronx images have full tags only
+    if isinstance(framework, NEURON):  # neuronx images have full tags only
         written = {"pytorch": row.pytorch, "transformers": row.transformers}
     return row.tag.format(python=row.python, container=row.container, neuron_sdk=row.neuron_sdk, os=row.os, **written)
 
@@ -117,7 +122,7 @@ def describe(job: JobSpec) -> str:
     framework = job.framework
     named = (("transformers", framework.transformers), ("pytorch", framework.pytorch), ("python", framework.python))
     words = [f"{name} {version!r}" for name, version in named if version]
-    if isinstance(framework, NeuronX) and framework.neuron_sdk:
+    if isinstance(framework, NEURON) and framework.neuron_sdk:
         words.append(f"Neuron {framework.neuron_sdk!r}")
     return ", ".join(words)
 
@@ -131,6 +136,10 @@ def wanted(job: JobSpec) -> str:
         )
     if isinstance(framework, PyTorch):
         return "wanted pytorch/python of " + _join(f"{row.pytorch}/{row.python}" for row in rows(family_of(job)))
+    if isinstance(framework, HuggingFaceNeuronX):
+        return "wanted transformers/pytorch/python/Neuron of " + _join(
+            f"{row.transformers}/{row.pytorch}/{row.python}/{row.neuron_sdk}" for row in rows(family_of(job))
+        )
     return "wanted pytorch/python/Neuron of " + _join(
         f"{row.pytorch}/{row.python}/{row.neuron_sdk}" for row in rows(family_of(job))
     )

@@ -51,7 +51,7 @@ class MotoSide:
         copy.pop("HTTP_TRANSFER_ENCODING", None)
         return self._run(copy)
 
-    def call(  # noqa: PLR0913 - the parts of an HTTP request
+    def call(
         self,
         service: str,
         method: str,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import compiler, find_instance, images
-from ..specs import Accelerator, HuggingFace, JobSpec, NeuronX, Problem, Severity
+from ..specs import Accelerator, HuggingFace, JobSpec, Problem, Severity
 from ..strategies import PyTorchXLA, SMDataParallel
 
 GUIDE = "SageMaker developer guide, training-compiler-support"
@@ -33,7 +33,7 @@ def instance_class(job: JobSpec) -> Iterator[Problem]:
 
 def versions(job: JobSpec) -> Iterator[Problem]:
     """COMP002: it has images for a handful of versions only."""
-    if not job.compiled or job.image_uri or isinstance(job.framework, NeuronX) or images.matching(job):
+    if not job.compiled or job.image_uri or isinstance(job.framework, images.NEURON) or images.matching(job):
         return
     yield Problem(
         id="COMP002",

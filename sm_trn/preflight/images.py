@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import find_instance, images
-from ..specs import Accelerator, HuggingFace, JobSpec, NeuronX, Problem, Severity
+from ..specs import Accelerator, HuggingFace, JobSpec, Problem, Severity
 
 TABLE = "sm_trn/catalog/images.json"
 
@@ -27,7 +27,7 @@ def unknown_image(job: JobSpec) -> Iterator[Problem]:
             fix=f"python={versions[-1].python!r}",
             evidence=TABLE,
         )
-    elif job.compiled and not isinstance(job.framework, NeuronX):
+    elif job.compiled and not isinstance(job.framework, images.NEURON):
         return  # COMP002 says it, with the compiler's own list
     else:
         yield Problem(
@@ -48,7 +48,7 @@ def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
     if instance is None or job.image_uri:
         return
     on_neuron = instance.accelerator is Accelerator.NEURON
-    if on_neuron == isinstance(job.framework, NeuronX):
+    if on_neuron == isinstance(job.framework, images.NEURON):
         return
     yield Problem(
         id="IMG003",

@@ -137,7 +137,8 @@ def undeclared(job: JobSpec) -> Iterator[Problem]:
 
 def missing_data(job: JobSpec) -> Iterator[Problem]:
     """DATA001: a channel that is neither in S3 nor a folder here."""
-    for name, uri in job.inputs.items():
+    for name, channel in job.channels.items():
+        uri = channel.uri
         if uri.startswith("s3://") or Path(uri).exists():
             continue
         yield Problem(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..catalog import image_uri
-from ..specs import Destination, HyperValue, JobSpec
+from ..specs import Channel, Destination, JobSpec
 from ..strategies import plan
 
 CONTAINER_LOG_LEVEL = 20  # logging.INFO, as the SDK sends
@@ -19,40 +19,41 @@ def render(job: JobSpec, at: Destination) -> dict[str, Any]:
         "TrainingJobName": at.named(job),
         "AlgorithmSpecification": _algorithm(job, at),
         "RoleArn": at.role,
-        "OutputDataConfig": {"S3OutputPath": f"s3://{at.bucket}/"},
-        "ResourceConfig": {
-            "InstanceCount": job.compute.count,
-            "InstanceType": job.compute.instance,
-            "VolumeSizeInGB": job.compute.volume_gb,
-        },
+        "OutputDataConfig": _output(job, at),
+        "ResourceConfig": _resources(job),
         "StoppingCondition": {"MaxRuntimeInSeconds": job.max_run_s},
-        "HyperParameters": encode({**job.hyperparameters, **toolkit_hyperparameters(job, at)}),
-        "ProfilerConfig": {"DisableProfiler": True},
+        "HyperParameters": encode({**job.arguments, **toolkit_hyperparameters(job, at)}),
+        "ProfilerConfig": {"DisableProfiler": not job.profiler},
     }
     if job.inputs:
-        request["InputDataConfig"] = [_channel(name, uri) for name, uri in job.inputs.items()]
+        request["InputDataConfig"] = [_channel(name, channel) for name, channel in job.channels.items()]
     if job.spot is not None:
         request["EnableManagedSpotTraining"] = True
         request["StoppingCondition"]["MaxWaitTimeInSeconds"] = job.spot.max_wait_s
-        if job.spot.checkpoint_s3_uri:
-            request["CheckpointConfig"] = {"S3Uri": job.spot.checkpoint_s3_uri}
-            if job.spot.checkpoint_local_path:
-                request["CheckpointConfig"]["LocalPath"] = job.spot.checkpoint_local_path
-    if job.environment:
-        request["Environment"] = dict(job.environment)
+    if job.checkpoints is not None:
+        request["CheckpointConfig"] = _given(S3Uri=job.checkpoints.s3_uri, LocalPath=job.checkpoints.local_path)
+    if job.variables:
+        request["Environment"] = dict(job.variables)
     if job.tags:
         request["Tags"] = [{"Key": key, "Value": value} for key, value in job.tags.items()]
-    return request
+    if job.retries is not None:
+        request["RetryStrategy"] = {"MaximumRetryAttempts": job.retries}
+    if job.profiler:
+        request["ProfilerConfig"]["S3OutputPath"] = request["OutputDataConfig"]["S3OutputPath"]
+    if job.debugger:
+        target = request["OutputDataConfig"]["S3OutputPath"]
+        request["DebugHookConfig"] = {"S3OutputPath": target, "CollectionConfigurations": []}
+    return request | _network(job)
 
 
-def encode(hyperparameters: Mapping[str, HyperValue]) -> dict[str, str]:
+def encode(hyperparameters: Mapping[str, Any]) -> dict[str, str]:
     """Every value as JSON text, which is how SDK v2 sends it and how the toolkit in the container reads it."""
     return {str(key): json.dumps(value) for key, value in hyperparameters.items()}
 
 
-def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, HyperValue]:
+def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Any]:
     """What the training toolkit in the container needs beside the user's own hyperparameters."""
-    own: dict[str, HyperValue] = dict(plan(job).toolkit)
+    own: dict[str, Any] = dict(plan(job).toolkit)
     if job.compiler is not None and job.compiled:
         own["sagemaker_training_compiler_enabled"] = True
         own["sagemaker_training_compiler_debug_mode"] = job.compiler.debug
@@ -76,6 +77,63 @@ def _algorithm(job: JobSpec, at: Destination) -> dict[str, Any]:
     return algorithm
 
 
-def _channel(name: str, uri: str) -> dict[str, Any]:
-    source = {"S3DataType": "S3Prefix", "S3Uri": uri, "S3DataDistributionType": "FullyReplicated"}
-    return {"ChannelName": name, "DataSource": {"S3DataSource": source}}
+def _channel(name: str, channel: Channel) -> dict[str, Any]:
+    source = _given(
+        S3DataType=channel.kind.value,
+        S3Uri=channel.uri,
+        S3DataDistributionType=channel.spread.value,
+        InstanceGroupNames=list(channel.groups) or None,
+    )
+    return _given(
+        ChannelName=name,
+        DataSource={"S3DataSource": source},
+        CompressionType=channel.compression,
+        ContentType=channel.content_type,
+        RecordWrapperType=channel.record_wrapping,
+        InputMode=channel.mode.value if channel.mode else None,
+    )
+
+
+def _resources(job: JobSpec) -> dict[str, Any]:
+    compute = job.compute
+    if compute.groups:
+        machines: dict[str, Any] = {
+            "InstanceGroups": [
+                {"InstanceGroupName": group.name, "InstanceType": group.instance, "InstanceCount": group.count}
+                for group in compute.groups
+            ]
+        }
+    else:
+        machines = {"InstanceCount": compute.count, "InstanceType": compute.instance}
+    return machines | _given(
+        VolumeSizeInGB=compute.volume_gb,
+        VolumeKmsKeyId=compute.volume_kms_key,
+        KeepAlivePeriodInSeconds=compute.keep_alive_s,
+    )
+
+
+def _output(job: JobSpec, at: Destination) -> dict[str, Any]:
+    return _given(
+        S3OutputPath=job.output.s3_uri or f"s3://{at.bucket}/",
+        KmsKeyId=job.output.kms_key,
+        CompressionType=None if job.output.compress else "NONE",
+    )
+
+
+def _network(job: JobSpec) -> dict[str, Any]:
+    network = job.network
+    if network is None:
+        return {}
+    found: dict[str, Any] = {}
+    if network.subnets:
+        found["VpcConfig"] = {"Subnets": list(network.subnets), "SecurityGroupIds": list(network.security_groups)}
+    if network.encrypt_traffic:
+        found["EnableInterContainerTrafficEncryption"] = True
+    if network.isolation:
+        found["EnableNetworkIsolation"] = True
+    return found
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _entry
-from ..catalog import image_uri
-from ..specs import Destination, HuggingFace, JobSpec, NeuronX, PyTorch
+from ..catalog import image_uri, images
+from ..specs import Channel, Destination, HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
 from ..specs.launch import NOTHING
 from ..strategies import plan
 
@@ -31,6 +31,10 @@ class EstimatorCall:
 
 
 def _source(value: Any) -> str:
+    if isinstance(value, list) and any(isinstance(item, EstimatorCall) for item in value):
+        return f"[{', '.join(map(_source, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_source(item)}" for key, item in value.items()) + "}"
     if isinstance(value, EstimatorCall):
         inside = ", ".join(f"{key}={_source(item)}" for key, item in value.kwargs.items())
         return f"{value.cls}({inside})"
@@ -39,42 +43,99 @@ def _source(value: Any) -> str:
 
 def render(job: JobSpec, at: Destination) -> EstimatorCall:
     """The estimator's class and arguments. Raises UnknownName when no image fits the framework or the region."""
+    launch = plan(job)
     kwargs: dict[str, Any] = {
         "entry_point": job.script.entry,
-        "source_dir": at.source_uri or job.script.source_dir or str(_entry.scripts_folder()),
+        "source_dir": at.source_uri
+        or job.script.source_dir
+        or (None if job.script.git else str(_entry.scripts_folder())),
+        "git_config": _git(job, at),
         "role": at.role,
-        "instance_type": job.compute.instance,
-        "instance_count": job.compute.count,
         "volume_size": job.compute.volume_gb,
+        "volume_kms_key": job.compute.volume_kms_key,
+        "keep_alive_period_in_seconds": job.compute.keep_alive_s,
         "max_run": job.max_run_s,
-        "hyperparameters": dict(job.hyperparameters),
+        "max_retry_attempts": job.retries,
+        "hyperparameters": {**job.arguments, **launch.beside},
         "base_job_name": at.named(job),
-        "output_path": f"s3://{at.bucket}/",
-        "disable_profiler": True,
-        "debugger_hook_config": False,
+        "output_path": job.output.s3_uri or f"s3://{at.bucket}/",
+        "output_kms_key": job.output.kms_key,
+        "disable_output_compression": None if job.output.compress else True,
+        "disable_profiler": not job.profiler,
+        "debugger_hook_config": None if job.debugger else False,
         "enable_sagemaker_metrics": True,
-    } | _container(job, at)
-    distribution = plan(job).estimator
-    if distribution:
-        kwargs["distribution"] = _plain(distribution)
-    if job.metrics:
-        kwargs["metric_definitions"] = [{"Name": rule.name, "Regex": rule.regex} for rule in job.metrics]
-    if job.environment:
-        kwargs["environment"] = dict(job.environment)
-    if job.tags:
-        kwargs["tags"] = [{"Key": key, "Value": value} for key, value in job.tags.items()]
-    if job.spot is not None:
-        kwargs |= {"use_spot_instances": True, "max_wait": job.spot.max_wait_s}
-        if job.spot.checkpoint_s3_uri:
-            kwargs["checkpoint_s3_uri"] = job.spot.checkpoint_s3_uri
-            if job.spot.checkpoint_local_path:
-                kwargs["checkpoint_local_path"] = job.spot.checkpoint_local_path
-    fit: dict[str, Any] = {"wait": False}
-    if job.inputs:
-        fit["inputs"] = dict(job.inputs)
-    if at.job_name:
-        fit["job_name"] = at.job_name
-    return EstimatorCall(cls=_estimator(job), kwargs=MappingProxyType(kwargs), fit=MappingProxyType(fit))
+        "distribution": _plain(launch.estimator) or None,
+        "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in job.metrics] or None,
+        "environment": dict(job.variables) or None,
+        "tags": [{"Key": key, "Value": value} for key, value in job.tags.items()] or None,
+        "use_spot_instances": True if job.spot else None,
+        "max_wait": job.spot.max_wait_s if job.spot else None,
+        "checkpoint_s3_uri": job.checkpoints.s3_uri if job.checkpoints else None,
+        "checkpoint_local_path": job.checkpoints.local_path if job.checkpoints else None,
+    }
+    kwargs |= _machines(job) | _network(job) | _container(job, at)
+    fit = {"inputs": _inputs(job), "job_name": at.job_name, "wait": False}
+    return EstimatorCall(cls=_estimator(job), kwargs=_given(kwargs), fit=_given(fit))
+
+
+def _given(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType({name: value for name, value in fields.items() if value is not None})
+
+
+def _machines(job: JobSpec) -> dict[str, Any]:
+    if not job.compute.groups:
+        return {"instance_type": job.compute.instance, "instance_count": job.compute.count}
+    groups = [
+        EstimatorCall(
+            cls="sagemaker.instance_group.InstanceGroup",
+            kwargs=MappingProxyType(
+                {"instance_group_name": group.name, "instance_type": group.instance, "instance_count": group.count}
+            ),
+        )
+        for group in job.compute.groups
+    ]
+    return {"instance_groups": groups}
+
+
+def _network(job: JobSpec) -> dict[str, Any]:
+    network = job.network
+    if network is None:
+        return {}
+    return {
+        "subnets": list(network.subnets) or None,
+        "security_group_ids": list(network.security_groups) or None,
+        "encrypt_inter_container_traffic": network.encrypt_traffic or None,
+        "enable_network_isolation": network.isolation or None,
+    }
+
+
+def _inputs(job: JobSpec) -> dict[str, Any] | None:
+    """Plain URIs stay plain; a channel with more to say becomes a TrainingInput."""
+    return {
+        name: channel.uri if channel == Channel(channel.uri) else _training_input(channel)
+        for name, channel in job.channels.items()
+    } or None
+
+
+def _training_input(channel: Channel) -> EstimatorCall:
+    kwargs = {
+        "s3_data": channel.uri,
+        "distribution": channel.spread.value,
+        "s3_data_type": channel.kind.value,
+        "compression": channel.compression,
+        "content_type": channel.content_type,
+        "record_wrapping": channel.record_wrapping,
+        "instance_groups": list(channel.groups) or None,
+        "input_mode": channel.mode.value if channel.mode else None,
+    }
+    return EstimatorCall(cls="sagemaker.inputs.TrainingInput", kwargs=_given(kwargs))
+
+
+def _git(job: JobSpec, at: Destination) -> dict[str, str] | None:
+    git = job.script.git
+    if git is None or at.source_uri:
+        return None
+    return {name: value for name in ("repo", "branch", "commit") if (value := getattr(git, name)) is not None}
 
 
 def _estimator(job: JobSpec) -> str:
@@ -86,10 +147,11 @@ def _estimator(job: JobSpec) -> str:
 def _container(job: JobSpec, at: Destination) -> dict[str, Any]:
     """How the estimator finds its image. Trainium's is passed by URI: the SDK knows one image of 2022 only."""
     framework = job.framework
-    if job.image_uri or isinstance(framework, NeuronX):
+    if job.image_uri or isinstance(framework, (NeuronX, HuggingFaceNeuronX)):
         chosen: dict[str, Any] = {"image_uri": image_uri(job, at.region)}
-        if isinstance(framework, HuggingFace):  # the constructor asks for it even beside image_uri
-            chosen["py_version"] = framework.python
+        if not isinstance(framework, (PyTorch, NeuronX)):  # HuggingFace asks for it even beside image_uri
+            row = images.choose(job)
+            chosen["py_version"] = framework.python or (row.python if row else "py3")
         return chosen
     image_uri(job, at.region)  # refuses here what the SDK would refuse, or guess, later
     chosen = {"py_version": framework.python}

@@ -22,7 +22,7 @@ class StatusLook:
     short: str
 
 
-def _look(word: str, glyph: str, ascii_glyph: str, role: str, order: int, *, short: str = "") -> StatusLook:  # noqa: PLR0913 - one table row
+def _look(word: str, glyph: str, ascii_glyph: str, role: str, order: int, *, short: str = "") -> StatusLook:
     return StatusLook(word, glyph, ascii_glyph, role, order, short or word)
 
 

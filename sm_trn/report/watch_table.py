@@ -34,7 +34,7 @@ class _Column:
     cells: tuple[str, ...]
 
 
-def watch_text(  # noqa: PLR0913 - a terminal's properties
+def watch_text(
     rows: Sequence[WatchRow],
     now: datetime,
     width: int = 80,

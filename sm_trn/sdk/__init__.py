@@ -1,5 +1,5 @@
 """The only place that imports sagemaker."""
 
-from .estimators import build, contained, estimator, load, sdk_session
+from .estimators import build, built, contained, estimator, load, sdk_session
 
-__all__ = ["build", "contained", "estimator", "load", "sdk_session"]
+__all__ = ["build", "built", "contained", "estimator", "load", "sdk_session"]

@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import boto3
@@ -68,7 +68,18 @@ def estimator(job: JobSpec, *, role: str, bucket: str | None = None, session: An
 
 def build(call: EstimatorCall, **extra: Any) -> Any:
     """The object that an EstimatorCall describes."""
-    kwargs = {key: build(value) if isinstance(value, EstimatorCall) else value for key, value in call.kwargs.items()}
+    kwargs = {key: built(value) for key, value in call.kwargs.items()}
     cls = load(call.cls)
     with contained():
         return cls(**kwargs, **extra)
+
+
+def built(value: Any) -> Any:
+    """``value`` with every EstimatorCall in it replaced by its object; for ``fit`` arguments too."""
+    if isinstance(value, EstimatorCall):
+        return build(value)
+    if isinstance(value, list):
+        return [built(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: built(item) for key, item in value.items()}
+    return value

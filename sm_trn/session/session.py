@@ -138,7 +138,11 @@ class Session:
 
     def _request(self, job: JobSpec) -> dict[str, Any]:
         source = self.storage.put_source(job.script.source_dir or str(_entry.scripts_folder()))
-        placed = job.replace(inputs={name: self.storage.put_input(uri) for name, uri in job.inputs.items()})
+        inputs = {
+            name: dataclasses.replace(channel, uri=self.storage.put_input(channel.uri))
+            for name, channel in job.channels.items()
+        }
+        placed = job.replace(inputs=inputs)
         at = Destination(
             role=self.role,
             region=self.region,

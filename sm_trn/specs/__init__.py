@@ -1,13 +1,15 @@
 """Values: what is asked for, what came back, what is wrong. No I/O, no clock."""
 
-from .compute import Accelerator, Compute, InstanceType, Spot
-from .framework import Framework, HuggingFace, NeuronX, PyTorch, TrainingCompiler
-from .job import HyperValue, JobSpec, Script
+from .compute import Accelerator, Compute, InstanceGroup, InstanceType, Spot
+from .framework import Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+from .job import Git, HyperValue, JobSpec, Script
 from .launch import Destination, Distribution, LaunchPlan, Runner
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
+from .neuron import NeuronOptions
 from .problems import Problem, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
+from .surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from .units import InstanceSeconds, Usd, WallSeconds, instance_seconds
 from .value import suggestion
 
@@ -16,12 +18,18 @@ __all__ = [
     "EVALUATION_METRICS",
     "TRAINER_METRICS",
     "Accelerator",
+    "Channel",
+    "Checkpoint",
     "Compute",
     "Destination",
     "Distribution",
     "Framework",
+    "Git",
     "HuggingFace",
+    "HuggingFaceNeuronX",
     "HyperValue",
+    "InputMode",
+    "InstanceGroup",
     "InstanceSeconds",
     "InstanceType",
     "JobRecord",
@@ -31,14 +39,19 @@ __all__ = [
     "LaunchPlan",
     "MetricPoint",
     "MetricRule",
+    "Network",
+    "NeuronOptions",
     "NeuronX",
     "Origin",
+    "Output",
     "Problem",
     "PyTorch",
     "Runner",
+    "S3Kind",
     "Script",
     "Severity",
     "Spot",
+    "Spread",
     "TrainingCompiler",
     "Transition",
     "Usd",

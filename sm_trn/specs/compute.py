@@ -39,20 +39,54 @@ class InstanceType:
 
 
 @suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceGroup:
+    """``count`` instances of one type in a heterogeneous cluster."""
+
+    name: str
+    instance: str
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"group {self.name!r}: got count {self.count!r}, wanted at least 1")
+
+
+@suggesting
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """``count`` instances of type ``instance``. ``volume_gb`` is the EBS volume of each (30 as the SDK's default)."""
+    """``count`` instances of type ``instance``, or several ``groups``. ``volume_gb`` is the EBS volume of each (the SDK's 30).
 
-    instance: str
+    ``keep_alive_s`` keeps the machines in a warm pool after the job, and billed.
+    """
+
+    instance: str = ""
     _: KW_ONLY
     count: int = 1
     volume_gb: int = 30
+    volume_kms_key: str | None = None
+    keep_alive_s: int | None = None
+    groups: tuple[InstanceGroup, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple(self.groups))
         if self.count < 1:
             raise ValueError(f"compute.count: got {self.count!r}, wanted at least 1")
         if self.volume_gb < 1:
             raise ValueError(f"compute.volume_gb: got {self.volume_gb!r}, wanted at least 1")
+        if bool(self.instance) == bool(self.groups):
+            got = f"instance {self.instance!r} and {len(self.groups)} groups"
+            raise ValueError(f"compute: got {got}, wanted one instance type or instance groups")
+
+    @property
+    def hosts(self) -> int:
+        """Machines in all."""
+        return sum(group.count for group in self.groups) if self.groups else self.count
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        """The instance types in use."""
+        return tuple(dict.fromkeys(group.instance for group in self.groups)) if self.groups else (self.instance,)
 
 
 @suggesting

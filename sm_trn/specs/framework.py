@@ -58,7 +58,20 @@ class NeuronX:
         return None
 
 
-Framework: TypeAlias = PyTorch | HuggingFace | NeuronX
+@suggesting
+@dataclass(frozen=True, slots=True)
+class HuggingFaceNeuronX:
+    """Hugging Face's container for Trainium (optimum-neuron), from this package's table: the estimators refuse it."""
+
+    transformers: str
+    _: KW_ONLY
+    pytorch: str
+    python: str | None = None
+    neuron_sdk: str | None = None
+    family: ClassVar[str] = "huggingface-neuronx"
+
+
+Framework: TypeAlias = PyTorch | HuggingFace | NeuronX | HuggingFaceNeuronX
 
 
 @suggesting

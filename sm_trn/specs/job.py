@@ -12,6 +12,8 @@ from .compute import Compute, Spot
 from .framework import Framework, TrainingCompiler
 from .launch import NOTHING, Distribution
 from .metrics import TRAINER_METRICS, MetricRule
+from .neuron import NeuronOptions
+from .surroundings import Channel, Checkpoint, Network, Output
 from .value import suggesting
 
 HyperValue: TypeAlias = str | int | float | bool
@@ -19,12 +21,27 @@ HyperValue: TypeAlias = str | int | float | bool
 
 @suggesting
 @dataclass(frozen=True, slots=True)
+class Git:
+    """A repository at a commit, or at the head of a branch: submit pins it and writes the commit into a tag."""
+
+    repo: str
+    _: KW_ONLY
+    branch: str | None = None
+    commit: str | None = None
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
 class Script:
-    """The entry point. Without ``source_dir`` it is one of the shipped scripts; with it, a file inside that folder."""
+    """The entry point. Without ``source_dir`` it is one of the shipped scripts; with it, a file inside that folder.
+
+    With ``git``, ``source_dir`` is a folder of the repository.
+    """
 
     entry: str
     _: KW_ONLY
     source_dir: str | None = None
+    git: Git | None = None
 
 
 @suggesting
@@ -34,7 +51,8 @@ class JobSpec:
 
     ``inputs`` maps channel names to S3 URIs or local folders (uploaded at submit). ``hyperparameters`` reach the script
     as command-line arguments, JSON-encoded on the way exactly as SDK v2 does. ``image_uri`` overrides the container that
-    ``framework`` would select.
+    ``framework`` would select. ``retries`` is how often the service starts the job again after its own internal errors.
+    Profiler and debugger are off: both start machines of their own.
     """
 
     name: str
@@ -43,7 +61,7 @@ class JobSpec:
     compute: Compute
     distribution: Distribution | None = None
     hyperparameters: Mapping[str, HyperValue] = field(default_factory=lambda: NOTHING)
-    inputs: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    inputs: Mapping[str, str | Channel] = field(default_factory=lambda: NOTHING)
     compiler: TrainingCompiler | None = None
     spot: Spot | None = None
     max_run_s: int = 86_400
@@ -51,6 +69,13 @@ class JobSpec:
     environment: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     tags: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     image_uri: str | None = None
+    checkpoint: Checkpoint | None = None
+    output: Output = field(default_factory=Output)
+    network: Network | None = None
+    neuron: NeuronOptions | None = None
+    retries: int | None = None
+    profiler: bool = False
+    debugger: bool = False
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -64,6 +89,28 @@ class JobSpec:
     def replace(self, **changes: Any) -> JobSpec:
         """A copy with ``changes``; an unknown field is a TypeError with a suggestion."""
         return dataclasses.replace(self, **changes)
+
+    @property
+    def channels(self) -> Mapping[str, Channel]:
+        """The inputs, each as a Channel."""
+        return {name: value if isinstance(value, Channel) else Channel(value) for name, value in self.inputs.items()}
+
+    @property
+    def arguments(self) -> Mapping[str, HyperValue]:
+        """What the script is told: the hyperparameters, and before them what the Neuron options mean for it."""
+        return {**(self.neuron.arguments() if self.neuron else {}), **self.hyperparameters}
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment: the user's own wins over what the Neuron options set."""
+        return {**(self.neuron.environment(self.compute.hosts) if self.neuron else {}), **self.environment}
+
+    @property
+    def checkpoints(self) -> Checkpoint | None:
+        """Where checkpoints are kept, named by the spot or by the job itself."""
+        if self.spot is not None and self.spot.checkpoint_s3_uri:
+            return Checkpoint(s3_uri=self.spot.checkpoint_s3_uri, local_path=self.spot.checkpoint_local_path)
+        return self.checkpoint
 
     @property
     def compiled(self) -> bool:

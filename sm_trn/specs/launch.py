@@ -21,6 +21,7 @@ class Runner(enum.Enum):
     PYTHON = "python"
     TORCHRUN = "torchrun"
     SMDDP = "smddprun"
+    MPI = "mpirun"
     XLA_SPAWN = "xla_spawn"
 
 
@@ -29,21 +30,28 @@ class LaunchPlan:
     """How the workers of a job are started.
 
     ``toolkit`` holds hyperparameters for the training toolkit in the container (before JSON encoding); ``estimator`` is
-    the same wish as SDK v2's ``distribution=`` argument.
+    the same wish as SDK v2's ``distribution=`` argument, and ``beside`` the part of ``toolkit`` that this argument cannot say.
     """
 
     runner: Runner
     workers_per_host: int
     toolkit: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     estimator: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    beside: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
 
 @runtime_checkable
 class Distribution(Protocol):
-    """A strategy: one file in ``sm_trn/strategies`` and one line in its registry."""
+    """A strategy: one file in ``sm_trn/strategies`` and one line in its registry.
+
+    ``image_family`` names the table of images that the strategy's library lives in, when that is not the framework's own.
+    """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def image_family(self) -> str | None: ...
 
     def problems(self, job: JobSpec) -> Iterator[Problem]: ...
 

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ..specs import Distribution, JobSpec, LaunchPlan
+from .ddp import PyTorchDDP
+from .mpi import MPI
 from .single import SingleProcess
 from .smddp import SMDataParallel
+from .smp import SMModelParallel
+from .smp_v2 import SMModelParallelV2
 from .torchrun import TorchDistributed
 from .xla import PyTorchXLA
 
@@ -17,6 +21,10 @@ STRATEGIES: Mapping[str, type[Distribution]] = MappingProxyType(
         TorchDistributed.name: TorchDistributed,
         SMDataParallel.name: SMDataParallel,
         PyTorchXLA.name: PyTorchXLA,
+        PyTorchDDP.name: PyTorchDDP,
+        MPI.name: MPI,
+        SMModelParallel.name: SMModelParallel,
+        SMModelParallelV2.name: SMModelParallelV2,
     }
 )
 
@@ -31,4 +39,16 @@ def plan(job: JobSpec) -> LaunchPlan:
     return strategy(job).plan(job)
 
 
-__all__ = ["STRATEGIES", "PyTorchXLA", "SMDataParallel", "SingleProcess", "TorchDistributed", "plan", "strategy"]
+__all__ = [
+    "MPI",
+    "STRATEGIES",
+    "PyTorchDDP",
+    "PyTorchXLA",
+    "SMDataParallel",
+    "SMModelParallel",
+    "SMModelParallelV2",
+    "SingleProcess",
+    "TorchDistributed",
+    "plan",
+    "strategy",
+]

@@ -15,6 +15,7 @@ class SingleProcess:
     """``python train.py`` on every host. More than one host, or accelerators left idle, is worth a warning."""
 
     name: ClassVar[str] = "single"
+    image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         instance = find_instance(job.compute.instance)

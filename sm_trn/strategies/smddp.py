@@ -19,6 +19,7 @@ class SMDataParallel:
 
     custom_mpi_options: str = ""
     name: ClassVar[str] = "smdistributed.dataparallel"
+    image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         instance = find_instance(job.compute.instance)
@@ -84,7 +85,7 @@ class SMDataParallel:
         )
 
     def plan(self, job: JobSpec) -> LaunchPlan:
-        instance = find_instance(job.compute.instance)
+        instance = find_instance(job.compute.instances[0])
         wish: dict[str, Any] = {"enabled": True}
         if self.custom_mpi_options:
             wish["custom_mpi_options"] = self.custom_mpi_options
@@ -94,7 +95,7 @@ class SMDataParallel:
             toolkit=MappingProxyType(
                 {
                     "sagemaker_distributed_dataparallel_enabled": True,
-                    "sagemaker_instance_type": job.compute.instance,
+                    "sagemaker_instance_type": job.compute.instance or None,
                     "sagemaker_distributed_dataparallel_custom_mpi_options": self.custom_mpi_options,
                 }
             ),

@@ -5,19 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..catalog import compiler, find_instance
-from ..specs import Accelerator, JobSpec, LaunchPlan, NeuronX, Problem, Runner, Severity
+from ..specs import (
+    Accelerator,
+    HuggingFaceNeuronX,
+    InstanceType,
+    JobSpec,
+    LaunchPlan,
+    NeuronX,
+    Problem,
+    Runner,
+    Severity,
+)
 
 ESTIMATOR = MappingProxyType({"torch_distributed": MappingProxyType({"enabled": True})})
 
 
-@dataclass(frozen=True, slots=True)
-class TorchDistributed:
-    """``distribution={"torch_distributed": {"enabled": True}}``."""
+# Counts that the NeuronCores of a trn1 can be grouped in. Source: the Trainium tutorial on AWS re:Post, 2022.
+NEURON_WORKERS = (1, 2, 8, 32)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorchDistributed:
+    """``distribution={"torch_distributed": {"enabled": True}}``. ``workers_per_host`` None: every GPU or NeuronCore."""
+
+    workers_per_host: int | None = None
     name: ClassVar[str] = "torch_distributed"
+    image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         instance = find_instance(job.compute.instance)
@@ -35,7 +51,9 @@ class TorchDistributed:
                 evidence="SageMaker SDK 2.257.7, validate_torch_distributed_distribution",
             )
         version = tuple(int(part) for part in job.framework.pytorch.split(".")[:2] if part.isdigit())
-        on_gpu = instance.accelerator is Accelerator.CUDA and not isinstance(job.framework, NeuronX)
+        on_gpu = instance.accelerator is Accelerator.CUDA and not isinstance(
+            job.framework, (NeuronX, HuggingFaceNeuronX)
+        )
         if on_gpu and not job.image_uri and version < compiler.TORCHRUN_GPU_FLOOR:
             floor = ".".join(str(part) for part in compiler.TORCHRUN_GPU_FLOOR)
             yield Problem(
@@ -48,6 +66,7 @@ class TorchDistributed:
                 fix="a newer framework, or SMDataParallel()",
                 evidence="SageMaker SDK 2.257.7, TORCH_DISTRIBUTED_GPU_SUPPORTED_FRAMEWORK_VERSIONS",
             )
+        yield from self._worker_problems(instance)
         if job.compute.count > 1 and not instance.efa:
             yield Problem(
                 id="DIST011",
@@ -60,13 +79,40 @@ class TorchDistributed:
                 evidence=instance.source,
             )
 
+    def _worker_problems(self, instance: InstanceType) -> Iterator[Problem]:
+        asked = self.workers_per_host
+        if asked is None:
+            return
+        neuron = instance.accelerator is Accelerator.NEURON
+        legal = (
+            [count for count in NEURON_WORKERS if count <= instance.workers]
+            if neuron
+            else range(1, instance.workers + 1)
+        )
+        if asked not in legal:
+            yield Problem(
+                id="DIST016",
+                severity=Severity.ERROR,
+                where="distribution.workers_per_host",
+                what=f"{instance.name!r} cannot run this many workers",
+                got=str(asked),
+                wanted=", ".join(map(str, legal)) if neuron else f"1 to {instance.workers}",
+                fix=f"workers_per_host={max((count for count in legal if count <= asked), default=1)}",
+                evidence=instance.source,
+            )
+
     def plan(self, job: JobSpec) -> LaunchPlan:
-        instance = find_instance(job.compute.instance)
+        instance = find_instance(job.compute.instances[0])
+        toolkit: dict[str, Any] = {"sagemaker_torch_distributed_enabled": True}
+        if job.compute.instance:  # the SDK names no instance type for groups
+            toolkit["sagemaker_instance_type"] = job.compute.instance
+        beside = (
+            {} if self.workers_per_host is None else {"sagemaker_mpi_num_of_processes_per_host": self.workers_per_host}
+        )
         return LaunchPlan(
             runner=Runner.TORCHRUN,
-            workers_per_host=instance.workers if instance else 1,
-            toolkit=MappingProxyType(
-                {"sagemaker_torch_distributed_enabled": True, "sagemaker_instance_type": job.compute.instance}
-            ),
+            workers_per_host=self.workers_per_host or (instance.workers if instance else 1),
+            toolkit=MappingProxyType(toolkit | beside),
             estimator=ESTIMATOR,
+            beside=MappingProxyType(beside),
         )

@@ -16,6 +16,7 @@ class PyTorchXLA:
     """``distribution={"pytorchxla": {"enabled": True}}``; goes with ``compiler=TrainingCompiler()``."""
 
     name: ClassVar[str] = "pytorchxla"
+    image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         instance = find_instance(job.compute.instance)

@@ -294,7 +294,7 @@ def _whisker(ax: Axes, place_: tuple[float, float, float], sheet: Sheet) -> None
     ax.plot([low, high], [y, y], color=sheet.palette["ink"], linewidth=1.3, zorder=5, solid_capstyle="butt")
 
 
-def _end_text(ax: Axes, x: float, y: float, text: str, props: dict[str, Any], background: str) -> None:  # noqa: PLR0913, PLR0917 - one label
+def _end_text(ax: Axes, x: float, y: float, text: str, props: dict[str, Any], background: str) -> None:  # noqa: PLR0917 - one label
     ax.annotate(fmt.unbroken(text), (x, y), (5, 0), textcoords="offset points", va="center", ha="left", zorder=3,
                 bbox={"facecolor": background, "edgecolor": "none", "pad": 0.6}, **props)  # fmt: skip
 

@@ -1,0 +1,88 @@
+"""What a request carries around the training itself: channels, outputs, checkpoints, network."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import KW_ONLY, dataclass
+
+from .value import suggesting
+
+
+class InputMode(enum.Enum):
+    """How a channel's objects reach the container."""
+
+    FILE = "File"
+    FAST_FILE = "FastFile"
+    PIPE = "Pipe"
+
+
+class Spread(enum.Enum):
+    """Which host gets which objects: ``S3DataDistributionType``."""
+
+    FULLY_REPLICATED = "FullyReplicated"
+    SHARDED_BY_S3_KEY = "ShardedByS3Key"
+
+
+class S3Kind(enum.Enum):
+    """What a channel's URI names: ``S3DataType``."""
+
+    PREFIX = "S3Prefix"
+    MANIFEST = "ManifestFile"
+    AUGMENTED_MANIFEST = "AugmentedManifestFile"
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """An input with more to say than its URI. ``uri`` is in S3, or a local file or folder that submit uploads."""
+
+    uri: str
+    _: KW_ONLY
+    mode: InputMode | None = None
+    spread: Spread = Spread.FULLY_REPLICATED
+    kind: S3Kind = S3Kind.PREFIX
+    content_type: str | None = None
+    compression: str | None = None
+    record_wrapping: str | None = None
+    groups: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple(self.groups))
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where the model goes. ``s3_uri`` None is the session's bucket; ``compress`` False leaves the files as they are."""
+
+    s3_uri: str | None = None
+    kms_key: str | None = None
+    compress: bool = True
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """Files under ``local_path`` (``/opt/ml/checkpoints`` when None) are kept in ``s3_uri`` and restored at the next start."""
+
+    s3_uri: str
+    local_path: str | None = None
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """VPC, isolation and encryption. ``isolation`` cuts the containers off: no hub, no S3 but the channels."""
+
+    subnets: tuple[str, ...] = ()
+    security_groups: tuple[str, ...] = ()
+    isolation: bool = False
+    encrypt_traffic: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "subnets", tuple(self.subnets))
+        object.__setattr__(self, "security_groups", tuple(self.security_groups))
+        if bool(self.subnets) != bool(self.security_groups):
+            raise ValueError(
+                f"network: got {len(self.subnets)} subnets and {len(self.security_groups)} security groups, wanted both or neither"
+            )

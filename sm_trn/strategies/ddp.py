@@ -1,0 +1,60 @@
+"""PyTorch DDP through MPI, the launcher of Hugging Face containers before torchrun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ..catalog import find_instance
+from ..specs import Accelerator, HuggingFace, JobSpec, LaunchPlan, Problem, Runner, Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PyTorchDDP:
+    """``distribution={"pytorchddp": {"enabled": True}}``."""
+
+    custom_mpi_options: str = ""
+    name: ClassVar[str] = "pytorchddp"
+    image_family: ClassVar[str | None] = None
+
+    def problems(self, job: JobSpec) -> Iterator[Problem]:
+        instance = find_instance(job.compute.instance)
+        if instance is not None and instance.accelerator is not Accelerator.CUDA:
+            yield Problem(
+                id="DIST003",
+                severity=Severity.ERROR,
+                where="distribution",
+                what=f"{self.name!r} needs CUDA instances",
+                got=f"{instance.name!r} ({instance.accelerator.name})",
+                wanted="a CUDA instance",
+                fix="distribution=TorchDistributed()",
+                evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",
+            )
+        elif not isinstance(job.framework, HuggingFace):
+            yield Problem(
+                id="DIST014",
+                severity=Severity.ERROR,
+                where="distribution",
+                what="SDK v2 rewrites pytorchddp into smdistributed.dataparallel for its PyTorch estimator, without a word",
+                got=f"{self.name!r} with {type(job.framework).__name__}",
+                wanted="HuggingFace, or another distribution",
+                fix="distribution=TorchDistributed(), or SMDataParallel() if that is meant",
+                evidence="SageMaker SDK 2.257.7, PyTorch.__init__",
+            )
+
+    def plan(self, job: JobSpec) -> LaunchPlan:
+        instance = find_instance(job.compute.instances[0])
+        wish: dict[str, Any] = {"enabled": True}
+        if self.custom_mpi_options:
+            wish["custom_mpi_options"] = self.custom_mpi_options
+        toolkit: dict[str, Any] = {"sagemaker_pytorch_ddp_enabled": True}
+        if job.compute.instance:
+            toolkit["sagemaker_instance_type"] = job.compute.instance
+        return LaunchPlan(
+            runner=Runner.MPI,
+            workers_per_host=instance.workers if instance else 1,
+            toolkit=MappingProxyType(toolkit),
+            estimator=MappingProxyType({"pytorchddp": MappingProxyType(wish)}),
+        )

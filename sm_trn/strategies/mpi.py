@@ -1,0 +1,67 @@
+"""Plain MPI: mpirun starts the workers; the script, or a library such as Horovod, does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ..catalog import find_instance
+from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MPI:
+    """``distribution={"mpi": {"enabled": True, …}}``. ``processes_per_host`` None: one per GPU."""
+
+    processes_per_host: int | None = None
+    custom_mpi_options: str = ""
+    name: ClassVar[str] = "mpi"
+    image_family: ClassVar[str | None] = None
+
+    def problems(self, job: JobSpec) -> Iterator[Problem]:
+        instance = find_instance(job.compute.instance)
+        if instance is None:
+            return
+        if instance.accelerator is Accelerator.NEURON:
+            yield Problem(
+                id="DIST007",
+                severity=Severity.ERROR,
+                where="distribution",
+                what="Trainium takes no distribution but torch_distributed",
+                got=f"{self.name!r} on {instance.name!r}",
+                wanted="'torch_distributed'",
+                fix="distribution=TorchDistributed()",
+                evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",
+            )
+        elif self.processes_per_host is not None and instance.chips and self.processes_per_host > instance.chips:
+            yield Problem(
+                id="DIST015",
+                severity=Severity.ERROR,
+                where="distribution.processes_per_host",
+                what="more processes than accelerators: the container refuses to start them",
+                got=str(self.processes_per_host),
+                wanted=f"at most {instance.chips} on {instance.name}",
+                fix=f"processes_per_host={instance.chips}",
+                evidence="aws/amazon-sagemaker-examples issue 2023",
+            )
+
+    def plan(self, job: JobSpec) -> LaunchPlan:
+        instance = find_instance(job.compute.instances[0])
+        processes = self.processes_per_host or (instance.chips if instance and instance.chips else 1)
+        wish: dict[str, Any] = {"enabled": True, "processes_per_host": processes}
+        if self.custom_mpi_options:
+            wish["custom_mpi_options"] = self.custom_mpi_options
+        return LaunchPlan(
+            runner=Runner.MPI,
+            workers_per_host=processes,
+            toolkit=MappingProxyType(
+                {
+                    "sagemaker_mpi_enabled": True,
+                    "sagemaker_mpi_num_of_processes_per_host": processes,
+                    "sagemaker_mpi_custom_mpi_options": self.custom_mpi_options,
+                }
+            ),
+            estimator=MappingProxyType({"mpi": MappingProxyType(wish)}),
+        )

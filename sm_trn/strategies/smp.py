@@ -1,0 +1,161 @@
+"""SageMaker's model-parallel library, version 1: partitions of a model over MPI processes. Archived by AWS in 2023."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ..catalog import find_instance
+from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
+
+_OWN = frozenset({"processes_per_host", "custom_mpi_options"})
+GUIDE = "SageMaker developer guide, model-parallel (v1)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SMModelParallel:
+    """``smdistributed.modelparallel`` with the MPI that it cannot do without. A parameter that is None is not sent."""
+
+    partitions: int | None = None
+    microbatches: int | None = None
+    active_microbatches: int | None = None
+    pipeline: str | None = None
+    pipeline_parallel_degree: int | None = None
+    tensor_parallel_degree: int | None = None
+    placement_strategy: str | None = None
+    optimize: str | None = None
+    auto_partition: bool | None = None
+    default_partition: int | None = None
+    memory_weight: float | None = None
+    contiguous: bool | None = None
+    load_partition: bool | None = None
+    partition_file: str | None = None
+    deterministic_server: bool | None = None
+    ddp: bool | None = None
+    ddp_port: int | None = None
+    ddp_dist_backend: str | None = None
+    horovod: bool | None = None
+    shard_optimizer_state: bool | None = None
+    sharded_data_parallel_degree: int | None = None
+    prescaled_batch: bool | None = None
+    fp16: bool | None = None
+    bf16: bool | None = None
+    offload_activations: bool | None = None
+    activation_loading_horizon: int | None = None
+    skip_tracing: bool | None = None
+    processes_per_host: int | None = None
+    custom_mpi_options: str = ""
+    name: ClassVar[str] = "smdistributed.modelparallel"
+    image_family: ClassVar[str | None] = None
+
+    def parameters(self) -> Mapping[str, Any]:
+        """``mp_parameters``: what was set."""
+        fields = (field.name for field in dataclasses.fields(self) if field.name not in _OWN)
+        return {name: value for name in fields if (value := getattr(self, name)) is not None}
+
+    def problems(self, job: JobSpec) -> Iterator[Problem]:
+        instance = find_instance(job.compute.instance)
+        if instance is not None and instance.accelerator is not Accelerator.CUDA:
+            yield _error("DIST003", f"{self.name!r} needs CUDA instances", got=f"{instance.name!r} ({instance.accelerator.name})",
+                         wanted="ml.p4d.24xlarge or another CUDA instance", fix="NeuronOptions(tensor_parallel=…) on Trainium")  # fmt: skip
+        elif instance is not None and self._processes(job) > instance.chips:
+            yield _error("DIST015", "more processes than accelerators: the container refuses to start them",
+                         got=str(self._processes(job)), wanted=f"at most {instance.chips} on {instance.name}",
+                         fix=f"processes_per_host={instance.chips}", where="distribution.processes_per_host")  # fmt: skip
+        for name, legal in (("pipeline", ("simple", "interleaved", "_only_forward")), ("placement_strategy", ("spread", "cluster")),
+                            ("optimize", ("speed", "memory"))):  # fmt: skip
+            value = getattr(self, name)
+            if value is not None and value not in legal:
+                yield _error("DIST017", f"{name} has no such value", got=repr(value), wanted=" or ".join(map(repr, legal)),
+                             fix=f"{name}={legal[0]!r}", where=f"distribution.{name}")  # fmt: skip
+        yield from self._numbers(job)
+        yield Problem(
+            id="DIST018",
+            severity=Severity.INFO,
+            where="distribution",
+            what="version 1 of the model-parallel library was archived in 2023-12; version 2 needs PyTorch 2",
+            got=f"pytorch {job.framework.pytorch!r}",
+            fix="SMModelParallelV2(…) with a newer framework",
+            evidence=GUIDE,
+        )
+
+    def _numbers(self, job: JobSpec) -> Iterator[Problem]:
+        for name in ("partitions", "microbatches", "active_microbatches"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                yield _error("DIST017", f"{name} counts from 1", got=str(value), wanted="at least 1", fix=f"{name}=1",
+                             where=f"distribution.{name}")  # fmt: skip
+        processes = self._processes(job) * job.compute.hosts
+        if self.partitions and self.partitions > 0 and processes % self.partitions:
+            yield _error("DIST017", "the partitions do not divide the processes", got=f"{self.partitions} of {processes} processes",
+                         wanted="a divisor", fix="partitions=2", where="distribution.partitions")  # fmt: skip
+        if self.ddp and self.horovod:
+            yield _error(
+                "DIST017", "ddp and horovod exclude one another", got="both", wanted="one of them", fix="horovod=None"
+            )
+        if self.memory_weight is not None and not 0 <= self.memory_weight <= 1:
+            yield _error(
+                "DIST017",
+                "memory_weight is a share",
+                got=str(self.memory_weight),
+                wanted="0 to 1",
+                fix="memory_weight=0.8",
+            )
+        if self.auto_partition is False and self.default_partition is None:
+            yield _error(
+                "DIST017",
+                "without auto_partition a default_partition is needed",
+                got="none",
+                wanted="0 or more",
+                fix="default_partition=0",
+            )
+        if self.default_partition is not None and self.default_partition >= (self.partitions or 1):
+            yield _error("DIST017", "default_partition is not one of the partitions", got=str(self.default_partition),
+                         wanted=f"below {self.partitions or 1}", fix="default_partition=0")  # fmt: skip
+        if not self.ddp and (self.ddp_port is not None or self.ddp_dist_backend is not None):
+            yield _error(
+                "DIST017",
+                "ddp_port and ddp_dist_backend need ddp",
+                got="ddp not set",
+                wanted="ddp=True",
+                fix="ddp=True",
+            )
+        if self.ddp_port is not None and self.ddp_port < 0:
+            yield _error("DIST017", "not a port", got=str(self.ddp_port), wanted="0 or more", fix="leave ddp_port out")
+
+    def _processes(self, job: JobSpec) -> int:
+        instance = find_instance(job.compute.instances[0])
+        return self.processes_per_host or (instance.chips if instance and instance.chips else 1)
+
+    def plan(self, job: JobSpec) -> LaunchPlan:
+        processes = self._processes(job)
+        mpi: dict[str, Any] = {"enabled": True, "processes_per_host": processes}
+        if self.custom_mpi_options:
+            mpi["custom_mpi_options"] = self.custom_mpi_options
+        wish = MappingProxyType({"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))})
+        return LaunchPlan(
+            runner=Runner.MPI,
+            workers_per_host=processes,
+            toolkit=MappingProxyType(
+                {
+                    "sagemaker_mpi_enabled": True,
+                    "sagemaker_mpi_num_of_processes_per_host": processes,
+                    "sagemaker_mpi_custom_mpi_options": self.custom_mpi_options,
+                    "mp_parameters": dict(self.parameters()),
+                    "sagemaker_distributed_dataparallel_enabled": False,
+                    "sagemaker_instance_type": job.compute.instance or None,
+                }
+            ),
+            estimator=MappingProxyType(
+                {"smdistributed": MappingProxyType({"modelparallel": wish}), "mpi": MappingProxyType(mpi)}
+            ),
+        )
+
+
+def _error(rule: str, what: str, *, got: str, wanted: str, fix: str, where: str = "distribution") -> Problem:
+    return Problem(
+        id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=GUIDE
+    )

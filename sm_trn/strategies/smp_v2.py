@@ -1,0 +1,82 @@
+"""SageMaker's model-parallel library, version 2: on top of PyTorch FSDP, started by torchrun, in images of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ..catalog import find_instance
+from ..specs import JobSpec, LaunchPlan, Problem, PyTorch, Runner, Severity
+
+INSTANCES = ("ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p5.48xlarge")
+GUIDE = "SageMaker developer guide, model-parallel-v2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SMModelParallelV2:
+    """``torch_distributed`` with ``smdistributed.modelparallel``. A parameter that is None is not sent."""
+
+    hybrid_shard_degree: int | None = None
+    tensor_parallel_degree: int | None = None
+    context_parallel_degree: int | None = None
+    expert_parallel_degree: int | None = None
+    activation_loading_horizon: int | None = None
+    sm_activation_offloading: bool | None = None
+    random_seed: int | None = None
+    name: ClassVar[str] = "smdistributed.modelparallel.v2"
+    image_family: ClassVar[str | None] = "pytorch-smp"
+
+    def parameters(self) -> Mapping[str, Any]:
+        """``mp_parameters``: what was set."""
+        return {
+            field.name: value for field in dataclasses.fields(self) if (value := getattr(self, field.name)) is not None
+        }
+
+    def problems(self, job: JobSpec) -> Iterator[Problem]:
+        if not isinstance(job.framework, PyTorch):
+            yield Problem(
+                id="DIST019",
+                severity=Severity.ERROR,
+                where="framework",
+                what="version 2 of the model-parallel library comes in PyTorch images of its own",
+                got=type(job.framework).__name__,
+                wanted="PyTorch",
+                fix="framework=PyTorch('2.4.1', python='py311')",
+                evidence=GUIDE,
+            )
+        if job.compute.instance not in INSTANCES:
+            yield Problem(
+                id="DIST004",
+                severity=Severity.ERROR,
+                where="compute.instance",
+                what="version 2 of the model-parallel library does not run on this instance",
+                got=repr(job.compute.instance),
+                wanted=" or ".join(INSTANCES),
+                fix="compute=Compute('ml.p4d.24xlarge', …)",
+                evidence=GUIDE,
+            )
+
+    def plan(self, job: JobSpec) -> LaunchPlan:
+        instance = find_instance(job.compute.instances[0])
+        wish = MappingProxyType({"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))})
+        return LaunchPlan(
+            runner=Runner.TORCHRUN,
+            workers_per_host=instance.workers if instance else 1,
+            toolkit=MappingProxyType(
+                {
+                    "mp_parameters": dict(self.parameters()),
+                    "sagemaker_distributed_dataparallel_enabled": False,
+                    "sagemaker_instance_type": job.compute.instance or None,
+                    "sagemaker_torch_distributed_enabled": True,
+                }
+            ),
+            estimator=MappingProxyType(
+                {
+                    "torch_distributed": MappingProxyType({"enabled": True}),
+                    "smdistributed": MappingProxyType({"modelparallel": wish}),
+                }
+            ),
+        )
