@@ -26,6 +26,7 @@ from .figures import (
 from .figures.bars import BarInfo, bar_figure
 from .figures.loss import WIDE, LossInfo, loss_figure
 from .figures.style import Sheet, rc
+from .page import page
 from .section import Section
 from .table import COLUMNS
 
@@ -52,8 +53,6 @@ class Picture:
 
 def save(item: Comparison, directory: Path, *, now: datetime | None) -> tuple[Path, ...]:
     """Write everything below ``directory``, which is made. Returns the paths, the page first."""
-    from .page import page  # noqa: PLC0415 - it needs the pictures from here
-
     directory.mkdir(parents=True, exist_ok=True)
     shown = tuple(pictures(item))
     written = [directory / "report.html", directory / "compare.csv", directory / "compare.json"]

@@ -183,10 +183,10 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
             )
         )
         children.append(area)
-    room, detail = _room(sheet, emulated=bar.emulated), bar.detail
-    if len(bar.label) + len(detail) > room:
-        detail = ""  # the name matters more
-    name = cut(bar.label, room)
+    letters, room = _letters(sheet), sheet.room - 16 - (5.5 * sheet.text if bar.emulated else 0)
+    fits = len(bar.label) * letters[0] + len(bar.detail) * letters[1] + 8 <= room
+    detail = bar.detail if fits else ""  # the name matters more
+    name = cut(bar.label, max(8, int(room / letters[0])))
     children.append(TextArea(name, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]}))
     if bar.emulated:
         frame = {
@@ -218,10 +218,10 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
     )
 
 
-def _room(sheet: Sheet, *, emulated: bool) -> int:
-    """Letters that fit on the name line beside marker and tag."""
-    letter = sheet.text * (0.7 if families()[0] == "DejaVu Sans" else 0.58)
-    return max(12, int((sheet.room - 16) / letter) - (11 if emulated else 0))
+def _letters(sheet: Sheet) -> tuple[float, float]:
+    """Mean width of a letter of a name and of a detail, in points."""
+    wide = families()[0] == "DejaVu Sans"
+    return sheet.text * (0.7 if wide else 0.61), sheet.label * (0.61 if wide else 0.55)
 
 
 def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
@@ -265,8 +265,8 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
         muted: dict[str, Any] = {"fontsize": sheet.label, "color": palette["ink3"]}
         _end_text(ax, bar.ghost, y + 3.5 * sheet.unit, bar.ghost_text, muted, palette["bg"])
         plate = {"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}
-        at = {"xy": (0, y + 18.5 * sheet.unit), "xytext": (1, 0), "textcoords": "offset points"}
-        ax.annotate(fmt.unbroken(bar.ghost_note), **at, va="baseline", ha="left", bbox=plate, zorder=3, **muted)  # type: ignore[arg-type]
+        at: dict[str, Any] = {"xy": (0, y + 18.5 * sheet.unit), "xytext": (1, 0), "textcoords": "offset points"}
+        ax.annotate(fmt.unbroken(bar.ghost_note), va="baseline", ha="left", bbox=plate, zorder=3, **at, **muted)
 
 
 def _part(ax: Axes, box: tuple[float, float, float, float], texture: str, color: str, background: str) -> None:
@@ -283,7 +283,14 @@ def _part(ax: Axes, box: tuple[float, float, float, float], texture: str, color:
         hatched = Rectangle(
             (left, top), length, thick, fill=False, edgecolor=color, hatch="////", linewidth=0, zorder=2.2
         )
-        ax.add_patch(hatched)
+        ax.add_patch(_hatched(hatched))
+
+
+def _hatched(patch: Rectangle) -> Rectangle:
+    """The hatch's width as drawn later, outside of our settings; older matplotlib takes it from the settings at that time."""
+    if hasattr(patch, "set_hatch_linewidth"):
+        patch.set_hatch_linewidth(1.5)
+    return patch
 
 
 def _whisker(ax: Axes, place_: tuple[float, float, float], sheet: Sheet) -> None:
@@ -314,7 +321,7 @@ def _no_bar(ax: Axes, bar: Bar, sheet: Sheet, top: float) -> None:
             linewidth=0,
             alpha=0.55,
         )
-        ax.add_patch(hatched)
+        ax.add_patch(_hatched(hatched))
         ax.add_patch(
             Rectangle(
                 (0, top), right, thick, fill=False, edgecolor=palette["emu"], linestyle=(0, (3, 2)), linewidth=1.2
