@@ -23,7 +23,8 @@ from .figures import (
     plot_throughput,
     throughput_info,
 )
-from .figures.bars import BarInfo, bar_figure
+from .figures.bar_values import BarInfo
+from .figures.bars import bar_figure
 from .figures.loss import WIDE, LossInfo, loss_figure
 from .figures.style import Sheet, rc
 from .page import page

@@ -6,6 +6,7 @@ import io
 import re
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -129,9 +130,7 @@ def test_at_most_ten_progress_lines_for_a_whole_run(jumps: list[int]) -> None:
 
 def test_without_a_total_milestones_are_one_two_five() -> None:
     seen = [row(steps=step) for step in range(50, 1051, 50)]
-    lines = [
-        line for before, after in zip(seen, seen[1:], strict=False) for line in watch_lines([before], [after], NOW)
-    ]
+    lines = [line for before, after in pairwise(seen) for line in watch_lines([before], [after], NOW)]
     assert [re.findall(r"step ([\d,]+),", line)[0] for line in lines] == ["100", "200", "500", "1,000"]
 
 
@@ -303,7 +302,7 @@ def test_notebook_updates_one_output() -> None:
 
     class Handle:
         def update(self, bundle: dict[str, str], *, raw: bool) -> None:
-            shown.append(("update", bundle))
+            shown.append(("update" if raw else "object", bundle))
 
     def display(bundle: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
         shown.append(("display", bundle))
