@@ -74,6 +74,7 @@ def gpt2_pair() -> list[JobRecord]:
             "per_device_train_batch_size": "13",
             "learning_rate": "2.03e-05",
             "sagemaker_program": '"run_clm.py"',
+            "sagemaker_job_name": '"one"',
         },
     )
     trcomp = describe(

@@ -136,6 +136,10 @@ def test_what_else_changed_is_said() -> None:
     assert "sagemaker" not in text
 
 
+def test_one_price_for_both_flips_no_order() -> None:
+    assert "flip" not in kinds(compare(gpt2_pair()))
+
+
 def test_phases_add_up_to_the_billable_time() -> None:
     (row, _) = compare(gpt2_pair()).rows
     assert row.phases is not None

@@ -180,6 +180,12 @@ def test_what_needs_you_comes_first() -> None:
     assert [line[0] for line in lines[start + 1 : start + 8]] == ["✗", "!", "●", "●", "●", "○", "✓"]
 
 
+def test_emulated_rate_is_not_shown() -> None:
+    fast = row("bert", steps=300, total=400, emulated=True)
+    assert "it/s" not in watch_text([fast], NOW) + watch_text([fast, fast], NOW) + watch_html([fast, fast], NOW)
+    assert watch_lines([], [fast], NOW)[1].endswith("training step 300 of 400, loss 0.120")
+
+
 def test_table_names_what_is_missing() -> None:
     text = watch_text(ALL, NOW)
     assert re.search(r"bert-trn2 .* no price", text)
