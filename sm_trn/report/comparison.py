@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SmTrnError, UnknownName
 from ..pricing import PriceBook, snapshot_book
 from ..specs import JobRecord, suggestion
+from .card import comparison_card
 from .findings import Finding, section_findings
 from .layout import one_line
 from .rows import Row, read_row
 from .section import Section, section_unit
 from .table import cells, json_text
+from .text import comparison_text
 from .theme import Theme
 
 if TYPE_CHECKING:
@@ -96,18 +98,14 @@ class Comparison:
         """Jobs, findings and prices; missing values are null."""
         return json_text(self.cells(), self.findings, self.sections)
 
-    def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:  # noqa: FBT001, FBT002, RUF100 - a terminal's two properties
+    def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:
         """The comparison for a terminal of ``width`` columns."""
-        from .text import comparison_text  # noqa: PLC0415 - its module knows this class
-
         return comparison_text(self, width=width, color=color, ascii_only=ascii_only)
 
     def __str__(self) -> str:
         return self.text()
 
     def _repr_html_(self) -> str:
-        from .card import comparison_card  # noqa: PLC0415 - its module knows this class
-
         return comparison_card(self)
 
 
@@ -129,6 +127,7 @@ def compare(
     if not records:
         raise SmTrnError("compare: got no jobs, wanted at least one")
     prices = snapshot_book() if book is None else book
+    records = [_cleaned(record) for record in records]
     labels = _labels(records)
     slots = _slots(records, labels, colors)
     rows = tuple(
@@ -146,6 +145,17 @@ def compare(
         slots=MappingProxyType(slots),
         at=at.isoformat() if isinstance(at, date) else at,
         book=prices,
+    )
+
+
+def _cleaned(record: JobRecord) -> JobRecord:
+    """The record with its free texts as printable lines: they come from other people's jobs and files."""
+    return replace(
+        record,
+        snapshot=replace(record.snapshot, instance=one_line(record.snapshot.instance)),
+        workload=one_line(record.workload),
+        source=one_line(record.source),
+        notes=tuple(map(one_line, record.notes)),
     )
 
 

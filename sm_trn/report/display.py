@@ -108,7 +108,7 @@ class NotebookDisplay:
         self._lines.close()
 
 
-def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mapping[str, str] = os.environ) -> Display:  # noqa: FBT001, RUF100 - a tri-state
+def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mapping[str, str] = os.environ) -> Display:
     """The display that fits: a notebook's when running in one (or told so), a terminal's for a capable terminal, else lines."""
     if in_notebook() if notebook is None else notebook:
         return NotebookDisplay(stream)

@@ -76,10 +76,14 @@ class _Pair:
         return replace(self.says(kind, f"{headline} ({values})."), headline=headline, short=short, values=values)
 
 
+def _pairs(section: Section) -> Iterator[_Pair]:
+    if section.base is not None:
+        yield from (_Pair(section, row, section.base) for row in section.others)
+
+
 def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
     """Every sentence about a section, job by job; what limits them comes after."""
-    for row in section.others if section.base else ():
-        pair = _Pair(section, row, section.base)  # type: ignore[arg-type]  # a section with others has a base
+    for pair in _pairs(section):
         yield from _throughput(pair)
         yield from _billable(pair)
         yield from _cost(pair)
@@ -231,8 +235,6 @@ def _missing(section: Section) -> Iterator[Finding]:
 
 def section_headline(section: Section, kind: str) -> str:
     """The headline of the largest difference of one kind, or nothing."""
-    if section.base is None:
-        return ""
     stated = {"throughput": _throughput, "billable": _billable, "cost": _cost}[kind]
-    found = [item for row in section.others for item in stated(_Pair(section, row, section.base))]
+    found = [item for pair in _pairs(section) for item in stated(pair)]
     return max(found, key=lambda item: abs(item.change_pct or 0.0)).headline if found else ""

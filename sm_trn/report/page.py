@@ -210,7 +210,7 @@ def _figure(picture: Picture) -> Iterator[str]:
 
 
 def _method(item: Comparison, measured: Sequence[Section]) -> Iterator[str]:
-    yield '<section id="method"><div class="head"><h2>Prices and method</h2>'
+    yield '<section id="method"><div class="head"><h2>' + ("Prices and method</h2>" if measured else "Method</h2>")
     yield f"<p>{text('cost = billable seconds ÷ 3,600 × instances × price per hour')}</p></div>"
     prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
     used = {row.price for section in measured for row in section.measured if row.price is not None}

@@ -100,7 +100,7 @@ def _or_missing(value: float | None, shown: str) -> tuple[str, str, bool]:
     return shown, "", value is None
 
 
-def _cell(label: str, shown: str, under: str, missing: bool) -> str:  # noqa: FBT001, RUF100 - a cell's three parts
+def _cell(label: str, shown: str, under: str, missing: bool) -> str:
     kind = ' class="missing"' if missing else ""
     sub = f'<span class="sub">{text(under)}</span>' if under else ""
     return f'<td data-label="{text(label)}"{kind}>{text(shown)}{sub}</td>'

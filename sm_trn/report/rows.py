@@ -15,6 +15,7 @@ from ..logs import Throughput, throughput
 from ..pricing import JobCost, Price, PriceBook, job_cost
 from ..specs import JobRecord, JobSnapshot, JobStatus, Origin
 from . import format as fmt
+from .layout import one_line
 from .status import StatusLook, status_look
 
 NEEDED_STEPS = 200  # fewer say nothing about a steady rate
@@ -132,7 +133,9 @@ def samples_per_iteration(row: Row) -> float | None:
 def settings(row: Row) -> Mapping[str, str]:
     """Hyperparameters that are the script's own, as a person would write them."""
     return {
-        key: _plain(value) for key, value in row.snapshot.hyperparameters.items() if not key.startswith("sagemaker_")
+        one_line(key): one_line(_plain(value))
+        for key, value in row.snapshot.hyperparameters.items()
+        if not key.startswith("sagemaker_")
     }
 
 

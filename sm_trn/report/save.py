@@ -23,9 +23,11 @@ from .figures import (
     plot_throughput,
     throughput_info,
 )
-from .figures.bars import BarInfo, bar_figure
+from .figures.bar_values import BarInfo
+from .figures.bars import bar_figure
 from .figures.loss import WIDE, LossInfo, loss_figure
 from .figures.style import Sheet, rc
+from .page import page
 from .section import Section
 from .table import COLUMNS
 
@@ -52,8 +54,6 @@ class Picture:
 
 def save(item: Comparison, directory: Path, *, now: datetime | None) -> tuple[Path, ...]:
     """Write everything below ``directory``, which is made. Returns the paths, the page first."""
-    from .page import page  # noqa: PLC0415 - it needs the pictures from here
-
     directory.mkdir(parents=True, exist_ok=True)
     shown = tuple(pictures(item))
     written = [directory / "report.html", directory / "compare.csv", directory / "compare.json"]

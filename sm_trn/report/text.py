@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ..pricing import Price
 from . import format as fmt
 from .layout import GAP, Column, between, cut, fitting, line, one_line, wrap
 from .rows import Row
@@ -68,15 +69,12 @@ def _measured(item: Comparison, section: Section, width: int, *, ascii_only: boo
 def _price_lines(section: Section, width: int) -> Iterator[str]:
     prices = dict.fromkeys(row.price for row in section.measured if row.price is not None)
     if prices:
-        words = [
-            f"{price.instance} {fmt.usd_per_hour(price.usd_per_hour)} {_dated(price.as_of, price.inferred)}"
-            for price in prices
-        ]
+        words = [f"{price.instance} {fmt.usd_per_hour(price.usd_per_hour)} {_dated(price)}" for price in prices]
         yield from wrap(f"Prices per instance: {', '.join(words)}.", width, first="• ", rest="  ")
 
 
-def _dated(as_of: str, inferred: bool) -> str:  # noqa: FBT001, RUF100 - a price's own field
-    return f"({as_of}, inferred)" if inferred else f"({as_of})"
+def _dated(price: Price) -> str:
+    return f"({price.as_of}, inferred)" if price.inferred else f"({price.as_of})"
 
 
 def _table(section: Section, width: int, *, ascii_only: bool) -> Iterator[str]:
@@ -175,8 +173,8 @@ def _rehearsal(section: Section, width: int, *, color: bool, ascii_only: bool) -
 
 
 def _rehearsal_columns(rows: tuple[Row, ...]) -> Iterator[Column]:
-    def cells(values: list[float | None], form: object) -> tuple[str, ...]:
-        return tuple("not logged" if value is None else form(value) for value in values)  # type: ignore[operator]  # a formatter
+    def cells(values: list[float | None], form: Callable[[float], str]) -> tuple[str, ...]:
+        return tuple("not logged" if value is None else form(value) for value in values)
 
     yield Column("LOSS", cells([row.final_loss for row in rows], fmt.loss))
     yield Column("ACCURACY", cells([row.accuracy for row in rows], fmt.accuracy))

@@ -9,7 +9,8 @@ from .. import format as fmt
 from ..rows import Row, baseline_accuracies
 from ..section import Section
 from ..theme import Theme
-from .bars import Bar, BarInfo, folded, plot_bars
+from .bar_values import Bar, BarInfo, folded
+from .bars import plot_bars
 from .style import Sheet
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -18,68 +17,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from .. import format as fmt
 from ..layout import cut
 from ..theme import SLOTS, marker, role
+from .bar_values import NAME, THICK, Bar, BarInfo
 from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-NAME, THICK, GHOST, GAP = 16.0, 14.0, 24.0, 12.0  # points
-LISTED, BEST, WORST = 20, 10, 3
-NO_BAR = "no bar: its seconds are this machine's"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """One job's row. ``missing`` stands in the bar's place; ``parts`` are (texture, length), ``ghost`` an outline under it."""
-
-    label: str
-    slot: int
-    emulated: bool = False
-    detail: str = ""
-    value: float | None = None
-    text: str = ""
-    low: float | None = None
-    high: float | None = None
-    missing: str = ""
-    parts: tuple[tuple[str, float], ...] = ()
-    ghost: float | None = None
-    ghost_text: str = ""
-    ghost_note: str = ""
-    marks: tuple[tuple[str, float], ...] = ()
-
-    @property
-    def height(self) -> float:
-        """Of the row, in points at the usual size of text."""
-        return NAME + THICK + (GHOST if self.ghost is not None else 0) + GAP
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BarInfo:
-    """What a bar figure shows. ``emulated`` says that it shows emulated jobs only. ``tie`` is a dashed vertical line."""
-
-    title: str
-    subtitle: str
-    bars: tuple[Bar, ...]
-    axis: str
-    foot: str
-    alt: str
-    emulated: bool = False
-    tie: float | None = None
-
-    @property
-    def drawn(self) -> bool:
-        """Whether any job has a bar."""
-        return any(bar.value is not None for bar in self.bars)
-
-
-def folded(bars: Sequence[Bar], *, best_first: Callable[[float], float]) -> tuple[Bar, ...]:
-    """All of up to 20; else the best 10, how many more, and the worst 3."""
-    if len(bars) <= LISTED:
-        return tuple(bars)
-    known = sorted((bar for bar in bars if bar.value is not None), key=lambda bar: best_first(bar.value or 0.0))
-    ordered = [*known, *(bar for bar in bars if bar.value is None)]
-    more = Bar(label=f"{len(bars) - BEST - WORST} more", slot=SLOTS)
-    return (*ordered[:BEST], replace(more, missing="not drawn"), *ordered[-WORST:])
 
 
 def plot_bars(info: BarInfo, ax: Axes | None, sheet: Sheet, tick: Callable[[float], str]) -> Axes:
@@ -183,10 +125,10 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
             )
         )
         children.append(area)
-    room, detail = _room(sheet, emulated=bar.emulated), bar.detail
-    if len(bar.label) + len(detail) > room:
-        detail = ""  # the name matters more
-    name = cut(bar.label, room)
+    letters, room = _letters(sheet), sheet.room - 16 - (5.5 * sheet.text if bar.emulated else 0)
+    fits = len(bar.label) * letters[0] + len(bar.detail) * letters[1] + 8 <= room
+    detail = bar.detail if fits else ""  # the name matters more
+    name = cut(bar.label, max(8, int(room / letters[0])))
     children.append(TextArea(name, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]}))
     if bar.emulated:
         frame = {
@@ -218,10 +160,10 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
     )
 
 
-def _room(sheet: Sheet, *, emulated: bool) -> int:
-    """Letters that fit on the name line beside marker and tag."""
-    letter = sheet.text * (0.7 if families()[0] == "DejaVu Sans" else 0.58)
-    return max(12, int((sheet.room - 16) / letter) - (11 if emulated else 0))
+def _letters(sheet: Sheet) -> tuple[float, float]:
+    """Mean width of a letter of a name and of a detail, in points."""
+    wide = families()[0] == "DejaVu Sans"
+    return sheet.text * (0.7 if wide else 0.61), sheet.label * (0.61 if wide else 0.55)
 
 
 def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
@@ -265,8 +207,8 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
         muted: dict[str, Any] = {"fontsize": sheet.label, "color": palette["ink3"]}
         _end_text(ax, bar.ghost, y + 3.5 * sheet.unit, bar.ghost_text, muted, palette["bg"])
         plate = {"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}
-        at = {"xy": (0, y + 18.5 * sheet.unit), "xytext": (1, 0), "textcoords": "offset points"}
-        ax.annotate(fmt.unbroken(bar.ghost_note), **at, va="baseline", ha="left", bbox=plate, zorder=3, **muted)  # type: ignore[arg-type]
+        at: dict[str, Any] = {"xy": (0, y + 18.5 * sheet.unit), "xytext": (1, 0), "textcoords": "offset points"}
+        ax.annotate(fmt.unbroken(bar.ghost_note), va="baseline", ha="left", bbox=plate, zorder=3, **at, **muted)
 
 
 def _part(ax: Axes, box: tuple[float, float, float, float], texture: str, color: str, background: str) -> None:
@@ -283,7 +225,14 @@ def _part(ax: Axes, box: tuple[float, float, float, float], texture: str, color:
         hatched = Rectangle(
             (left, top), length, thick, fill=False, edgecolor=color, hatch="////", linewidth=0, zorder=2.2
         )
-        ax.add_patch(hatched)
+        ax.add_patch(_hatched(hatched))
+
+
+def _hatched(patch: Rectangle) -> Rectangle:
+    """The hatch's width as drawn later, outside of our settings; older matplotlib takes it from the settings at that time."""
+    if hasattr(patch, "set_hatch_linewidth"):
+        patch.set_hatch_linewidth(1.5)
+    return patch
 
 
 def _whisker(ax: Axes, place_: tuple[float, float, float], sheet: Sheet) -> None:
@@ -314,7 +263,7 @@ def _no_bar(ax: Axes, bar: Bar, sheet: Sheet, top: float) -> None:
             linewidth=0,
             alpha=0.55,
         )
-        ax.add_patch(hatched)
+        ax.add_patch(_hatched(hatched))
         ax.add_patch(
             Rectangle(
                 (0, top), right, thick, fill=False, edgecolor=palette["emu"], linestyle=(0, (3, 2)), linewidth=1.2

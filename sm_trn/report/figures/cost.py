@@ -12,7 +12,8 @@ from ..findings import section_headline
 from ..rows import Row
 from ..section import Section, flip_price, other_price, price_dates
 from ..theme import Theme
-from .bars import Bar, BarInfo, folded, plot_bars
+from .bar_values import Bar, BarInfo, folded
+from .bars import plot_bars
 from .style import Sheet
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ...specs import MetricPoint
 from .. import format as fmt
@@ -158,11 +159,11 @@ def _level(curves: Sequence[Curve]) -> float | None:
     first, second = (curve.smooth or curve.points for curve in curves)
     low, high = max(first[0][0], second[0][0]), min(first[-1][0], second[-1][0])
     grid = sorted({x for x, _ in (*first, *second) if low <= x <= high})
-    gaps = [_at(first, x) - _at(second, x) for x in grid]
-    for place in range(len(grid) - 1, 0, -1):
-        before, after = gaps[place - 1], gaps[place]
+    gaps = [(x, gap) for x in grid if (gap := _at(first, x) - _at(second, x)) != 0]
+    for (left, before), (right, after) in reversed(list(pairwise(gaps))):
         if before * after < 0:
-            return grid[place - 1] + (grid[place] - grid[place - 1]) * before / (before - after)
+            touch = next((x for x in grid if left < x < right), None)
+            return touch if touch is not None else left + (right - left) * before / (before - after)
     return None
 
 

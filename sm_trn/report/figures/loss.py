@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -201,8 +201,15 @@ def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet) -> None
     bare(child, sheet)
     palette = sheet.palette
     child.set_facecolor("none")
-    child.annotate(panel.name, (0, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", ha="left", va="baseline",
-                   fontsize=sheet.text, fontweight="bold", color=palette["ink" if info.multiples else "ink2"])  # fmt: skip
+    above: dict[str, Any] = {
+        "xycoords": "axes fraction",
+        "textcoords": "offset points",
+        "va": "baseline",
+        "xytext": (0, 7),
+    }
+    name = cut(panel.name, 24) if info.multiples else panel.name
+    ink = palette["ink" if info.multiples else "ink2"]
+    child.annotate(name, (0, 1), ha="left", fontsize=sheet.text, fontweight="bold", color=ink, **above)
     child.yaxis.set_major_locator(MaxNLocator(4))
     child.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     child.grid(visible=True, axis="y", color=palette["line"], linewidth=0.8)
@@ -233,8 +240,8 @@ def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet) -> None
                        textcoords="offset points", ha="right" if right else "left", va="top", fontsize=sheet.label, color=palette["ink3"],
                        bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 1})  # fmt: skip
     if info.multiples and panel.level_text:
-        child.annotate(panel.level_text, (1, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", ha="right", va="baseline",
-                       fontsize=sheet.label, color=palette["err" if panel.level_text.startswith("✗") else "ink2"])  # fmt: skip
+        ink = palette["err" if panel.level_text.startswith("✗") else "ink2"]
+        child.annotate(panel.level_text, (1, 1), ha="right", fontsize=sheet.label, color=ink, **above)
 
 
 def _line(child: Axes, curve: Curve, sheet: Sheet, color: str, *, marked: bool) -> None:

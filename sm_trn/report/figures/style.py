@@ -139,7 +139,7 @@ def watermark(ax: Axes, sheet: Sheet) -> None:
     """EMULATED across the plot: the mark that no option removes."""
     size = sheet.width / 9
     ax.text(0.5, 0.5, "EMULATED", transform=ax.transAxes, ha="center", va="center", rotation=12, fontsize=size,
-            fontweight="bold", color=sheet.palette["emu"], alpha=0.08, zorder=0.5, clip_on=False)  # fmt: skip
+            fontweight="bold", color=sheet.palette["emu"], alpha=0.08, zorder=6, clip_on=False)  # fmt: skip
 
 
 def bare(ax: Axes, sheet: Sheet) -> None:

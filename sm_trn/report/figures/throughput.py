@@ -10,7 +10,8 @@ from ..findings import QUANTITY, section_headline
 from ..rows import NEEDED_STEPS, Row
 from ..section import Section
 from ..theme import Theme
-from .bars import NO_BAR, Bar, BarInfo, folded, plot_bars
+from .bar_values import NO_BAR, Bar, BarInfo, folded
+from .bars import plot_bars
 from .style import Sheet
 
 if TYPE_CHECKING:

@@ -40,7 +40,9 @@ def transitions(*phases: tuple[str, float], start: float = START) -> list[dict[s
     return found
 
 
-def step_lines(steps: int, every: int, *, rate: float, batch: float, first_s: float, epochs: float, final: float) -> list[MetricPoint]:
+def step_lines(
+    steps: int, every: int, *, rate: float, batch: float, first_s: float, epochs: float, final: float
+) -> list[MetricPoint]:
     """What the Trainer's step lines say: a loss and two rates every ``every`` steps, from ``first_s`` after START on."""
     points = []
     for step in range(every, steps + 1, every):
@@ -65,8 +67,15 @@ def gpt2_pair() -> list[JobRecord]:
         TrainingTimeInSeconds=2425,
         TrainingStartTime=START + 200,
         TrainingEndTime=START + 2625,
-        SecondaryStatusTransitions=transitions(("Starting", 200), ("Downloading", 176), ("Training", 2190), ("Uploading", 59), ("Completed", 0)),
-        HyperParameters={"per_device_train_batch_size": "13", "learning_rate": "2.03e-05", "sagemaker_program": '"run_clm.py"'},
+        SecondaryStatusTransitions=transitions(
+            ("Starting", 200), ("Downloading", 176), ("Training", 2190), ("Uploading", 59), ("Completed", 0)
+        ),
+        HyperParameters={
+            "per_device_train_batch_size": "13",
+            "learning_rate": "2.03e-05",
+            "sagemaker_program": '"run_clm.py"',
+            "sagemaker_job_name": '"one"',
+        },
     )
     trcomp = describe(
         "gpt2-trcomp",
@@ -76,8 +85,14 @@ def gpt2_pair() -> list[JobRecord]:
         TrainingTimeInSeconds=2125,
         TrainingStartTime=START + 200,
         TrainingEndTime=START + 2325,
-        SecondaryStatusTransitions=transitions(("Starting", 200), ("Downloading", 192), ("Training", 1890), ("Uploading", 43), ("Completed", 0)),
-        HyperParameters={"per_device_train_batch_size": "25", "learning_rate": "3.91e-05", "sagemaker_program": '"run_clm.py"'},
+        SecondaryStatusTransitions=transitions(
+            ("Starting", 200), ("Downloading", 192), ("Training", 1890), ("Uploading", 43), ("Completed", 0)
+        ),
+        HyperParameters={
+            "per_device_train_batch_size": "25",
+            "learning_rate": "3.91e-05",
+            "sagemaker_program": '"run_clm.py"',
+        },
     )
     a = step_lines(11070, 1107, rate=5.37, batch=208, first_s=430, epochs=10, final=4.85)
     b = step_lines(5750, 575, rate=3.785, batch=400, first_s=760, epochs=10, final=4.88)
@@ -87,7 +102,9 @@ def gpt2_pair() -> list[JobRecord]:
     ]
 
 
-def emulated_job(name: str, *, number: int = 0, interrupted: bool = False, workload: str = "tiny BERT, text classification") -> JobRecord:
+def emulated_job(
+    name: str, *, number: int = 0, interrupted: bool = False, workload: str = "tiny BERT, text classification"
+) -> JobRecord:
     """A rehearsal: 400 steps at 40 it/s of this machine, held-out accuracy and two baselines."""
     answer = describe(
         name,

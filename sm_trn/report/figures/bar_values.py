@@ -1,0 +1,66 @@
+"""What a bar figure shows: rows with values, whiskers, parts and words for what is missing. Draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..theme import SLOTS
+
+NAME, THICK, GHOST, GAP = 16.0, 14.0, 24.0, 12.0  # points
+LISTED, BEST, WORST = 20, 10, 3
+NO_BAR = "no bar: its seconds are this machine's"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One job's row. ``missing`` stands in the bar's place; ``parts`` are (texture, length), ``ghost`` an outline under it."""
+
+    label: str
+    slot: int
+    emulated: bool = False
+    detail: str = ""
+    value: float | None = None
+    text: str = ""
+    low: float | None = None
+    high: float | None = None
+    missing: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
+    ghost: float | None = None
+    ghost_text: str = ""
+    ghost_note: str = ""
+    marks: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def height(self) -> float:
+        """Of the row, in points at the usual size of text."""
+        return NAME + THICK + (GHOST if self.ghost is not None else 0) + GAP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarInfo:
+    """What a bar figure shows. ``emulated`` says that it shows emulated jobs only. ``tie`` is a dashed vertical line."""
+
+    title: str
+    subtitle: str
+    bars: tuple[Bar, ...]
+    axis: str
+    foot: str
+    alt: str
+    emulated: bool = False
+    tie: float | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether any job has a bar."""
+        return any(bar.value is not None for bar in self.bars)
+
+
+def folded(bars: Sequence[Bar], *, best_first: Callable[[float], float]) -> tuple[Bar, ...]:
+    """All of up to 20; else the best 10, how many more, and the worst 3."""
+    if len(bars) <= LISTED:
+        return tuple(bars)
+    known = sorted((bar for bar in bars if bar.value is not None), key=lambda bar: best_first(bar.value or 0.0))
+    ordered = [*known, *(bar for bar in bars if bar.value is None)]
+    more = Bar(label=f"{len(bars) - BEST - WORST} more", slot=SLOTS, missing="not drawn")
+    return (*ordered[:BEST], more, *ordered[-WORST:])

@@ -1,0 +1,211 @@
+"""The one formatter: exact forms, and laws that hold for every number."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sm_trn.report import format as fmt
+
+SECONDS = st.floats(min_value=0, max_value=8e6)
+
+
+@pytest.mark.parametrize(
+    ("expected", "seconds"),
+    [
+        ("1 h 40 m 33 s", 6033),
+        ("1 h 00 m 00 s", 3599.6),
+        ("10 m 11 s", 611),
+        ("4 m 07 s", 247),
+        ("41 s", 41),
+        ("10 s", 9.96),
+        ("4.2 s", 4.2),
+        ("1.0 s", 0.9996),
+        ("11 ms", 0.011),
+        ("0 s", 0),
+    ],
+)
+def test_duration_names_the_largest_unit_first(expected: str, seconds: float) -> None:
+    assert expected == fmt.duration(seconds)
+
+
+def _read(text: str) -> float:
+    scale = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
+    return sum(
+        float(number.replace(",", "")) * scale[unit] for number, unit in re.findall(r"([\d.,]+) (h|ms|m|s)", text)
+    )
+
+
+@given(SECONDS)
+def test_duration_says_the_seconds_to_its_precision(seconds: float) -> None:
+    assert abs(_read(fmt.duration(seconds)) - seconds) <= (0.51 if seconds >= 9.95 else 0.051)
+
+
+@given(SECONDS)
+def test_brief_duration_fits_six_characters(seconds: float) -> None:
+    assert len(fmt.brief(seconds)) <= 6
+
+
+@pytest.mark.parametrize(
+    ("expected", "seconds"),
+    [
+        ("1h40m", 6033),
+        ("14m", 899),
+        ("41s", 41),
+        ("4d03h", 99 * 3600),
+        ("40d", 40 * 86400),
+        ("47h59m", 47 * 3600 + 3599),
+    ],
+)
+def test_brief_duration(expected: str, seconds: float) -> None:
+    assert expected == fmt.brief(seconds)
+
+
+def test_compact_duration_keeps_seconds_below_an_hour() -> None:
+    assert [fmt.compact(seconds) for seconds in (236, 41, 6033)] == ["3m56s", "41s", "1h40m"]
+
+
+def test_estimate_is_marked() -> None:
+    assert fmt.brief(840, estimate=True) == "~14m"
+
+
+def test_emulated_seconds_carry_their_mark() -> None:
+    assert (fmt.billable(34, emulated=True), fmt.billable(6033)) == ("34 s emu", "6,033 s")
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"),
+    [
+        ("$41.43", Decimal("41.4349791")),
+        ("$1,212.06", 1212.061),
+        ("< $0.01", Decimal("0.0099")),
+        ("$0.00", 0),
+        ("$0.12", Decimal("0.125")),
+    ],
+)
+def test_usd(expected: str, value: float | Decimal) -> None:
+    assert expected == fmt.usd(value)
+
+
+def test_usd_cell_has_no_dollar_sign() -> None:
+    assert fmt.usd_cell(Decimal("41.43")) == "41.43"
+
+
+def test_price_per_hour_rounds_as_prices_are_written() -> None:
+    assert [fmt.usd_per_hour(Decimal(value)) for value in ("24.725", "25.251286")] == ["$24.73/h", "$25.25/h"]
+
+
+@given(
+    st.decimals(min_value="0.01", max_value="100000", places=4),
+    st.lists(st.floats(min_value=0.001, max_value=1), min_size=1, max_size=8),
+)
+def test_parts_of_a_cost_add_up_to_it(total: Decimal, shares: list[float]) -> None:
+    parts = fmt.usd_parts(total, shares)
+    assert total.quantize(Decimal("0.01"), "ROUND_HALF_EVEN") == sum(parts)
+
+
+@given(
+    st.decimals(min_value="0.01", max_value="1000", places=2),
+    st.lists(st.floats(min_value=0.01, max_value=1), min_size=1, max_size=8),
+)
+def test_no_part_of_a_cost_is_off_by_a_cent(total: Decimal, shares: list[float]) -> None:
+    exact = [float(total) * share / sum(shares) for share in shares]
+    assert all(
+        abs(float(part) - wanted) < 0.0101 for part, wanted in zip(fmt.usd_parts(total, shares), exact, strict=True)
+    )
+
+
+def test_parts_need_a_share() -> None:
+    with pytest.raises(ValueError, match="shares: got"):
+        fmt.usd_parts(Decimal(1), [0.0])
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"), [("22.1 %", 22.0588), ("9.9 %", 9.8541), ("0.0 %", -0.04), ("1,000.0 %", 1000.0)]
+)
+def test_percent_has_one_decimal(expected: str, value: float) -> None:
+    assert expected == fmt.percent(value)
+
+
+def test_signed_percent_names_its_direction() -> None:
+    assert (fmt.percent(22.06, signed=True), fmt.percent(-9.854, signed=True)) == ("+22.1 %", "-9.9 %")
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"),
+    [("6.64", 6.64), ("1,514", 1513.7), ("10.0", 9.999), ("99.9", 99.94), ("100", 99.96), ("0.0833", 1 / 12), ("0", 0)],
+)
+def test_three_significant_digits_below_a_hundred(expected: str, value: float) -> None:
+    assert expected == fmt.significant(value)
+
+
+@given(st.floats(min_value=1e-6, max_value=1e9))
+def test_a_rate_is_off_by_less_than_a_percent_and_has_no_exponent(value: float) -> None:
+    text = fmt.significant(value)
+    assert "e" not in text
+    assert float(text.replace(",", "")) == pytest.approx(value, rel=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"),
+    [
+        ("5.37", 5.374),
+        ("0.081", 0.0812),
+        ("0.984", 0.984),
+        ("1.00", 1.0),
+        ("NaN", float("nan")),
+        ("infinite", float("inf")),
+    ],
+)
+def test_loss(expected: str, value: float) -> None:
+    assert expected == fmt.loss(value)
+
+
+def test_learning_rates_have_an_exponent() -> None:
+    assert [fmt.small(value) for value in (3.90625e-5, 5e-5, 0.01, 0.0)] == ["3.91e-5", "5e-5", "0.01", "0"]
+
+
+def test_files_are_si_and_memory_is_iec() -> None:
+    assert (
+        fmt.file_size(9400),
+        fmt.memory_size(512 * 2**30),
+        fmt.file_size(999),
+        fmt.file_size(999_960),
+    ) == ("9.4 kB", "512 GiB", "999 B", "1.0 MB")
+
+
+def test_times_say_utc() -> None:
+    time = datetime(2026, 11, 20, 18, 42, 7, tzinfo=timezone(timedelta(hours=2)))
+    assert (
+        fmt.stamp(time),
+        fmt.clock(time),
+        fmt.iso(time),
+    ) == ("2026-11-20 16:42 UTC", "16:42:07 UTC", "2026-11-20T16:42:07Z")
+
+
+def test_listing() -> None:
+    assert [fmt.listing(list(words)) for words in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_finding_fills_the_template() -> None:
+    text = fmt.finding(
+        job="a", did="cost", change_pct=-9.854, quantity="", base="b", values=("$41.43", "$45.96"), prices="2022-11"
+    )
+    assert text == "a cost 9.9 % less than b ($41.43 against $45.96), at prices of 2022-11."
+
+
+@given(st.text())
+def test_unbroken_changes_nothing_but_spaces(text: str) -> None:
+    assert text.replace(fmt.NBSP, " ") == fmt.unbroken(text).replace(fmt.NBSP, " ")
+
+
+def test_unbroken_holds_number_and_unit_together() -> None:
+    assert (
+        fmt.unbroken("22.1 % more, 6,033 s, 1 × $24.73/h, 34 s emu")
+        == "22.1\u00a0% more, 6,033\u00a0s, 1\u00a0×\u00a0$24.73/h, 34\u00a0s\u00a0emu"
+    )

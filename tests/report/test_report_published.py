@@ -1,0 +1,160 @@
+"""The published pair, recomputed: every number that its own figures and the dated prices give."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from sm_trn.errors import SmTrnError, UnknownName
+from sm_trn.report import COLUMNS, Comparison, compare, published_names, published_record
+from sm_trn.specs import JobRecord, Origin, dump_record, parse_record
+
+
+@pytest.fixture(scope="module")
+def pair() -> list[JobRecord]:
+    found = [published_record(name) for name in ("published/bert-p4d", "published/bert-trn1")]
+    return [record for record in found if record is not None]
+
+
+@pytest.fixture(scope="module")
+def newest(pair: list[JobRecord]) -> Comparison:
+    return compare(pair, baseline="bert-p4d")
+
+
+@pytest.fixture(scope="module")
+def old(pair: list[JobRecord]) -> Comparison:
+    return compare(pair, baseline="bert-p4d", at="2022-11")
+
+
+def _texts(item: Comparison, kind: str) -> list[str]:
+    return [finding.text for finding in item.findings if finding.kind == kind]
+
+
+def test_names_are_known_with_and_without_prefix() -> None:
+    assert published_names() == ("published/bert-p4d", "published/bert-trn1")
+    assert published_record("bert-trn1") == published_record("published/bert-trn1")
+    assert published_record("bert-trn9") is None
+
+
+def test_nothing_that_was_not_published_is_there(pair: list[JobRecord]) -> None:
+    for record in pair:
+        assert Origin.PUBLISHED is record.origin
+        assert {"train_steps_per_second", "eval_accuracy"} == {point.name for point in record.points}
+        assert record.snapshot.transitions == ()
+        assert record.snapshot.training_s is None
+        assert record.source
+
+
+def test_published_records_survive_a_round_trip(pair: list[JobRecord]) -> None:
+    assert pair == [parse_record(dump_record(record)) for record in pair]
+
+
+def test_frame_has_the_documented_columns(newest: Comparison) -> None:
+    assert list(COLUMNS) == list(newest.frame.columns)
+
+
+@pytest.mark.parametrize(
+    ("column", "p4d", "trn1"),
+    [
+        ("throughput_it_per_s", 5.44, 6.64),
+        ("billable_s", 6553, 6033),
+        ("price_usd_per_hour", 25.251286, 24.725),
+        ("cost_usd", 45.964, 41.435),
+        ("usd_per_1000_it", 1.2894, 1.0343),
+        ("accuracy", 0.984, 0.984),
+    ],
+)
+def test_newest_values(newest: Comparison, column: str, p4d: float, trn1: float) -> None:
+    assert [p4d, trn1] == [pytest.approx(value, abs=0.0006) for value in newest.frame[column]]
+
+
+@pytest.mark.parametrize(("column", "p4d", "trn1"), [("cost_usd", 68.606, 41.435), ("usd_per_1000_it", 1.9245, 1.0343)])
+def test_values_at_2022_prices(old: Comparison, column: str, p4d: float, trn1: float) -> None:
+    assert [p4d, trn1] == [pytest.approx(value, abs=0.0006) for value in old.frame[column]]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"), [("speedup_pct", 22.06), ("billable_saving_pct", 7.94), ("cost_saving_pct", 9.85)]
+)
+def test_percentages_against_the_baseline(newest: Comparison, column: str, expected: float) -> None:
+    base, other = newest.frame[column]
+    assert math.isnan(base)
+    assert expected == pytest.approx(other, abs=0.005)
+
+
+def test_saving_at_2022_prices(old: Comparison) -> None:
+    assert pytest.approx(old.frame["cost_saving_pct"][1], abs=0.05) == 39.6
+
+
+@pytest.mark.parametrize("column", ["samples_per_s", "runtime_s", "not_training", "final_loss", "baseline_accuracy"])
+def test_what_was_not_published_is_missing_and_not_zero(newest: Comparison, column: str) -> None:
+    assert newest.frame[column].isna().all()
+
+
+def test_findings_in_full(newest: Comparison) -> None:
+    assert _texts(newest, "throughput") == [
+        "bert-trn1 ran 22.1 % more iterations per second than bert-p4d (6.64 against 5.44 it/s)."
+    ]
+    assert _texts(newest, "billable") == [
+        "bert-trn1 took 7.9 % less billable time than bert-p4d (6,033 against 6,553 s per instance)."
+    ]
+    dates = "2022-11 (ml.trn1.32xlarge) and 2026-09-01 (ml.p4d.24xlarge, inferred)"
+    text = f"bert-trn1 cost 9.9 % less than bert-p4d ($41.43 against $45.96), at prices of {dates}."
+    assert _texts(newest, "cost") == [text]
+    assert _texts(newest, "flip") == [
+        "The order flips if ml.p4d.24xlarge falls below $22.76/h ($25.25/h on 2026-09-01, inferred)."
+    ]
+    assert _texts(newest, "repriced") == [
+        "The difference moves with the prices: 39.6 % less at 2022-11 prices ($41.43 against $68.61), 9.9 % less at the newest."
+    ]
+    assert _texts(newest, "runs") == ["One run each; throughput as published."]
+
+
+def test_unexplained_seconds_are_a_lower_bound(newest: Comparison) -> None:
+    (text,) = _texts(newest, "not_training")
+    assert "at most 35,648 iterations" in text
+    assert "at least 664 s of its 6,033 s" in text
+
+
+def test_headline_names_both_price_dates(newest: Comparison) -> None:
+    (cost,) = [finding for finding in newest.findings if finding.kind == "cost"]
+    assert cost.headline == "bert-trn1 cost 9.9 % less than bert-p4d, at prices of 2022-11 and 2026-09-01"
+
+
+def test_old_prices_are_dated_once(old: Comparison) -> None:
+    assert _texts(old, "cost") == [
+        "bert-trn1 cost 39.6 % less than bert-p4d ($41.43 against $68.61), at prices of 2022-11."
+    ]
+    assert (
+        "9.9 % less at 2026-09-01 prices ($41.43 against $45.96), 39.6 % less at 2022-11 prices."
+        in _texts(old, "repriced")[0]
+    )
+
+
+def test_printed_numbers_that_do_not_follow_are_named(newest: Comparison) -> None:
+    notes = " ".join(_texts(newest, "note"))
+    assert "$41.47" in notes
+    assert "$41.43" in notes
+    assert "39.6 %" in notes
+    assert "7.9 %" in notes
+
+
+def test_reversed_baseline_turns_the_words_round(pair: list[JobRecord]) -> None:
+    found = compare(pair, baseline="bert-trn1")
+    dates = "2026-09-01 (ml.p4d.24xlarge, inferred) and 2022-11 (ml.trn1.32xlarge)"
+    text = f"bert-p4d cost 10.9 % more than bert-trn1 ($45.96 against $41.43), at prices of {dates}."
+    assert _texts(found, "cost") == [text]
+    assert _texts(found, "flip") == [
+        "The order flips if ml.p4d.24xlarge falls below $22.76/h ($25.25/h on 2026-09-01, inferred)."
+    ]
+
+
+def test_unknown_baseline_suggests_a_name(pair: list[JobRecord]) -> None:
+    with pytest.raises(UnknownName, match="did you mean 'bert-p4d'"):
+        compare(pair, baseline="bert-p4")
+
+
+def test_no_jobs_is_refused() -> None:
+    with pytest.raises(SmTrnError, match="got no jobs"):
+        compare([])

@@ -1,0 +1,81 @@
+"""The terminal comparison."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_jobs import emulated_job, gpt2_pair
+
+from sm_trn.report import Comparison, compare, published_record
+from sm_trn.specs import JobRecord
+
+
+def pair() -> list[JobRecord]:
+    return [record for name in ("bert-p4d", "bert-trn1") if (record := published_record(name)) is not None]
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Comparison:
+    rehearsal = emulated_job("bert-trn1-spot", interrupted=True, workload=pair()[0].workload)
+    return compare([*pair(), rehearsal], baseline="bert-p4d")
+
+
+def test_table_of_the_published_pair() -> None:
+    lines = str(compare(pair(), baseline="bert-p4d")).splitlines()
+    assert lines[0] == "BERT-base, text classification                    us-west-2, newest known prices"
+    assert lines[2:6] == [
+        "  JOB                    IT/S  BILLABLE s     USD  USD/1,000 it    ACC",
+        "● bert-p4d, baseline     5.44       6,553   45.96          1.29  0.984",
+        "■ bert-trn1              6.64       6,033   41.43          1.03  0.984",
+        "                      +22.1 %      -7.9 %  -9.9 %",
+    ]
+
+
+def test_given_date_is_named() -> None:
+    assert "prices of 2022-11 or before" in str(compare(pair(), at="2022-11"))
+
+
+def test_emulated_job_among_measured_ones_is_named_and_not_compared(mixed: Comparison) -> None:
+    assert "△ bert-trn1-spot      EMULATED on this machine. Not compared." in str(mixed)
+
+
+def test_rehearsal_has_its_own_table_whose_unit_carries_the_mark(mixed: Comparison) -> None:
+    rehearsal = str(mixed).partition("EMULATED  BERT")[2]
+    assert "BILLABLE, s emu" in rehearsal
+    assert "No speed-up, no cost" in rehearsal
+    assert "$" not in rehearsal
+    assert "%" not in rehearsal
+
+
+def test_only_emulated_jobs_show_learning_and_no_money() -> None:
+    text = str(compare([emulated_job("a"), emulated_job("b", number=1)]))
+    assert "0.250     0.914     0.761               11            0" in text
+    assert "$" not in text
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(60, 200))
+def test_no_line_is_wider_than_asked(width: int) -> None:
+    rehearsal = emulated_job("bert-trn1-spot", workload=pair()[0].workload)
+    text = compare([*pair(), *gpt2_pair(), rehearsal]).text(width)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_ascii_text_is_ascii(mixed: Comparison) -> None:
+    assert mixed.text(ascii_only=True).isascii()
+
+
+def test_colour_adds_no_fact(mixed: Comparison) -> None:
+    assert mixed.text() == mixed.text(color=True).replace("\x1b[7;35m", "").replace("\x1b[0m", "")
+
+
+def test_foreign_control_characters_are_taken_out() -> None:
+    hostile = dataclasses.replace(
+        pair()[0], label="a\x1b[31mb\x07\nc", workload="w\x1b]0;title\x07x", notes=("n\x1b[2Jm",)
+    )
+    text = str(compare([hostile]))
+    assert "\x1b" not in text
+    assert "ab c" in text

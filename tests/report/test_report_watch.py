@@ -1,0 +1,366 @@
+"""Watching: what is worth a line, what the table says, where it is drawn."""
+
+from __future__ import annotations
+
+import io
+import re
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_jobs import START, describe, step_lines, transitions
+
+from sm_trn.pricing import snapshot_book
+from sm_trn.report import (
+    Display,
+    LineDisplay,
+    NotebookDisplay,
+    TerminalDisplay,
+    WatchRow,
+    display_for,
+    wants_color,
+    watch_html,
+    watch_lines,
+    watch_text,
+)
+from sm_trn.report.status import LOOKS, status_look
+from sm_trn.specs import JobStatus, parse_snapshot
+
+NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
+RATE = 6.6
+BEFORE_TRAINING = (("Starting", 236.0), ("Downloading", 192.0))
+
+
+def row(
+    name: str = "bert", phase: str = "Training", *, steps: int = 0, total: int | None = None, **changes: Any
+) -> WatchRow:
+    """A job in ``phase`` now; ``steps`` of its log are seen."""
+    ended = phase in {"Completed", "Failed", "Stopped"}
+    last = (("Training", 600.0), (phase, 0.0)) if ended else ((phase, -1.0),)
+    earlier = BEFORE_TRAINING if phase not in {"Starting", "Pending"} else ()
+    answer = describe(name, TrainingJobStatus=phase if ended else "InProgress", SecondaryStatus=phase,
+                      SecondaryStatusTransitions=transitions(*earlier, *last), **changes)  # fmt: skip
+    if not ended:
+        for key in ("BillableTimeInSeconds", "TrainingTimeInSeconds", "TrainingEndTime"):
+            answer.pop(key)
+    if phase == "Starting":
+        answer.pop("TrainingStartTime")
+    snapshot = parse_snapshot(answer)
+    points = step_lines(steps, 50, rate=RATE, batch=8, first_s=428, epochs=3, final=0.08) if steps else []
+    return WatchRow(
+        snapshot=snapshot,
+        points=tuple(points),
+        price=snapshot_book().find(snapshot.instance, snapshot.region),
+        total_steps=total,
+    )
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize(
+    ("word", "glyph", "role", "phase"),
+    [
+        ("starting", "○", "ink3", "Starting"),
+        ("pending", "·", "ink3", "Pending"),
+        ("downloading", "↓", "info", "Downloading"),
+        ("training", "●", "info", "Training"),
+        ("uploading", "↑", "info", "Uploading"),
+        ("interrupted", "!", "warn", "Interrupted"),
+        ("completed", "✓", "ok", "Completed"),
+        ("failed", "✗", "err", "Failed"),
+        ("Rebalancing", "?", "ink2", "Rebalancing"),
+    ],
+)
+def test_status_has_word_glyph_and_colour(word: str, glyph: str, role: str, phase: str) -> None:
+    look = row(phase=phase).look
+    assert (word, glyph, role) == (look.word, look.glyph, look.role)
+
+
+def test_limits_are_told_from_a_stop() -> None:
+    snapshot = parse_snapshot(describe("a", TrainingJobStatus="Stopped", SecondaryStatus="MaxRuntimeExceeded"))
+    assert status_look(snapshot).word == "stopped at max_run"
+
+
+def test_stopping_is_not_stopped() -> None:
+    snapshot = parse_snapshot(describe("a", TrainingJobStatus="Stopping", SecondaryStatus="Training"))
+    assert (status_look(snapshot).word, snapshot.status) == ("stopping", JobStatus.STOPPING)
+
+
+def test_no_glyph_is_wider_than_a_cell_and_every_ascii_glyph_is_ascii() -> None:
+    assert all(
+        len(look.glyph) == 1 and len(look.ascii) == 1 and look.ascii.isascii() and len(look.short) <= 11
+        for look in LOOKS.values()
+    )
+
+
+def test_first_look_is_one_line_per_job() -> None:
+    assert watch_lines([], [row(phase="Starting")], NOW) == ["2023-11-14T22:38:20Z bert starting"]
+
+
+def test_change_of_status_names_the_time_of_the_phase_before() -> None:
+    assert watch_lines([row(phase="Downloading")], [row()], NOW) == ["2023-11-14T22:38:20Z bert training after 3m12s"]
+
+
+def test_nothing_new_is_no_line() -> None:
+    assert watch_lines([row(steps=300, total=1000)], [row(steps=350, total=1000)], NOW) == []
+
+
+def test_each_tenth_of_the_steps_is_a_line() -> None:
+    (line,) = watch_lines([row(steps=350, total=1000)], [row(steps=400, total=1000)], NOW)
+    assert re.fullmatch(r"2023-11-14T22:38:20Z bert training step 400 of 1,000, 6\.\d\d it/s, loss 0\.\d{3}", line)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=20))
+def test_at_most_ten_progress_lines_for_a_whole_run(jumps: list[int]) -> None:
+    before: list[WatchRow] = [row(total=1000)]
+    lines, step = [], 0
+    for jump in jumps:
+        step = min(1000, step + 50 * jump)
+        after = [row(steps=step, total=1000)]
+        lines += watch_lines(before, after, NOW)
+        before = after
+    assert len(lines) <= 10
+
+
+def test_without_a_total_milestones_are_one_two_five() -> None:
+    seen = [row(steps=step) for step in range(50, 1051, 50)]
+    lines = [line for before, after in pairwise(seen) for line in watch_lines([before], [after], NOW)]
+    assert [re.findall(r"step ([\d,]+),", line)[0] for line in lines] == ["100", "200", "500", "1,000"]
+
+
+def test_end_names_billable_and_cost() -> None:
+    done = row(phase="Completed", ResourceConfig={"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2})
+    assert watch_lines([row()], [done], NOW) == ["2023-11-14T22:38:20Z bert completed, billed 600 s × 2, $8.42"]
+
+
+def test_emulated_end_has_its_mark_and_no_cost() -> None:
+    assert watch_lines([], [row(phase="Completed", emulated=True)], NOW) == [
+        "2023-11-14T22:38:20Z bert completed, billed 600 s emu"
+    ]
+
+
+def test_failure_names_its_reason_without_escapes() -> None:
+    failed = row(phase="Failed", FailureReason="AlgorithmError: \x1b[31mboom\x1b[0m\nline two")
+    assert "bert failed: AlgorithmError: boom line two, billed 600 s, $4.21" in watch_lines([], [failed], NOW)[0]
+
+
+def test_time_left_is_remaining_steps_at_the_recent_rate() -> None:
+    assert pytest.approx(row(steps=1000, total=10_000).left_s, rel=0.03) == 9000 / RATE
+
+
+def test_time_left_is_unknown_before_twenty_steps_and_without_a_total() -> None:
+    assert [row(total=900).left_s, row(steps=50, total=900).left_s, row(steps=500).left_s] == [None, None, None]
+
+
+def test_cost_so_far_is_time_since_billing_began() -> None:
+    assert Decimal("9.82") == (row().usd(NOW) or Decimal(0)).quantize(Decimal("0.01"))
+    assert [row(phase="Starting").usd(NOW), row(emulated=True).usd(NOW)] == [None, None]
+
+
+ALL = (
+    row("bert-trn1-seed1", steps=6000, total=34200),
+    row("bert-trn1-seed2", "Interrupted", steps=2000, total=34200, EnableManagedSpotTraining=True),
+    row("gpt2-smddp-b25", "Failed", FailureReason="CUDA out of memory"),
+    row("bert-p4d-seed2", "Starting"),
+    row("bert-p4d", "Completed", steps=34200, total=34200),
+    row("bert-trn1-spot", steps=300, total=400, emulated=True),
+    row("bert-trn2", ResourceConfig={"InstanceType": "ml.trn9.huge", "InstanceCount": 1}),
+)
+
+
+def test_what_needs_you_comes_first() -> None:
+    lines = watch_text(ALL, NOW).splitlines()
+    start = next(place for place, line in enumerate(lines) if "STATUS" in line)
+    assert [line[0] for line in lines[start + 1 : start + 8]] == ["✗", "!", "●", "●", "●", "○", "✓"]
+
+
+def test_emulated_rate_is_not_shown() -> None:
+    fast = row("bert", steps=300, total=400, emulated=True)
+    assert "it/s" not in watch_text([fast], NOW) + watch_text([fast, fast], NOW) + watch_html([fast, fast], NOW)
+    assert watch_lines([], [fast], NOW)[1].endswith("training step 300 of 400, loss 0.120")
+
+
+def test_table_names_what_is_missing() -> None:
+    text = watch_text(ALL, NOW)
+    assert re.search(r"bert-trn2 .* no price", text)
+    assert re.search(r"bert-trn1-spot .* emu", text)
+    assert "EMULATED" in text
+    assert "gpt2-smddp-b25: CUDA out of memory. Next: sm-trn logs gpt2-smddp-b25" in text
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(56, 200), st.permutations(ALL), st.booleans())
+def test_no_line_is_wider_than_the_terminal(width: int, rows: list[WatchRow], one: bool) -> None:
+    assert max(map(len, watch_text(rows[:1] if one else rows, NOW, width).splitlines())) <= width
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(ALL), st.sets(st.integers(0, 6), min_size=2), st.integers(10, 40))
+def test_printed_dollars_add_up_to_the_total(rows: list[WatchRow], kept: set[int], height: int) -> None:
+    shown = [rows[number] for number in kept]
+    text = watch_text(shown, NOW, 100, height=height)
+    table = [line for line in text.splitlines() if line[:1] in "✗!●○✓…"]
+    cells = [
+        Decimal(found.replace(",", ""))
+        for line in table
+        for found in re.findall(r"[ ≤$](\d[\d,]*\.\d\d)(?: +[\d-]+$| so far)", line)
+    ]
+    head = re.search(r"\$([\d,.]+) so far", text.partition("STATUS")[0].replace("\n", " "))
+    assert (Decimal(head[1].replace(",", "")) if head else Decimal(0)) == sum(cells, Decimal(0))
+
+
+def test_a_screen_folds_the_rest_by_status() -> None:
+    rows = [row(f"job-{number}", steps=500, total=1000) for number in range(40)]
+    text = watch_text(rows, NOW, height=20)
+    assert len(text.splitlines()) <= 20
+    assert re.search(r"… \d+ more, training: \$", text)
+
+
+def test_common_prefix_is_said_once() -> None:
+    text = watch_text([row("sweep-lr1"), row("sweep-lr2")], NOW)
+    assert "JOB, sweep-…" in text
+    assert "● lr1" in text
+
+
+def test_single_job_is_shown_in_detail() -> None:
+    text = watch_text(ALL[:1], NOW)
+    assert "starting 3m56s" in text
+    assert "6,000 of 34,200" in text
+    assert "$9.82 so far ($25.25/h, 2026-09-01, inferred)" in text
+
+
+def test_colour_and_ascii_change_no_word() -> None:
+    assert watch_text(ALL, NOW) == plain(watch_text(ALL, NOW, color=True))
+    assert watch_text(ALL, NOW, ascii_only=True).isascii()
+
+
+def test_hostile_log_and_names_are_harmless() -> None:
+    bad = row("x\x1b[2J<script>alert(1)</script>", "Failed", FailureReason="<img src=x onerror=y>\x1b]0;t\x07")
+    assert "\x1b" not in watch_text([bad, bad], NOW)
+    html = watch_html([bad], NOW) + watch_html([bad, bad], NOW)
+    assert "<script" not in html
+    assert "<img" not in html
+    assert "\x1b" not in html
+
+
+def test_html_says_what_the_text_says() -> None:
+    html = watch_html(ALL, NOW).replace("\u00a0", " ")
+    for word in (
+        "✗ failed",
+        "! interrupted",
+        "no price",
+        "≤9.82",
+        "EMULATED",
+        "34,200 of 34,200",
+        "CUDA out of memory",
+    ):
+        assert word in html
+    assert " id=" not in html
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_pipe_gets_lines_without_colour() -> None:
+    stream = io.StringIO()
+    display = LineDisplay(stream)
+    display.show([row(phase="Starting")], NOW)
+    display.show([row(phase="Starting")], NOW + timedelta(seconds=20))
+    display.show([row()], NOW + timedelta(seconds=40))
+    display.close()
+    assert [line.split(" ")[2] for line in stream.getvalue().splitlines()] == ["starting", "training"]
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_terminal_is_redrawn_in_place_at_most_once_a_second() -> None:
+    stream = Terminal()
+    display = TerminalDisplay(stream, environ={}, size=(80, 24))
+    display.show([row(steps=100)], NOW)
+    lines = stream.getvalue().count("\n")
+    display.show([row(steps=150)], NOW + timedelta(milliseconds=400))
+    assert lines == stream.getvalue().count("\n")
+    display.show([row(steps=200)], NOW + timedelta(seconds=1))
+    assert f"\x1b[{lines}F\x1b[J" in stream.getvalue()
+
+
+def test_terminal_draws_a_new_status_at_once_and_the_last_state_on_close() -> None:
+    stream = Terminal()
+    display = TerminalDisplay(stream, environ={"NO_COLOR": "1"}, size=(80, 24))
+    display.show([row(phase="Starting")], NOW)
+    display.show([row(steps=100)], NOW + timedelta(milliseconds=100))
+    assert "● training" in stream.getvalue()
+    display.show([row(steps=150)], NOW + timedelta(milliseconds=200))
+    assert "150" not in stream.getvalue()
+    display.close()
+    assert "150" in stream.getvalue()
+
+
+def test_notebook_updates_one_output() -> None:
+    shown: list[tuple[str, dict[str, str]]] = []
+
+    class Handle:
+        def update(self, bundle: dict[str, str], *, raw: bool) -> None:
+            shown.append(("update" if raw else "object", bundle))
+
+    def display(bundle: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        shown.append(("display", bundle))
+        return Handle()
+
+    notebook = NotebookDisplay(display=display)
+    notebook.show([row()], NOW)
+    notebook.show([row(steps=100)], NOW)
+    notebook.close()
+    assert [kind for kind, _ in shown] == ["display", "update"]
+    assert {"text/html", "text/plain"} == set(shown[0][1])
+
+
+@pytest.mark.parametrize(
+    ("expected", "terminal", "environ"),
+    [
+        (True, True, {"TERM": "xterm"}),
+        (False, False, {"TERM": "xterm"}),
+        (False, True, {"TERM": "dumb"}),
+        (False, True, {"NO_COLOR": "1"}),
+        (True, False, {"FORCE_COLOR": "1"}),
+        (False, True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}),
+    ],
+)
+def test_colour_follows_terminal_and_environment(expected: bool, terminal: bool, environ: dict[str, str]) -> None:
+    assert expected is wants_color(Terminal() if terminal else io.StringIO(), environ)
+
+
+@pytest.mark.parametrize(
+    ("kind", "terminal", "notebook", "environ"),
+    [
+        (TerminalDisplay, True, None, {"TERM": "xterm"}),
+        (LineDisplay, False, None, {"TERM": "xterm"}),
+        (LineDisplay, True, None, {"TERM": "dumb"}),
+        (NotebookDisplay, True, True, {}),
+        (LineDisplay, False, False, {}),
+    ],
+)
+def test_display_for_takes_what_fits(
+    kind: type[Display], terminal: bool, notebook: bool | None, environ: dict[str, str]
+) -> None:
+    assert kind is type(display_for(Terminal() if terminal else io.StringIO(), notebook, environ=environ))
+
+
+def test_old_encodings_get_ascii() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    display = TerminalDisplay(stream, environ={}, size=(80, 24))
+    display.show(ALL, NOW)
+    stream.flush()
+    assert stream.buffer.getvalue().decode("ascii")  # type: ignore[attr-defined]
+
+
+def test_no_jobs_is_said() -> None:
+    assert "No jobs." in watch_text([], NOW)
+    assert "No jobs." in watch_html([], NOW)
