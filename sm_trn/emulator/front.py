@@ -6,6 +6,8 @@ It routes by the service that the signature names. It must not run jobs, and kno
 from __future__ import annotations
 
 import json
+import sys
+import traceback
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -81,6 +83,10 @@ class Front:
             finally:
                 admitted.body.close()
         except AwsFault as fault:
+            answer = _fault_answer(fault, environ, request_id)
+        except Exception:  # noqa: BLE001 - the last line of defence: a 500 would only be repeated by every client
+            sys.stderr.write(traceback.format_exc())
+            fault = AwsFault("InternalFailure", f"the emulator failed on this request; see its log ({request_id})")
             answer = _fault_answer(fault, environ, request_id)
         headers = [
             (name, value) for name, value in answer.headers if name.lower() not in {"content-length", "connection"}

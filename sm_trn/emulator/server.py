@@ -174,9 +174,9 @@ def _listen(store: Store, wanted: int) -> Any:
     last = int(store.setting("port") or 0)
     try:
         server = _server(wanted or last)
-    except (OSError, SystemExit):
+    except (OSError, SystemExit) as error:  # werkzeug exits where it cannot bind
         if wanted:
-            raise
+            raise OSError(f"port {wanted} is taken; got {error!r}, wanted a free port or 0") from error
         server = _server(0)
     store.set("port", str(server.server_port))
     return server

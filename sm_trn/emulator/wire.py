@@ -5,6 +5,7 @@ It must not know what a request means.
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -48,8 +49,10 @@ class LoopbackServer(ThreadedWSGIServer):  # type: ignore[misc]  # werkzeug is n
         finally:
             self._room.release()
 
-    def log(self, kind: str, message: str, *args: Any) -> None:
-        """Requests are not logged: their queries can hold signatures."""
+    def log(self, kind: str, message: str, *_args: Any) -> None:
+        """Faults of ours only; requests are not logged, their queries can hold signatures."""
+        if kind == "error":
+            sys.stderr.write(f"{message}\n")
 
 
 def _make_handler() -> Any:

@@ -1,0 +1,13 @@
+"""Fixtures of the emulator's own tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from sm_trn.emulator import Endpoint
+from tests.emulator.jobs import Bench, Client
+
+
+@pytest.fixture(scope="session")
+def bench(emulator: Endpoint, aws: Client) -> Bench:
+    return Bench(emulator, aws)
