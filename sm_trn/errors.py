@@ -1,12 +1,12 @@
 """Every exception of the package.
 
-    SmTrnError
-    ├── InvalidJob          a spec that must not be sent; carries every problem
-    ├── UnknownName         an instance, image, target or job that does not exist
-    ├── NotConfigured       role, bucket, region or an optional package is missing
-    ├── CloudError          an AWS call failed; carries operation and error code
-    │   └── JobFailed       a waited-for job ended in Failed
-    └── EmulatorError       the embedded SageMaker could not start, answer or stop
+SmTrnError
+├── InvalidJob          a spec that must not be sent; carries every problem
+├── UnknownName         an instance, image, target or job that does not exist
+├── NotConfigured       role, bucket, region or an optional package is missing
+├── CloudError          an AWS call failed; carries operation and error code
+│   └── JobFailed       a waited-for job ended in Failed
+└── EmulatorError       the embedded SageMaker could not start, answer or stop
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
         super().__init__(f"{name}: {len(problems)} problem(s), nothing was started\n{lines}")
 
 
-class UnknownName(SmTrnError):  # noqa: N818
+class UnknownName(SmTrnError):  # noqa: N818 - the vocabulary names it
     """A name that is not in the table it was looked up in."""
 
 
-class NotConfigured(SmTrnError):  # noqa: N818
+class NotConfigured(SmTrnError):  # noqa: N818 - the vocabulary names it
     """Something the environment must give is missing; the message says how to give it."""
 
 
@@ -42,7 +42,7 @@ class CloudError(SmTrnError):
         self.code = code
 
 
-class JobFailed(CloudError):
+class JobFailed(CloudError):  # noqa: N818 - the vocabulary names it
     """A job that was waited for ended in Failed."""
 
 

@@ -1,0 +1,20 @@
+"""boto3 behind the ports."""
+
+from .backend import Boto3Backend, make_client
+from .endpoint import EndpointSession
+from .identity import find_bucket, find_region, find_role, has_credentials
+from .logs import CloudWatchLogs
+from .storage import S3Storage, pack
+
+__all__ = [
+    "Boto3Backend",
+    "CloudWatchLogs",
+    "EndpointSession",
+    "S3Storage",
+    "find_bucket",
+    "find_region",
+    "find_role",
+    "has_credentials",
+    "make_client",
+    "pack",
+]

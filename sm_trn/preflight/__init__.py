@@ -1,0 +1,31 @@
+"""Preflight: every fault of a spec at once, offline, before a dollar is spent. One file per family of rules.
+
+A rule is a function of the spec that yields problems. Its ids, and why they exist, stand in its docstring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..specs import JobSpec, Problem, Severity
+from . import compiler, cost, distribution, images, limits, script, spot
+
+RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
+    *images.RULES,
+    *distribution.RULES,
+    *compiler.RULES,
+    *spot.RULES,
+    *limits.RULES,
+    *script.RULES,
+    *cost.RULES,
+)
+_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def check(job: JobSpec) -> list[Problem]:
+    """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network."""
+    found = [problem for rule in RULES for problem in rule(job)]
+    return sorted(dict.fromkeys(found), key=lambda problem: _ORDER[problem.severity])
+
+
+__all__ = ["RULES", "check"]

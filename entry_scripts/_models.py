@@ -1,0 +1,106 @@
+"""Owns where a model and its tokenizer come from; must not know data, devices or the loop.
+
+`tiny-random` is made here, from code and a bundled tokenizer: it needs no network and trains in seconds on a CPU.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Sequence
+
+from _console import Mistake
+
+TINY = "tiny-random"
+TINY_TOKENIZER = Path(__file__).resolve().parent / "tiny_random" / "tokenizer.json"
+
+
+def load_tokenizer(name: str) -> Any:
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # a job's log is read as lines
+    if name == TINY:
+        from transformers import PreTrainedTokenizerFast
+
+        special = {kind + "_token": f"[{kind.upper()}]" for kind in ("pad", "unk", "cls", "sep", "mask")}
+        return PreTrainedTokenizerFast(tokenizer_file=str(TINY_TOKENIZER), model_max_length=512, **special)
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise _unreachable(name, error) from error
+    if tokenizer.pad_token is None:  # GPT-like models
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
+    """The model's configuration with this task's labels in it."""
+    names = {
+        "num_labels": len(labels),
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: number for number, label in enumerate(labels)},
+    }
+    if name == TINY:
+        from transformers import BertConfig
+
+        config = BertConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=128,
+            max_position_embeddings=512,
+            **names,
+        )
+    else:
+        from transformers import AutoConfig
+
+        try:
+            config = AutoConfig.from_pretrained(name, **names)
+        except (OSError, ValueError) as error:
+            raise _unreachable(name, error) from error
+    if config.pad_token_id is None:
+        config.pad_token_id = tokenizer.pad_token_id
+    return config
+
+
+def load_classifier(name: str, config: Any, *, eager_attention: bool) -> Any:
+    """Pretrained weights with a new head, or `tiny-random`'s new ones. Draws from torch's generator: seed it first."""
+    attention = {"attn_implementation": "eager"} if eager_attention and _chooses_attention() else {}
+    if name == TINY:
+        from transformers import BertForSequenceClassification
+
+        for key, value in attention.items():
+            setattr(config, "_" + key, value)
+        return BertForSequenceClassification(config)
+    from transformers import AutoModelForSequenceClassification
+
+    try:
+        return AutoModelForSequenceClassification.from_pretrained(name, config=config, **attention)
+    except (OSError, ValueError) as error:
+        raise _unreachable(name, error) from error
+
+
+def longest_input(config: Any) -> int | None:
+    """The most tokens the model has positions for, where its configuration says so."""
+    longest: int | None = getattr(config, "max_position_embeddings", None)
+    if longest and config.model_type in {"roberta", "xlm-roberta", "camembert"}:
+        longest -= 2  # their positions start after the padding's
+    return longest
+
+
+def _chooses_attention() -> bool:
+    """The argument exists since transformers 4.36; before that every attention was the eager one."""
+    import transformers
+
+    major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
+    return (major, minor) >= (4, 36)
+
+
+def _unreachable(name: str, error: Exception) -> Mistake:
+    reason = str(error).strip().splitlines()[0]
+    return Mistake(
+        f"--model: got {name!r}, which does not load ({reason}); "
+        f"wanted a model of the Hugging Face hub, a folder with one, or {TINY!r} (needs no network)"
+    )

@@ -1,0 +1,91 @@
+"""Who asks and where: credentials, region, execution role and bucket, each from argument, environment or the notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from ..errors import NotConfigured
+from .backend import make_client
+from .errors import as_cloud_error
+
+NOTEBOOK_METADATA = Path("/opt/ml/metadata/resource-metadata.json")  # on SageMaker notebook instances and in Studio
+
+
+def has_credentials(session: boto3.Session) -> bool:
+    """Whether boto3's own chain finds credentials. Looks at the instance metadata service as boto3 does."""
+    try:
+        return session.get_credentials() is not None
+    except BotoCoreError:
+        return False
+
+
+def find_region(session: boto3.Session, region: str | None) -> str:
+    """Argument, environment and profile, notebook. Raises NotConfigured."""
+    found = region or session.region_name or _notebook_region()
+    if not found:
+        raise NotConfigured(
+            "region: got nothing, wanted an AWS region; connect(region='us-west-2') or export AWS_DEFAULT_REGION"
+        )
+    return found
+
+
+def find_role(session: boto3.Session, role: str | None) -> str:
+    """Argument, ``SM_TRN_ROLE``, the notebook's own role. Raises NotConfigured."""
+    found = role or os.environ.get("SM_TRN_ROLE") or _notebook_role(session)
+    if not found:
+        raise NotConfigured(
+            "role: got nothing from the argument, SM_TRN_ROLE or notebook metadata, wanted an IAM role ARN that SageMaker may assume; "
+            "connect(role='arn:aws:iam::<account>:role/<name>')"
+        )
+    return found
+
+
+def find_bucket(session: boto3.Session, bucket: str | None, region: str) -> str:
+    """Argument, ``SM_TRN_BUCKET``, the account's default SageMaker bucket when it exists. Raises NotConfigured."""
+    found = bucket or os.environ.get("SM_TRN_BUCKET")
+    if found:
+        return found
+    with as_cloud_error("GetCallerIdentity", "your credentials"):
+        account = make_client(session, "sts").get_caller_identity()["Account"]
+    usual = f"sagemaker-{region}-{account}"
+    try:
+        make_client(session, "s3").head_bucket(Bucket=usual)
+    except ClientError as error:
+        raise NotConfigured(
+            f"bucket: got nothing, and the usual {usual!r} is not there or not yours; connect(bucket='…') or export SM_TRN_BUCKET"
+        ) from error
+    return usual
+
+
+def _notebook() -> dict[str, str]:
+    try:
+        body = json.loads(NOTEBOOK_METADATA.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _notebook_region() -> str | None:
+    parts = _notebook().get("ResourceArn", "").split(":")
+    return parts[3] if len(parts) > 3 else None
+
+
+def _notebook_role(session: boto3.Session) -> str | None:
+    """A notebook runs under its execution role: the role that the caller identity was assumed from."""
+    metadata = _notebook()
+    if not metadata:
+        return None
+    if "ExecutionRoleArn" in metadata:
+        return metadata["ExecutionRoleArn"]
+    with as_cloud_error("GetCallerIdentity", "the notebook"):
+        arn = make_client(session, "sts").get_caller_identity()["Arn"]
+    if ":assumed-role/" not in arn:
+        return None
+    name = arn.split("/")[1]
+    with as_cloud_error("GetRole", name):
+        return str(make_client(session, "iam").get_role(RoleName=name)["Role"]["Arn"])

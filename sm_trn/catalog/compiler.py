@@ -1,0 +1,22 @@
+"""What SageMaker Training Compiler and the data-parallel library run on. Both are frozen by AWS.
+
+Sources: SageMaker developer guide, training-compiler-support and distributed-data-parallel-support; the rules that SDK
+v2.257.7 enforces in ``sagemaker.huggingface.training_compiler.config``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+COMPILER_FAMILIES: Final = ("p3", "p3dn", "g4dn", "p4d", "g5")
+COMPILER_NOTICE: Final = "AWS makes no new releases of the Training Compiler and no longer patches its images"
+
+SMDDP_INSTANCES: Final = ("ml.p4d.24xlarge", "ml.p4de.24xlarge")
+SMDDP_LEGACY: Final = ("ml.p3dn.24xlarge", "ml.p3.16xlarge")  # no further development; gone from the current guide
+SMDDP_PYTORCH: Final = (
+    "1.6.0", "1.7.1", "1.8.1", "1.9.1", "1.10.2", "1.11.0", "1.12.0", "1.12.1", "1.13.1",
+    "2.0.0", "2.0.1", "2.1.0", "2.1.2", "2.2.0",
+)  # fmt: skip
+
+# The GPU versions that SDK v2 accepts with torch_distributed; older containers have no such launcher.
+TORCHRUN_GPU_FLOOR: Final = (1, 13)

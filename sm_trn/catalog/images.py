@@ -1,0 +1,154 @@
+"""The table of training images and how a framework value selects one. Refuses to guess: no row, no image."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import UnknownName
+from ..specs import HuggingFace, JobSpec, NeuronX, PyTorch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageRow:
+    """One published image. ``tag`` is a template over the other fields; ``xla_training`` False: Neuron dropped it."""
+
+    family: str
+    repository: str
+    pytorch: str
+    python: str
+    tag: str
+    as_of: str
+    source: str
+    transformers: str | None = None
+    container: str | None = None
+    neuron_sdk: str | None = None
+    os: str | None = None
+    regions: tuple[str, ...] = ()
+    xla_training: bool = True
+
+
+@functools.cache
+def _table() -> Mapping[str, Any]:
+    return MappingProxyType(json.loads(files(__package__).joinpath("images.json").read_text("utf-8")))
+
+
+@functools.cache
+def rows(family: str) -> tuple[ImageRow, ...]:
+    """The images of one family, oldest first."""
+    found = (
+        ImageRow(**{**row, "regions": tuple(row.get("regions", ()))})
+        for row in _table()["rows"]
+        if row["family"] == family
+    )
+    return tuple(
+        sorted(found, key=lambda row: (_key(row.pytorch), _key(row.transformers or "0"), _key(row.neuron_sdk or "0")))
+    )
+
+
+def families() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row["family"] for row in _table()["rows"]))
+
+
+def regions() -> tuple[str, ...]:
+    return tuple(_table()["registries"])
+
+
+def family_of(job: JobSpec) -> str:
+    """The table that the job's image comes from: the Training Compiler has images of its own."""
+    if job.compiled and not isinstance(job.framework, NeuronX):
+        return f"{job.framework.family}-compiler"
+    return job.framework.family
+
+
+def matching(job: JobSpec) -> tuple[ImageRow, ...]:
+    """Rows that fit the versions that the job names, oldest first; an unnamed version fits any."""
+    framework = job.framework
+    return tuple(
+        row
+        for row in rows(family_of(job))
+        if _fits(framework.pytorch, row.pytorch)
+        and (not isinstance(framework, HuggingFace) or _fits(framework.transformers, row.transformers or ""))
+        and (not isinstance(framework, NeuronX) or framework.neuron_sdk in {None, row.neuron_sdk})
+    )
+
+
+def choose(job: JobSpec) -> ImageRow | None:
+    """The row that the job will run on: newest that fits and, unless a Neuron release is named, still trains on XLA."""
+    python = job.framework.python
+    fitting = [row for row in matching(job) if python in {None, row.python}]
+    if isinstance(job.framework, NeuronX) and job.framework.neuron_sdk is None:
+        fitting = [row for row in fitting if row.xla_training]
+    return fitting[-1] if fitting else None
+
+
+def image_uri(job: JobSpec, region: str) -> str:
+    """The image's URI in ``region``. Raises UnknownName when no row fits or the region has no registry."""
+    if job.image_uri:
+        return job.image_uri
+    row = choose(job)
+    if row is None:
+        raise UnknownName(f"framework: no {family_of(job)!r} image for {describe(job)}; {wanted(job)}")
+    account = _table()["registries"].get(region)
+    if account is None or (row.regions and region not in row.regions):
+        raise UnknownName(
+            f"region: got {region!r}, wanted one with {row.repository!r}: {', '.join(row.regions or regions())}"
+        )
+    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return f"{account}.dkr.ecr.{region}.{domain}/{row.repository}:{tag(row, job)}"
+
+
+def tag(row: ImageRow, job: JobSpec) -> str:
+    """The tag as the SDK writes it: a short version stays short, because ECR carries both tags."""
+    framework = job.framework
+    written: dict[str, str | None] = {"pytorch": framework.pytorch, "transformers": framework.transformers}
+    if isinstance(framework, NeuronX):  # neuronx images have full tags only
+        written = {"pytorch": row.pytorch, "transformers": row.transformers}
+    return row.tag.format(python=row.python, container=row.container, neuron_sdk=row.neuron_sdk, os=row.os, **written)
+
+
+def describe(job: JobSpec) -> str:
+    """The versions that the job names, in words."""
+    framework = job.framework
+    named = (("transformers", framework.transformers), ("pytorch", framework.pytorch), ("python", framework.python))
+    words = [f"{name} {version!r}" for name, version in named if version]
+    if isinstance(framework, NeuronX) and framework.neuron_sdk:
+        words.append(f"Neuron {framework.neuron_sdk!r}")
+    return ", ".join(words)
+
+
+def wanted(job: JobSpec) -> str:
+    """The version combinations that the job's family has, newest last."""
+    framework = job.framework
+    if isinstance(framework, HuggingFace):
+        return "wanted transformers/pytorch/python of " + _join(
+            f"{row.transformers}/{row.pytorch}/{row.python}" for row in rows(family_of(job))
+        )
+    if isinstance(framework, PyTorch):
+        return "wanted pytorch/python of " + _join(f"{row.pytorch}/{row.python}" for row in rows(family_of(job)))
+    return "wanted pytorch/python/Neuron of " + _join(
+        f"{row.pytorch}/{row.python}/{row.neuron_sdk}" for row in rows(family_of(job))
+    )
+
+
+def _join(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))
+
+
+def _numbers(version: str) -> Iterator[int]:
+    for part in version.split("."):
+        digits = "".join(character for character in part if character.isdigit())
+        yield int(digits or 0)
+
+
+def _key(version: str) -> tuple[int, ...]:
+    return tuple(_numbers(version))
+
+
+def _fits(asked: str, version: str) -> bool:
+    return version == asked or version.startswith(f"{asked}.")

@@ -1,0 +1,36 @@
+"""The table of instance types. Each row names its source; nothing here parses an instance name."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from types import MappingProxyType
+
+from ..errors import UnknownName
+from ..specs import Accelerator, InstanceType, suggestion
+
+
+@functools.cache
+def instances() -> Mapping[str, InstanceType]:
+    """Every known instance type by name."""
+    rows = json.loads(files(__package__).joinpath("instances.json").read_text("utf-8"))["rows"]
+    return MappingProxyType(
+        {row["name"]: InstanceType(**{**row, "accelerator": Accelerator[row["accelerator"]]}) for row in rows}
+    )
+
+
+def find_instance(name: str) -> InstanceType | None:
+    """The catalogue row of ``name``, or None: AWS sells more types than the table describes."""
+    return instances().get(name)
+
+
+def instance(name: str) -> InstanceType:
+    """The catalogue row of ``name``. Raises UnknownName, with the nearest name, when there is none."""
+    row = find_instance(name)
+    if row is None:
+        raise UnknownName(
+            f"instance: got {name!r}, wanted one of the {len(instances())} in the catalogue{suggestion(name, instances())}"
+        )
+    return row

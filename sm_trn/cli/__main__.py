@@ -1,0 +1,114 @@
+"""``sm-trn``: the command line. Commands load when they are called, so ``--help`` is quick."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from .. import __version__
+from ..errors import NotConfigured, SmTrnError, UnknownName
+from ..specs.value import suggestion
+
+# command -> module in this folder; the first sentence of its docstring is its help
+COMMANDS = {
+    "quickstart": "quickstart",
+    "attach": "attach",
+    "list": "listing",
+    "watch": "watch",
+    "logs": "logs",
+    "describe": "describe",
+    "stop": "stop",
+    "compare": "compare",
+    "cost": "cost",
+    "local": "local",
+    "catalog": "catalog",
+    "scripts": "scripts",
+}
+SUMMARIES = {
+    "quickstart": "the whole story on this machine, no account, no Docker",
+    "attach": "look at any job by name, and save its record",
+    "list": "jobs, newest first",
+    "watch": "follow jobs live",
+    "logs": "a job's log, --follow to stay",
+    "describe": "everything known about a job",
+    "stop": "stop jobs; a model is kept if the script saves one",
+    "compare": "throughput, loss, billable time and cost",
+    "cost": "what jobs cost, and why",
+    "local": "the emulator: up, down, status, env, interrupt, reset",
+    "catalog": "instances, images, prices",
+    "scripts": "entry scripts that come along",
+}
+
+
+class Lazy(click.Group):
+    """A group whose commands are modules of this folder."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"sm_trn.cli.{COMMANDS[cmd_name]}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(
+                f"no command {args[0]!r}{suggestion(args[0], COMMANDS)}; sm-trn --help lists them", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="sm-trn")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(context: click.Context, *, debug: bool) -> None:
+    """Launch, watch and compare SageMaker training jobs – or rehearse them on this machine."""
+    context.obj = {"debug": debug}
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def run() -> None:
+    """The console script. Exit code 0: fine; 1: problems found or a job failed; 2: usage; 130: Ctrl-C."""
+    debug = "--debug" in sys.argv[1:]
+    try:
+        outcome = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        raise SystemExit(2) from None
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted. Jobs that were started go on.", err=True)
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise SystemExit(0) from None
+    except SmTrnError as error:
+        if debug:
+            raise
+        click.echo(f"error: {error}", err=True)
+        raise SystemExit(2 if isinstance(error, (UnknownName, NotConfigured)) else 1) from None
+    except Exception as error:
+        if debug:
+            raise
+        click.echo(f"error: {type(error).__name__}: {error}", err=True)
+        click.echo("  This is a fault of sm-trn; --debug, before the command, shows the details.", err=True)
+        raise SystemExit(1) from None
+    raise SystemExit(outcome if isinstance(outcome, int) else 0)
+
+
+if __name__ == "__main__":
+    run()

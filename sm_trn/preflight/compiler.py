@@ -1,0 +1,115 @@
+"""COMP rules: where SageMaker Training Compiler works. It is frozen, so the list is final."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..catalog import compiler, find_instance, images
+from ..specs import Accelerator, HuggingFace, JobSpec, NeuronX, Problem, Severity
+from ..strategies import PyTorchXLA, SMDataParallel
+
+GUIDE = "SageMaker developer guide, training-compiler-support"
+SDK = "SageMaker SDK 2.257.7, TrainingCompilerConfig.validate"
+XLA_FLOOR = {"huggingface": "1.11", "pytorch": "1.12"}
+
+
+def instance_class(job: JobSpec) -> Iterator[Problem]:
+    """COMP001: five GPU families, and not their successors."""
+    instance = find_instance(job.compute.instance)
+    if not job.compiled or instance is None or instance.family in compiler.COMPILER_FAMILIES:
+        return
+    neuron = instance.accelerator is Accelerator.NEURON
+    yield Problem(
+        id="COMP001",
+        severity=Severity.ERROR,
+        where="compiler",
+        what="SageMaker Training Compiler does not run on this instance",
+        got=f"{instance.name!r} ({instance.accelerator.name})",
+        wanted=", ".join(f"ml.{family}" for family in compiler.COMPILER_FAMILIES),
+        fix="compiler=None (Neuron compiles by itself)" if neuron else "compute=Compute('ml.p4d.24xlarge', …)",
+        evidence=SDK,
+    )
+
+
+def versions(job: JobSpec) -> Iterator[Problem]:
+    """COMP002: it has images for a handful of versions only."""
+    if not job.compiled or job.image_uri or isinstance(job.framework, NeuronX) or images.matching(job):
+        return
+    yield Problem(
+        id="COMP002",
+        severity=Severity.ERROR,
+        where="compiler",
+        what="SageMaker Training Compiler has no image of these versions",
+        got=images.describe(job),
+        wanted=images.wanted(job).removeprefix("wanted "),
+        fix="a combination of the list, or compiler=None",
+        evidence=GUIDE,
+    )
+
+
+def launcher(job: JobSpec) -> Iterator[Problem]:
+    """COMP003, COMP004: on several workers it needs its own launcher and refuses SMDDP."""
+    if not job.compiled:
+        return
+    if isinstance(job.distribution, SMDataParallel):
+        yield Problem(
+            id="COMP004",
+            severity=Severity.ERROR,
+            where="distribution",
+            what="SageMaker Training Compiler does not work with smdistributed",
+            got=repr(SMDataParallel.name),
+            wanted=repr(PyTorchXLA.name),
+            fix="distribution=PyTorchXLA()",
+            evidence=SDK,
+        )
+        return
+    floor = XLA_FLOOR.get(job.framework.family)
+    needs = floor is not None and tuple(map(int, floor.split("."))) <= _minor(job.framework.pytorch)
+    if needs and not isinstance(job.distribution, PyTorchXLA) and (job.compute.count > 1 or job.distribution):
+        yield Problem(
+            id="COMP003",
+            severity=Severity.ERROR,
+            where="distribution",
+            what="compiled training on several workers needs the compiler's own launcher",
+            got=repr(job.distribution.name) if job.distribution else f"none, on {job.compute.count} instances",
+            wanted=repr(PyTorchXLA.name),
+            fix="distribution=PyTorchXLA()",
+            evidence=SDK,
+        )
+
+
+def own_image(job: JobSpec) -> Iterator[Problem]:
+    """COMP005: the compiler is part of its container; another image has none."""
+    if job.compiled and job.image_uri:
+        yield Problem(
+            id="COMP005",
+            severity=Severity.ERROR,
+            where="image_uri",
+            what="the Training Compiler lives in its own containers",
+            got=repr(job.image_uri),
+            wanted="no image_uri",
+            fix="leave image_uri out, or compiler=None",
+            evidence=SDK,
+        )
+
+
+def frozen(job: JobSpec) -> Iterator[Problem]:
+    """COMP006: AWS's notice."""
+    if job.compiled:
+        yield Problem(
+            id="COMP006",
+            severity=Severity.INFO,
+            where="compiler",
+            what=compiler.COMPILER_NOTICE,
+            got=f"{type(job.framework).__name__} {images.describe(job)}"
+            if isinstance(job.framework, HuggingFace)
+            else "",
+            evidence=GUIDE,
+        )
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+
+
+RULES = (instance_class, versions, launcher, own_image, frozen)

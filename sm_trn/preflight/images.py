@@ -1,0 +1,101 @@
+"""IMG rules: does a container for this job exist, and is it the one that was meant?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..catalog import find_instance, images
+from ..specs import Accelerator, HuggingFace, JobSpec, NeuronX, Problem, Severity
+
+TABLE = "sm_trn/catalog/images.json"
+
+
+def unknown_image(job: JobSpec) -> Iterator[Problem]:
+    """IMG001, IMG002: no published image has these versions; the SDK guesses for Trainium and fails late for GPUs."""
+    if job.image_uri or images.choose(job) is not None:
+        return
+    versions = images.matching(job)
+    if versions and job.framework.python:
+        pythons = ", ".join(dict.fromkeys(row.python for row in versions))
+        yield Problem(
+            id="IMG002",
+            severity=Severity.ERROR,
+            where="framework.python",
+            what="the container of these versions has another Python",
+            got=repr(job.framework.python),
+            wanted=pythons,
+            fix=f"python={versions[-1].python!r}",
+            evidence=TABLE,
+        )
+    elif job.compiled and not isinstance(job.framework, NeuronX):
+        return  # COMP002 says it, with the compiler's own list
+    else:
+        yield Problem(
+            id="IMG001",
+            severity=Severity.ERROR,
+            where="framework",
+            what=f"no {job.framework.family} image has these versions",
+            got=images.describe(job),
+            wanted=images.wanted(job).removeprefix("wanted "),
+            fix="a combination of the list, or image_uri=…",
+            evidence=TABLE,
+        )
+
+
+def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
+    """IMG003: a GPU image on Trainium or a Neuron image on GPUs; both SDKs send it."""
+    instance = find_instance(job.compute.instance)
+    if instance is None or job.image_uri:
+        return
+    on_neuron = instance.accelerator is Accelerator.NEURON
+    if on_neuron == isinstance(job.framework, NeuronX):
+        return
+    yield Problem(
+        id="IMG003",
+        severity=Severity.ERROR,
+        where="framework",
+        what=f"{type(job.framework).__name__} containers do not run on this instance",
+        got=f"{instance.name!r} ({instance.accelerator.name})",
+        wanted="a Neuron container" if on_neuron else "a GPU or CPU container",
+        fix="framework=NeuronX('2.9.0')" if on_neuron else "framework=PyTorch(…) or HuggingFace(…)",
+        evidence="SageMaker SDK 2.257.7 hands out a 2022 image for every PyTorch version on ml.trn1",
+    )
+
+
+def support_ended(job: JobSpec) -> Iterator[Problem]:
+    """IMG004: the Neuron release no longer trains through XLA, the only way that trn1 trains."""
+    row = images.choose(job)
+    if job.image_uri or row is None or row.xla_training:
+        return
+    yield Problem(
+        id="IMG004",
+        severity=Severity.WARNING,
+        where="framework.neuron_sdk",
+        what="Neuron dropped PyTorch/XLA training in 2.30",
+        got=f"Neuron {row.neuron_sdk!r}",
+        wanted="2.29.1 or older for trn1",
+        fix="leave neuron_sdk out",
+        evidence="AWS Neuron release notes 2.30.0",
+    )
+
+
+def mixed_versions(job: JobSpec) -> Iterator[Problem]:
+    """IMG005: HuggingFace versions are both short or both full; the SDK refuses a mixture."""
+    framework = job.framework
+    if not isinstance(framework, HuggingFace) or job.image_uri:
+        return
+    if framework.transformers.count(".") == framework.pytorch.count("."):
+        return
+    yield Problem(
+        id="IMG005",
+        severity=Severity.ERROR,
+        where="framework",
+        what="transformers and pytorch must both be short or both be full versions",
+        got=f"transformers {framework.transformers!r}, pytorch {framework.pytorch!r}",
+        wanted="e.g. '4.21' with '1.11', or '4.21.1' with '1.11.0'",
+        fix="write both the same way",
+        evidence="SageMaker SDK 2.257.7, HuggingFace._validate_pytorch_version",
+    )
+
+
+RULES = (unknown_image, wrong_accelerator, support_ended, mixed_versions)

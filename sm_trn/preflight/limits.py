@@ -1,0 +1,228 @@
+"""LIMIT rules: what the API would refuse, read from its own model, and what it would ignore."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..catalog import find_instance, limits
+from ..specs import JobSpec, Problem, Severity, suggestion
+from ..strategies import plan
+
+MODEL = "botocore, sagemaker/2017-07-24 service model"
+TOOLKIT_HYPERPARAMETERS = 5  # sagemaker_program, …_submit_directory, …_container_log_level, …_job_name, …_region
+COMPILER_HYPERPARAMETERS = 2
+SUFFIX = 21  # characters that submit adds to make a name unique: -YYMMDD-HHMMSS-xxxxxx
+
+
+def _over(rule: str, *, where: str, what: str, got: int, shape: str, fix: str) -> Iterator[Problem]:
+    most = limits.maximum(shape)
+    if got > most:
+        yield Problem(
+            id=rule,
+            severity=Severity.ERROR,
+            where=where,
+            what=what,
+            got=f"{got:,}",
+            wanted=f"at most {most:,}",
+            fix=fix,
+            evidence=MODEL,
+        )
+
+
+def instance_exists(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT001: a mistyped instance type goes out unchanged from both SDKs."""
+    known = limits.members("TrainingInstanceType")
+    if job.compute.instance not in known:
+        yield Problem(
+            id="LIMIT001",
+            severity=Severity.ERROR,
+            where="compute.instance",
+            what="SageMaker training has no such instance type",
+            got=repr(job.compute.instance),
+            wanted=f"one of the {len(known)} types of the API",
+            fix=f"correct the name{suggestion(job.compute.instance, known)}",
+            evidence=MODEL,
+        )
+
+
+def name(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT002: letters, digits and single hyphens; submit adds a suffix to make it unique."""
+    if not limits.matches("TrainingJobName", job.name[:63]):
+        legal = re.sub(r"[^a-zA-Z0-9]+", "-", job.name).strip("-") or "job"
+        yield Problem(
+            id="LIMIT002",
+            severity=Severity.ERROR,
+            where="name",
+            what="not a legal training job name",
+            got=repr(job.name),
+            wanted="letters, digits and hyphens, starting with a letter or digit",
+            fix=f"name={legal!r}",
+            evidence=MODEL,
+        )
+    elif len(job.name) > limits.maximum("TrainingJobName") - SUFFIX:
+        yield Problem(
+            id="LIMIT003",
+            severity=Severity.ERROR,
+            where="name",
+            what="too long for the suffix that makes it unique",
+            got=f"{len(job.name)} characters",
+            wanted=f"at most {limits.maximum('TrainingJobName') - SUFFIX}",
+            fix=f"name={job.name[:42].rstrip('-')!r}",
+            evidence=MODEL,
+        )
+
+
+def hyperparameters(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT004, LIMIT005: the toolkit's own count against the limit of 100; values are JSON texts of 2,500 at most."""
+    injected = TOOLKIT_HYPERPARAMETERS + len(plan(job).toolkit) + (COMPILER_HYPERPARAMETERS if job.compiled else 0)
+    yield from _over(
+        "LIMIT004",
+        where="hyperparameters",
+        what=f"too many hyperparameters, {injected} of them for the training toolkit",
+        got=len(job.hyperparameters) + injected,
+        shape="HyperParameters",
+        fix="put settings into a file in source_dir",
+    )
+    longest = limits.maximum("HyperParameterValue")
+    for key, value in job.hyperparameters.items():
+        text = str(value)
+        if len(text) + 2 * isinstance(value, str) > longest or "\n" in text:
+            yield Problem(
+                id="LIMIT005",
+                severity=Severity.ERROR,
+                where=f"hyperparameters.{key}",
+                what="a value is one line of limited length",
+                got=f"{len(text):,} characters" + (", several lines" if "\n" in text else ""),
+                wanted=f"one line, at most {longest:,} characters with its quotes",
+                fix="put it into a file in source_dir",
+                evidence=MODEL,
+            )
+
+
+def run_time(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT006, LIMIT007: 28 days by the API, 5 days by the default quota."""
+    if job.max_run_s > limits.MAX_RUN_S:
+        yield Problem(
+            id="LIMIT006",
+            severity=Severity.ERROR,
+            where="max_run_s",
+            what="a training job runs for 28 days at most",
+            got=f"{job.max_run_s:,} s",
+            wanted=f"at most {limits.MAX_RUN_S:,} s",
+            fix="max_run_s=86_400, and resume from checkpoints",
+            evidence="API reference, StoppingCondition",
+        )
+    elif job.max_run_s > limits.MAX_RUN_QUOTA_S:
+        yield Problem(
+            id="LIMIT007",
+            severity=Severity.WARNING,
+            where="max_run_s",
+            what="above the default account quota",
+            got=f"{job.max_run_s:,} s",
+            wanted=f"at most {limits.MAX_RUN_QUOTA_S:,} s unless the quota was raised",
+            fix="ask for quota L-33A961FD, or a lower max_run_s",
+            evidence="Service Quotas, L-33A961FD",
+        )
+
+
+def metrics(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT008, LIMIT009: 40 definitions; a regex without a group, or a broken one, is sent and finds nothing."""
+    yield from _over(
+        "LIMIT008",
+        where="metrics",
+        what="too many metric definitions",
+        got=len(job.metrics),
+        shape="MetricDefinitionList",
+        fix="drop some of them",
+    )
+    longest = limits.maximum("MetricRegex")
+    for index, rule in enumerate(job.metrics):
+        fault = ""
+        try:
+            fault = "" if re.compile(rule.regex).groups else "no capturing group"
+        except re.error as error:
+            fault = f"broken regex: {error}"
+        if len(rule.regex) > longest:
+            fault = f"{len(rule.regex):,} characters"
+        if fault:
+            yield Problem(
+                id="LIMIT009",
+                severity=Severity.ERROR,
+                where=f"metrics[{index}]",
+                what=f"metric {rule.name!r} would never be found",
+                got=fault,
+                wanted=f"a regex of at most {longest} characters whose first group is the number",
+                fix=r"e.g. r'loss: ([0-9.]+)'",
+                evidence=MODEL,
+            )
+
+
+def environment(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT010: names are identifiers; values are short."""
+    yield from _over(
+        "LIMIT010",
+        where="environment",
+        what="too many variables",
+        got=len(job.environment),
+        shape="TrainingEnvironmentMap",
+        fix="drop some of them",
+    )
+    for key, value in job.environment.items():
+        if not limits.matches("TrainingEnvironmentKey", key) or not limits.matches("TrainingEnvironmentValue", value):
+            yield Problem(
+                id="LIMIT010",
+                severity=Severity.ERROR,
+                where=f"environment.{key}",
+                what="not a legal environment variable",
+                got=f"{key!r} with {len(value):,} characters",
+                wanted=f"a name of letters, digits and _, a value of at most {limits.maximum('TrainingEnvironmentValue')}",
+                fix="rename it, or pass a file in source_dir",
+                evidence=MODEL,
+            )
+
+
+def counts(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT011: tags and channels."""
+    yield from _over(
+        "LIMIT011", where="tags", what="too many tags", got=len(job.tags), shape="TagList", fix="drop some of them"
+    )
+    yield from _over(
+        "LIMIT011",
+        where="inputs",
+        what="too many channels",
+        got=len(job.inputs),
+        shape="InputDataConfig",
+        fix="merge some of them",
+    )
+    for channel in job.inputs:
+        if not limits.matches("ChannelName", channel):
+            yield Problem(
+                id="LIMIT013",
+                severity=Severity.ERROR,
+                where=f"inputs.{channel}",
+                what="not a legal channel name",
+                got=repr(channel),
+                wanted="letters, digits, '.', '-', '_', at most 64",
+                fix="inputs={'train': …}",
+                evidence=MODEL,
+            )
+
+
+def volume(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT012: instances with NVMe storage ignore the volume size."""
+    instance = find_instance(job.compute.instance)
+    default = 30
+    if instance is not None and instance.nvme and job.compute.volume_gb != default:
+        yield Problem(
+            id="LIMIT012",
+            severity=Severity.INFO,
+            where="compute.volume_gb",
+            what=f"volume_gb has no effect: {instance.name} has NVMe storage only",
+            got=f"{job.compute.volume_gb} GB",
+            fix="leave it out",
+            evidence="API reference, ResourceConfig.VolumeSizeInGB",
+        )
+
+
+RULES = (instance_exists, name, hyperparameters, run_time, metrics, environment, counts, volume)

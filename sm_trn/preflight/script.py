@@ -1,0 +1,224 @@
+"""SCRIPT and DATA rules: is there something to run, will its arguments mean what was meant, and is there data?"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from .. import _entry
+from ..specs import JobSpec, Problem, Severity, suggestion
+
+SIZE_CAP = 1_000_000  # bytes of Python that are read per file: no entry script is longer
+
+
+def source_folder(job: JobSpec) -> Path | None:
+    """The folder that will be uploaded; None when the source lies in S3 and cannot be looked at offline."""
+    if job.script.source_dir is None:
+        return _entry.scripts_folder()
+    return None if job.script.source_dir.startswith("s3://") else Path(job.script.source_dir)
+
+
+def source_text(job: JobSpec) -> str | None:
+    """All Python of the source folder's top level, or None when there is none to read."""
+    folder = source_folder(job)
+    if folder is None or not (folder / job.script.entry).is_file():
+        return None
+    if job.script.source_dir is None:  # the shipped folder holds other scripts too
+        paths = [folder / job.script.entry, *folder.glob("_*.py")]
+    else:
+        paths = [folder / job.script.entry, *folder.glob("*.py")]
+    return "\n".join(text for path in paths if (text := _read(path)) is not None)
+
+
+def missing(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT001: the SDK finds this out in fit(), after it has made a session."""
+    folder = source_folder(job)
+    if folder is None or (folder / job.script.entry).is_file():
+        return
+    if job.script.source_dir is None:
+        wanted = f"a shipped script ({', '.join(_entry.shipped_scripts())}), or source_dir=…"
+        fix = (
+            f"Script({job.script.entry!r}, source_dir='./src'){suggestion(job.script.entry, _entry.shipped_scripts())}"
+        )
+    else:
+        wanted = f"a file inside {job.script.source_dir!r}"
+        here = [path.name for path in folder.glob("*.py")] if folder.is_dir() else []
+        fix = (
+            f"correct the path{suggestion(job.script.entry, here)}"
+            if folder.is_dir()
+            else "correct source_dir: no such folder"
+        )
+    yield Problem(
+        id="SCRIPT001",
+        severity=Severity.ERROR,
+        where="script",
+        what="the entry script does not exist",
+        got=repr(job.script.entry),
+        wanted=wanted,
+        fix=fix,
+    )
+
+
+def not_python(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT002: torchrun and the other launchers start Python files only."""
+    if job.distribution is not None and not job.script.entry.endswith(".py"):
+        yield Problem(
+            id="SCRIPT002",
+            severity=Severity.ERROR,
+            where="script.entry",
+            what=f"{job.distribution.name!r} starts Python scripts only",
+            got=repr(job.script.entry),
+            wanted="a .py file",
+            fix="wrap the command in a Python script, or leave the distribution out",
+            evidence="SageMaker SDK 2.257.7, validate_torch_distributed_distribution",
+        )
+
+
+def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT006: bool('False') is True, and a store_true flag takes no value: SageMaker always passes one."""
+    for path, call, name in _arguments(job):
+        kind = next((word.value for word in call.keywords if word.arg == "type"), None)
+        action = next((word.value for word in call.keywords if word.arg == "action"), None)
+        place = f"{path.name}:{call.lineno}"
+        if isinstance(kind, ast.Name) and kind.id == "bool":
+            sent = name in job.hyperparameters
+            yield Problem(
+                id="SCRIPT006",
+                severity=Severity.WARNING,
+                where=place,
+                what=f"--{name} False would be read as True",
+                got="type=bool" + (f", and the job sends {job.hyperparameters[name]!r}" if sent else ""),
+                wanted="a function that reads 'True' and 'False'",
+                fix="type=str2bool",
+            )
+        elif (
+            isinstance(action, ast.Constant)
+            and action.value in {"store_true", "store_false"}
+            and name in job.hyperparameters
+        ):
+            yield Problem(
+                id="SCRIPT007",
+                severity=Severity.ERROR,
+                where=place,
+                what=f"--{name} takes no value, but SageMaker passes one",
+                got=f"action={action.value!r}, and the job sends {job.hyperparameters[name]!r}",
+                wanted="an argument with a value",
+                fix="type=str2bool instead of the action",
+            )
+
+
+def undeclared(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT008: a hyperparameter that argparse does not know ends the job with exit code 2."""
+    folder = source_folder(job)
+    tree = _tree(folder / job.script.entry) if folder else None
+    if tree is None or not job.hyperparameters:
+        return
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    methods = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+    strict = any(method.startswith("parse_") for method in methods)
+    if not strict or methods & {"parse_known_args", "parse_args_into_dataclasses", "add_arguments"}:
+        return  # unknown flags are tolerated, or the parser is filled in a way that cannot be read here
+    declared = {name for _, _, name in _arguments(job)}
+    if not declared:
+        return
+    for name in job.hyperparameters:
+        if name.replace("-", "_") not in declared:
+            yield Problem(
+                id="SCRIPT008",
+                severity=Severity.ERROR,
+                where=f"hyperparameters.{name}",
+                what=f"{job.script.entry} does not declare --{name}",
+                got=repr(name),
+                wanted="one of " + ", ".join(sorted(declared)),
+                fix=f"correct the name{suggestion(name, declared)}",
+            )
+
+
+def missing_data(job: JobSpec) -> Iterator[Problem]:
+    """DATA001: a channel that is neither in S3 nor a folder here."""
+    for name, uri in job.inputs.items():
+        if uri.startswith("s3://") or Path(uri).exists():
+            continue
+        yield Problem(
+            id="DATA001",
+            severity=Severity.ERROR,
+            where=f"inputs.{name}",
+            what="no such data",
+            got=repr(uri),
+            wanted="an S3 URI, or a local file or folder to upload",
+            fix="s3://bucket/prefix, or correct the path",
+        )
+
+
+def _arguments(job: JobSpec) -> Iterator[tuple[Path, ast.Call, str]]:
+    """Every ``add_argument("--name", …)`` of the entry script: file, call, name with underscores."""
+    folder = source_folder(job)
+    tree = _tree(folder / job.script.entry) if folder else None
+    if folder is None or tree is None:
+        return
+    aliases = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr == "add_argument"
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and _adds(node.func, aliases)):
+            continue
+        for argument in node.args:
+            if (
+                isinstance(argument, ast.Constant)
+                and isinstance(argument.value, str)
+                and argument.value.startswith("--")
+            ):
+                yield folder / job.script.entry, node, argument.value.lstrip("-").replace("-", "_")
+
+
+def _adds(called: ast.expr, aliases: set[str]) -> bool:
+    """``parser.add_argument`` or a name that was bound to it."""
+    if isinstance(called, ast.Attribute):
+        return called.attr == "add_argument"
+    return isinstance(called, ast.Name) and called.id in aliases
+
+
+def _tree(path: Path) -> ast.Module | None:
+    text = _read(path)
+    try:
+        return ast.parse(text) if text is not None else None
+    except (SyntaxError, ValueError, RecursionError):
+        return None  # SCRIPT003 says it
+
+
+def syntax(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT003: a script that does not parse fails after the machines are paid for."""
+    folder = source_folder(job)
+    if folder is None or not job.script.entry.endswith(".py"):
+        return
+    text = _read(folder / job.script.entry)
+    if text is None:
+        return
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None) or 1
+        yield Problem(
+            id="SCRIPT003",
+            severity=Severity.ERROR,
+            where=f"{job.script.entry}:{line}",
+            what="the script is not valid Python",
+            got=str(getattr(error, "msg", error)),
+            wanted="a file that parses",
+            fix="correct the line",
+        )
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", errors="replace") if path.stat().st_size <= SIZE_CAP else None
+    except OSError:
+        return None
+
+
+RULES = (missing, not_python, syntax, boolean_arguments, undeclared, missing_data)

@@ -1,0 +1,104 @@
+"""SPOT rules: waiting, interruption, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..catalog import limits
+from ..pricing import snapshot_book, usd_for
+from ..specs import JobSpec, Problem, Severity, WallSeconds
+from .script import source_text
+
+API = "API reference, StoppingCondition"
+HOUR_S = 3600
+
+
+def wait_shorter_than_run(job: JobSpec) -> Iterator[Problem]:
+    """SPOT001: max_wait covers waiting and running. The SDK sends it, the service refuses it."""
+    if job.spot is not None and job.spot.max_wait_s < job.max_run_s:
+        yield Problem(
+            id="SPOT001",
+            severity=Severity.ERROR,
+            where="spot.max_wait_s",
+            what="max_wait_s is shorter than max_run_s",
+            got=f"{job.spot.max_wait_s:,} s",
+            wanted=f"at least {job.max_run_s:,} s",
+            fix=f"max_wait_s={job.max_run_s + HOUR_S:_}",
+            evidence=API,
+        )
+
+
+def checkpoint_uri(job: JobSpec) -> Iterator[Problem]:
+    """SPOT002: a checkpoint place that is not in S3."""
+    uri = job.spot.checkpoint_s3_uri if job.spot else None
+    if uri is not None and not (uri.startswith("s3://") and limits.matches("S3Uri", uri) and len(uri) > len("s3://")):
+        yield Problem(
+            id="SPOT002",
+            severity=Severity.ERROR,
+            where="spot.checkpoint_s3_uri",
+            what="checkpoints are kept in S3",
+            got=repr(uri),
+            wanted="s3://bucket/prefix",
+            fix=f"checkpoint_s3_uri='s3://your-bucket/checkpoints/{job.name}'",
+            evidence="API reference, CheckpointConfig",
+        )
+
+
+def local_path_alone(job: JobSpec) -> Iterator[Problem]:
+    """SPOT003: a local checkpoint path without S3 is dropped silently by the SDK."""
+    if job.spot is not None and job.spot.checkpoint_local_path and not job.spot.checkpoint_s3_uri:
+        yield Problem(
+            id="SPOT003",
+            severity=Severity.ERROR,
+            where="spot.checkpoint_local_path",
+            what="a local checkpoint path does nothing without checkpoint_s3_uri",
+            got=repr(job.spot.checkpoint_local_path),
+            wanted="checkpoint_s3_uri beside it",
+            fix=f"checkpoint_s3_uri='s3://your-bucket/checkpoints/{job.name}'",
+            evidence="API reference, CheckpointConfig: S3Uri is required",
+        )
+
+
+def no_checkpoint(job: JobSpec) -> Iterator[Problem]:
+    """SPOT004: legal, and every interruption starts at step 0."""
+    if job.spot is None or job.spot.checkpoint_s3_uri:
+        return
+    price = snapshot_book().find(job.compute.instance, "us-west-2")
+    lost = ""
+    if price is not None:
+        most = usd_for(WallSeconds(job.max_run_s), job.compute.count, price.usd_per_hour)
+        lost = f"; an interruption in the last hour runs up to ${most:,.2f} again (on-demand, {price.as_of})"
+    yield Problem(
+        id="SPOT004",
+        severity=Severity.WARNING,
+        where="spot",
+        what=f"an interruption would start again at step 0{lost}",
+        got="checkpoint_s3_uri is not set",
+        wanted="a place for checkpoints",
+        fix=f"checkpoint_s3_uri='s3://your-bucket/checkpoints/{job.name}'",
+        evidence="SageMaker developer guide, model-checkpoints",
+    )
+
+
+def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
+    """SPOT005: checkpoints are configured, but nothing in the source mentions them."""
+    if job.spot is None or not job.spot.checkpoint_s3_uri:
+        return
+    text = source_text(job)
+    path = job.spot.checkpoint_local_path or "/opt/ml/checkpoints"
+    named = any(path in str(value) for value in job.hyperparameters.values())
+    if text is None or named or "checkpoint" in text:
+        return
+    yield Problem(
+        id="SPOT005",
+        severity=Severity.WARNING,
+        where="script",
+        what="the script never mentions checkpoints; an interruption would start again at step 0",
+        got=repr(job.script.entry),
+        wanted=f"saving to and resuming from {path}",
+        fix="see train_text_classification.py and _checkpoint.py among the shipped scripts",
+        evidence="SageMaker developer guide, model-checkpoints",
+    )
+
+
+RULES = (wait_shorter_than_run, checkpoint_uri, local_path_alone, no_checkpoint, script_ignores_checkpoints)

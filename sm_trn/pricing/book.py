@@ -1,0 +1,80 @@
+"""Prices as dated, sourced facts. A price is (value, instance, region, component, date, source), never a constant."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
+from importlib.resources import files
+from types import MappingProxyType
+
+from ..specs import Usd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """USD per instance and hour. ``as_of`` is an ISO date, or a month when the source gives no day.
+
+    ``inferred`` marks a value that was not published for training in this region: ``source`` says what it stands on.
+    """
+
+    instance: str
+    region: str
+    usd_per_hour: Usd
+    as_of: str
+    component: str
+    source: str
+    inferred: bool = False
+
+    def __str__(self) -> str:
+        mark = ", inferred" if self.inferred else ""
+        shown = self.usd_per_hour.quantize(Decimal("0.01"), ROUND_HALF_UP)
+        return f"${shown:,}/h ({self.as_of}, {self.region}{mark})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceBook:
+    """All known prices. ``find`` answers one question: what did this cost here, then?"""
+
+    prices: tuple[Price, ...]
+
+    def find(self, instance: str, region: str, *, at: date | str | None = None) -> Price | None:
+        """The newest price on or before ``at`` (newest of all when None); None when none is known.
+
+        Hosting rates are never used for training. A price of another region is never used.
+        """
+        day = at.isoformat() if isinstance(at, date) else at
+        known = [
+            price
+            for price in self.prices
+            if price.instance == instance
+            and price.region == region
+            and price.component != "Hosting"
+            and (day is None or price.as_of <= day)
+        ]
+        return max(known, key=lambda price: (price.as_of, not price.inferred), default=None)
+
+    def history(self, instance: str, region: str) -> tuple[Price, ...]:
+        """Every training price of an instance in a region, oldest first."""
+        known = (p for p in self.prices if p.instance == instance and p.region == region and p.component != "Hosting")
+        return tuple(sorted(known, key=lambda price: price.as_of))
+
+    def with_prices(self, extra: Iterable[Price]) -> PriceBook:
+        return replace(self, prices=(*self.prices, *extra))
+
+
+@functools.cache
+def snapshot_book() -> PriceBook:
+    """The prices that ship with the package; ``price_sources()`` spells out where each is from."""
+    body = json.loads(files(__package__).joinpath("prices.json").read_text("utf-8"))
+    return PriceBook(
+        prices=tuple(Price(**{**row, "usd_per_hour": Decimal(row["usd_per_hour"])}) for row in body["rows"])
+    )
+
+
+@functools.cache
+def price_sources() -> Mapping[str, str]:
+    return MappingProxyType(json.loads(files(__package__).joinpath("prices.json").read_text("utf-8"))["sources"])

@@ -1,0 +1,67 @@
+"""What a job cost: billable seconds × instances × dated on-demand price. The spot discount is already in billable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from ..specs import JobSnapshot, JobSpec, Usd, WallSeconds, instance_seconds
+from .book import Price
+
+CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCost:
+    """``usd`` is unrounded. ``spot_saving`` is the share of training time that was not billed (0.7 = 70 %), else None."""
+
+    usd: Usd
+    billable_s: WallSeconds
+    instances: int
+    price: Price
+    spot_saving: float | None = None
+
+    @property
+    def rounded(self) -> Usd:
+        return self.usd.quantize(CENT, ROUND_HALF_EVEN)
+
+    def __str__(self) -> str:
+        return f"${self.rounded:,} ({self.billable_s:,.0f} s × {self.instances} × {self.price})"
+
+
+def usd_for(billable: WallSeconds, count: int, usd_per_hour: Usd) -> Usd:
+    """Dollars, unrounded."""
+    return Decimal(str(instance_seconds(billable, count))) * usd_per_hour / 3600
+
+
+def job_cost(snapshot: JobSnapshot, price: Price | None) -> JobCost | None:
+    """The cost so far or in the end; None when nothing was billed yet, no price is known, or the job was emulated."""
+    if price is None or snapshot.billable_s is None or snapshot.emulated:
+        return None
+    return JobCost(
+        usd=usd_for(snapshot.billable_s, snapshot.count, price.usd_per_hour),
+        billable_s=snapshot.billable_s,
+        instances=snapshot.count,
+        price=price,
+        spot_saving=spot_saving(snapshot),
+    )
+
+
+def spot_saving(snapshot: JobSnapshot) -> float | None:
+    """1 − billable ÷ training, as the console shows it, for a spot job that has both."""
+    if not snapshot.spot or not snapshot.training_s or snapshot.billable_s is None:
+        return None
+    return 1 - snapshot.billable_s / snapshot.training_s
+
+
+def ceiling(job: JobSpec, price: Price | None) -> Usd | None:
+    """The most that the job can be billed: ``max_run_s`` on every instance."""
+    return None if price is None else usd_for(WallSeconds(job.max_run_s), job.compute.count, price.usd_per_hour)
+
+
+def break_even(cheaper: JobCost, dearer: JobSnapshot) -> Usd | None:
+    """The hourly price at which ``dearer`` would have cost the same as ``cheaper``."""
+    if not dearer.billable_s:
+        return None
+    hours = Decimal(str(instance_seconds(dearer.billable_s, dearer.count))) / 3600
+    return cheaper.usd / hours

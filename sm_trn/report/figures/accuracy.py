@@ -1,0 +1,79 @@
+"""Did the jobs learn? Held-out accuracy as bars, the baselines of the log as dashed ticks. Emulated jobs never share an axis with measured ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import format as fmt
+from ..rows import Row, baseline_accuracies
+from ..section import Section
+from ..theme import Theme
+from .bars import Bar, BarInfo, folded, plot_bars
+from .style import Sheet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccuracyInfo(BarInfo):
+    """Accuracies are fractions."""
+
+
+def accuracy_info(section: Section) -> AccuracyInfo:
+    """Accuracies of the measured jobs; of the emulated ones when there is no other."""
+    rows = section.measured or section.emulated
+    emulated = not section.measured
+    baselines = {name: value for row in rows for name, value in baseline_accuracies(row).items()}
+    said = ", ".join(f"{name} {fmt.accuracy(value)}" for name, value in baselines.items())
+    return AccuracyInfo(
+        title=("EMULATED: " if emulated else "") + _title(rows),
+        subtitle="Held-out accuracy, a fraction." + (f" Dashed: baselines, {said}." if said else ""),
+        bars=folded([_bar(row) for row in rows], best_first=lambda value: -value),
+        axis="accuracy",
+        foot="Learned on this machine with the data of the rehearsal." if emulated else "",
+        alt=_alt(rows, said, emulated=emulated),
+        emulated=emulated,
+    )
+
+
+def plot_accuracy(
+    info: AccuracyInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None
+) -> Axes:
+    """Draw on ``ax`` (a new pyplot figure when None) and return it."""
+    return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:g}")
+
+
+def _bar(row: Row) -> Bar:
+    detail = fmt.instances(row.snapshot.instance, row.snapshot.count)
+    detail = f"for {detail}" if row.emulated else detail
+    if row.accuracy is None:
+        return Bar(label=row.label, slot=row.slot, detail=detail, missing="no accuracy in the log")
+    return Bar(
+        label=row.label,
+        slot=row.slot,
+        emulated=row.emulated,
+        detail=detail,
+        value=row.accuracy,
+        text=fmt.accuracy(row.accuracy),
+        marks=tuple(baseline_accuracies(row).items()),
+    )
+
+
+def _title(rows: tuple[Row, ...]) -> str:
+    known = [(row, row.accuracy) for row in rows if row.accuracy is not None]
+    if not known:
+        return "No accuracy is known"
+    shown = {fmt.accuracy(value) for _, value in known}
+    if len(shown) == 1 and len(known) > 1:
+        who = "Both" if len(known) == 2 else f"All {len(known)}"
+        return f"{who} jobs reached an accuracy of {shown.pop()}"
+    best, value = max(known, key=lambda item: item[1])
+    return f"{best.label} reached an accuracy of {fmt.accuracy(value)}"
+
+
+def _alt(rows: tuple[Row, ...], baselines: str, *, emulated: bool) -> str:
+    said = "; ".join(f"{row.label} {fmt.accuracy(row.accuracy)}" for row in rows if row.accuracy is not None)
+    text = f"{'EMULATED. ' if emulated else ''}Bar chart of accuracy. {said or 'None is known'}."
+    return f"{text} Baselines: {baselines}." if baselines else text

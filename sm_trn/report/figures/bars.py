@@ -1,0 +1,300 @@
+"""Horizontal bars as all bar figures draw them: marker and name above the bar, value at its end. Knows no job's record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.offsetbox import AnnotationBbox, DrawingArea, HPacker, TextArea
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from .. import format as fmt
+from ..theme import SLOTS, marker, role
+from .style import Headings, Sheet, bare, draw_headings, headings, rc, watermark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAME, THICK, GHOST, GAP = 16.0, 14.0, 24.0, 12.0  # points
+LISTED, BEST, WORST = 20, 10, 3
+NO_BAR = "no bar: its seconds are this machine's"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One job's row. ``missing`` stands in the bar's place; ``parts`` are (texture, length), ``ghost`` an outline under it."""
+
+    label: str
+    slot: int
+    emulated: bool = False
+    detail: str = ""
+    value: float | None = None
+    text: str = ""
+    low: float | None = None
+    high: float | None = None
+    missing: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
+    ghost: float | None = None
+    ghost_text: str = ""
+    ghost_note: str = ""
+    marks: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def height(self) -> float:
+        return NAME + THICK + (GHOST if self.ghost is not None else 0) + GAP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarInfo:
+    """What a bar figure shows. ``emulated`` says that it shows emulated jobs only. ``tie`` is a dashed vertical line."""
+
+    title: str
+    subtitle: str
+    bars: tuple[Bar, ...]
+    axis: str
+    foot: str
+    alt: str
+    emulated: bool = False
+    tie: float | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether any job has a bar."""
+        return any(bar.value is not None for bar in self.bars)
+
+
+def folded(bars: Sequence[Bar], *, best_first: Callable[[float], float]) -> tuple[Bar, ...]:
+    """All of up to 20; else the best 10, how many more, and the worst 3."""
+    if len(bars) <= LISTED:
+        return tuple(bars)
+    known = sorted((bar for bar in bars if bar.value is not None), key=lambda bar: best_first(bar.value or 0.0))
+    ordered = [*known, *(bar for bar in bars if bar.value is None)]
+    more = Bar(label=f"{len(bars) - BEST - WORST} more", slot=SLOTS)
+    return (*ordered[:BEST], replace(more, missing="not drawn"), *ordered[-WORST:])
+
+
+def plot_bars(info: BarInfo, ax: Axes | None, sheet: Sheet, tick: Callable[[float], str]) -> Axes:
+    """Draw on ``ax``, or on a new pyplot figure of the right size when None."""
+    with mpl.rc_context(rc(sheet.theme)):
+        head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
+        if ax is None:
+            from matplotlib import pyplot as plt  # noqa: PLC0415 - the only use of pyplot: a figure that a notebook shows
+
+            ax = place(plt.figure(figsize=size(info, sheet, head)), info, sheet, head)
+        _draw(ax, info, sheet, tick)
+        draw_headings(ax, sheet, head)
+    return ax
+
+
+def bar_figure(info: BarInfo, sheet: Sheet, plot: Callable[[BarInfo, Axes, Sheet], Axes]) -> Figure:
+    """The figure on its own, unknown to pyplot."""
+    with mpl.rc_context(rc(sheet.theme)):
+        head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
+        figure = Figure(figsize=size(info, sheet, head))
+        plot(info, place(figure, info, sheet, head), sheet)
+    return figure
+
+
+def size(info: BarInfo, sheet: Sheet, head: Headings) -> tuple[float, float]:
+    """Inches."""
+    return sheet.width / 72, (head.above + _height(info) + head.below) / 72
+
+
+def place(figure: Figure, info: BarInfo, sheet: Sheet, head: Headings) -> Axes:
+    """The axes between the headings, one unit of y per point."""
+    whole = head.above + _height(info) + head.below
+    side = 8 / sheet.width
+    return figure.add_axes((side, head.below / whole, 1 - 2 * side, _height(info) / whole))
+
+
+def _height(info: BarInfo) -> float:
+    return 2 + sum(bar.height for bar in info.bars)
+
+
+def _draw(ax: Axes, info: BarInfo, sheet: Sheet, tick: Callable[[float], str]) -> None:
+    bare(ax, sheet)
+    ax.set_ylim(_height(info), 0)
+    ax.set_yticks([])
+    ax.set_xlim(0, _limit(info, sheet))
+    ax.xaxis.set_major_locator(MaxNLocator(5 if sheet.width > 400 else 4, steps=[1, 2, 5, 10]))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+    if info.drawn:
+        ax.grid(visible=True, axis="x", color=sheet.palette["line"], linewidth=0.8)
+    ax.set_xlabel(info.axis, loc="right", fontsize=sheet.label, color=sheet.palette["ink3"], labelpad=3)
+    if not info.drawn:
+        ax.set_xticks([])
+        ax.set_xlabel("")
+        ax.spines["bottom"].set_visible(False)
+    if info.emulated:
+        watermark(ax, sheet)
+    if info.tie is not None:
+        ax.plot(
+            [info.tie, info.tie],
+            [NAME * 0.4, _height(info)],
+            color=sheet.palette["ink2"],
+            linewidth=1,
+            linestyle=(0, (3, 3)),
+            zorder=1.5,
+        )
+    top, many = 0.0, len(info.bars) > SLOTS
+    for bar in info.bars:
+        color = sheet.palette["s1" if many else role(bar.slot)]
+        _name(ax, bar, sheet, top, None if many else color)
+        _bar(ax, bar, sheet, top + NAME, color)
+        top += bar.height
+
+
+def _limit(info: BarInfo, sheet: Sheet) -> float:
+    """Far enough to the right for every value's text."""
+    room, letter = sheet.width - 16, sheet.text * 0.68
+    ends = [
+        (end, text)
+        for bar in info.bars
+        for end, text in ((max(bar.value or 0, bar.high or 0), bar.text), (bar.ghost or 0, bar.ghost_text))
+    ]
+    return max([end / max(0.2, 1 - (len(text) * letter + 10) / room) for end, text in ends] + [0]) or 1.0
+
+
+def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> None:
+    """Marker, name and detail on the line above the bar."""
+    palette = sheet.palette
+    children: list[Artist] = []
+    if color is not None:
+        area = DrawingArea(9, 8, 0, 0)
+        fill = palette["bg"] if bar.emulated else color
+        area.add_artist(
+            Line2D(
+                [4],
+                [3.4],
+                marker=marker(bar.slot).matplotlib,
+                markersize=sheet.text * 0.66,
+                color=color,
+                markerfacecolor=fill,
+                linestyle="",
+            )
+        )
+        children.append(area)
+    children.append(
+        TextArea(bar.label, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]})
+    )
+    if bar.emulated:
+        frame = {
+            "boxstyle": "square,pad=0.25",
+            "facecolor": palette["emut"],
+            "edgecolor": palette["emu"],
+            "linestyle": (0, (3, 2)),
+            "linewidth": 1,
+        }
+        children.append(
+            TextArea(
+                " EMULATED ",
+                textprops={"fontsize": sheet.label * 0.8, "fontweight": "bold", "color": palette["emu"], "bbox": frame},
+            )
+        )
+    if bar.detail:
+        children.append(
+            TextArea(fmt.unbroken(bar.detail), textprops={"fontsize": sheet.label, "color": palette["ink3"]})
+        )
+    packed = HPacker(children=children, align="baseline", pad=0, sep=5)
+    ax.add_artist(
+        AnnotationBbox(packed, (0, top + NAME - 3.2), xycoords=("axes fraction", "data"), box_alignment=(0, 0), frameon=False, pad=0,
+                       annotation_clip=False, bboxprops={"facecolor": palette["bg"]})
+    )  # fmt: skip
+
+
+def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
+    palette = sheet.palette
+    if bar.value is None:
+        _no_bar(ax, bar, sheet, top)
+        return
+    left = 0.0
+    for texture, length in bar.parts or (("emulated" if bar.emulated else "steady", bar.value),):
+        _part(ax, (left, top, length), texture, color, palette["bg"])
+        left += length
+    end = bar.value
+    if bar.low is not None and bar.high is not None:
+        _whisker(ax, (bar.low, bar.high, top + THICK / 2), sheet)
+        end = max(end, bar.high)
+    for _, mark in bar.marks:
+        ax.plot([mark, mark], [top - 2, top + THICK + 2], color=palette["ink"], linewidth=1.3, linestyle=(0, (2, 1.5)), zorder=4,
+                path_effects=[withStroke(linewidth=3.4, foreground=palette["bg"])])  # fmt: skip
+    _end_text(
+        ax,
+        end,
+        top + THICK / 2,
+        bar.text,
+        {"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]},
+        palette["bg"],
+    )
+    if bar.ghost is not None:
+        y = top + THICK + 3
+        ax.add_patch(
+            Rectangle((0, y), bar.ghost, 7, fill=False, edgecolor=color, linestyle=(0, (3, 2)), linewidth=1, zorder=2)
+        )
+        muted = {"fontsize": sheet.label, "color": palette["ink3"]}
+        _end_text(ax, bar.ghost, y + 3.5, bar.ghost_text, muted, palette["bg"])
+        ax.annotate(fmt.unbroken(bar.ghost_note), (0, y + 18.5), (1, 0), textcoords="offset points", va="baseline", ha="left", **muted,
+                    bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}, zorder=3)  # fmt: skip
+
+
+def _part(ax: Axes, box: tuple[float, float, float], texture: str, color: str, background: str) -> None:
+    left, top, length = box
+    ax.add_patch(Rectangle((left, top), length, THICK, facecolor=background, edgecolor="none", zorder=2))
+    alpha = 1.0 if texture == "steady" else 0.12 if texture == "emulated" else 0.3
+    ax.add_patch(Rectangle((left, top), length, THICK, facecolor=color, alpha=alpha, edgecolor="none", zorder=2.1))
+    if texture == "emulated":
+        frame = Rectangle(
+            (left, top), length, THICK, fill=False, edgecolor=color, linestyle=(0, (3, 2)), linewidth=1.2, zorder=2.3
+        )
+        ax.add_patch(frame)
+    if texture in {"warmup", "emulated"}:
+        hatched = Rectangle(
+            (left, top), length, THICK, fill=False, edgecolor=color, hatch="////", linewidth=0, zorder=2.2
+        )
+        ax.add_patch(hatched)
+
+
+def _whisker(ax: Axes, place_: tuple[float, float, float], sheet: Sheet) -> None:
+    low, high, y = place_
+    halo = [withStroke(linewidth=4, foreground=sheet.palette["bg"])]
+    for xs, ys in (([low, high], [y, y]), ([low, low], [y - 4, y + 4]), ([high, high], [y - 4, y + 4])):
+        ax.plot(xs, ys, color=sheet.palette["ink"], linewidth=1.3, zorder=4, path_effects=halo, solid_capstyle="butt")
+    ax.plot([low, high], [y, y], color=sheet.palette["ink"], linewidth=1.3, zorder=5, solid_capstyle="butt")
+
+
+def _end_text(ax: Axes, x: float, y: float, text: str, props: dict[str, Any], background: str) -> None:  # noqa: PLR0913, PLR0917 - one label
+    ax.annotate(fmt.unbroken(text), (x, y), (5, 0), textcoords="offset points", va="center", ha="left", zorder=3,
+                bbox={"facecolor": background, "edgecolor": "none", "pad": 0.6}, **props)  # fmt: skip
+
+
+def _no_bar(ax: Axes, bar: Bar, sheet: Sheet, top: float) -> None:
+    """A row without a bar: hatched for an emulated job, words only where something else is missing."""
+    palette = sheet.palette
+    if bar.emulated:
+        right = ax.get_xlim()[1]
+        hatched = Rectangle(
+            (0, top),
+            right,
+            THICK,
+            facecolor=palette["bg"],
+            edgecolor=palette["emu"],
+            hatch="////",
+            linewidth=0,
+            alpha=0.55,
+        )
+        ax.add_patch(hatched)
+        ax.add_patch(
+            Rectangle(
+                (0, top), right, THICK, fill=False, edgecolor=palette["emu"], linestyle=(0, (3, 2)), linewidth=1.2
+            )
+        )
+    color = palette["emu"] if bar.emulated else palette["ink3"]
+    ax.annotate(bar.missing, (0, top + THICK / 2), (5, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label,
+                color=color, zorder=4, bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 1.8})  # fmt: skip

@@ -1,0 +1,175 @@
+"""Loss curves as numbers: by epoch, step, billable minutes, USD or emulated seconds; where two of them are level. Draws nothing."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...specs import MetricPoint
+from .. import format as fmt
+from ..rows import Row
+
+SMOOTHED = 200  # points; more are drawn thin under their moving average
+DECAY = 0.9
+MULTIPLES = 12  # small panels at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One job's losses along one axis. ``smooth`` is empty unless there are more than 200 points. ``ended`` says how it broke off."""
+
+    label: str
+    slot: int
+    emulated: bool
+    points: tuple[tuple[float, float], ...]
+    smooth: tuple[tuple[float, float], ...] = ()
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One axis. ``missing`` says in words why it is empty; ``level`` is where two curves last met."""
+
+    name: str
+    axis: str
+    curves: tuple[Curve, ...] = ()
+    missing: str = ""
+    level: float | None = None
+    level_text: str = ""
+
+
+def panels(rows: Sequence[Row], *, emulated: bool) -> tuple[Panel, ...]:
+    """Epoch and step for everyone; billable minutes and USD for measured jobs, this machine's seconds for emulated ones."""
+    common = (
+        _panel(rows, "per epoch", "epoch", "no epoch in the log"),
+        _panel(rows, "per step", "optimizer step", "no step in the log"),
+    )
+    if emulated:
+        return (*common, _panel(rows, "per second here", "s emu", "no times in the log"))
+    return (
+        *common,
+        _panel(rows, "per minute", "billable minutes", "billable time per step is not known"),
+        _panel(rows, "per dollar", "US dollars", "cost per step is not known"),
+    )
+
+
+def multiples_of(rows: tuple[Row, ...], shown: tuple[Panel, ...]) -> tuple[Panel, ...]:
+    """One panel per job on the first axis that is known, best final loss first, failed ones last."""
+    axis = next((panel for panel in shown if panel.curves), None)
+    if axis is None:
+        return ()
+    by_label = {curve.label: curve for curve in axis.curves}
+
+    def rank(row: Row) -> tuple[bool, float]:
+        final = row.final_loss
+        return row.status.word == "failed", math.inf if final is None or math.isnan(final) else final
+
+    drawn = [row for row in sorted(rows, key=rank) if row.label in by_label][:MULTIPLES]
+    return tuple(
+        Panel(
+            name=row.label,
+            axis=axis.axis,
+            curves=(by_label[row.label],),
+            level_text="✗ failed" if row.status.word == "failed" else fmt.loss(row.final_loss or 0.0),
+        )
+        for row in drawn
+    )
+
+
+def _panel(rows: Sequence[Row], name: str, axis: str, missing: str) -> Panel:
+    curves = tuple(curve for row in rows if (curve := _curve(row, axis)) is not None)
+    level = _level(curves) if axis in {"billable minutes", "US dollars"} else None
+    text = ""
+    if level is not None:
+        text = f"level, {fmt.usd(level)}" if axis == "US dollars" else f"level, {fmt.significant(level)} min"
+    return Panel(name=name, axis=axis, curves=curves, missing="" if curves else missing, level=level, level_text=text)
+
+
+def _curve(row: Row, axis: str) -> Curve | None:
+    series = row.record.series("loss")
+    placed = [(x, point) for point in series if (x := _place(row, point, axis)) is not None]
+    points = tuple((x, point.value) for x, point in placed if math.isfinite(point.value))
+    if not points:
+        return None
+    broken = next((point for _, point in placed if not math.isfinite(point.value)), None)
+    ended = ""
+    if broken is not None:
+        where = f" at step {fmt.count(broken.step)}" if broken.step is not None else ""
+        ended = f"✗ {fmt.not_finite(broken.value)}{where}"
+        points = tuple(
+            (x, point.value) for x, point in placed[: placed.index(next(p for p in placed if p[1] is broken))]
+        )
+    if not points:
+        return None
+    return Curve(
+        label=row.label, slot=row.slot, emulated=row.emulated, points=points, smooth=_smooth(points), ended=ended
+    )
+
+
+def _place(row: Row, point: MetricPoint, axis: str) -> float | None:
+    if axis == "epoch":
+        return point.epoch
+    if axis == "optimizer step":
+        return point.step
+    seconds = _elapsed(row, point)
+    if seconds is None or axis == "s emu":
+        return seconds
+    share = _billed_share(row)
+    if share is None:
+        return None
+    if axis == "billable minutes":
+        return seconds * share / 60
+    return None if row.price is None else seconds * share / 3600 * row.snapshot.count * float(row.price.usd_per_hour)
+
+
+def _elapsed(row: Row, point: MetricPoint) -> float | None:
+    """Seconds since billing began."""
+    start = row.snapshot.started
+    if start is None or point.time_s is None:
+        return None
+    return max(0.0, point.time_s - start.timestamp())
+
+
+def _billed_share(row: Row) -> float | None:
+    """Billed seconds per second since the start: 1 on demand, less on spot or with interruptions; None while a spot job runs."""
+    job = row.snapshot
+    if job.started is not None and job.ended is not None and job.billable_s is not None:
+        wall = (job.ended - job.started).total_seconds()
+        return job.billable_s / wall if wall > 0 else None
+    return None if job.spot else 1.0
+
+
+def _smooth(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    if len(points) <= SMOOTHED:
+        return ()
+    mean, result = points[0][1], []
+    for x, value in points:
+        mean = DECAY * mean + (1 - DECAY) * value
+        result.append((x, mean))
+    return tuple(result)
+
+
+def _level(curves: Sequence[Curve]) -> float | None:
+    """Where two curves last cross; None unless there are exactly two that do."""
+    if len(curves) != 2:
+        return None
+    first, second = (curve.smooth or curve.points for curve in curves)
+    low, high = max(first[0][0], second[0][0]), min(first[-1][0], second[-1][0])
+    grid = sorted({x for x, _ in (*first, *second) if low <= x <= high})
+    gaps = [_at(first, x) - _at(second, x) for x in grid]
+    for place in range(len(grid) - 1, 0, -1):
+        before, after = gaps[place - 1], gaps[place]
+        if before * after < 0:
+            return grid[place - 1] + (grid[place] - grid[place - 1]) * before / (before - after)
+    return None
+
+
+def _at(points: Sequence[tuple[float, float]], x: float) -> float:
+    """The curve's value at ``x``, straight between its points."""
+    place = bisect_left([point[0] for point in points], x)
+    if place == 0 or points[place][0] == x:
+        return points[place][1]
+    (x0, y0), (x1, y1) = points[place - 1], points[place]
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0)

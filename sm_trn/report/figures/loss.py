@@ -1,0 +1,292 @@
+"""Do the jobs learn the same, and what does equality cost? Training loss on several axes, or one small panel per job."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import Bbox
+
+from .. import format as fmt
+from ..rows import Row
+from ..section import Section
+from ..theme import SLOTS, Theme, marker, role
+from .curves import MULTIPLES, Curve, Panel, multiples_of, panels
+from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, watermark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDE = Sheet(width=9.6 * 72)
+_HEIGHT, _GAP, _AXIS, _NAME, _KEY = 104.0, 36.0, 40.0, 20.0, 20.0  # points
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossInfo:
+    """``panels`` are axes for up to six jobs, else one panel per job, best final loss first."""
+
+    title: str
+    subtitle: str
+    panels: tuple[Panel, ...]
+    foot: str
+    alt: str
+    emulated: bool = False
+    multiples: bool = False
+
+    @property
+    def drawn(self) -> bool:
+        return any(panel.curves for panel in self.panels)
+
+    @property
+    def key(self) -> tuple[Curve, ...]:
+        """One curve per job, for the line of names."""
+        return tuple({curve.label: curve for panel in self.panels for curve in panel.curves}.values())
+
+
+def loss_info(section: Section) -> LossInfo:
+    """Losses of the measured jobs; of the emulated ones when there is no other."""
+    emulated = not section.measured
+    rows = section.emulated if emulated else section.measured
+    shown = panels(rows, emulated=emulated)
+    multiples = len(rows) > SLOTS
+    info = LossInfo(
+        title=("EMULATED: " if emulated else "") + _title(rows),
+        subtitle=_subtitle(section, shown, emulated=emulated),
+        panels=multiples_of(rows, shown) if multiples else shown,
+        foot=_foot(section, rows, shown),
+        alt=_alt(rows, emulated=emulated),
+        emulated=emulated,
+        multiples=multiples,
+    )
+    if info.drawn:
+        return info
+    words = (
+        f"no loss in the log of {fmt.listing([row.label for row in rows])}"
+        if len(rows) <= SLOTS
+        else "no loss in the logs"
+    )
+    return replace(info, panels=(Panel(name="", axis="", missing=words),), multiples=False)
+
+
+def plot_loss(info: LossInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None) -> Axes:
+    """Draw on ``ax``, whose own frame is hidden and which holds the panels, or on a new pyplot figure when None."""
+    sheet = sheet or replace(WIDE, theme=theme)
+    with mpl.rc_context(rc(sheet.theme)):
+        head = _headings(info, sheet)
+        if ax is None:
+            from matplotlib import pyplot as plt  # noqa: PLC0415 - the only use of pyplot: a figure that a notebook shows
+
+            ax = _place(plt.figure(figsize=_size(info, sheet, head)), info, sheet, head)
+        _draw(ax, info, sheet)
+        draw_headings(ax, sheet, head)
+    return ax
+
+
+def loss_figure(info: LossInfo, sheet: Sheet = WIDE) -> Figure:
+    """The figure on its own, unknown to pyplot."""
+    with mpl.rc_context(rc(sheet.theme)):
+        head = _headings(info, sheet)
+        figure = Figure(figsize=_size(info, sheet, head))
+        plot_loss(info, _place(figure, info, sheet, head), sheet=sheet)
+    return figure
+
+
+def _headings(info: LossInfo, sheet: Sheet) -> Headings:
+    head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
+    return replace(head, below=head.below - 34 if sheet.headings else 4)
+
+
+def _columns(info: LossInfo, sheet: Sheet) -> int:
+    if sheet.width < 400:
+        return 1
+    most = 3 if info.multiples else 4
+    return min(most, len(info.panels), max(1, int(sheet.width // 150)))
+
+
+def _body(info: LossInfo, sheet: Sheet) -> float:
+    """Points that key and panels need."""
+    if not info.drawn:
+        return 60
+    rows = math.ceil(len(info.panels) / _columns(info, sheet))
+    return (0 if info.multiples else _KEY) + rows * (_NAME + _HEIGHT + _AXIS)
+
+
+def _size(info: LossInfo, sheet: Sheet, head: Headings) -> tuple[float, float]:
+    return sheet.width / 72, (head.above + _body(info, sheet) + head.below) / 72
+
+
+def _place(figure: Figure, info: LossInfo, sheet: Sheet, head: Headings) -> Axes:
+    whole = head.above + _body(info, sheet) + head.below
+    side = 8 / sheet.width
+    return figure.add_axes((side, head.below / whole, 1 - 2 * side, _body(info, sheet) / whole))
+
+
+def _draw(ax: Axes, info: LossInfo, sheet: Sheet) -> None:
+    ax.set_axis_off()
+    if info.emulated:
+        watermark(ax, sheet)
+    if not info.drawn:
+        ax.text(
+            0.0,
+            0.5,
+            info.panels[0].missing,
+            transform=ax.transAxes,
+            fontsize=sheet.text,
+            color=sheet.palette["ink3"],
+            va="center",
+        )
+        return
+    height, columns = _body(info, sheet), _columns(info, sheet)
+    room, left = sheet.width - 16, 26.0
+    width = (room - columns * left - (columns - 1) * (_GAP - left)) / columns
+    top = 0.0 if info.multiples else _KEY
+    if not info.multiples:
+        _key(ax, info, sheet, height)
+    limits = _limits(info)
+    for place, panel in enumerate(info.panels):
+        row, column = divmod(place, columns)
+        x = left + column * (width + _GAP)
+        y = height - top - (row + 1) * (_NAME + _HEIGHT + _AXIS) + _AXIS
+        child = ax.inset_axes(Bbox.from_bounds(x / room, y / height, width / room, _HEIGHT / height).bounds)
+        last = place + columns >= len(info.panels)
+        _draw_panel(child, info, panel, sheet, limits, named=not info.multiples or last)
+
+
+def _limits(info: LossInfo) -> tuple[float, float]:
+    """One y for all panels, with air above and below; multiples start at zero."""
+    values = [y for panel in info.panels for curve in panel.curves for _, y in curve.points]
+    low, high = min(values), max(values)
+    air = (high - low or abs(high) or 1.0) * 0.08
+    return (0.0 if info.multiples and low > 0 else low - air), high + air
+
+
+def _key(ax: Axes, info: LossInfo, sheet: Sheet, height: float) -> None:
+    """Marker and name of each job in one line above the panels."""
+    x, y = 0.0, 1 - 7 / height
+    letter = sheet.text * (0.66 if families()[0] == "DejaVu Sans" else 0.58)
+    for curve in info.key:
+        color = sheet.palette[role(curve.slot)]
+        fill = sheet.palette["bg"] if curve.emulated else color
+        ax.plot([(x + 5) / (sheet.width - 16)], [y], transform=ax.transAxes, marker=marker(curve.slot).matplotlib, markersize=sheet.text * 0.62,
+                color=color, markerfacecolor=fill, clip_on=False, linestyle="")  # fmt: skip
+        ax.annotate(curve.label, (0, y), (x + 13, 0), xycoords="axes fraction", textcoords="offset points", va="center", ha="left",
+                    fontsize=sheet.text, fontweight="bold", color=sheet.palette["ink"])  # fmt: skip
+        x += 13 + len(curve.label) * letter + 18
+
+
+def _draw_panel(
+    child: Axes, info: LossInfo, panel: Panel, sheet: Sheet, limits: tuple[float, float], *, named: bool
+) -> None:  # noqa: PLR0913, PLR0917
+    bare(child, sheet)
+    palette = sheet.palette
+    child.set_facecolor("none")
+    child.annotate(panel.name, (0, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", ha="left", va="baseline",
+                   fontsize=sheet.text, fontweight="bold", color=palette["ink" if info.multiples else "ink2"])  # fmt: skip
+    child.set_ylim(*limits)
+    child.yaxis.set_major_locator(MaxNLocator(4))
+    child.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    child.grid(visible=True, axis="y", color=palette["line"], linewidth=0.8)
+    child.set_xlabel(panel.axis if named else "", loc="right", fontsize=sheet.label, color=palette["ink3"], labelpad=2)
+    if panel.missing:
+        child.set_xticks([])
+        child.text(
+            0.5,
+            0.5,
+            fmt.unbroken(panel.missing),
+            transform=child.transAxes,
+            ha="center",
+            va="center",
+            fontsize=sheet.label,
+            color=palette["ink3"],
+        )
+        return
+    dollars = panel.axis == "US dollars"
+    child.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    child.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"${value:,g}" if dollars else f"{value:,g}"))
+    if info.multiples:
+        _others(child, info, panel, palette["line"])
+    for curve in panel.curves:
+        _line(child, curve, sheet, palette["s1" if info.multiples else role(curve.slot)], marked=not info.multiples)
+    if panel.level is not None:
+        child.axvline(panel.level, color=palette["ink2"], linewidth=1, linestyle=(0, (3, 3)), zorder=1.5)
+        right = panel.level > sum(child.get_xlim()) / 2
+        child.annotate(fmt.unbroken(panel.level_text), (panel.level, 1), (-4 if right else 4, -4), xycoords=("data", "axes fraction"),
+                       textcoords="offset points", ha="right" if right else "left", va="top", fontsize=sheet.label, color=palette["ink3"],
+                       bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 1})  # fmt: skip
+    if info.multiples and panel.level_text:
+        child.annotate(panel.level_text, (1, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", ha="right", va="baseline",
+                       fontsize=sheet.label, color=palette["err" if panel.level_text.startswith("✗") else "ink2"])  # fmt: skip
+
+
+def _line(child: Axes, curve: Curve, sheet: Sheet, color: str, *, marked: bool) -> None:
+    xs, ys = zip(*curve.points, strict=True)
+    fill = sheet.palette["bg"] if curve.emulated else color
+    if curve.smooth:
+        child.plot(xs, ys, color=color, linewidth=0.5, alpha=0.35, zorder=2)
+        xs, ys = zip(*curve.smooth, strict=True)
+    every = max(1, len(xs) // 10)
+    mark = marker(curve.slot).matplotlib if marked else ""
+    child.plot(
+        xs, ys, color=color, linewidth=1.6, marker=mark, markevery=every, markersize=4.2, markerfacecolor=fill, zorder=3
+    )
+    if curve.ended:
+        child.annotate(
+            fmt.unbroken(curve.ended),
+            (xs[-1], ys[-1]),
+            (4, 4),
+            textcoords="offset points",
+            fontsize=sheet.label,
+            color=sheet.palette["err"],
+        )
+
+
+def _others(child: Axes, info: LossInfo, panel: Panel, color: str) -> None:
+    for other in info.panels:
+        for curve in other.curves if other is not panel else ():
+            xs, ys = zip(*(curve.smooth or curve.points), strict=True)
+            child.plot(xs, ys, color=color, linewidth=1, zorder=1)
+
+
+def _title(rows: tuple[Row, ...]) -> str:
+    known = [(row.label, row.final_loss) for row in rows if row.final_loss is not None]
+    if not known:
+        return "No loss is known"
+    shown = dict.fromkeys(fmt.loss(value) for _, value in known)
+    if len(shown) == 1:
+        who = known[0][0] if len(known) == 1 else "Both jobs" if len(known) == 2 else f"All {len(known)} jobs"
+        return f"{who} ended at a loss of {next(iter(shown))}"
+    if len(known) > 2:
+        finite = [value for _, value in known if math.isfinite(value)]
+        return (
+            f"Final losses from {fmt.loss(min(finite))} to {fmt.loss(max(finite))}" if finite else "No loss is finite"
+        )
+    (a, first), (b, second) = known
+    return f"{a} ended at a loss of {fmt.loss(first)}, {b} at {fmt.loss(second)}"
+
+
+def _subtitle(section: Section, shown: tuple[Panel, ...], *, emulated: bool) -> str:
+    smooth = any(curve.smooth for panel in shown for curve in panel.curves)
+    text = f"Training loss. {section.workload}".rstrip(". ") + "."
+    if emulated:
+        text += " Seconds are this machine's."
+    return f"{text} Thin: as logged; thick: moving average, 0.9." if smooth else text
+
+
+def _foot(section: Section, rows: tuple[Row, ...], shown: tuple[Panel, ...]) -> str:
+    drawn = {curve.label for panel in shown for curve in panel.curves}
+    without = [row.label for row in rows if row.label not in drawn]
+    parts = [f"No loss in the log of {fmt.listing(without)}."] if without and drawn else []
+    if len(rows) > MULTIPLES:
+        parts.append(f"{len(rows) - MULTIPLES} more jobs are not drawn.")
+    if section.emulated and section.measured:
+        parts.append(f"{fmt.listing([row.label for row in section.emulated])}: emulated, not drawn with measured jobs.")
+    return " ".join(parts)
+
+
+def _alt(rows: tuple[Row, ...], *, emulated: bool) -> str:
+    said = [f"{row.label} ended at {fmt.loss(row.final_loss)}" for row in rows if row.final_loss is not None]
+    return f"{'EMULATED. ' if emulated else ''}Line chart of training loss. {'; '.join(said) or 'No loss is known'}."

@@ -1,0 +1,74 @@
+"""Makes SDK v2's own estimator objects from rendered calls, and contains the SDK's habits while doing so.
+
+The SDK prints to stdout at import, warns that it is version 2, and reports home on every ``fit``: the session made here
+opts out of that. It must not know specs' rules; it only builds what ``render`` returned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+
+from ..errors import NotConfigured
+from ..render import EstimatorCall, render
+from ..specs import Destination, JobSpec
+
+# The SDK's own switch for its usage reports (schema 1.0 of its defaults file).
+QUIET_CONFIG = {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": {"TelemetryOptOut": True}}}}
+
+
+@contextlib.contextmanager
+def contained() -> Iterator[None]:
+    """Send what the SDK prints to stderr and drop its version notice, for the time of the block."""
+    with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def load(path: str) -> Any:
+    """The SDK object at a dotted path. Raises NotConfigured when SDK v2 is not installed."""
+    module, _, name = path.rpartition(".")
+    try:
+        with contained():
+            return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise NotConfigured(
+            f"{path}: got {type(error).__name__}, wanted SageMaker SDK v2; pip install 'sm_trn[sdk]' "
+            "(version 3 has no estimators and cannot share an environment with version 2)"
+        ) from error
+
+
+def sdk_session(*, boto_session: Any = None, region: str | None = None, bucket: str | None = None) -> Any:
+    """A ``sagemaker.Session`` without usage reports. ``bucket`` None leaves the choice to the SDK."""
+    cls = load("sagemaker.session.Session")
+    with contained():
+        return cls(
+            boto_session=boto_session or boto3.Session(region_name=region),
+            default_bucket=bucket,
+            sagemaker_config=QUIET_CONFIG,
+        )
+
+
+def estimator(job: JobSpec, *, role: str, bucket: str | None = None, session: Any = None) -> Any:
+    """The ``sagemaker.pytorch.PyTorch`` or ``sagemaker.huggingface.HuggingFace`` estimator of ``job``.
+
+    ``session`` is a ``sagemaker.Session``; None makes one from boto3's own configuration. Raises NotConfigured without
+    SDK v2, UnknownName when no image fits.
+    """
+    session = session or sdk_session(bucket=bucket)
+    at = Destination(role=role, region=session.boto_region_name, bucket=bucket or session.default_bucket())
+    return build(render(job, "estimator-v2", at=at), sagemaker_session=session)
+
+
+def build(call: EstimatorCall, **extra: Any) -> Any:
+    """The object that an EstimatorCall describes."""
+    kwargs = {key: build(value) if isinstance(value, EstimatorCall) else value for key, value in call.kwargs.items()}
+    cls = load(call.cls)
+    with contained():
+        return cls(**kwargs, **extra)

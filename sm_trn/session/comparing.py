@@ -1,0 +1,53 @@
+"""From whatever names a job – handle, record, file, published pair – to a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UnknownName
+from ..pricing import PriceBook
+from ..specs import JobRecord, parse_record, suggestion
+from .jobs import TrainingJob
+
+if TYPE_CHECKING:
+    from ..report import Comparison
+
+
+def compare(
+    jobs: Sequence[TrainingJob | JobRecord | str | Path],
+    *,
+    baseline: str | None = None,
+    at: date | str | None = None,
+    book: PriceBook | None = None,
+) -> Comparison:
+    """Live jobs, records, files of records, or names of published records side by side.
+
+    ``at`` re-prices everything at that date. Raises UnknownName for a name that is none of these.
+    """
+    from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
+
+    return report.compare([as_record(job) for job in jobs], baseline=baseline, at=at, book=book)
+
+
+def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:
+    """The record behind a handle, a file, or the name of a published pair (``published/bert-trn1``)."""
+    from .. import report  # noqa: PLC0415 - see compare
+
+    if isinstance(job, JobRecord):
+        return job
+    if isinstance(job, TrainingJob):
+        return job.record()
+    published = report.published_record(str(job))
+    if published is not None:
+        return published
+    path = Path(job)
+    if not path.is_file():
+        names = report.published_names()
+        raise UnknownName(
+            f"job: got {str(job)!r}, wanted a TrainingJob, the file of a saved record, or one of {', '.join(names)}"
+            f"{suggestion(str(job), names)}"
+        )
+    return parse_record(path.read_text("utf-8"), where=str(path))

@@ -1,0 +1,70 @@
+"""What runs in the container: frameworks with their versions, and the Training Compiler."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, TypeAlias
+
+from .value import suggesting
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class PyTorch:
+    """AWS's PyTorch container for CPU and GPU instances. ``version`` is short (``1.11``) or full (``1.11.0``)."""
+
+    version: str
+    _: KW_ONLY
+    python: str
+    family: ClassVar[str] = "pytorch"
+
+    @property
+    def pytorch(self) -> str:
+        return self.version
+
+    @property
+    def transformers(self) -> str | None:
+        return None
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class HuggingFace:
+    """Hugging Face's PyTorch container. Both versions are short, or both are full."""
+
+    transformers: str
+    _: KW_ONLY
+    pytorch: str
+    python: str
+    family: ClassVar[str] = "huggingface"
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class NeuronX:
+    """AWS's PyTorch container for Trainium, from this package's table: neither SDK knows a current one.
+
+    ``neuron_sdk`` None takes the newest Neuron release that still supports XLA training, which is what trn1 runs.
+    """
+
+    pytorch: str
+    _: KW_ONLY
+    python: str | None = None
+    neuron_sdk: str | None = None
+    family: ClassVar[str] = "neuronx"
+
+    @property
+    def transformers(self) -> str | None:
+        return None
+
+
+Framework: TypeAlias = PyTorch | HuggingFace | NeuronX
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingCompiler:
+    """SageMaker Training Compiler: takes its own image and, on several GPUs, ``PyTorchXLA``."""
+
+    enabled: bool = True
+    debug: bool = False

@@ -1,0 +1,102 @@
+"""SageMaker's data-parallel library: one worker per GPU, started through MPI, on A100 instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ..catalog import compiler, find_instance, images
+from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
+
+GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SMDataParallel:
+    """``distribution={"smdistributed": {"dataparallel": {"enabled": True}}}``."""
+
+    custom_mpi_options: str = ""
+    name: ClassVar[str] = "smdistributed.dataparallel"
+
+    def problems(self, job: JobSpec) -> Iterator[Problem]:
+        instance = find_instance(job.compute.instance)
+        if instance is not None and instance.accelerator is not Accelerator.CUDA:
+            yield Problem(
+                id="DIST003",
+                severity=Severity.ERROR,
+                where="distribution",
+                what=f"{self.name!r} needs CUDA instances",
+                got=f"{instance.name!r} ({instance.accelerator.name})",
+                wanted=" or ".join(compiler.SMDDP_INSTANCES),
+                fix="distribution=TorchDistributed()",
+                evidence=GUIDE,
+            )
+        elif job.compute.instance in compiler.SMDDP_LEGACY:
+            yield Problem(
+                id="DIST005",
+                severity=Severity.WARNING,
+                where="compute.instance",
+                what=f"AWS has stopped developing {self.name!r} for this instance",
+                got=repr(job.compute.instance),
+                wanted=" or ".join(compiler.SMDDP_INSTANCES),
+                fix="compute=Compute('ml.p4d.24xlarge'), or TorchDistributed() on a newer PyTorch",
+                evidence=GUIDE,
+            )
+        elif job.compute.instance not in compiler.SMDDP_INSTANCES:
+            yield Problem(
+                id="DIST004",
+                severity=Severity.ERROR,
+                where="compute.instance",
+                what=f"{self.name!r} does not run on this instance; the SDKs would send the job all the same",
+                got=repr(job.compute.instance),
+                wanted=" or ".join(compiler.SMDDP_INSTANCES),
+                fix="compute=Compute('ml.p4d.24xlarge', …), or distribution=TorchDistributed()",
+                evidence=GUIDE,
+            )
+        if instance is None or instance.accelerator is Accelerator.CUDA:
+            yield from self._version_problems(job)
+        if job.compute.count == 1:
+            yield Problem(
+                id="DIST012",
+                severity=Severity.INFO,
+                where="compute.count",
+                what=f"on one host {self.name!r} is no faster than NCCL",
+                got="1 instance",
+                wanted="2 or more",
+                evidence="SMDDP release notes, 2021",
+            )
+
+    def _version_problems(self, job: JobSpec) -> Iterator[Problem]:
+        row = images.choose(job)
+        if job.image_uri or row is None or row.pytorch in compiler.SMDDP_PYTORCH:
+            return
+        yield Problem(
+            id="DIST006",
+            severity=Severity.ERROR,
+            where="framework",
+            what=f"{self.name!r} is not in the container of this PyTorch version",
+            got=f"pytorch {job.framework.pytorch!r}",
+            wanted=", ".join(compiler.SMDDP_PYTORCH),
+            fix="a version of the list, or distribution=TorchDistributed()",
+            evidence=GUIDE,
+        )
+
+    def plan(self, job: JobSpec) -> LaunchPlan:
+        instance = find_instance(job.compute.instance)
+        wish: dict[str, Any] = {"enabled": True}
+        if self.custom_mpi_options:
+            wish["custom_mpi_options"] = self.custom_mpi_options
+        return LaunchPlan(
+            runner=Runner.SMDDP,
+            workers_per_host=instance.workers if instance else 1,
+            toolkit=MappingProxyType(
+                {
+                    "sagemaker_distributed_dataparallel_enabled": True,
+                    "sagemaker_instance_type": job.compute.instance,
+                    "sagemaker_distributed_dataparallel_custom_mpi_options": self.custom_mpi_options,
+                }
+            ),
+            estimator=MappingProxyType({"smdistributed": MappingProxyType({"dataparallel": MappingProxyType(wish)})}),
+        )

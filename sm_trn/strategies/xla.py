@@ -1,0 +1,52 @@
+"""PyTorch/XLA's own launcher on GPUs, which exists in Training Compiler containers only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from ..catalog import find_instance
+from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class PyTorchXLA:
+    """``distribution={"pytorchxla": {"enabled": True}}``; goes with ``compiler=TrainingCompiler()``."""
+
+    name: ClassVar[str] = "pytorchxla"
+
+    def problems(self, job: JobSpec) -> Iterator[Problem]:
+        instance = find_instance(job.compute.instance)
+        if instance is not None and instance.accelerator is Accelerator.NEURON:
+            yield Problem(
+                id="DIST007",
+                severity=Severity.ERROR,
+                where="distribution",
+                what="Trainium takes no distribution but torch_distributed",
+                got=f"{self.name!r} on {instance.name!r}",
+                wanted="'torch_distributed'",
+                fix="distribution=TorchDistributed()",
+                evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",
+            )
+        elif not job.compiled:
+            yield Problem(
+                id="DIST013",
+                severity=Severity.ERROR,
+                where="compiler",
+                what=f"{self.name!r} is the launcher of Training Compiler containers only",
+                got="no compiler",
+                wanted="TrainingCompiler()",
+                fix="compiler=TrainingCompiler(), or distribution=TorchDistributed()",
+                evidence="SageMaker SDK 2.257.7, validate_torch_distributed_distribution",
+            )
+
+    def plan(self, job: JobSpec) -> LaunchPlan:
+        instance = find_instance(job.compute.instance)
+        return LaunchPlan(
+            runner=Runner.XLA_SPAWN,
+            workers_per_host=instance.workers if instance else 1,
+            toolkit=MappingProxyType({"sagemaker_pytorch_xla_multi_worker_enabled": True}),
+            estimator=MappingProxyType({"pytorchxla": MappingProxyType({"enabled": True})}),
+        )

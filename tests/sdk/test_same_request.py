@@ -1,0 +1,195 @@
+"""What we render is what SageMaker SDK v2 sends, captured live from ``fit(wait=False)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boto3
+import jobs
+import pytest
+
+import sm_trn as st
+from sm_trn.specs import Destination, JobSpec, NeuronX
+
+pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+from sm_trn import sdk
+
+pytestmark = pytest.mark.sdk
+
+# The whole list of differences, with reasons. Everything else must be equal.
+DIFFERENCES = {
+    "TrainingJobName": "ours carries random digits: the SDK's is unique per millisecond only",
+    "HyperParameters.sagemaker_job_name": "follows TrainingJobName",
+    "HyperParameters.sagemaker_submit_directory": "ours is one content-addressed tar; the SDK packs and uploads one per job",
+    "AlgorithmSpecification.EnableSageMakerMetricsTimeSeries": "the SDK leaves it out when it is given image_uri; we always ask for it",
+}
+ANSWERS = {
+    "GetCallerIdentity": {"Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/someone", "UserId": "X"},
+    "ListBuckets": {"Buckets": [{"Name": jobs.BUCKET}]},
+    "CreateTrainingJob": {"TrainingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:training-job/x"},
+}
+
+
+class Answered:
+    status_code = 200
+    headers: dict[str, str] = {}  # noqa: RUF012 - botocore reads it, nobody writes it
+
+
+@pytest.fixture
+def wire() -> tuple[Any, dict[str, Any]]:
+    """An SDK session whose calls end in this process, and the CreateTrainingJob parameters that passed."""
+    sent: dict[str, Any] = {}
+    session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name=jobs.REGION)
+
+    def keep(params: dict[str, Any], **_: Any) -> None:
+        sent.update(params)
+
+    def answer(model: Any, **_: Any) -> tuple[Answered, dict[str, Any]]:
+        return Answered(), {**ANSWERS.get(model.name, {}), "ResponseMetadata": {"HTTPStatusCode": 200}}
+
+    session.events.register("provide-client-params.sagemaker.CreateTrainingJob", keep)
+    session.events.register("before-call", answer)
+    return sdk.sdk_session(boto_session=session, bucket=jobs.BUCKET), sent
+
+
+@pytest.fixture
+def source(tmp_path: Any) -> str:
+    (tmp_path / "run_clm.py").write_text("print('hello')\n")
+    return str(tmp_path)
+
+
+def by_hand(letter: str, source_dir: str, session: Any) -> tuple[Any, dict[str, Any]]:
+    """The estimator as a notebook of that time writes it, without this package; and fit's arguments."""
+    common: dict[str, Any] = {
+        "entry_point": "run_clm.py",
+        "source_dir": source_dir,
+        "role": jobs.ROLE,
+        "disable_profiler": True,
+        "debugger_hook_config": False,
+        "sagemaker_session": session,
+        "metric_definitions": [
+            {"Name": "summary_train_runtime", "Regex": "'train_runtime': ([0-9.]*)"},
+            {"Name": "summary_train_samples_per_second", "Regex": "'train_samples_per_second': ([0-9.]*)"},
+            {"Name": "summary_train_steps_per_second", "Regex": "'train_steps_per_second': ([0-9.]*)"},
+            {"Name": "summary_train_loss", "Regex": "'train_loss': ([0-9.]*)"},
+            {"Name": "epoch", "Regex": "'epoch': ([0-9.]*)"},
+            {"Name": "train_loss", "Regex": "'loss': ([0-9.]*)"},
+            {"Name": "learning_rate", "Regex": "'learning_rate': ([0-9.]*)"},
+        ],
+        "base_job_name": "by-hand",
+    }
+    p4d = {"instance_type": "ml.p4d.24xlarge", "instance_count": 2, "volume_size": 512, "py_version": "py38"}
+    neuron = {
+        "instance_type": "ml.trn1.32xlarge",
+        "instance_count": 1,
+        "distribution": {"torch_distributed": {"enabled": True}},
+        "hyperparameters": jobs.hyperparameters(13),
+        "image_uri": "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training-neuronx:2.9.0-neuronx-py312-sdk2.29.1-ubuntu24.04",
+    }
+    data = {"inputs": {"train": "s3://a-bucket/wikitext"}}
+    pytorch = sdk.load("sagemaker.pytorch.PyTorch")
+    with sdk.contained():
+        if letter == "a":
+            smddp = {"smdistributed": {"dataparallel": {"enabled": True}}}
+            return pytorch(
+                **common, **p4d, framework_version="1.11", distribution=smddp, hyperparameters=jobs.hyperparameters(13)
+            ), {}
+        if letter == "b":
+            compiler = sdk.load("sagemaker.huggingface.TrainingCompilerConfig")()
+            return sdk.load("sagemaker.huggingface.HuggingFace")(
+                **common,
+                **p4d,
+                transformers_version="4.21",
+                pytorch_version="1.11",
+                compiler_config=compiler,
+                distribution={"pytorchxla": {"enabled": True}},
+                hyperparameters=jobs.hyperparameters(25),
+            ), {}
+        if letter == "c":
+            return pytorch(**common, **neuron), data
+        return pytorch(
+            **common,
+            **neuron,
+            use_spot_instances=True,
+            max_wait=90_000,
+            checkpoint_s3_uri="s3://a-bucket/checkpoints/gpt2",
+        ), data
+
+
+def flat(request: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in request.items():
+        out.update(flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value})
+    return out
+
+
+def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> set[str]:
+    left, right = flat(ours), flat(theirs)
+    return {key for key in left.keys() | right.keys() if left.get(key) != right.get(key)}
+
+
+def at(job: JobSpec) -> Destination:
+    return Destination(
+        role=jobs.ROLE,
+        region=jobs.REGION,
+        bucket=jobs.BUCKET,
+        job_name=f"{job.name}-1",
+        source_uri="s3://a-bucket/source.tar.gz",
+    )
+
+
+@pytest.mark.parametrize("letter", "abcd")
+def test_request_equals_what_the_sdk_sends_but_for_the_named_differences(letter: str, wire: Any, source: str) -> None:
+    session, sent = wire
+    estimator, fit = by_hand(letter, source, session)
+    with sdk.contained():
+        estimator.fit(wait=False, **fit)
+    job = jobs.CONFIGURATIONS[letter](source)
+    expected = (
+        set(DIFFERENCES)
+        if isinstance(job.framework, NeuronX)
+        else set(DIFFERENCES) - {"AlgorithmSpecification.EnableSageMakerMetricsTimeSeries"}
+    )
+    assert expected == differences(st.render(job, "request", at=at(job)), sent)
+
+
+@pytest.mark.parametrize("letter", "abcd")
+def test_our_estimator_sends_our_request(letter: str, wire: Any, source: str) -> None:
+    session, sent = wire
+    job = jobs.CONFIGURATIONS[letter](source)
+    call = st.render(job, "estimator-v2", at=Destination(role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET))
+    made = sdk.estimator(job, role=jobs.ROLE, bucket=jobs.BUCKET, session=session)
+    with sdk.contained():
+        made.fit(**call.fit)
+    submitted = sent["HyperParameters"]["sagemaker_submit_directory"].strip('"')
+    there = Destination(
+        role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name=sent["TrainingJobName"], source_uri=submitted
+    )
+    assert st.render(job, "request", at=there) == sent
+
+
+def test_estimator_is_the_sdks_own_class(wire: Any, source: str) -> None:
+    session, _ = wire
+    made = sdk.estimator(jobs.compiled(source), role=jobs.ROLE, bucket=jobs.BUCKET, session=session)
+    assert sdk.load("sagemaker.huggingface.HuggingFace") is type(made)
+    made = sdk.estimator(jobs.smddp(source), role=jobs.ROLE, bucket=jobs.BUCKET, session=session)
+    assert sdk.load("sagemaker.pytorch.PyTorch") is type(made)
+
+
+def test_sdk_session_does_not_report_home(wire: Any) -> None:
+    session, _ = wire
+    utils = pytest.importorskip("sagemaker.utils")
+    from sagemaker.config.config_schema import TELEMETRY_OPT_OUT_PATH
+
+    assert (
+        utils.resolve_value_from_config(
+            config_path=TELEMETRY_OPT_OUT_PATH, default_value=False, sagemaker_session=session
+        )
+        is True
+    )
+
+
+def test_driving_the_sdk_prints_nothing_on_stdout(wire: Any, source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    session, _ = wire
+    sdk.estimator(jobs.smddp(source), role=jobs.ROLE, bucket=jobs.BUCKET, session=session)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,138 @@
+"""Specs are values: immutable, comparable, and clear about a mistyped field."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime, timezone
+
+import botocore.session
+import jobs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+import sm_trn as st
+from sm_trn.specs import JobStatus, MetricPoint, dump_record, parse_record, parse_snapshot, parse_time, record
+from sm_trn.specs.units import WallSeconds, instance_seconds
+
+
+def test_a_mistyped_field_is_a_type_error_with_a_suggestion() -> None:
+    with pytest.raises(TypeError, match=r"unknown field 'cout' \(did you mean 'count'\?\)"):
+        st.Compute("ml.p4d.24xlarge", cout=2)  # type: ignore[call-arg]  # the mistake is the test
+    with pytest.raises(TypeError, match=r"did you mean 'distribution'\?"):
+        jobs.smddp(".").replace(distrbution=None)
+
+
+def test_a_spec_does_not_change_when_its_dict_does() -> None:
+    mine = {"epochs": 1}
+    job = jobs.smddp(".").replace(hyperparameters=mine)
+    mine["epochs"] = 2
+    assert {"epochs": 1} == dict(job.hyperparameters)
+    with pytest.raises(TypeError):
+        job.hyperparameters["epochs"] = 3  # type: ignore[index]  # the mistake is the test
+
+
+def test_a_spec_cannot_be_assigned_to() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        jobs.smddp(".").name = "other"  # type: ignore[misc]  # the mistake is the test
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: st.Compute("ml.p4d.24xlarge", count=0), "compute.count: got 0, wanted at least 1"),
+        (lambda: st.Spot(max_wait_s=0), "spot.max_wait_s: got 0, wanted at least 1"),
+        (lambda: jobs.smddp(".").replace(max_run_s=0), "max_run_s: got 0, wanted at least 1"),
+        (lambda: jobs.smddp(".").replace(name=""), "name: got '', wanted a job name"),
+    ],
+)
+def test_nonsense_is_refused_at_once(make: object, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        make()  # type: ignore[operator]  # a list of callables
+
+
+def test_statuses_are_those_of_the_service_model() -> None:
+    shape = botocore.session.get_session().get_service_model("sagemaker").shape_for("TrainingJobStatus")
+    assert set(shape.enum) == {status.value for status in JobStatus}
+
+
+def describe(**more: object) -> dict[str, object]:
+    return {
+        "TrainingJobName": "j",
+        "TrainingJobArn": "arn:aws:sagemaker:us-west-2:123456789012:training-job/j",
+        "TrainingJobStatus": "InProgress",
+        "SecondaryStatus": "Training",
+        "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 30},
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("word", "terminal"),
+    [("Completed", True), ("Failed", True), ("Stopped", True), ("Stopping", False), ("InProgress", False)],
+)
+def test_only_terminal_states_are_terminal(word: str, terminal: bool) -> None:
+    assert terminal is parse_snapshot(describe(TrainingJobStatus=word)).terminal
+
+
+def test_an_unknown_status_keeps_its_word_and_is_not_terminal() -> None:
+    snapshot = parse_snapshot(describe(TrainingJobStatus="Hibernating"))
+    assert (None, "Hibernating", False) == (snapshot.status, snapshot.status_word, snapshot.terminal)
+
+
+def test_what_aws_left_out_is_absent_not_zero() -> None:
+    snapshot = parse_snapshot(describe())
+    assert (None, None, None, ()) == (snapshot.billable_s, snapshot.training_s, snapshot.started, snapshot.transitions)
+
+
+def test_emulated_is_read_off_the_arn() -> None:
+    arn = "arn:aws:sagemaker:us-west-2:000000000000:training-job/j"
+    assert parse_snapshot(describe(TrainingJobArn=arn)).emulated
+    assert not parse_snapshot(describe()).emulated
+
+
+def test_instance_groups_add_up() -> None:
+    groups = [
+        {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2},
+        {"InstanceType": "ml.c5.xlarge", "InstanceCount": 3},
+    ]
+    snapshot = parse_snapshot(describe(ResourceConfig={"InstanceGroups": groups}))
+    assert ("ml.c5.xlarge+ml.p4d.24xlarge", 5) == (snapshot.instance, snapshot.count)
+
+
+@given(some.floats(1.5e9, 4e9).map(lambda seconds: datetime.fromtimestamp(round(seconds, 3), tz=timezone.utc)))
+def test_every_form_of_a_time_is_the_same_instant(when: datetime) -> None:
+    assert when == parse_time(when) == parse_time(when.isoformat())
+    from_epoch = parse_time(when.timestamp())
+    assert from_epoch is not None
+    assert abs((from_epoch - when).total_seconds()) < 1e-3
+
+
+def test_billable_is_per_instance() -> None:
+    assert 200 == instance_seconds(WallSeconds(100), 2)
+
+
+POINTS = some.builds(
+    MetricPoint,
+    some.sampled_from(["loss", "eval_accuracy"]),
+    some.floats(allow_nan=False),
+    step=some.one_of(some.none(), some.floats(0, 1e6)),
+    time_s=some.one_of(some.none(), some.floats(0, 2e9)),
+    host=some.sampled_from(["", "algo-1"]),
+)
+
+
+@given(some.lists(POINTS, max_size=5))
+def test_a_record_survives_its_file(points: list[MetricPoint]) -> None:
+    made = record(
+        parse_snapshot(describe(CreationTime=datetime(2022, 11, 1, tzinfo=timezone.utc))), points, workload="w"
+    )
+    assert made == parse_record(dump_record(made))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": 1}', '{"schema": 1, "describe": 5, "points": [], "origin": "x", "label": ""}']
+)
+def test_something_else_is_not_a_record(text: str) -> None:
+    with pytest.raises(st.SmTrnError, match="not a job record"):
+        parse_record(text)
