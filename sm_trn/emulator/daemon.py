@@ -16,9 +16,9 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from sm_trn.emulator import signature, values
 from sm_trn.emulator.values import Endpoint, Options
@@ -32,18 +32,21 @@ _STOP_S = 20.0
 _ASK_S = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """What ``status`` found. ``jobs`` counts them by TrainingJobStatus."""
-
+class _Always(TypedDict):
     alive: bool
-    state: Path
-    url: str | None = None
-    pid: int | None = None
-    region: str | None = None
-    isolation: str | None = None
-    jobs: Mapping[str, int] = field(default_factory=dict)
-    disk_bytes: int = 0
+    state: str
+    disk_bytes: int
+
+
+class Status(_Always, total=False):
+    """What ``status`` found; the rest only where one runs. ``jobs`` counts them by TrainingJobStatus."""
+
+    url: str
+    pid: int
+    region: str
+    version: str
+    isolation: str
+    jobs: dict[str, int]
 
 
 def default_state() -> Path:
@@ -102,9 +105,9 @@ def down(state: Path | None = None) -> bool:
             return True
         until = time.monotonic() + patience
         while time.monotonic() < until:
-            if not _locked(folder):
+            if not _locked(folder) and not _alive(endpoint.pid):
                 return True
-            time.sleep(0.05)
+            time.sleep(0.02)
     raise EmulatorError(f"{folder}: process {endpoint.pid} does not end; got it killed, wanted it gone")
 
 
@@ -123,19 +126,12 @@ def status(state: Path | None = None) -> Status:
     folder = _folder(state)
     endpoint = find(folder)
     size = _size(folder)
-    if endpoint is None:
-        return Status(alive=False, state=folder, disk_bytes=size)
-    known = ask(endpoint, "Status", {})
-    return Status(
-        alive=True,
-        state=folder,
-        url=endpoint.url,
-        pid=endpoint.pid,
-        region=endpoint.region,
-        isolation=known["isolation"],
-        jobs=known["jobs"],
-        disk_bytes=size,
-    )
+    found = Status(alive=endpoint is not None, state=str(folder), disk_bytes=size)
+    if endpoint is not None:
+        known = ask(endpoint, "Status", {})
+        found["url"], found["pid"], found["region"] = endpoint.url, endpoint.pid, endpoint.region
+        found["version"], found["isolation"], found["jobs"] = endpoint.version, known["isolation"], known["jobs"]
+    return found
 
 
 def interrupt(name: str, state: Path | None = None, *, notice: bool = True) -> None:
@@ -209,6 +205,17 @@ def _locked(folder: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def _alive(pid: int) -> bool:
+    """Whether the process runs; one that only waits to be collected by its parent does not."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except ProcessLookupError:
+        return False
+    except OSError:  # no /proc here
+        return False
 
 
 def _start(folder: Path, region: str, options: Options) -> None:

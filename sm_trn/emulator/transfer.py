@@ -156,8 +156,11 @@ def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped:
 
 
 def _relative(prefix: str, key: str) -> Path:
-    """The name a key gets below its channel: without the prefix up to its last slash."""
-    return _inside(key.removeprefix(prefix.rpartition("/")[0]).lstrip("/") or key.rpartition("/")[2])
+    """The name a key gets below its channel: what follows the prefix's folder, or its name where the prefix ends in it."""
+    rest = key.removeprefix(prefix)
+    if rest.startswith("/") or (rest and (prefix.endswith("/") or not prefix)):
+        return _inside(rest)
+    return _inside(key.removeprefix(prefix.rpartition("/")[0]))
 
 
 def _inside(name: str) -> Path:

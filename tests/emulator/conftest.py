@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sm_trn.emulator import Endpoint
-from tests.emulator.jobs import Bench, Client
+from emulator.bench import Bench, Client
 
 
 @pytest.fixture(scope="session")

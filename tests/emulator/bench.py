@@ -71,7 +71,9 @@ class Bench:
             if wanted(answer):
                 return answer
             time.sleep(0.05)
-        raise AssertionError(f"{name}: still {answer['SecondaryStatus']} after {seconds} s\n{chr(10).join(self.lines(name))}")
+        raise AssertionError(
+            f"{name}: still {answer['SecondaryStatus']} after {seconds} s\n{chr(10).join(self.lines(name))}"
+        )
 
     def said(self, name: str, text: str, seconds: float = 30) -> None:
         """Wait until a line of the job's logs holds ``text``."""
