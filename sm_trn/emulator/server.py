@@ -112,7 +112,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         options=options,
         isolation=isolation,
         room=threading.Semaphore(options.max_jobs),
-        folder=state / "jobs",
+        state=state,
         url=endpoint.url,
         region=region,
         missing=ToolkitCheck(options.job_python),

@@ -14,6 +14,7 @@ from typing import Any
 from sm_trn.emulator import Endpoint
 
 GROUP = "/aws/sagemaker/TrainingJobs"
+IMAGE = "763104351884.dkr.ecr.us-west-2.amazonaws.com/pytorch-training:1.13.1-cpu-py39"
 TERMINAL = ("Completed", "Failed", "Stopped")
 _NUMBER = itertools.count(1)
 
@@ -30,21 +31,31 @@ class Bench:
         self.s3 = client("s3")
         self.logs = client("logs")
 
-    def request(self, script: str, hyperparameters: Mapping[str, Any] | None = None, **members: Any) -> dict[str, Any]:
-        """A legal request that runs ``script``; its source is uploaded. ``members`` replace or add top-level members."""
+    def request(
+        self,
+        script: str,
+        hyperparameters: Mapping[str, Any] | None = None,
+        files: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> dict[str, Any]:
+        """A legal request that runs ``script`` beside ``files``. ``members`` replace or add top-level members."""
         name = f"job-{next(_NUMBER)}"
         key = f"{name}/source/sourcedir.tar.gz"
-        self.s3.put_object(Bucket=self.endpoint.bucket, Key=key, Body=packed({"train.py": textwrap.dedent(script)}))
+        self.s3.put_object(
+            Bucket=self.endpoint.bucket, Key=key, Body=packed({"train.py": textwrap.dedent(script), **(files or {})})
+        )
         wired = {
             "sagemaker_program": "train.py",
             "sagemaker_submit_directory": f"s3://{self.endpoint.bucket}/{key}",
             "sagemaker_job_name": name,
+            "sagemaker_container_log_level": 20,
+            "sagemaker_region": self.endpoint.region,
             **(hyperparameters or {}),
         }
         return {
             "TrainingJobName": name,
             "RoleArn": self.endpoint.role_arn,
-            "AlgorithmSpecification": {"TrainingImage": "example", "TrainingInputMode": "File"},
+            "AlgorithmSpecification": {"TrainingImage": IMAGE, "TrainingInputMode": "File"},
             "OutputDataConfig": {"S3OutputPath": f"s3://{self.endpoint.bucket}/out"},
             "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 10},
             "StoppingCondition": {"MaxRuntimeInSeconds": 600},
@@ -52,8 +63,14 @@ class Bench:
             **members,
         }
 
-    def submit(self, script: str, hyperparameters: Mapping[str, Any] | None = None, **members: Any) -> str:
-        request = self.request(script, hyperparameters, **members)
+    def submit(
+        self,
+        script: str,
+        hyperparameters: Mapping[str, Any] | None = None,
+        files: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> str:
+        request = self.request(script, hyperparameters, files, **members)
         self.sagemaker.create_training_job(**request)
         return str(request["TrainingJobName"])
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from emulator.bench import Bench, Client
 
 from sm_trn.emulator import Endpoint
-from emulator.bench import Bench, Client
 
 
 @pytest.fixture(scope="session")

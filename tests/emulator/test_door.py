@@ -14,8 +14,8 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-
 from emulator.bench import Bench
+
 from sm_trn.emulator import Endpoint, signature
 
 LATER = 16 * 60
@@ -90,7 +90,8 @@ def test_a_wrong_secret_is_refused(emulator: Endpoint) -> None:
 
 
 def test_a_wrong_access_key_is_refused(emulator: Endpoint) -> None:
-    header = f"AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20250101/us-west-2/sagemaker/aws4_request, SignedHeaders=host, Signature={'0' * 64}"
+    scope = "AKIAIOSFODNN7EXAMPLE/20250101/us-west-2/sagemaker/aws4_request"
+    header = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature={'0' * 64}"
     assert refused(send(emulator, {"authorization": header}))
 
 
@@ -120,7 +121,7 @@ def test_a_preflight_is_refused(emulator: Endpoint) -> None:
     assert refused(send(emulator, method="OPTIONS"))
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "0.0.0.0", "bucket.localhost"])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "10.0.0.1", "bucket.localhost"])
 def test_another_host_name_is_refused(emulator: Endpoint, host: str) -> None:
     assert refused(send(emulator, {"host": host}))
 

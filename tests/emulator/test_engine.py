@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -48,7 +49,7 @@ def states(history: list[tuple[Event, float]], *, spot: bool) -> list[JobState]:
 @given(histories, st.booleans())
 def test_any_order_of_events_makes_only_legal_transitions(history: list[tuple[Event, float]], spot: bool) -> None:
     rows = [row.status for row in states(history, spot=spot)[-1].transitions]
-    assert all(after in LEGAL[before] for before, after in zip(rows, rows[1:], strict=False))
+    assert all(after in LEGAL[before] for before, after in itertools.pairwise(rows))
 
 
 @given(histories, st.booleans())
@@ -57,7 +58,7 @@ def test_transitions_are_contiguous_and_only_the_last_may_be_open(
 ) -> None:
     state = states(history, spot=spot)[-1]
     rows = state.transitions
-    assert all(row.end == later.start for row, later in zip(rows, rows[1:], strict=False))
+    assert all(row.end == later.start for row, later in itertools.pairwise(rows))
     assert (rows[-1].end == rows[-1].start) if state.terminal else rows[-1].end is None
 
 

@@ -75,7 +75,7 @@ def test_torchrun_is_not_substituted() -> None:
 
 
 def test_a_substitution_is_a_legal_tag() -> None:
-    switches = {name: True for name in (*plan._LAUNCHERS, "sagemaker_training_compiler_enabled")}
+    switches = dict.fromkeys((*plan._LAUNCHERS, "sagemaker_training_compiler_enabled"), True)
     value = plan.plan_of(request(**switches), Options(), 2).substituted
     assert len(value) <= 256
     assert all(character.isalnum() or character in " _.:/=+-@" for character in value)

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-
 from emulator.bench import Bench
+
 from sm_trn import emulator as embedded
 from sm_trn.errors import EmulatorError
 
 # Counts one step a line; remembers the last in a checkpoint; deletes the checkpoint before it.
 COUNTER = """
     import os, pathlib, signal, sys, time
-    folder = pathlib.Path("/opt/ml/checkpoints") if os.path.isdir("/opt/ml/checkpoints") else pathlib.Path(os.environ["SAGEMAKER_BASE_DIR"], "checkpoints")
+    folder = pathlib.Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"), "checkpoints")
     done = max((int(path.stem) for path in folder.glob("*.step")), default=0)
     print(f"resumed at {done}")
     def leave(*_):
@@ -86,7 +86,7 @@ def test_checkpoints_leave_while_the_job_still_trains(bench: Bench) -> None:
         "spot/early",
         """
         import os, pathlib, time
-        folder = pathlib.Path("/opt/ml/checkpoints") if os.path.isdir("/opt/ml/checkpoints") else pathlib.Path(os.environ["SAGEMAKER_BASE_DIR"], "checkpoints")
+        folder = pathlib.Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"), "checkpoints")
         (folder / "deep").mkdir()
         (folder / "deep/one.bin").write_bytes(b"1")
         os.mkfifo(folder / "pipe")

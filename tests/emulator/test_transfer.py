@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm_trn.emulator import transfer
-from sm_trn.emulator.objects import file_for
 from sm_trn.emulator.inside.torchrun_here import rewritten
+from sm_trn.emulator.objects import file_for
 
 keys = st.text(st.sampled_from(["a", "b", ".", "/", "é", "\\", "\x00", " ", "~", "-"]), max_size=30)
 
