@@ -61,8 +61,9 @@ class Checkpoints:
     def save(self, step: int, state: Mapping[str, Any]) -> None:
         """Durable when this returns. One worker calls it."""
         self._folder.mkdir(parents=True, exist_ok=True)
+        for abandoned in self._folder.glob(".partial-*"):  # by a process that was killed while it wrote
+            shutil.rmtree(abandoned, ignore_errors=True)
         partial = self._folder / f".partial-{step:08d}"
-        shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
         torch.save(dict(state), partial / STATE)
         _sync(partial / STATE)
@@ -97,11 +98,6 @@ class Checkpoints:
         safe = {"weights_only": True} if "weights_only" in inspect.signature(torch.load).parameters else {}
         state: dict[str, Any] = torch.load(path / STATE, map_location="cpu", **safe)
         return state
-
-    def sweep(self) -> None:
-        """Remove what a killed process was writing."""
-        for partial in self._folder.glob(".partial-*"):
-            shutil.rmtree(partial, ignore_errors=True)
 
     def _paths(self) -> list[Path]:
         return sorted(path for path in self._folder.glob("step-*") if _NAME.fullmatch(path.name))

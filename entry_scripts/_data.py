@@ -152,7 +152,7 @@ def label_names(labels: Sequence[str], num_labels: int | None) -> list[str]:
     count = num_labels or len(distinct)
     if all(label.isdigit() for label in distinct):
         numbers = sorted(int(label) for label in distinct)
-        if numbers[-1] < count:
+        if numbers[-1] < count and count >= 2:
             return [str(number) for number in range(count)]
         distinct = [str(number) for number in numbers]
     if count < 2 or len(distinct) != count:

@@ -35,7 +35,7 @@ def load_tokenizer(name: str) -> Any:
 
 
 def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
-    """The model's configuration with this task's labels in it."""
+    """The model's configuration with these labels in it."""
     names = {
         "num_labels": len(labels),
         "id2label": dict(enumerate(labels)),

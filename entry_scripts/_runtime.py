@@ -1,4 +1,4 @@
-"""Owns everything that differs between CPU, CUDA, Neuron and XLA; must not know the task, its data or its model.
+"""Owns everything that differs between CPU, CUDA, Neuron and XLA; must not know what is trained, nor on which data.
 
     detect()        the runtime for this process
     TorchRuntime    cpu/gloo, cuda/nccl, cuda/smddp, neuron/neuron (trn2 and later): one code path, a table of names

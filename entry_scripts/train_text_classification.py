@@ -171,17 +171,15 @@ def fit(run: Run, console: Console, checkpoints: Checkpoints | None, stop: StopR
             run.meter.end_step()
             run.step += 1
 
-            first, last, logging = (
-                run.step == first_step,
-                run.step == run.total_steps,
-                run.step % args.logging_steps == 0,
-            )
+            first, last = run.step == first_step, run.step == run.total_steps
+            logging = run.step % args.logging_steps == 0
             saving = checkpoints is not None and run.step % args.save_steps == 0
             if not (first or last or logging or saving or (stop.seen and runtime.world_size == 1)):
                 continue  # what follows waits for the device, and so must not happen in every step
             stopping = run.meter.collect(stop=stop.seen) and not last
             if first:
-                console.metrics({"first_step_seconds": round(time.perf_counter() - started, 3)})
+                seconds = round(time.perf_counter() - started, 3)
+                console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
             if logging:
                 console.metrics(step_line(run))
             elif first:
@@ -189,6 +187,7 @@ def fit(run: Run, console: Console, checkpoints: Checkpoints | None, stop: StopR
             if checkpoints is not None and (saving or stopping) and runtime.is_main:
                 checkpoints.save(run.step, run.state())
             if stopping:
+                runtime.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
                 kept = f"saved in {args.checkpoint_dir}" if checkpoints else "no --checkpoint_dir, nothing saved"
                 raise Interrupted(f"after step {run.step} of {run.total_steps}; {kept}")
         run.meter.stop_clock()
@@ -230,10 +229,9 @@ def evaluate(run: Run) -> dict[str, Any]:
             sums += (torch.stack([losses, right, torch.ones_like(right)]) * batch["weight"]).sum(dim=1)
     model.train()
     loss, right_count, count = runtime.sum_over_workers(list(sums))
-    loss, accuracy = round(loss / count, 4), round(right_count / count, 6)
     return {
-        "eval_loss": loss,
-        "eval_accuracy": accuracy,
+        "eval_loss": round(loss / count, 4),
+        "eval_accuracy": round(right_count / count, 6),
         "eval_samples": int(count),
         "epoch": run.epoch,
         "step": run.step,

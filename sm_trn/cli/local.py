@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import click
 
 from .. import emulator
 from ..errors import EmulatorError
+from ..report import format as form
 from .shared import emit, json_option, say
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
@@ -77,13 +79,44 @@ def status(state: Path | None, *, as_json: bool) -> int:
     """Whether it is up, where, how jobs are isolated, what it holds. Exit code 1 when it is down."""
     found = emulator.status(state)
     if as_json:
-        emit(found)
+        emit(dataclasses.asdict(found))
     else:
-        for key, value in found.items():
-            shown = (
-                ", ".join(f"{number} {word}" for word, number in value.items()) or "none"
-                if isinstance(value, dict)
-                else value
-            )
-            say(f"{key.replace('_', ' '):<12} {shown}")
-    return int(not found["alive"])
+        jobs = ", ".join(f"{number} {word}" for word, number in found.jobs.items()) or "none yet"
+        rows = [
+            ("emulator", "up" if found.alive else "down; sm-trn local up"),
+            ("endpoint", f"{found.url}, process {found.pid}, {found.region}" if found.alive else ""),
+            ("isolation", f"{found.isolation}; jobs run as you" if found.alive else ""),
+            ("jobs", jobs if found.alive else ""),
+            ("state", f"{found.state}, {form.file_size(found.disk_bytes)}"),
+        ]
+        say("\n".join(f"{name:<10} {value}" for name, value in rows if value))
+    return int(not found.alive)
+
+
+@command.command("interrupt")
+@click.argument("name")
+@click.option("--no-notice", is_flag=True, help="Without the SIGTERM that usually comes first.")
+@state_option
+def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
+    """Take spot job NAME's capacity away, as AWS would; it starts again by itself."""
+    emulator.interrupt(name, state, notice=not no_notice)
+    say(f"interrupted {name}; sm-trn watch {name}")
+
+
+@command.command("logs")
+@state_option
+def logs(state: Path | None) -> None:
+    """What the emulator's own process has to say."""
+    path = emulator.log_file(state)
+    say(path.read_text("utf-8", errors="replace") if path.exists() else f"no log yet in {path.parent}")
+
+
+@command.command("reset")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@state_option
+def reset(state: Path | None, *, yes: bool) -> None:
+    """Stop the emulator and delete everything it kept: jobs, logs, objects."""
+    if not yes:
+        click.confirm(f"Delete all jobs, logs and objects in {state or emulator.default_state()}?", abort=True)
+    emulator.reset(state)
+    say("nothing is left")

@@ -156,11 +156,13 @@ def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped:
 
 
 def _relative(prefix: str, key: str) -> Path:
-    """The name a key gets below its channel: what follows the prefix's folder, or its name where the prefix ends in it."""
-    rest = key.removeprefix(prefix)
-    if rest.startswith("/") or (rest and (prefix.endswith("/") or not prefix)):
-        return _inside(rest)
-    return _inside(key.removeprefix(prefix.rpartition("/")[0]))
+    """The name a key gets below its channel: without the prefix where that is a folder, else without its last slash's part.
+
+    ``Session.upload_data`` of SDK v2 names folders without a slash, and their files lie directly in the channel.
+    """
+    folder = prefix.rstrip("/") + "/"
+    whole = folder if key.startswith(folder) else prefix.rpartition("/")[0]
+    return _inside(key.removeprefix(whole).lstrip("/") or key.rpartition("/")[2])
 
 
 def _inside(name: str) -> Path:

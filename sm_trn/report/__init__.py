@@ -11,20 +11,66 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
+    from .display import Display as Display
+    from .display import LineDisplay as LineDisplay
+    from .display import NotebookDisplay as NotebookDisplay
+    from .display import TerminalDisplay as TerminalDisplay
+    from .display import display_for as display_for
+    from .display import in_notebook as in_notebook
+    from .display import wants_color as wants_color
+    from .display import writes_unicode as writes_unicode
     from .findings import Finding as Finding
+    from .metrics import metrics_frame as metrics_frame
     from .published import published_names as published_names
     from .published import published_record as published_record
     from .table import COLUMNS as COLUMNS
+    from .watch import WatchRow as WatchRow
+    from .watch import watch_lines as watch_lines
+    from .watch_card import watch_html as watch_html
+    from .watch_table import watch_text as watch_text
 
 _HOMES = {
     "COLUMNS": "table",
     "Comparison": "comparison",
+    "Display": "display",
     "Finding": "findings",
+    "LineDisplay": "display",
+    "NotebookDisplay": "display",
+    "TerminalDisplay": "display",
+    "WatchRow": "watch",
     "compare": "comparison",
+    "display_for": "display",
+    "in_notebook": "display",
+    "metrics_frame": "metrics",
     "published_names": "published",
     "published_record": "published",
+    "wants_color": "display",
+    "watch_html": "watch_card",
+    "watch_lines": "watch",
+    "watch_text": "watch_table",
+    "writes_unicode": "display",
 }
-__all__ = ["COLUMNS", "Comparison", "Finding", "compare", "published_names", "published_record"]
+__all__ = [
+    "COLUMNS",
+    "Comparison",
+    "Display",
+    "Finding",
+    "LineDisplay",
+    "NotebookDisplay",
+    "TerminalDisplay",
+    "WatchRow",
+    "compare",
+    "display_for",
+    "in_notebook",
+    "metrics_frame",
+    "published_names",
+    "published_record",
+    "wants_color",
+    "watch_html",
+    "watch_lines",
+    "watch_text",
+    "writes_unicode",
+]
 
 
 def __getattr__(name: str) -> Any:

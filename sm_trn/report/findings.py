@@ -57,13 +57,14 @@ class _Pair:
         return Finding(kind=kind, text=text, workload=self.section.workload, job=self.row.label, base=self.base.label)
 
     def differs(self, kind: str, change_pct: float, values: tuple[str, str], **blanks: str) -> Finding:
-        """The template filled in; the headline leaves the values out, and never the price dates."""
+        """The template filled in."""
         names = {"job": self.row.label, "base": self.base.label}
         text = fmt.finding(**names, **blanks, change_pct=change_pct, values=values)
         dated = f", at prices of {blanks['prices']}" if "prices" in blanks else ""
+        change = fmt.change(change_pct, blanks["quantity"])
         return replace(
             self.says(kind, text),
-            headline=text.split(f" than {self.base.label} (", 1)[0] + f" than {self.base.label}{dated}",
+            headline=f"{self.row.label} {blanks['did']} {change} than {self.base.label}",
             short=fmt.change(change_pct, blanks["quantity"] or kind),
             values=fmt.against(values, blanks.get("unit", "")) + dated,
             change_pct=change_pct,
@@ -134,7 +135,9 @@ def _cost(pair: _Pair) -> Iterator[Finding]:
     if abs(saving) < NOISE_PCT:
         yield pair.same("cost", "cost", f"{values[0]} against {values[1]}, at prices of {dates}")
     else:
-        yield pair.differs("cost", -saving, values, did="cost", quantity="", prices=dates)
+        days = fmt.listing(list(dict.fromkeys(price.as_of for price in (ours.price, theirs.price))))
+        found = pair.differs("cost", -saving, values, did="cost", quantity="", prices=dates)
+        yield replace(found, headline=f"{found.headline}, at prices of {days}")
 
 
 def _flip(pair: _Pair) -> Iterator[Finding]:

@@ -20,5 +20,5 @@ def published_record(name: str) -> JobRecord | None:
     full = name if name.startswith(_PREFIX) else _PREFIX + name
     if full not in published_names():
         return None
-    text = files(__package__).joinpath("published", f"{full[len(_PREFIX) :]}.json").read_text("utf-8")
+    text = files(__package__).joinpath("published").joinpath(f"{full[len(_PREFIX) :]}.json").read_text("utf-8")
     return parse_record(text, where=full)

@@ -14,6 +14,7 @@ from datetime import date, datetime
 from ..logs import Throughput, throughput
 from ..pricing import JobCost, Price, PriceBook, job_cost
 from ..specs import JobRecord, JobSnapshot, JobStatus, Origin
+from . import format as fmt
 from .status import StatusLook, status_look
 
 NEEDED_STEPS = 200  # fewer say nothing about a steady rate
@@ -206,6 +207,8 @@ def _plain(text: str) -> str:
         value = json.loads(text)
     except ValueError:
         return text
+    if isinstance(value, float) and math.isfinite(value):
+        return fmt.small(value)
     return value if isinstance(value, str) else text
 
 

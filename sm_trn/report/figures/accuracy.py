@@ -1,4 +1,4 @@
-"""Did the jobs learn? Held-out accuracy as bars, the baselines of the log as dashed ticks. Emulated jobs never share an axis with measured ones."""
+"""Did the jobs learn? Held-out accuracy as bars, the baselines of the log as dashed ticks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AccuracyInfo(BarInfo):
 
 
 def accuracy_info(section: Section) -> AccuracyInfo:
-    """Accuracies of the measured jobs; of the emulated ones when there is no other."""
+    """Accuracies of the measured jobs; of the emulated ones when there is no other. The two never share an axis."""
     rows = section.measured or section.emulated
     emulated = not section.measured
     baselines = {name: value for row in rows for name, value in baseline_accuracies(row).items()}

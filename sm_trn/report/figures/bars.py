@@ -16,8 +16,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from .. import format as fmt
+from ..layout import cut
 from ..theme import SLOTS, marker, role
-from .style import Headings, Sheet, bare, draw_headings, headings, rc, watermark
+from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +49,7 @@ class Bar:
 
     @property
     def height(self) -> float:
+        """Of the row, in points at the usual size of text."""
         return NAME + THICK + (GHOST if self.ghost is not None else 0) + GAP
 
 
@@ -104,23 +106,23 @@ def bar_figure(info: BarInfo, sheet: Sheet, plot: Callable[[BarInfo, Axes, Sheet
 
 def size(info: BarInfo, sheet: Sheet, head: Headings) -> tuple[float, float]:
     """Inches."""
-    return sheet.width / 72, (head.above + _height(info) + head.below) / 72
+    return sheet.width / 72, (head.above + _height(info, sheet) + head.below) / 72
 
 
 def place(figure: Figure, info: BarInfo, sheet: Sheet, head: Headings) -> Axes:
     """The axes between the headings, one unit of y per point."""
-    whole = head.above + _height(info) + head.below
-    side = 8 / sheet.width
-    return figure.add_axes((side, head.below / whole, 1 - 2 * side, _height(info) / whole))
+    whole = head.above + _height(info, sheet) + head.below
+    side = sheet.side / sheet.width
+    return figure.add_axes((side, head.below / whole, 1 - 2 * side, _height(info, sheet) / whole))
 
 
-def _height(info: BarInfo) -> float:
-    return 2 + sum(bar.height for bar in info.bars)
+def _height(info: BarInfo, sheet: Sheet) -> float:
+    return 2 + sheet.unit * sum(bar.height for bar in info.bars)
 
 
 def _draw(ax: Axes, info: BarInfo, sheet: Sheet, tick: Callable[[float], str]) -> None:
     bare(ax, sheet)
-    ax.set_ylim(_height(info), 0)
+    ax.set_ylim(_height(info, sheet), 0)
     ax.set_yticks([])
     ax.set_xlim(0, _limit(info, sheet))
     ax.xaxis.set_major_locator(MaxNLocator(5 if sheet.width > 400 else 4, steps=[1, 2, 5, 10]))
@@ -137,7 +139,7 @@ def _draw(ax: Axes, info: BarInfo, sheet: Sheet, tick: Callable[[float], str]) -
     if info.tie is not None:
         ax.plot(
             [info.tie, info.tie],
-            [NAME * 0.4, _height(info)],
+            [NAME * sheet.unit * 0.4, _height(info, sheet)],
             color=sheet.palette["ink2"],
             linewidth=1,
             linestyle=(0, (3, 3)),
@@ -147,13 +149,13 @@ def _draw(ax: Axes, info: BarInfo, sheet: Sheet, tick: Callable[[float], str]) -
     for bar in info.bars:
         color = sheet.palette["s1" if many else role(bar.slot)]
         _name(ax, bar, sheet, top, None if many else color)
-        _bar(ax, bar, sheet, top + NAME, color)
-        top += bar.height
+        _bar(ax, bar, sheet, top + NAME * sheet.unit, color)
+        top += bar.height * sheet.unit
 
 
 def _limit(info: BarInfo, sheet: Sheet) -> float:
     """Far enough to the right for every value's text."""
-    room, letter = sheet.width - 16, sheet.text * 0.68
+    room, letter = sheet.room, sheet.text * 0.68
     ends = [
         (end, text)
         for bar in info.bars
@@ -181,9 +183,11 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
             )
         )
         children.append(area)
-    children.append(
-        TextArea(bar.label, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]})
-    )
+    room, detail = _room(sheet, emulated=bar.emulated), bar.detail
+    if len(bar.label) + len(detail) > room:
+        detail = ""  # the name matters more
+    name = cut(bar.label, room)
+    children.append(TextArea(name, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]}))
     if bar.emulated:
         frame = {
             "boxstyle": "square,pad=0.25",
@@ -198,65 +202,86 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
                 textprops={"fontsize": sheet.label * 0.8, "fontweight": "bold", "color": palette["emu"], "bbox": frame},
             )
         )
-    if bar.detail:
-        children.append(
-            TextArea(fmt.unbroken(bar.detail), textprops={"fontsize": sheet.label, "color": palette["ink3"]})
-        )
-    packed = HPacker(children=children, align="baseline", pad=0, sep=5)
+    if detail:
+        children.append(TextArea(fmt.unbroken(detail), textprops={"fontsize": sheet.label, "color": palette["ink3"]}))
+    packed = HPacker(children=children, align="baseline", pad=0, sep=7 * sheet.unit)
     ax.add_artist(
-        AnnotationBbox(packed, (0, top + NAME - 3.2), xycoords=("axes fraction", "data"), box_alignment=(0, 0), frameon=False, pad=0,
-                       annotation_clip=False, bboxprops={"facecolor": palette["bg"]})
-    )  # fmt: skip
+        AnnotationBbox(
+            packed,
+            (0, top + (NAME - 3.2) * sheet.unit),
+            xycoords=("axes fraction", "data"),
+            box_alignment=(0, 0),
+            pad=0.1,
+            annotation_clip=False,
+            bboxprops={"facecolor": palette["bg"], "edgecolor": "none"},
+        )
+    )
+
+
+def _room(sheet: Sheet, *, emulated: bool) -> int:
+    """Letters that fit on the name line beside marker and tag."""
+    letter = sheet.text * (0.7 if families()[0] == "DejaVu Sans" else 0.58)
+    return max(12, int((sheet.room - 16) / letter) - (11 if emulated else 0))
 
 
 def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
-    palette = sheet.palette
+    palette, thick = sheet.palette, THICK * sheet.unit
     if bar.value is None:
         _no_bar(ax, bar, sheet, top)
         return
     left = 0.0
     for texture, length in bar.parts or (("emulated" if bar.emulated else "steady", bar.value),):
-        _part(ax, (left, top, length), texture, color, palette["bg"])
+        _part(ax, (left, top, length, thick), texture, color, palette["bg"])
         left += length
     end = bar.value
     if bar.low is not None and bar.high is not None:
-        _whisker(ax, (bar.low, bar.high, top + THICK / 2), sheet)
+        _whisker(ax, (bar.low, bar.high, top + thick / 2), sheet)
         end = max(end, bar.high)
     for _, mark in bar.marks:
-        ax.plot([mark, mark], [top - 2, top + THICK + 2], color=palette["ink"], linewidth=1.3, linestyle=(0, (2, 1.5)), zorder=4,
+        ax.plot([mark, mark], [top - 2, top + thick + 2], color=palette["ink"], linewidth=1.3, linestyle=(0, (2, 1.5)), zorder=4,
                 path_effects=[withStroke(linewidth=3.4, foreground=palette["bg"])])  # fmt: skip
     _end_text(
         ax,
         end,
-        top + THICK / 2,
+        top + thick / 2,
         bar.text,
         {"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]},
         palette["bg"],
     )
     if bar.ghost is not None:
-        y = top + THICK + 3
+        y = top + thick + 3 * sheet.unit
         ax.add_patch(
-            Rectangle((0, y), bar.ghost, 7, fill=False, edgecolor=color, linestyle=(0, (3, 2)), linewidth=1, zorder=2)
+            Rectangle(
+                (0, y),
+                bar.ghost,
+                7 * sheet.unit,
+                fill=False,
+                edgecolor=color,
+                linestyle=(0, (3, 2)),
+                linewidth=1,
+                zorder=2,
+            )
         )
-        muted = {"fontsize": sheet.label, "color": palette["ink3"]}
-        _end_text(ax, bar.ghost, y + 3.5, bar.ghost_text, muted, palette["bg"])
-        ax.annotate(fmt.unbroken(bar.ghost_note), (0, y + 18.5), (1, 0), textcoords="offset points", va="baseline", ha="left", **muted,
-                    bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}, zorder=3)  # fmt: skip
+        muted: dict[str, Any] = {"fontsize": sheet.label, "color": palette["ink3"]}
+        _end_text(ax, bar.ghost, y + 3.5 * sheet.unit, bar.ghost_text, muted, palette["bg"])
+        plate = {"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}
+        at = {"xy": (0, y + 18.5 * sheet.unit), "xytext": (1, 0), "textcoords": "offset points"}
+        ax.annotate(fmt.unbroken(bar.ghost_note), **at, va="baseline", ha="left", bbox=plate, zorder=3, **muted)  # type: ignore[arg-type]
 
 
-def _part(ax: Axes, box: tuple[float, float, float], texture: str, color: str, background: str) -> None:
-    left, top, length = box
-    ax.add_patch(Rectangle((left, top), length, THICK, facecolor=background, edgecolor="none", zorder=2))
+def _part(ax: Axes, box: tuple[float, float, float, float], texture: str, color: str, background: str) -> None:
+    left, top, length, thick = box
+    ax.add_patch(Rectangle((left, top), length, thick, facecolor=background, edgecolor="none", zorder=2))
     alpha = 1.0 if texture == "steady" else 0.12 if texture == "emulated" else 0.3
-    ax.add_patch(Rectangle((left, top), length, THICK, facecolor=color, alpha=alpha, edgecolor="none", zorder=2.1))
+    ax.add_patch(Rectangle((left, top), length, thick, facecolor=color, alpha=alpha, edgecolor="none", zorder=2.1))
     if texture == "emulated":
         frame = Rectangle(
-            (left, top), length, THICK, fill=False, edgecolor=color, linestyle=(0, (3, 2)), linewidth=1.2, zorder=2.3
+            (left, top), length, thick, fill=False, edgecolor=color, linestyle=(0, (3, 2)), linewidth=1.2, zorder=2.3
         )
         ax.add_patch(frame)
     if texture in {"warmup", "emulated"}:
         hatched = Rectangle(
-            (left, top), length, THICK, fill=False, edgecolor=color, hatch="////", linewidth=0, zorder=2.2
+            (left, top), length, thick, fill=False, edgecolor=color, hatch="////", linewidth=0, zorder=2.2
         )
         ax.add_patch(hatched)
 
@@ -276,13 +301,13 @@ def _end_text(ax: Axes, x: float, y: float, text: str, props: dict[str, Any], ba
 
 def _no_bar(ax: Axes, bar: Bar, sheet: Sheet, top: float) -> None:
     """A row without a bar: hatched for an emulated job, words only where something else is missing."""
-    palette = sheet.palette
+    palette, thick = sheet.palette, THICK * sheet.unit
     if bar.emulated:
         right = ax.get_xlim()[1]
         hatched = Rectangle(
             (0, top),
             right,
-            THICK,
+            thick,
             facecolor=palette["bg"],
             edgecolor=palette["emu"],
             hatch="////",
@@ -292,9 +317,9 @@ def _no_bar(ax: Axes, bar: Bar, sheet: Sheet, top: float) -> None:
         ax.add_patch(hatched)
         ax.add_patch(
             Rectangle(
-                (0, top), right, THICK, fill=False, edgecolor=palette["emu"], linestyle=(0, (3, 2)), linewidth=1.2
+                (0, top), right, thick, fill=False, edgecolor=palette["emu"], linestyle=(0, (3, 2)), linewidth=1.2
             )
         )
     color = palette["emu"] if bar.emulated else palette["ink3"]
-    ax.annotate(bar.missing, (0, top + THICK / 2), (5, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label,
+    ax.annotate(bar.missing, (0, top + thick / 2), (5, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label,
                 color=color, zorder=4, bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 1.8})  # fmt: skip

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 
 from .. import format as fmt
+from ..layout import cut
 from ..rows import Row
 from ..section import Section
 from ..theme import SLOTS, Theme, marker, role
@@ -112,7 +113,7 @@ def _body(info: LossInfo, sheet: Sheet) -> float:
     if not info.drawn:
         return 60
     rows = math.ceil(len(info.panels) / _columns(info, sheet))
-    return (0 if info.multiples else _KEY) + rows * (_NAME + _HEIGHT + _AXIS)
+    return sheet.unit * (len(_key_lines(info, sheet)) * _KEY + rows * (_NAME + _HEIGHT + _AXIS))
 
 
 def _size(info: LossInfo, sheet: Sheet, head: Headings) -> tuple[float, float]:
@@ -121,7 +122,7 @@ def _size(info: LossInfo, sheet: Sheet, head: Headings) -> tuple[float, float]:
 
 def _place(figure: Figure, info: LossInfo, sheet: Sheet, head: Headings) -> Axes:
     whole = head.above + _body(info, sheet) + head.below
-    side = 8 / sheet.width
+    side = sheet.side / sheet.width
     return figure.add_axes((side, head.below / whole, 1 - 2 * side, _body(info, sheet) / whole))
 
 
@@ -141,19 +142,23 @@ def _draw(ax: Axes, info: LossInfo, sheet: Sheet) -> None:
         )
         return
     height, columns = _body(info, sheet), _columns(info, sheet)
-    room, left = sheet.width - 16, 26.0
-    width = (room - columns * left - (columns - 1) * (_GAP - left)) / columns
-    top = 0.0 if info.multiples else _KEY
-    if not info.multiples:
-        _key(ax, info, sheet, height)
+    room, unit = sheet.room, sheet.unit
+    left, gap = 26.0 * unit, _GAP * unit
+    width = (room - columns * left - (columns - 1) * (gap - left)) / columns
+    key = _key_lines(info, sheet)
+    top = len(key) * _KEY * unit
+    _key(ax, key, sheet, height)
     limits = _limits(info)
     for place, panel in enumerate(info.panels):
         row, column = divmod(place, columns)
-        x = left + column * (width + _GAP)
-        y = height - top - (row + 1) * (_NAME + _HEIGHT + _AXIS) + _AXIS
-        child = ax.inset_axes(Bbox.from_bounds(x / room, y / height, width / room, _HEIGHT / height).bounds)
+        x = left + column * (width + gap)
+        y = height - top - ((row + 1) * (_NAME + _HEIGHT + _AXIS) - _AXIS) * unit
+        child = ax.inset_axes(Bbox.from_bounds(x / room, y / height, width / room, _HEIGHT * unit / height).bounds)
         last = place + columns >= len(info.panels)
-        _draw_panel(child, info, panel, sheet, limits, named=not info.multiples or last)
+        child.set_ylim(*limits)
+        named = panel.axis if last or not info.multiples else ""
+        child.set_xlabel(named, loc="right", fontsize=sheet.label, color=sheet.palette["ink3"], labelpad=2)
+        _draw_panel(child, info, panel, sheet)
 
 
 def _limits(info: LossInfo) -> tuple[float, float]:
@@ -164,33 +169,43 @@ def _limits(info: LossInfo) -> tuple[float, float]:
     return (0.0 if info.multiples and low > 0 else low - air), high + air
 
 
-def _key(ax: Axes, info: LossInfo, sheet: Sheet, height: float) -> None:
-    """Marker and name of each job in one line above the panels."""
-    x, y = 0.0, 1 - 7 / height
-    letter = sheet.text * (0.66 if families()[0] == "DejaVu Sans" else 0.58)
-    for curve in info.key:
+def _key_lines(info: LossInfo, sheet: Sheet) -> list[list[tuple[float, str, Curve]]]:
+    """Where each name of the key starts, in as many lines as the width needs; nothing when a panel is a job."""
+    letter, room = sheet.text * (0.66 if families()[0] == "DejaVu Sans" else 0.58), sheet.room
+    lines: list[list[tuple[float, str, Curve]]] = [[]]
+    x = 0.0
+    for curve in () if info.multiples else info.key:
+        name = cut(curve.label, int((room - 13) / letter))
+        width = 13 + len(name) * letter
+        if lines[-1] and x + width > room:
+            lines.append([])
+            x = 0.0
+        lines[-1].append((x, name, curve))
+        x += width + 18
+    return lines if lines[0] else []
+
+
+def _key(ax: Axes, lines: list[list[tuple[float, str, Curve]]], sheet: Sheet, height: float) -> None:
+    """Marker and name of each job above the panels."""
+    for place, (x, name, curve) in ((number, item) for number, line in enumerate(lines) for item in line):
+        y = 1 - (7 + place * _KEY) * sheet.unit / height
         color = sheet.palette[role(curve.slot)]
         fill = sheet.palette["bg"] if curve.emulated else color
-        ax.plot([(x + 5) / (sheet.width - 16)], [y], transform=ax.transAxes, marker=marker(curve.slot).matplotlib, markersize=sheet.text * 0.62,
+        ax.plot([(x + 5) / sheet.room], [y], transform=ax.transAxes, marker=marker(curve.slot).matplotlib, markersize=sheet.text * 0.62,
                 color=color, markerfacecolor=fill, clip_on=False, linestyle="")  # fmt: skip
-        ax.annotate(curve.label, (0, y), (x + 13, 0), xycoords="axes fraction", textcoords="offset points", va="center", ha="left",
+        ax.annotate(name, (0, y), (x + 13, 0), xycoords="axes fraction", textcoords="offset points", va="center", ha="left",
                     fontsize=sheet.text, fontweight="bold", color=sheet.palette["ink"])  # fmt: skip
-        x += 13 + len(curve.label) * letter + 18
 
 
-def _draw_panel(
-    child: Axes, info: LossInfo, panel: Panel, sheet: Sheet, limits: tuple[float, float], *, named: bool
-) -> None:  # noqa: PLR0913, PLR0917
+def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet) -> None:
     bare(child, sheet)
     palette = sheet.palette
     child.set_facecolor("none")
     child.annotate(panel.name, (0, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", ha="left", va="baseline",
                    fontsize=sheet.text, fontweight="bold", color=palette["ink" if info.multiples else "ink2"])  # fmt: skip
-    child.set_ylim(*limits)
     child.yaxis.set_major_locator(MaxNLocator(4))
     child.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     child.grid(visible=True, axis="y", color=palette["line"], linewidth=0.8)
-    child.set_xlabel(panel.axis if named else "", loc="right", fontsize=sheet.label, color=palette["ink3"], labelpad=2)
     if panel.missing:
         child.set_xticks([])
         child.text(

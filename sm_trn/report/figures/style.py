@@ -57,6 +57,17 @@ class Sheet:
     text: float = 9.5
     label: float = 9.0
     foot: float = 7.8
+    side: float = 8.0  # left and right of the axes
+
+    @property
+    def unit(self) -> float:
+        """Row heights grow with the text."""
+        return self.text / 9.5
+
+    @property
+    def room(self) -> float:
+        """Width of the axes."""
+        return self.width - 2 * self.side
 
     @property
     def palette(self) -> Mapping[str, str]:
@@ -65,7 +76,7 @@ class Sheet:
     def lines(self, text: str, size: float, *, bold: bool = False) -> list[str]:
         """``text`` wrapped to the sheet's width, by the mean width of a letter of the widest of our fonts."""
         letter = size * (0.62 if families()[0] == "DejaVu Sans" else 0.53) * (1.06 if bold else 1.0)
-        room = max(20, int((self.width - 16) / letter))
+        room = max(20, int(self.room / letter))
         return textwrap.wrap(fmt.unbroken(text), room, break_on_hyphens=False) if text else []
 
 

@@ -1,0 +1,142 @@
+"""A comparison as files: figures, table, JSON, page. The only writer of files here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from .figures import (
+    accuracy_info,
+    cost_info,
+    loss_info,
+    plot_accuracy,
+    plot_cost,
+    plot_throughput,
+    throughput_info,
+)
+from .figures.bars import BarInfo, bar_figure
+from .figures.loss import WIDE, LossInfo, loss_figure
+from .figures.style import Sheet, rc
+from .section import Section
+from .table import COLUMNS
+
+if TYPE_CHECKING:
+    from .comparison import Comparison
+
+DPI = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """One figure to be written: ``draw`` makes it for a sheet. ``wide`` ones take the whole width of a page."""
+
+    name: str
+    section: Section
+    info: BarInfo | LossInfo
+    draw: Callable[[Sheet], Figure]
+    wide: bool = False
+
+    @property
+    def sheet(self) -> Sheet:
+        return WIDE if self.wide else Sheet()
+
+
+def save(item: Comparison, directory: Path, *, now: datetime | None) -> tuple[Path, ...]:
+    """Write everything below ``directory``, which is made. Returns the paths, the page first."""
+    from .page import page  # noqa: PLC0415 - it needs the pictures from here
+
+    directory.mkdir(parents=True, exist_ok=True)
+    shown = tuple(pictures(item))
+    written = [directory / "report.html", directory / "compare.csv", directory / "compare.json"]
+    written[0].write_text(page(item, shown, now=now), "utf-8")
+    written[1].write_bytes(csv_text(item).encode())  # bytes, because write_text would change line ends on Windows
+    written[2].write_text(item.to_json() + "\n", "utf-8")
+    for picture in shown:
+        path = directory / f"{picture.name}.png"
+        with mpl.rc_context(rc("light")):
+            picture.draw(picture.sheet).savefig(
+                path, dpi=DPI, metadata={"Description": picture.info.alt, "Software": None}
+            )
+        written.append(path)
+    return tuple(written)
+
+
+def csv_text(item: Comparison) -> str:
+    """``COLUMNS`` and one line per job; missing cells are empty. A text that a spreadsheet would run is quoted with an apostrophe."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in item.cells():
+        writer.writerow([_cell(row[name]) for name in COLUMNS])
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}:
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def pictures(item: Comparison) -> Iterator[Picture]:
+    """Every figure that has something to show: measured jobs first, rehearsals after, never both in one."""
+    several = len(item.sections) > 1
+    names: set[str] = set()
+    for section in item.sections:
+        tail = f"-{_slug(section.workload, names)}" if several else ""
+        if section.measured:
+            yield from _measured(item, section, tail)
+        if section.emulated:
+            yield from _learned(section.rehearsal, f"{tail}-emulated")
+
+
+def _measured(item: Comparison, section: Section, tail: str) -> Iterator[Picture]:
+    speed, cost = throughput_info(section), cost_info(section, item.book)
+    if speed.drawn:
+        yield Picture(
+            name=f"throughput{tail}",
+            section=section,
+            info=speed,
+            draw=lambda sheet: bar_figure(speed, sheet, lambda _, ax, on: plot_throughput(speed, ax, sheet=on)),
+        )
+    if cost.drawn:
+        yield Picture(
+            name=f"cost{tail}",
+            section=section,
+            info=cost,
+            draw=lambda sheet: bar_figure(cost, sheet, lambda _, ax, on: plot_cost(cost, ax, sheet=on)),
+        )
+    yield from _learned(section, tail)
+
+
+def _learned(section: Section, tail: str) -> Iterator[Picture]:
+    loss, accuracy = loss_info(section), accuracy_info(section)
+    if loss.drawn:
+        yield Picture(
+            name=f"loss{tail}", section=section, info=loss, draw=lambda sheet: loss_figure(loss, sheet), wide=True
+        )
+    if accuracy.drawn:
+        yield Picture(
+            name=f"accuracy{tail}",
+            section=section,
+            info=accuracy,
+            draw=lambda sheet: bar_figure(accuracy, sheet, lambda _, ax, on: plot_accuracy(accuracy, ax, sheet=on)),
+        )
+
+
+def _slug(text: str, used: set[str]) -> str:
+    """A file-name part that is not used yet."""
+    stem = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-") or "jobs"
+    name, number = stem, 2
+    while name in used:
+        name, number = f"{stem}-{number}", number + 1
+    used.add(name)
+    return name

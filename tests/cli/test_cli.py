@@ -1,0 +1,161 @@
+"""The command line as a stranger meets it: help, errors, exit codes, JSON and nothing else on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sm_trn.cli.__main__ import COMMANDS, SUMMARIES
+
+VARIABLES = (
+    "AWS_ENDPOINT_URL",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_DEFAULT_REGION",
+    "SM_TRN_STATE",
+    "SM_TRN_PID",
+)
+PAIR = ("published/bert-p4d", "published/bert-trn1")
+
+
+def sm_trn(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "sm_trn.cli", *arguments],
+        capture_output=True,
+        text=True,
+        env={**kept, "AWS_EC2_METADATA_DISABLED": "true", **(environment or {})},
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_a_summary(command: str) -> None:
+    done = sm_trn(command, "--help")
+    assert 0 == done.returncode, done.stderr
+    assert "Usage:" in done.stdout
+    assert SUMMARIES[command]
+
+
+def test_a_mistyped_command_gets_a_suggestion_and_exit_code_2() -> None:
+    done = sm_trn("comparr")
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "did you mean 'compare'?" in done.stderr
+
+
+def test_comparing_the_published_pair_needs_no_account(tmp_path: Path) -> None:
+    done = sm_trn(
+        "compare",
+        *PAIR,
+        "--baseline",
+        "bert-p4d",
+        "--at",
+        "2022-12-31",
+        "--output",
+        str(tmp_path),
+    )
+    assert 0 == done.returncode, done.stderr
+    assert "41.43" in done.stdout
+    assert "68.61" in done.stdout
+    assert "39.6" in done.stdout.replace("\u00a0", " ")
+    assert {"report.html", "compare.csv", "compare.json"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_json_is_the_only_thing_on_stdout() -> None:
+    done = sm_trn("compare", "published/bert-p4d", "published/bert-trn1", "--json")
+    assert json.loads(done.stdout)
+
+
+def test_cost_of_the_published_pair() -> None:
+    rows = json.loads(sm_trn("cost", "published/bert-trn1", "published/bert-p4d", "--json").stdout)
+    assert ["41.43", "45.96"] == [row["cost_usd"] for row in rows]
+    assert [False, True] == [row["price_inferred"] for row in rows]
+
+
+def test_an_unknown_baseline_is_a_usage_error_without_traceback() -> None:
+    done = sm_trn("compare", "published/bert-p4d", "--baseline", "bert-trn9")
+    assert (2, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_local_env_without_an_emulator_says_what_to_type(tmp_path: Path) -> None:
+    done = sm_trn("local", "env", "--state", str(tmp_path))
+    assert (1, "") == (done.returncode, done.stdout)
+    assert "sm-trn local up" in done.stderr
+    assert 1 == sm_trn("local", "status", "--state", str(tmp_path)).returncode
+
+
+def test_catalog_prints_tables_and_json() -> None:
+    for table in ("instances", "images", "prices"):
+        assert json.loads(sm_trn("catalog", table, "--json").stdout)
+    assert "ml.trn1.32xlarge" in sm_trn("catalog", "instances").stdout
+
+
+def test_a_copied_script_is_complete(tmp_path: Path) -> None:
+    assert 0 == sm_trn("scripts", "copy", "train_text_classification.py", str(tmp_path)).returncode
+    assert {"train_text_classification.py", "_runtime.py", "_data.py"} <= {path.name for path in tmp_path.iterdir()}
+    assert 2 == sm_trn("scripts", "copy", "nope.py", str(tmp_path)).returncode
+
+
+@pytest.mark.local
+def test_a_job_through_the_whole_command_line(emulator: Any, tmp_path: Path) -> None:
+    import sm_trn as st
+
+    (tmp_path / "train.py").write_text("print({'loss': 0.5, 'epoch': 1.0, 'step': 1}, '\\x1b[31m')\n")
+    session = st.connect("emulator", state=emulator.state)
+    spec = st.JobSpec(
+        name="by-cli",
+        script=st.Script("train.py", source_dir=str(tmp_path)),
+        framework=st.PyTorch("2.8.0", python="py312"),
+        compute=st.Compute("ml.c5.xlarge"),
+    )
+    name = session.submit(spec).name
+    where = ("--backend", "emulator", "--state", str(emulator.state))
+    watched = sm_trn("watch", name, *where)
+    assert 0 == watched.returncode, watched.stderr
+    assert "completed" in watched.stdout
+    assert "EMULATED" in watched.stderr
+    log = sm_trn("logs", name, *where).stdout
+    assert "{'loss': 0.5" in log
+    assert "\x1b" not in log
+    assert name in sm_trn("list", *where).stdout
+    assert "phases" in sm_trn("describe", name, *where).stdout
+    assert "Completed" == json.loads(sm_trn("describe", name, "--json", *where).stdout)["TrainingJobStatus"]
+    saved = tmp_path / "by-cli.json"
+    assert 0 == sm_trn("attach", name, "--record", str(saved), *where).returncode
+    assert "0.500" in sm_trn("compare", str(saved)).stdout
+    assert "no cost" in sm_trn("cost", name, *where).stdout
+    assert "Completed" in sm_trn("stop", name, *where).stdout
+    missing = sm_trn("attach", "no-such-job", *where)
+    assert 1 == missing.returncode
+    assert "no-such-job" in missing.stderr
+
+
+@pytest.mark.local
+def test_the_emulator_comes_and_goes(tmp_path: Path) -> None:
+    pytest.importorskip("moto.server", reason="needs sm_trn[local]")
+    state = ("--state", str(tmp_path / "state"))
+    up = sm_trn("local", "up", *state)
+    try:
+        assert 0 == up.returncode, up.stderr
+        variables = dict(line.split("=", 1) for line in up.stdout.splitlines())
+        assert set(VARIABLES) <= set(variables)
+        assert up.stdout == sm_trn("local", "up", *state).stdout  # the same one
+        status = json.loads(sm_trn("local", "status", "--json", *state).stdout)
+        assert status["alive"]
+    finally:
+        down = sm_trn("local", "down", *state)
+    assert "stopped" in down.stdout
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{variables['SM_TRN_PID']}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -1,0 +1,67 @@
+"""Starts the script in its own process, alone or under torchrun, and reads what it printed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "entry_scripts" / "train_text_classification.py"
+DEADLINE_S = 120.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        return [ast.literal_eval(line) for line in self.out.splitlines() if line.startswith("{")]
+
+    def having(self, key: str) -> list[dict[str, Any]]:
+        return [line for line in self.metrics if key in line]
+
+
+class Launch:
+    """One working folder; every call is one run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, *flags: str, workers: int = 0, environment: dict[str, str] | None = None) -> Finished:
+        process = self.start(*flags, workers=workers, environment=environment)
+        out, err = process.communicate(timeout=DEADLINE_S)
+        return Finished(process.returncode, out, err)
+
+    def run_until(self, said: str, number: signal.Signals, *flags: str, workers: int = 0) -> Finished:
+        """Send the signal when a line contains `said`; what was printed, and how it ended."""
+        process = self.start(*flags, workers=workers)
+        assert process.stdout is not None
+        seen = []
+        for line in process.stdout:
+            seen.append(line)
+            if said in line:
+                break
+        process.send_signal(number)
+        out, err = process.communicate(timeout=DEADLINE_S)
+        return Finished(process.returncode, "".join(seen) + out, err)
+
+    def start(self, *flags: str, workers: int = 0, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        torchrun = ["-m", "torch.distributed.run", f"--nproc_per_node={workers}"] if workers else []
+        quiet = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": "", "PYTHONWARNINGS": ""}
+        return subprocess.Popen(
+            [sys.executable, *torchrun, str(SCRIPT), *flags],
+            cwd=self.folder,
+            env={**os.environ, **quiet, **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )

@@ -1,0 +1,67 @@
+"""Shapes, orders and shares."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from _batches import Batches, Layout, encode, encode_data, eval_order, static_length, train_order
+from _console import Mistake
+from _data import Rows
+
+SMALL = st.integers(1, 5)
+LAYOUTS = st.builds(Layout, per_device=SMALL, workers=SMALL, accumulation=st.integers(1, 3))
+
+
+@given(count=st.integers(1, 200), workers=SMALL, per_device=SMALL)
+def test_evaluation_sees_each_example_once_in_equally_many_batches(count: int, workers: int, per_device: int) -> None:
+    order = eval_order(count, workers, per_device)
+    assert list(range(count)) == sorted(order[order >= 0].tolist())
+    assert (workers, per_device) == tuple(order.shape[1:])
+
+
+@given(count=st.integers(1, 300), layout=LAYOUTS, seed=st.integers(0, 2**31), epoch=st.integers(0, 9))
+def test_training_sees_no_example_twice_and_only_full_steps(count: int, layout: Layout, seed: int, epoch: int) -> None:
+    order = train_order(count, layout, seed, epoch)
+    assert (count // layout.samples_per_step, layout.accumulation, layout.workers, layout.per_device) == tuple(
+        order.shape
+    )
+    flat = order.flatten().tolist()
+    assert len(flat) == len(set(flat))
+    assert all(0 <= index < count for index in flat)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_a_step_has_the_same_examples_however_many_workers_share_them(seed: int) -> None:
+    alone, shared = train_order(64, Layout(8, 1, 1), seed, 3), train_order(64, Layout(4, 2, 1), seed, 3)
+    assert [set(step.flatten().tolist()) for step in alone] == [set(step.flatten().tolist()) for step in shared]
+
+
+def test_each_epoch_has_its_own_order_and_each_seed() -> None:
+    layout = Layout(4, 2, 1)
+    orders = [train_order(64, layout, seed, epoch).flatten().tolist() for seed in (0, 1) for epoch in (0, 1)]
+    assert 4 == len({tuple(order) for order in orders})
+    assert orders[0] == train_order(64, layout, 0, 0).flatten().tolist()
+
+
+def test_the_length_is_what_the_longest_text_needs_and_no_more() -> None:
+    assert 24 == static_length([[1] * 3, [1] * 17], 128)
+    assert 16 == static_length([[1] * 17], 16)
+
+
+def test_every_batch_has_one_shape_and_fillers_weigh_nothing() -> None:
+    data = encode([[5, 6, 7], [8]], [1, 0], length=4, pad_id=9)
+    (batch,) = Batches(data, torch.tensor([[1, -1]]))
+    assert [[8, 9, 9, 9], [5, 6, 7, 9]] == batch["input_ids"].tolist()
+    assert [[1, 0, 0, 0], [1, 1, 1, 0]] == batch["attention_mask"].tolist()
+    assert [0, 1] == batch["labels"].tolist()
+    assert [1.0, 0.0] == batch["weight"].tolist()
+
+
+def test_too_few_examples_for_one_step_are_refused_before_it() -> None:
+    rows = Rows(["a", "b"], ["0", "1"], 0)
+    with pytest.raises(Mistake, match=r"--train: got 2 examples, wanted at least 24 \(= 4 per device x 2 workers x 3"):
+        encode_data((rows, rows), None, Layout(4, 2, 3), max_length=8, num_labels=None)

@@ -1,0 +1,66 @@
+"""What a script says and how it ends."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from _console import DONE, INTERRUPTED, USER_MISTAKE, Console, Interrupted, Mistake, exit_code_of, metric_line
+from hypothesis import given
+from hypothesis import strategies as st
+
+NAMES = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
+NUMBERS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6))
+
+
+@given(st.dictionaries(NAMES, NUMBERS, min_size=1))
+def test_a_metric_line_reads_back_as_what_was_written(values: dict[str, float]) -> None:
+    read = ast.literal_eval(metric_line(values))
+    assert read.keys() == values.keys()
+    assert read == pytest.approx(values, abs=1e-9)
+    assert {name: type(value) for name, value in values.items()} == {name: type(value) for name, value in read.items()}
+
+
+@given(st.floats(0, 1e6))
+def test_the_classic_regexes_read_the_whole_number(value: float) -> None:
+    line = metric_line({"loss": 0.5, "learning_rate": value, "epoch": 1.0})
+    found = re.search(r"'learning_rate': ([0-9.]*)", line)
+    assert found is not None
+    assert value == pytest.approx(float(found[1]), abs=1e-9)
+
+
+def test_a_small_learning_rate_is_written_out() -> None:
+    assert "{'learning_rate': 0.00005}" == metric_line({"learning_rate": 5e-5})
+
+
+def test_only_the_main_worker_speaks(capsys: pytest.CaptureFixture[str]) -> None:
+    Console(is_main=False).metrics({"loss": 1.0})
+    Console(is_main=True).metrics({"loss": 2.0})
+    assert "{'loss': 2.0}\n" == capsys.readouterr().out
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def test_each_end_has_its_own_exit_code() -> None:
+    assert DONE == exit_code_of(lambda: None)
+    assert USER_MISTAKE == exit_code_of(lambda: _raise(Mistake("x")))
+    assert INTERRUPTED == exit_code_of(lambda: _raise(Interrupted("x")))
+    assert 3 == len({DONE, USER_MISTAKE, INTERRUPTED})
+
+
+def test_a_bug_is_not_hidden_as_a_mistake() -> None:
+    with pytest.raises(ZeroDivisionError):
+        exit_code_of(lambda: _raise(ZeroDivisionError()))
+
+
+def test_a_mistake_is_told_once_for_all_workers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    exit_code_of(lambda: _raise(Mistake("told elsewhere")))
+    monkeypatch.setenv("RANK", "0")
+    exit_code_of(lambda: _raise(Mistake("told here")))
+    assert "error: told here\n" == capsys.readouterr().err

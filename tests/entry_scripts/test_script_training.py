@@ -1,0 +1,302 @@
+"""The script as a user runs it: alone, under torchrun, killed and started again."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from _console import INTERRUPTED, USER_MISTAKE, exit_code_of
+from _make_sample import rows
+from train_text_classification import main, parse_arguments
+
+from launch import ROOT, SCRIPT, Finished, Launch
+
+pytestmark = pytest.mark.local
+TINY = ("--model", "tiny-random")
+
+
+def weights_of(folder: Path) -> str:
+    (path,) = [*folder.glob("model.safetensors"), *folder.glob("pytorch_model.bin")]
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# --- learning ---
+
+
+@dataclass(frozen=True)
+class Learned:
+    run: Finished
+    model: Path
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Learned:
+    """Two workers, four epochs of the bundled sample, as a SageMaker job would be told to."""
+    folder = tmp_path_factory.mktemp("learned")
+    flags = [*TINY, "--train", "sample", "--epochs", "4", "--learning_rate", "0.002", "--baselines", "True"]
+    job = {"SM_MODEL_DIR": str(folder / "output")}
+    run = Launch(folder).run(*flags, "--logging_steps", "25", workers=2, environment=job)
+    assert run.code == 0, run.err[-3000:]
+    return Learned(run, folder / "output")
+
+
+def test_a_tiny_model_learns_the_sample_and_beats_counted_words(learned: Learned) -> None:
+    accuracy = learned.run.having("eval_accuracy")[-1]["eval_accuracy"]
+    (baseline,) = learned.run.having("baseline_majority_accuracy")
+    assert accuracy >= 0.85
+    assert accuracy > baseline["baseline_bag_of_words_accuracy"] + 0.05
+    assert baseline["baseline_bag_of_words_accuracy"] > baseline["baseline_majority_accuracy"] + 0.1
+
+
+def test_each_step_is_logged_once_with_the_same_keys(learned: Learned) -> None:
+    lines = learned.run.having("loss")
+    assert [line["step"] for line in lines] == list(range(25, 4 * 112 + 1, 25))
+    keys = ["loss", "learning_rate", "epoch", "step", "samples_per_second", "steps_per_second"]
+    assert all(list(line) == keys for line in lines)
+    assert all(line["samples_per_second"] == pytest.approx(32 * line["steps_per_second"], rel=1e-3) for line in lines)
+
+
+def test_the_loss_falls_and_the_learning_rate_ends_near_zero(learned: Learned) -> None:
+    lines = learned.run.having("loss")
+    assert lines[-1]["loss"] < 0.5 * lines[0]["loss"]
+    rates = [line["learning_rate"] for line in lines]
+    assert max(rates) <= 0.002
+    assert rates[-1] < 0.1 * max(rates)
+
+
+def test_evaluation_covers_the_held_out_texts_exactly(learned: Learned) -> None:
+    evaluations = learned.run.having("eval_accuracy")
+    assert [line["epoch"] for line in evaluations] == [1.0, 2.0, 3.0, 4.0]
+    assert {line["eval_samples"] for line in evaluations} == {400}
+    assert all((400 * line["eval_accuracy"]).is_integer() for line in evaluations)
+
+
+def test_the_summary_agrees_with_itself(learned: Learned) -> None:
+    (line,) = learned.run.having("train_runtime")
+    assert line["step"] == 448
+    # the first step is in the run, but in no step line
+    assert line["train_samples_per_second"] * line["train_runtime"] == pytest.approx(448 * 32, rel=1e-3)
+    assert 1 == len(learned.run.having("first_step_seconds"))
+
+
+@pytest.mark.parametrize("key", ["loss", "learning_rate", "epoch", "eval_accuracy", "train_samples_per_second"])
+def test_the_classic_regexes_read_what_the_dictionaries_say(learned: Learned, key: str) -> None:
+    wanted = [line[key] for line in learned.run.metrics if key in line]
+    found = re.findall(rf"'{key}': ([0-9.]*)", learned.run.out)
+    assert wanted == [float(number) for number in found]
+
+
+def test_the_saved_folder_loads_and_predicts(learned: Learned) -> None:
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(learned.model)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(learned.model)
+    texts = ["The screen is not bad.", "The screen is great but the battery is terrible."]
+    with torch.no_grad():
+        logits = model(**tokenizer(texts, padding=True, return_tensors="pt")).logits
+    assert [model.config.id2label[int(label)] for label in logits.argmax(-1)] == ["1", "0"]
+
+
+def test_the_first_human_line_says_where_and_what(learned: Learned) -> None:
+    assert (
+        "tiny-random on cpu/gloo: 2 worker(s), float32, batches of 16 x 24 tokens, 32 samples per step, 448 steps, "
+        "from the start"
+    ) in learned.run.out
+
+
+# --- one worker or two ---
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """144 reviews, of which 130 are trained on: 16 steps of 8 an epoch."""
+    folder = tmp_path_factory.mktemp("small")
+    with (folder / "train.csv").open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("content", "label"), *rows(144)])
+    return folder
+
+
+def test_two_workers_train_as_one_with_twice_the_batch(small: Path, tmp_path: Path) -> None:
+    from _models import load_classifier, load_config, load_tokenizer
+
+    tokenizer = load_tokenizer("tiny-random")
+    config = load_config("tiny-random", tokenizer, ["0", "1"])
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+    torch.manual_seed(0)
+    load_classifier("tiny-random", config, eager_attention=False).save_pretrained(tmp_path / "still")
+    tokenizer.save_pretrained(tmp_path / "still")
+    flags = [
+        "--model",
+        str(tmp_path / "still"),
+        "--train",
+        str(small / "train.csv"),
+        "--logging_steps",
+        "1",
+        "--epochs",
+        "2",
+    ]
+    launch = Launch(tmp_path)
+    alone = launch.run(*flags, "--per_device_batch_size", "16", "--model_dir", "alone")
+    shared = launch.run(*flags, "--per_device_batch_size", "8", "--model_dir", "shared", workers=2)
+    assert alone.code == shared.code == 0, alone.err + shared.err
+    assert [line["loss"] for line in alone.having("loss")] == pytest.approx(
+        [line["loss"] for line in shared.having("loss")], abs=2e-4
+    )
+    one, two = (
+        transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / name).state_dict()
+        for name in ("alone", "shared")
+    )
+    assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
+
+
+# --- interrupted ---
+
+AGAIN = ("--epochs", "30", "--per_device_batch_size", "8", "--logging_steps", "1", "--save_steps", "20", *TINY)
+
+
+def interrupted_twice(small: Path, folder: Path, workers: int) -> tuple[list[Finished], str, str]:
+    """SIGKILL, a torn newest checkpoint, SIGTERM, and at last to the end; beside it a run that nobody disturbs."""
+    folder.mkdir()
+    launch = Launch(folder)
+    flags = [*AGAIN, "--train", str(small / "train.csv")]
+    checked = [*flags, "--checkpoint_dir", "checkpoints", "--model_dir", "resumed"]
+    killed = launch.run_until("'step': 90,", signal.SIGKILL, *checked, workers=workers)
+    newest = max((folder / "checkpoints").glob("step-*"))
+    (newest / "state.pt").write_bytes((newest / "state.pt").read_bytes()[:-1000])
+    stopped = launch.run_until("'step': 150,", signal.SIGTERM, *checked, workers=workers)
+    ended = launch.run(*checked, workers=workers)
+    straight = launch.run(*flags, "--model_dir", "straight", workers=workers)
+    assert straight.code == ended.code == 0, ended.err + straight.err
+    return [killed, stopped, ended, straight], weights_of(folder / "straight"), weights_of(folder / "resumed")
+
+
+@pytest.fixture(scope="module")
+def alone(small: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Finished], str, str]:
+    return interrupted_twice(small, tmp_path_factory.mktemp("alone") / "run", 0)
+
+
+def test_a_killed_and_torn_and_stopped_run_ends_with_the_same_bytes(alone: tuple[list[Finished], str, str]) -> None:
+    _, straight, resumed = alone
+    assert straight == resumed
+
+
+def test_the_same_losses_are_logged_after_a_resume(alone: tuple[list[Finished], str, str]) -> None:
+    runs, _, _ = alone
+    straight = {line["step"]: line["loss"] for line in runs[-1].having("loss")}
+    for run in runs[:-1]:
+        assert all(straight[line["step"]] == line["loss"] for line in run.having("loss"))
+    assert runs[2].having("train_loss")[0]["train_loss"] == pytest.approx(
+        runs[3].having("train_loss")[0]["train_loss"], abs=1e-4
+    )
+
+
+def test_a_torn_checkpoint_is_said_and_the_one_before_is_used(alone: tuple[list[Finished], str, str]) -> None:
+    stopped = alone[0][1]
+    assert "state.pt does not match its manifest" in stopped.out
+    (torn,) = re.findall(r"checkpoint step-0*(\d+) is not usable", stopped.out)
+    (resumed,) = re.findall(r"resuming after step (\d+)", stopped.out)
+    assert int(resumed) == int(torn) - 20
+
+
+def test_sigterm_saves_at_the_next_step_and_exits_with_its_own_code(alone: tuple[list[Finished], str, str]) -> None:
+    _, stopped, ended, _ = alone[0]
+    assert stopped.code == INTERRUPTED
+    (saved,) = re.findall(r"interrupted: after step (\d+) of 480; saved in checkpoints", stopped.err)
+    assert saved == str(stopped.having("loss")[-1]["step"])
+    assert f"resuming after step {saved}" in ended.out
+
+
+def test_two_workers_stop_together_and_resume_to_the_same_bytes(small: Path, tmp_path: Path) -> None:
+    launch = Launch(tmp_path)
+    flags = [*AGAIN, "--train", str(small / "train.csv")]
+    checked = [*flags, "--checkpoint_dir", "checkpoints", "--model_dir", "resumed"]
+    stopped = launch.run_until("'step': 90,", signal.SIGTERM, *checked, workers=2)
+    assert stopped.code != 0
+    (saved,) = re.findall(r"interrupted: after step (\d+) of 240; saved in checkpoints", stopped.err)
+    ended = launch.run(*checked, workers=2)
+    straight = launch.run(*flags, "--model_dir", "straight", workers=2)
+    assert ended.code == straight.code == 0, ended.err
+    assert f"resuming after step {saved}" in ended.out
+    assert weights_of(tmp_path / "straight") == weights_of(tmp_path / "resumed")
+
+
+# --- mistakes ---
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--epoch", "3"), "error: --epoch: unknown flag; did you mean --epochs?"),
+        (("--per_device_train_batch_size=3",), "error: --per_device_train_batch_size: unknown flag; did you mean"),
+        (("--epochs", "0"), "error: --epochs: got '0', wanted a whole number, at least 1"),
+        (("--epochs", "many"), "error: --epochs: got 'many', wanted a whole number, at least 1"),
+        (("--learning_rate", "nan"), "error: --learning_rate: got 'nan', wanted a number above 0 and below 1"),
+        (("--bf16", "maybe"), "error: --bf16: got 'maybe', wanted True or False"),
+        (("--train", "nowhere"), "error: --train: got 'nowhere', which does not exist"),
+        ((*TINY, "--per_device_batch_size", "5000"), "error: --train: got 3600 examples, wanted at least 5000"),
+        (("--model", "no/such/model"), "error: --model: got 'no/such/model', which does not load"),
+    ],
+)
+def test_a_mistake_is_told_before_the_first_step_without_a_traceback(
+    flags: tuple[str, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert exit_code_of(lambda: main(flags)) == USER_MISTAKE
+    captured = capsys.readouterr()
+    assert captured.err.startswith(said), captured.err
+    assert "Traceback" not in captured.err
+    assert "first_step_seconds" not in captured.out
+
+
+def test_a_text_longer_than_the_models_positions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "long.jsonl"
+    texts = [{"text": "good " * (900 + i), "label": i % 2} for i in range(20)]
+    data.write_text("\n".join(map(json.dumps, texts)))
+    flags = [*TINY, "--train", str(data), "--max_length", "600", "--per_device_batch_size", "2"]
+    assert exit_code_of(lambda: main(flags)) == USER_MISTAKE
+    assert "--max_length: got 600, wanted at most 512, the positions of 'tiny-random'" in capsys.readouterr().err
+
+
+def test_sagemakers_channels_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ("sample", None) == (parse_arguments([]).train, parse_arguments([]).validation)
+    monkeypatch.setenv("SM_CHANNEL_TRAINING", "/opt/ml/input/data/training")
+    monkeypatch.setenv("SM_CHANNEL_TEST", "/opt/ml/input/data/test")
+    args = parse_arguments(["--bf16", "True", "--baselines", "False"])
+    assert ("/opt/ml/input/data/training", "/opt/ml/input/data/test") == (args.train, args.validation)
+    assert (True, False) == (args.bf16, args.baselines)
+    monkeypatch.setenv("SM_CHANNEL_TRAIN", "/opt/ml/input/data/train")
+    assert "/opt/ml/input/data/train" == parse_arguments([]).train
+
+
+# --- old containers ---
+
+
+def test_every_file_compiles_where_the_oldest_container_runs(python38: str, tmp_path: Path) -> None:
+    files = sorted(map(str, (ROOT / "entry_scripts").glob("*.py")))
+    code = "import sys\nfor name in sys.argv[1:]: compile(open(name, encoding='utf-8').read(), name, 'exec')"
+    subprocess.run([python38, "-c", code, *files], check=True)
+
+
+def test_the_scripts_import_neither_the_package_nor_boto3() -> None:
+    for path in (ROOT / "entry_scripts").glob("*.py"):
+        assert not re.search(
+            r"^\s*(import|from) (sm_trn|boto3|botocore|sagemaker)\b", path.read_text(), re.MULTILINE
+        ), path
+
+
+def test_the_script_can_be_read_in_one_sitting() -> None:
+    assert len(SCRIPT.read_text().splitlines()) < 300

@@ -1,0 +1,51 @@
+"""Under torchrun with two workers: do they, together, take the step that one process takes on all the examples?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
+
+from _runtime import BACKENDS, Place, TorchRuntime
+
+
+def model_of(seed: int) -> Any:
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3))
+
+
+def train(runtime: Any, model: Any, micro_batches: list[Any]) -> Any:
+    """One optimizer step over the micro-batches; the weights after it."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
+    for number, batch in enumerate(micro_batches):
+        with runtime.accumulating(model, last=number + 1 == len(micro_batches)):
+            (model(batch).square().mean() / len(micro_batches)).backward()
+    runtime.step(optimizer, scheduler, 1.0)
+    return torch.cat([parameter.detach().flatten() for parameter in runtime.unwrap(model).parameters()])
+
+
+def main() -> None:
+    place = Place.read(os.environ)
+    examples = torch.randn(3, 2, 4, 6, generator=torch.Generator().manual_seed(1))  # micro-batches, workers, examples
+    alone = TorchRuntime(BACKENDS["cpu"], Place(0, 1, 0), {})
+    wanted = train(alone, model_of(0), [batch.reshape(8, 6) for batch in examples])
+    runtime = TorchRuntime(BACKENDS["cpu"], place, os.environ)
+    for name, overlap in (("flat", False), ("overlap", True)):
+        runtime._backend = BACKENDS["cpu"]._replace(overlap=overlap)
+        # Each worker begins with its own weights: `prepare` must make them those of the first.
+        got = train(runtime, runtime.prepare(model_of(place.rank)), [batch[place.rank] for batch in examples])
+        assert torch.allclose(wanted, got, atol=1e-6), name
+        assert [0.0, 1.0] == runtime.workers_values(float(place.rank))
+        if runtime.is_main:
+            print(name, "agrees", flush=True)
+    runtime.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""A torch_xla that records the order of calls and computes on the CPU. It proves what we call, not what a device does."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import torch
+
+
+class RecordingTorchXla:
+    """`old` has the names of torch_xla 1.11 to 2.6 (xrt_world_size, mark_step), otherwise those of 2.7 and later."""
+
+    def __init__(self, *, old: bool = False, rank: int = 0, world_size: int = 1) -> None:
+        self.calls: list[str] = []
+        self._old, self._rank, self._world_size = old, rank, world_size
+
+    def record(self, name: str, answer: Any = None) -> Any:
+        """A function that only records that it was called, and gives `answer`."""
+
+        def recorded(*_args: Any, **_kwargs: Any) -> Any:
+            self.calls.append(name)
+            return answer
+
+        return recorded
+
+    @contextlib.contextmanager
+    def installed(self) -> Iterator[RecordingTorchXla]:
+        modules = {module.__name__: module for module in self._modules()}
+        hidden = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "torch_xla"}
+        for name in hidden:
+            del sys.modules[name]
+        sys.modules.update(modules)
+        try:
+            yield self
+        finally:
+            for name in modules:
+                del sys.modules[name]
+            sys.modules.update(hidden)
+
+    def _modules(self) -> Iterator[ModuleType]:
+        core = {
+            "xla_device": self.record("xla_device", torch.device("cpu")),
+            "reduce_gradients": self.record("reduce"),
+            "set_rng_state": self.record("seed"),
+            "rendezvous": self.record("rendezvous"),
+            "all_reduce": self._all_reduce,
+        }
+        old_core = {
+            "xrt_world_size": lambda: self._world_size,
+            "get_ordinal": lambda: self._rank,
+            "get_local_ordinal": lambda: self._rank,
+            "mark_step": self.record("cut"),
+        }
+        new_runtime = {
+            "world_size": lambda: self._world_size,
+            "global_ordinal": lambda: self._rank,
+            "local_ordinal": lambda: self._rank,
+        }
+        yield _module("torch_xla", {} if self._old else {"sync": self.record("cut")})
+        yield _module("torch_xla.core", {})
+        yield _module("torch_xla.core.xla_model", {**core, **(old_core if self._old else {})})
+        yield _module("torch_xla.distributed", {})
+        yield _module("torch_xla.distributed.parallel_loader", {"MpDeviceLoader": self._loader})
+        yield _module("torch_xla.distributed.xla_backend", {})
+        if not self._old:
+            yield _module("torch_xla.runtime", new_runtime)
+
+    def _all_reduce(self, kind: str, tensor: Any) -> Any:
+        self.calls.append(f"all_reduce {kind}")
+        return tensor * self._world_size
+
+    def _loader(self, loader: Iterable[Any], device: Any) -> Iterator[Any]:
+        for batch in loader:
+            self.calls.append("upload")
+            yield {name: tensor.to(device) for name, tensor in batch.items()}
+
+
+def _module(name: str, content: dict[str, Any]) -> ModuleType:
+    module = ModuleType(name)
+    module.__spec__ = ModuleSpec(name, None)
+    module.__path__ = []
+    module.__dict__.update(content)
+    return module

@@ -1,0 +1,240 @@
+"""The session's promises, kept by a real emulator over HTTP: submit, attach, watch, logs, metrics, stop, cost."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import jobs as specs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+import sm_trn as st
+from sm_trn.session import Session, next_delay, unique_name
+from sm_trn.specs import JobStatus, Origin, dump_record, parse_snapshot
+
+pytestmark = pytest.mark.local
+
+TINY = """
+import argparse, os, signal, sys, time
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=3)
+parser.add_argument("--pause", type=float, default=0.0)
+parser.add_argument("--fail", type=str, default="")
+args = parser.parse_args()
+signal.signal(signal.SIGTERM, lambda *_: (print("asked to stop", flush=True), sys.exit(0)))
+for step in range(1, args.steps + 1):
+    print({"loss": 1.0 / step, "epoch": float(step), "step": step, "steps_per_second": 10.0}, flush=True)
+    time.sleep(args.pause)
+print({"eval_accuracy": 0.9, "epoch": float(args.steps)}, flush=True)
+if args.fail:
+    raise RuntimeError(args.fail)
+open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "w").write("w")
+"""
+
+
+@pytest.fixture(scope="module")
+def session(emulator: Any) -> Session:
+    return st.connect("emulator", state=emulator.state)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> st.JobSpec:
+    folder = tmp_path_factory.mktemp("source")
+    (folder / "train.py").write_text(TINY)
+    return st.JobSpec(
+        name="tiny",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.8.0", python="py312"),
+        compute=st.Compute("ml.c5.xlarge"),
+        metrics=st.TRAINER_METRICS + st.EVALUATION_METRICS,
+        max_run_s=600,
+    )
+
+
+@pytest.fixture(scope="module")
+def done(session: Session, tiny: st.JobSpec) -> st.TrainingJob:
+    job = session.submit(tiny)
+    job.wait(progress=False)
+    return job
+
+
+def test_a_submitted_job_runs_and_ends(done: st.TrainingJob) -> None:
+    snapshot = done.snapshot()
+    assert (JobStatus.COMPLETED, True) == (snapshot.status, snapshot.emulated)
+    assert done.billable_s is not None
+    assert done.billable_s >= 1
+
+
+def test_its_log_comes_back_in_order(done: st.TrainingJob) -> None:
+    printed = [event.text for event in done.logs() if event.text.startswith("{'loss'")]
+    assert [1, 2, 3] == [int(re.search(r"'step': (\d+)", line)[1]) for line in printed]  # type: ignore[index]  # it matches
+
+
+def test_its_metrics_are_a_tidy_frame(done: st.TrainingJob) -> None:
+    frame = done.metrics()
+    losses = frame[frame["name"] == "loss"]
+    assert [1.0, 0.5, 1 / 3] == list(losses["value"])
+    assert [1, 2, 3] == list(losses["step"])
+    assert {"step", "epoch", "host", "name", "value", "time"} == set(frame.columns)
+
+
+def test_the_services_own_metrics_agree(done: st.TrainingJob) -> None:
+    assert pytest.approx(1 / 3, abs=1e-6) == done.snapshot().final_metrics["train_loss"]
+
+
+def test_an_emulated_job_has_no_cost(done: st.TrainingJob, session: Session, tiny: st.JobSpec) -> None:
+    assert done.cost() is None
+    assert session.ceiling(tiny) is None
+    assert Origin.EMULATED is done.record().origin
+
+
+def test_any_client_can_attach_by_name_or_arn(session: Session, done: st.TrainingJob) -> None:
+    assert done.name == session.attach(done.snapshot().arn).name
+    assert JobStatus.COMPLETED is session.attach(done.name).snapshot().status
+
+
+def test_attaching_to_nothing_is_a_clear_error(session: Session) -> None:
+    with pytest.raises(st.CloudError, match="DescribeTrainingJob of 'no-such-job'"):
+        session.attach("no-such-job")
+
+
+def test_watching_yields_every_phase_and_ends_terminal(session: Session, tiny: st.JobSpec) -> None:
+    seen = list(session.submit(tiny.replace(hyperparameters={"pause": 0.4})).watch())
+    assert seen[-1].terminal
+    assert not any(snapshot.terminal for snapshot in seen[:-1])
+    assert "Training" in {snapshot.secondary for snapshot in seen}
+
+
+def test_a_failed_job_raises_with_its_own_reason(session: Session, tiny: st.JobSpec) -> None:
+    job = session.submit(tiny.replace(hyperparameters={"fail": "out of coffee"}))
+    with pytest.raises(st.JobFailed, match="out of coffee"):
+        job.wait(progress=False)
+
+
+def test_stopping_lets_the_script_finish_and_is_not_a_failure(session: Session, tiny: st.JobSpec) -> None:
+    job = session.submit(tiny.replace(hyperparameters={"steps": 1000, "pause": 0.1}))
+    for snapshot in job.watch():
+        if snapshot.secondary == "Training" and any("loss" in event.text for event in job.logs()):
+            break
+    assert JobStatus.STOPPED is job.stop(wait=True).status
+    assert "asked to stop" in [event.text for event in job.logs()]
+    assert JobStatus.STOPPED is job.stop().status  # again: left alone
+
+
+def test_several_jobs_share_one_source_and_are_all_watched(session: Session, tiny: st.JobSpec) -> None:
+    out = io.StringIO()
+    launched = session.submit_all([tiny.replace(name="one"), tiny.replace(name="two")])
+    final = session.wait(launched, stream=out)
+    assert [JobStatus.COMPLETED] * 2 == [snapshot.status for snapshot in final]
+    assert 1 == len({snapshot.hyperparameters["sagemaker_submit_directory"] for snapshot in final})
+    assert "one" in out.getvalue()
+    assert "two" in out.getvalue()
+    assert "completed" in out.getvalue()
+
+
+def test_a_wrong_spec_starts_nothing_and_lists_every_error(session: Session, tiny: st.JobSpec) -> None:
+    before = {job.name for job in session.jobs(limit=500)}
+    wrong = tiny.replace(script=st.Script("nope.py", source_dir=tiny.script.source_dir), inputs={"train": "./missing"})
+    with pytest.raises(st.InvalidJob) as caught:
+        session.submit_all([tiny, wrong])
+    assert {"SCRIPT001", "DATA001"} == {problem.id for problem in caught.value.problems}  # type: ignore[attr-defined]  # problems
+    assert before == {job.name for job in session.jobs(limit=500)}
+
+
+def test_a_rule_can_be_waived_by_its_id(session: Session, tiny: st.JobSpec, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TINY.replace('"--steps"', '"--step-count"'))
+    job = tiny.replace(script=st.Script("train.py", source_dir=str(tmp_path)), hyperparameters={"steps": 3})
+    with pytest.raises(st.InvalidJob):
+        session.submit(job)
+    session.submit(job, ignore=("SCRIPT008",)).stop()
+
+
+def test_local_data_is_uploaded_and_reaches_the_script(session: Session, tiny: st.JobSpec, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("hello from a channel")
+    (tmp_path / "train.py").write_text(
+        "import os, pathlib\nprint(*[p.read_text() for p in pathlib.Path(os.environ['SM_CHANNEL_TRAIN']).iterdir()])\n"
+    )
+    script = st.Script("train.py", source_dir=str(tmp_path))
+    job = session.submit(tiny.replace(script=script, inputs={"train": str(tmp_path / "data")}))
+    job.wait(progress=False)
+    assert "hello from a channel" in [event.text for event in job.logs()]
+
+
+def test_a_create_whose_answer_was_lost_is_not_launched_twice(session: Session, done: st.TrainingJob) -> None:
+    backend = session.backend
+    request = {
+        key: done.snapshot().raw[key]
+        for key in (
+            "TrainingJobName",
+            "HyperParameters",
+            "AlgorithmSpecification",
+            "ResourceConfig",
+            "StoppingCondition",
+            "RoleArn",
+        )
+    }
+    request["OutputDataConfig"] = {"S3OutputPath": done.snapshot().raw["OutputDataConfig"]["S3OutputPath"]}
+    assert done.snapshot().arn == backend.create_job(request)
+    with pytest.raises(st.CloudError, match="ResourceInUse"):
+        backend.create_job({**request, "HyperParameters": {"other": "job"}})
+
+
+def test_comparing_live_jobs_and_saved_records_is_the_same(
+    session: Session, done: st.TrainingJob, tmp_path: Path
+) -> None:
+    saved = tmp_path / "tiny.json"
+    saved.write_text(dump_record(done.record()))
+    live, from_file = st.compare([done]), st.compare([saved])
+    assert live.frame.drop(columns="job").equals(from_file.frame.drop(columns="job"))
+
+
+def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
+    with pytest.raises(st.UnknownName, match=r"did you mean 'published/bert-trn1'\?"):
+        st.compare(["published/bert-trn"])
+
+
+def test_the_emulator_is_announced_with_its_reason(session: Session) -> None:
+    assert session.announcement.startswith("EMULATED on this machine (chosen)")
+
+
+def test_an_unknown_backend_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(st.UnknownName, match=r"did you mean 'emulator'\?"):
+        st.connect("emulater")
+
+
+@given(some.integers(0, 10_000), some.sampled_from(["000000000000", "123456789012"]))
+def test_the_pace_is_never_hasty_and_never_slow(attempt: int, account: str) -> None:
+    arn = f"arn:aws:sagemaker:us-west-2:{account}:training-job/j"
+    snapshot = parse_snapshot({"TrainingJobName": "j", "TrainingJobArn": arn, "TrainingJobStatus": "InProgress"})
+    assert 0.5 <= next_delay(snapshot, attempt) <= 30
+
+
+def test_names_made_in_the_same_instant_differ_and_are_legal() -> None:
+    names = {unique_name("x" * 42, 1_700_000_000.0) for _ in range(2000)}
+    assert len(names) > 1990
+    assert all(re.fullmatch(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}", name) for name in names)
+
+
+def test_reading_on_from_a_cursor_neither_loses_nor_repeats(session: Session, tiny: st.JobSpec) -> None:
+    job = session.submit(tiny.replace(hyperparameters={"steps": 20, "pause": 0.1}))
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.extend(event.text for event in job.logs(follow=True)))
+    reader.start()
+    job.wait(progress=False)
+    reader.join(30)
+    assert [event.text for event in job.logs()] == lines
+
+
+def test_a_job_of_somebody_else_is_watched_like_our_own(session: Session, done: st.TrainingJob) -> None:
+    assert session.wait([session.attach(done.name)], progress=False)[0].terminal
+
+
+def test_estimators_need_a_role(tmp_path: Path) -> None:
+    with pytest.raises(st.NotConfigured, match="role: got nothing"):
+        st.estimator(specs.smddp(str(tmp_path)))
