@@ -16,9 +16,9 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from sm_trn.emulator import signature, values
 from sm_trn.emulator.values import Endpoint, Options
@@ -32,21 +32,18 @@ _STOP_S = 20.0
 _ASK_S = 10.0
 
 
-class _Always(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What ``status`` found. ``jobs`` counts them by TrainingJobStatus."""
+
     alive: bool
-    state: str
-    disk_bytes: int
-
-
-class Status(_Always, total=False):
-    """What ``status`` found; the rest only where one runs. ``jobs`` counts them by TrainingJobStatus."""
-
-    url: str
-    pid: int
-    region: str
-    version: str
-    isolation: str
-    jobs: dict[str, int]
+    state: Path
+    url: str | None = None
+    pid: int | None = None
+    region: str | None = None
+    isolation: str | None = None
+    jobs: Mapping[str, int] = field(default_factory=dict)
+    disk_bytes: int = 0
 
 
 def default_state() -> Path:
@@ -126,12 +123,19 @@ def status(state: Path | None = None) -> Status:
     folder = _folder(state)
     endpoint = find(folder)
     size = _size(folder)
-    found = Status(alive=endpoint is not None, state=str(folder), disk_bytes=size)
-    if endpoint is not None:
-        known = ask(endpoint, "Status", {})
-        found["url"], found["pid"], found["region"] = endpoint.url, endpoint.pid, endpoint.region
-        found["version"], found["isolation"], found["jobs"] = endpoint.version, known["isolation"], known["jobs"]
-    return found
+    if endpoint is None:
+        return Status(alive=False, state=folder, disk_bytes=size)
+    known = ask(endpoint, "Status", {})
+    return Status(
+        alive=True,
+        state=folder,
+        url=endpoint.url,
+        pid=endpoint.pid,
+        region=endpoint.region,
+        isolation=known["isolation"],
+        jobs=known["jobs"],
+        disk_bytes=size,
+    )
 
 
 def interrupt(name: str, state: Path | None = None, *, notice: bool = True) -> None:

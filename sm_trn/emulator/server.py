@@ -17,7 +17,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sm_trn import __version__
 from sm_trn.emulator import moto_side, values
 from sm_trn.emulator.door import Door, Key, Principals, new_key
 from sm_trn.emulator.front import Front, Owners
@@ -90,6 +89,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
     jobs.fail_unfinished()
     server = _listen(store, options.port)
     port = int(server.server_port)
+    # The version by way of sys.modules: an import of the package would point up the layers.
     endpoint = Endpoint(
         url=f"http://127.0.0.1:{port}",
         access_key=key.access,
@@ -98,7 +98,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         account_id=EMULATED_ACCOUNT,
         pid=os.getpid(),
         state=state,
-        version=__version__,
+        version=vars(sys.modules["sm_trn"])["__version__"],
         bucket=f"sagemaker-{region}-{EMULATED_ACCOUNT}",
         role_arn=_ROLE,
     )

@@ -97,15 +97,15 @@ def test_down_ends_the_process_and_find_finds_nothing(state: Path) -> None:
 def test_a_region_is_kept_in_every_arn(state: Path) -> None:
     endpoint = embedded.up(state, region="eu-west-1")
     assert "sagemaker-eu-west-1-000000000000" == endpoint.bucket
-    assert "eu-west-1" == embedded.status(state)["region"]
+    assert "eu-west-1" == embedded.status(state).region
 
 
 def test_status_tells_a_running_emulator_from_none(state: Path) -> None:
-    assert not embedded.status(state)["alive"]
+    assert not embedded.status(state).alive
     endpoint = embedded.up(state)
     found = embedded.status(state)
-    assert (True, endpoint.url, {}) == (found["alive"], found["url"], found["jobs"])
-    assert found["disk_bytes"] > 0
+    assert (True, endpoint.url, {}) == (found.alive, found.url, found.jobs)
+    assert found.disk_bytes > 0
 
 
 def test_a_start_that_fails_says_why(state: Path) -> None:
@@ -158,7 +158,7 @@ def test_kill_9_leaves_no_process_and_a_job_that_failed(state: Path, isolation: 
     assert answer["FailureReason"].startswith("InternalServerError: the emulator was killed")
     assert "Completed" == again.describe(earlier)["TrainingJobStatus"]
     assert "asleep" in again.lines(name)
-    assert {"Completed": 1, "Failed": 1} == embedded.status(state)["jobs"]
+    assert {"Completed": 1, "Failed": 1} == embedded.status(state).jobs
     assert not any((state / "jobs").iterdir())
 
 
@@ -204,7 +204,7 @@ CANARIES = {
 
 def test_in_a_namespace_a_job_finds_the_emulators_folder_empty(state: Path) -> None:
     bench = start(state)
-    if not str(embedded.status(state)["isolation"]).startswith("user namespace"):
+    if not str(embedded.status(state).isolation).startswith("user namespace"):
         pytest.skip("this machine has no user namespaces")
     name = bench.submit(f"import os; print('sees ' + str(os.listdir({str(state)!r})))")
     bench.finished(name)
@@ -306,7 +306,7 @@ def test_without_a_namespace_opt_ml_is_a_folder_and_its_paths_are_rewritten(stat
     assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.lines(name)
     assert {"w.bin": b"1"} == bench.model(name)
     assert "True" in bench.lines(name)
-    assert "plain folder, SAGEMAKER_BASE_DIR" == embedded.status(state)["isolation"]
+    assert "plain folder, SAGEMAKER_BASE_DIR" == embedded.status(state).isolation
 
 
 def test_strict_refuses_what_it_would_substitute(state: Path) -> None:
