@@ -14,6 +14,7 @@ from pathlib import Path
 from sm_trn.emulator.hosts import Host, HostSpec
 
 _PROBE_S = 10.0
+_OWN = ("endpoint.json", "emulator.db", "emulator.db-wal", "emulator.db-shm", "jobs", "s3", "logs", "metrics", "tmp")
 _CREDENTIALS = (
     ".aws",
     ".ssh",
@@ -41,7 +42,7 @@ class Isolation(enum.Enum):
 
 def hidden_paths(state: Path) -> tuple[str, ...]:
     """What a job in a namespace finds empty: where people keep credentials, and the emulator's own key."""
-    return (*(str(Path.home() / name) for name in _CREDENTIALS), str(state))
+    return (*(str(Path.home() / name) for name in _CREDENTIALS), *(str(state / name) for name in _OWN))
 
 
 def probe(wanted: str, scratch: Path) -> Isolation:

@@ -202,13 +202,23 @@ CANARIES = {
 }
 
 
-def test_in_a_namespace_a_job_finds_the_emulators_folder_empty(state: Path) -> None:
+def test_in_a_namespace_a_job_finds_neither_the_owners_key_nor_other_jobs(state: Path) -> None:
     bench = start(state)
     if not str(embedded.status(state).isolation).startswith("user namespace"):
         pytest.skip("this machine has no user namespaces")
-    name = bench.submit(f"import os; print('sees ' + str(os.listdir({str(state)!r})))")
+    name = bench.submit(
+        f"""
+        import pathlib
+        state = pathlib.Path({str(state)!r})
+        for path in sorted(state.iterdir()):
+            size = len(list(path.iterdir())) if path.is_dir() else len(path.read_bytes())
+            print("sees " + path.name + " " + str(size))
+        """
+    )
     bench.finished(name)
-    assert "sees []" in bench.lines(name)
+    seen = dict(line.split()[1:] for line in bench.lines(name) if line.startswith("sees "))
+    assert {"0"} == {seen[entry] for entry in ("endpoint.json", "emulator.db", "s3", "jobs", "logs")}
+    assert "0" == seen.get("emulator.db-wal", "0")
 
 
 def test_a_job_may_not_control_the_emulator(state: Path) -> None:
