@@ -102,9 +102,9 @@ def down(state: Path | None = None) -> bool:
             return True
         until = time.monotonic() + patience
         while time.monotonic() < until:
-            if not _locked(folder):
+            if not _locked(folder) and not _alive(endpoint.pid):
                 return True
-            time.sleep(0.05)
+            time.sleep(0.02)
     raise EmulatorError(f"{folder}: process {endpoint.pid} does not end; got it killed, wanted it gone")
 
 
@@ -209,6 +209,17 @@ def _locked(folder: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def _alive(pid: int) -> bool:
+    """Whether the process runs; one that only waits to be collected by its parent does not."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except ProcessLookupError:
+        return False
+    except OSError:  # no /proc here
+        return False
 
 
 def _start(folder: Path, region: str, options: Options) -> None:

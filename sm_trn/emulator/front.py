@@ -48,6 +48,7 @@ _PLAIN_RECORDS: Final = (
 )
 _VERBS: Final = ("Create", "Describe", "List", "Delete", "Add")
 _JSON = "application/x-amz-json-1.1"
+_RESTORE_S = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +87,8 @@ class Front:
             answer = _fault_answer(fault, environ, request_id)
         except Exception:  # noqa: BLE001 - the last line of defence: a 500 would only be repeated by every client
             sys.stderr.write(traceback.format_exc())
-            fault = AwsFault("InternalFailure", f"the emulator failed on this request; see its log ({request_id})")
-            answer = _fault_answer(fault, environ, request_id)
+            ours = AwsFault("InternalFailure", f"the emulator failed on this request; see its log ({request_id})")
+            answer = _fault_answer(ours, environ, request_id)
         headers = [
             (name, value) for name, value in answer.headers if name.lower() not in {"content-length", "connection"}
         ]
@@ -111,6 +112,11 @@ class Front:
             return _json(document)
         if service == "sts" and _action(admitted.body, admitted.length) == "GetCallerIdentity":
             return _caller_identity()
+        return self._forward(environ, admitted)
+
+    def _forward(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
+        if not self._objects.ready.wait(_RESTORE_S):
+            raise AwsFault("SlowDown", "what the last run kept is still being restored", 429)
         return self._moto.forward(environ, admitted.body, admitted.length)
 
     def _sagemaker(self, environ: dict[str, Any], admitted: Admitted, prefix: str, operation: str) -> Answer:
@@ -128,7 +134,7 @@ class Front:
         if noun not in _PLAIN_RECORDS:
             raise AwsFault("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
         admitted.body.seek(0)
-        return self._moto.forward(environ, admitted.body, admitted.length)
+        return self._forward(environ, admitted)
 
     def _log_answer(self, operation: str, admitted: Admitted) -> dict[str, Any] | None:
         body = _document(admitted.body)
@@ -138,9 +144,7 @@ class Front:
         return None
 
     def _s3(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
-        if not self._objects.ready.wait(60):
-            raise AwsFault("SlowDown", "the objects of the last run are still being restored", 429)
-        answer = self._moto.forward(environ, admitted.body, admitted.length)
+        answer = self._forward(environ, admitted)
         if answer.status < 300:
             path, _, query = environ["REQUEST_URI"].partition("?")
             body: Iterable[bytes] = ()

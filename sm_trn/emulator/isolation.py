@@ -14,6 +14,23 @@ from pathlib import Path
 from sm_trn.emulator.hosts import Host, HostSpec
 
 _PROBE_S = 10.0
+_OWN = ("endpoint.json", "emulator.db", "emulator.db-wal", "emulator.db-shm", "jobs", "s3", "logs", "metrics", "tmp")
+_CREDENTIALS = (
+    ".aws",
+    ".ssh",
+    ".gnupg",
+    ".kube",
+    ".docker",
+    ".azure",
+    ".config/gcloud",
+    ".config/gh",
+    ".netrc",
+    ".git-credentials",
+    ".pypirc",
+    ".pgpass",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+)
 
 
 class Isolation(enum.Enum):
@@ -23,8 +40,9 @@ class Isolation(enum.Enum):
     FOLDER = "plain folder, SAGEMAKER_BASE_DIR"
 
 
-def hidden_folders() -> tuple[str, ...]:
-    return (str(Path.home() / ".aws"),)
+def hidden_paths(state: Path) -> tuple[str, ...]:
+    """What a job in a namespace finds empty: where people keep credentials, and the emulator's own key."""
+    return (*(str(Path.home() / name) for name in _CREDENTIALS), *(str(state / name) for name in _OWN))
 
 
 def probe(wanted: str, scratch: Path) -> Isolation:
@@ -50,7 +68,7 @@ def _works(scratch: Path) -> bool:
             own=str(root / "own"),
             stage=str(root / "stage"),
             hosts=str(root / "hosts"),
-            hidden=hidden_folders(),
+            hidden=(),
             toolkit=False,
         )
         host = Host("probe", spec, root / "spec.json", lambda _at, _line: None, lambda: None)

@@ -18,7 +18,7 @@ from sm_trn.emulator.faults import AwsFault
 from sm_trn.emulator.values import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sm_trn.emulator.loglines import Line, LogLines, StreamFacts
 
@@ -103,10 +103,7 @@ class LogApi:
         at = _positions(body.get("nextToken"))
         low, high = int(body.get("startTime") or 0), body.get("endTime")
         limit = min(int(body.get("limit") or _PAGE), _PAGE)
-        sources = [
-            ((line.timestamp, name, line) for line in self._lines.read(name, at.get(name, 0), self._lines.count(name)))
-            for name in streams
-        ]
+        sources = [self._from(name, at.get(name, 0)) for name in streams]
         events: list[dict[str, Any]] = []
         size, full = 0, False
         for _, name, line in heapq.merge(*sources, key=lambda item: item[:2]):
@@ -121,6 +118,10 @@ class LogApi:
         if full:
             answer["nextToken"] = base64.urlsafe_b64encode(json.dumps(at).encode()).decode()
         return answer
+
+    def _from(self, stream: str, start: int) -> Iterator[tuple[int, str, Line]]:
+        for line in self._lines.read(stream, start, self._lines.count(stream)):
+            yield line.timestamp, stream, line
 
 
 def _event(stream: str, line: Line) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import os
+import sys
+import traceback
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -49,7 +51,11 @@ class MotoSide:
         copy = {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(length), "wsgi.errors": io.StringIO()}
         copy.pop("wsgi.input_terminated", None)
         copy.pop("HTTP_TRANSFER_ENCODING", None)
-        return self._run(copy)
+        try:
+            return self._run(copy)
+        except Exception:  # noqa: BLE001 - moto meets services and operations it does not know in many ways
+            sys.stderr.write(traceback.format_exc())
+            return Answer(501, (), b"")
 
     def call(
         self,

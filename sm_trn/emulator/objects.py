@@ -79,15 +79,12 @@ class Objects:
         self.ready = threading.Event()
 
     def restore(self) -> None:
-        """Give moto back what the folder holds. S3 requests wait for ``ready``."""
-        try:
-            for name, region in self._store.buckets():
-                self._create(name, region)
-            for bucket, key, file, headers in self._store.objects():
-                with contextlib.suppress(FileNotFoundError):
-                    self._put(bucket, key, (self._root / file).read_bytes(), headers)
-        finally:
-            self.ready.set()
+        """Give moto back what the folder holds. Whoever calls it sets ``ready``; until then reads and writes wait."""
+        for name, region in self._store.buckets():
+            self._create(name, region)
+        for bucket, key, file, headers in self._store.objects():
+            with contextlib.suppress(FileNotFoundError):
+                self._put(bucket, key, (self._root / file).read_bytes(), headers)
 
     def create_bucket(self, name: str) -> None:
         with self._lock:

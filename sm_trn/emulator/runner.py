@@ -16,7 +16,7 @@ from sm_trn.emulator.checkpoints import CheckpointSync
 from sm_trn.emulator.door import Key, new_key
 from sm_trn.emulator.engine import Event
 from sm_trn.emulator.hosts import Host, HostSpec
-from sm_trn.emulator.isolation import Isolation, hidden_folders
+from sm_trn.emulator.isolation import Isolation, hidden_paths
 from sm_trn.emulator.metrics import MetricReader
 from sm_trn.emulator.plan import Plan, announcement, plan_of, substitution_line
 from sm_trn.emulator.rules import parse_s3_uri
@@ -114,7 +114,7 @@ class JobRun:
     def _attempt(self, number: int) -> bool:
         """One launch of the cluster; True when capacity was taken away and another launch is due."""
         self._apply(Event.DOWNLOAD)
-        root = self._shop.folder / self._job.name / str(number)
+        root = self._shop.state / "jobs" / self._job.name / str(number)
         self._stream = f"{self._job.name}/{{}}-{int(time.time() * 1000)}"
         places: list[Where] = []
         try:
@@ -220,7 +220,7 @@ class JobRun:
             own=str(where.own),
             stage=str(where.folder / "stage"),
             hosts=str(where.folder / "hosts"),
-            hidden=hidden_folders(),
+            hidden=hidden_paths(shop.state),
             toolkit=not plan.entrypoint,
         )
         stream = self._stream.format(where.name)

@@ -17,7 +17,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sm_trn import __version__
 from sm_trn.emulator import moto_side, values
 from sm_trn.emulator.door import Door, Key, Principals, new_key
 from sm_trn.emulator.front import Front, Owners
@@ -59,8 +58,8 @@ class Parts:
     warm_up: Callable[[], None]
 
 
-def hold_lock(state: Path) -> int:
-    """The lock that makes this process the state folder's only one; its descriptor. Raises BlockingIOError."""
+def hold_lock(state: Path) -> None:
+    """Take the lock that makes this process the state folder's only one. Raises BlockingIOError."""
     handle = os.open(state / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for attempt in range(_LOCK_TRIES):  # a look by `find` holds it for a moment
         try:
@@ -71,7 +70,6 @@ def hold_lock(state: Path) -> int:
             time.sleep(0.05)
         else:
             break
-    return handle
 
 
 def build(state: Path, region: str, options: Options) -> Parts:
@@ -91,6 +89,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
     jobs.fail_unfinished()
     server = _listen(store, options.port)
     port = int(server.server_port)
+    # The version by way of sys.modules: an import of the package would point up the layers.
     endpoint = Endpoint(
         url=f"http://127.0.0.1:{port}",
         access_key=key.access,
@@ -99,7 +98,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         account_id=EMULATED_ACCOUNT,
         pid=os.getpid(),
         state=state,
-        version=__version__,
+        version=vars(sys.modules["sm_trn"])["__version__"],
         bucket=f"sagemaker-{region}-{EMULATED_ACCOUNT}",
         role_arn=_ROLE,
     )
@@ -113,7 +112,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         options=options,
         isolation=isolation,
         room=threading.Semaphore(options.max_jobs),
-        folder=state / "jobs",
+        state=state,
         url=endpoint.url,
         region=region,
         missing=ToolkitCheck(options.job_python),
@@ -129,8 +128,11 @@ def build(state: Path, region: str, options: Options) -> Parts:
     server.app = Front(door, Owners(training=training, logs=logs, objects=objects, moto=moto, control=control))
 
     def warm_up() -> None:
-        _furnish(moto, objects, endpoint)
-        metrics.restore()
+        try:
+            _furnish(moto, objects, endpoint)
+            metrics.restore()
+        finally:
+            objects.ready.set()
         service_model()
 
     return Parts(endpoint=endpoint, store=store, supervisor=supervisor, server=server, warm_up=warm_up)
@@ -138,7 +140,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
 
 def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
     """Run until SIGTERM or SIGINT. ``ready`` is told ``ready`` once requests are answered."""
-    lock = hold_lock(state)
+    hold_lock(state)  # until the process is gone: the kernel lets go of it
     parts = build(state, region, options)
     _publish(parts.endpoint)
     threading.Thread(target=parts.warm_up, name="warm-up", daemon=True).start()
@@ -156,7 +158,6 @@ def serve(state: Path, region: str, options: Options, ready: Callable[[str], Non
     parts.server.shutdown()
     (state / "endpoint.json").unlink(missing_ok=True)
     parts.store.close()
-    os.close(lock)
 
 
 def _stored_key(store: Store) -> Key:

@@ -70,7 +70,7 @@ class JobSupervisor:
         finally:
             with self._lock:
                 self._running.pop(name, None)
-            shutil.rmtree(self._shop.folder / name, ignore_errors=True)
+            shutil.rmtree(self._shop.state / "jobs" / name, ignore_errors=True)
 
 
 class ToolkitCheck:

@@ -31,7 +31,7 @@ class Workshop:
     options: Options
     isolation: Isolation
     room: threading.Semaphore
-    folder: Path
+    state: Path
     url: str
     region: str
     missing: Callable[[], str]

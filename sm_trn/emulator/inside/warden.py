@@ -75,9 +75,11 @@ def _furnish(spec: dict[str, Any]) -> None:
     _mount(spec["own"], str(stage / "sm_trn"), None, _MS_BIND | _MS_REC)
     _mount(str(stage), "/opt", None, _MS_BIND | _MS_REC)
     _mount(spec["hosts"], "/etc/hosts", None, _MS_BIND)
-    for folder in spec["hidden"]:
-        if Path(folder).is_dir():
-            _mount("tmpfs", folder, "tmpfs", _MS_NODEV | _MS_NOSUID)
+    for path in spec["hidden"]:
+        if Path(path).is_dir():
+            _mount("tmpfs", path, "tmpfs", _MS_NODEV | _MS_NOSUID)
+        elif Path(path).is_file():
+            _mount(os.devnull, path, None, _MS_BIND)
     _mount("proc", "/proc", "proc", _MS_NODEV | _MS_NOSUID | _MS_NOEXEC)
     socket.sethostname(spec["hostname"])
 

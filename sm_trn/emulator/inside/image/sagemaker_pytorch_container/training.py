@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 
 from sagemaker_training import (  # type: ignore[import-untyped]  # the toolkit ships no types
     entry_point,
     environment,
+    files,
     runner,
 )
 
@@ -30,6 +32,9 @@ def train(training_environment: environment.Environment) -> None:
     os.environ["MASTER_PORT"] = MASTER_PORT
     asked = training_environment.additional_framework_parameters
     distributed = any(asked.get(name) for name in _DISTRIBUTED)
+    files.download_and_extract(training_environment.module_dir, environment.code_dir)
+    if (Path(environment.code_dir) / "requirements.txt").exists():
+        logger.warning("sm_trn emulator: requirements.txt is checked, not installed: this interpreter is yours")
     logger.info("Invoking user training script.")
     entry_point.run(
         uri=training_environment.module_dir,

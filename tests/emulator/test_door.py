@@ -1,0 +1,238 @@
+"""Who is let in. Creating a training job runs code, so every one of these is a promise to the machine's owner."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import stat
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from emulator.bench import Bench
+
+from sm_trn.emulator import Endpoint, signature
+
+LATER = 16 * 60
+
+
+def send(
+    endpoint: Endpoint,
+    headers: Mapping[str, str] | None = None,
+    *,
+    secret: str | None = None,
+    shift: float = 0,
+    signed: bool = True,
+    target: str = "SageMaker.ListTrainingJobs",
+    body: bytes = b"{}",
+    sent_body: bytes | None = None,
+    method: str = "POST",
+    path: str = "/",
+) -> tuple[int, dict[str, str], bytes]:
+    """One raw request: signed as the owner would unless told otherwise; ``headers`` are added unsigned or replace."""
+    host = endpoint.url.removeprefix("http://")
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() + shift))
+    known = {"host": host, "x-amz-date": moment, "x-amz-target": target, "content-type": "application/x-amz-json-1.1"}
+    credential = signature.Credential(
+        access_key=endpoint.access_key,
+        date=moment[:8],
+        region=endpoint.region,
+        service="sagemaker",
+        signed_headers=tuple(sorted(known)),
+        signature="",
+    )
+    request = signature.Signed(
+        method=method,
+        path=path,
+        query="",
+        headers=list(known.items()),
+        payload=hashlib.sha256(body).hexdigest(),
+        timestamp=moment,
+    )
+    seal = signature.sign(request, credential, secret or endpoint.secret_key)
+    final = {**known, **({"authorization": signature.authorization(credential, seal)} if signed else {})}
+    final.update({name.lower(): value for name, value in (headers or {}).items()})
+    connection = http.client.HTTPConnection(host, timeout=10)
+    try:
+        connection.putrequest(method, path, skip_host=True)
+        content = body if sent_body is None else sent_body
+        for name, value in {"content-length": str(len(content)), **final}.items():
+            connection.putheader(name, value)
+        connection.endheaders(content)
+        answer = connection.getresponse()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+    finally:
+        connection.close()
+
+
+def refused(answer: tuple[int, dict[str, str], bytes]) -> bool:
+    status, headers, _ = answer
+    assert not [name for name in headers if name.startswith("access-control-")]
+    return status == 403
+
+
+def test_the_owner_is_let_in(emulator: Endpoint) -> None:
+    status, _, body = send(emulator)
+    assert (200, "TrainingJobSummaries") == (status, next(iter(json.loads(body))))
+
+
+def test_an_unsigned_request_is_refused(emulator: Endpoint) -> None:
+    assert refused(send(emulator, signed=False))
+
+
+def test_a_wrong_secret_is_refused(emulator: Endpoint) -> None:
+    assert refused(send(emulator, secret="guess"))
+
+
+def test_a_wrong_access_key_is_refused(emulator: Endpoint) -> None:
+    scope = "AKIAIOSFODNN7EXAMPLE/20250101/us-west-2/sagemaker/aws4_request"
+    header = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature={'0' * 64}"
+    assert refused(send(emulator, {"authorization": header}))
+
+
+@pytest.mark.parametrize("shift", [-LATER, LATER])
+def test_a_request_of_another_time_is_refused(emulator: Endpoint, shift: float) -> None:
+    assert refused(send(emulator, shift=shift))
+
+
+def test_a_body_that_was_not_signed_is_refused(emulator: Endpoint) -> None:
+    assert refused(send(emulator, sent_body=b'{"a":1}'))
+
+
+def test_an_operation_that_was_not_signed_is_refused(emulator: Endpoint) -> None:
+    assert refused(send(emulator, {"x-amz-target": "SageMaker.CreateTrainingJob"}))
+
+
+def test_a_header_of_amazons_that_was_not_signed_is_refused(emulator: Endpoint) -> None:
+    assert refused(send(emulator, {"x-amz-extra": "1"}))
+
+
+@pytest.mark.parametrize("origin", ["https://example.com", "null", "http://127.0.0.1:1", ""])
+def test_a_web_page_is_refused_even_with_the_right_signature(emulator: Endpoint, origin: str) -> None:
+    assert refused(send(emulator, {"origin": origin}))
+
+
+def test_a_preflight_is_refused(emulator: Endpoint) -> None:
+    assert refused(send(emulator, method="OPTIONS"))
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "10.0.0.1", "bucket.localhost"])
+def test_another_host_name_is_refused(emulator: Endpoint, host: str) -> None:
+    assert refused(send(emulator, {"host": host}))
+
+
+@pytest.mark.parametrize("path", ["/moto-api/reset", "/moto-api/", "/moto-api/data.json", "/%6doto-api/reset"])
+@pytest.mark.parametrize("signed", [True, False])
+def test_motos_own_controls_are_closed(emulator: Endpoint, path: str, signed: bool) -> None:
+    assert refused(send(emulator, path=path, signed=signed))
+
+
+def test_no_answer_invites_other_origins(emulator: Endpoint) -> None:
+    _, headers, _ = send(emulator)
+    assert not [name for name in headers if name.startswith("access-control-")]
+
+
+def test_a_refused_request_starts_nothing(bench: Bench) -> None:
+    request = bench.request("print('must never run')")
+    target, body = "SageMaker.CreateTrainingJob", json.dumps(request).encode()
+    for answer in (
+        send(bench.endpoint, signed=False, target=target, body=body),
+        send(bench.endpoint, secret="guess", target=target, body=body),
+        send(bench.endpoint, {"origin": "https://example.com"}, target=target, body=body),
+        send(bench.endpoint, {"host": "evil.example"}, target=target, body=body),
+        send(bench.endpoint, shift=LATER, target=target, body=body),
+    ):
+        assert refused(answer)
+    with pytest.raises(ClientError, match="Requested resource not found"):
+        bench.describe(request["TrainingJobName"])
+    assert [] == bench.streams(request["TrainingJobName"])
+
+
+def test_only_the_loopback_address_listens(emulator: Endpoint) -> None:
+    port = int(emulator.url.rpartition(":")[2])
+    listening = [
+        row.split()[1]
+        for table in ("tcp", "tcp6")
+        for row in Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()[1:]
+        if row.split()[3] == "0A" and int(row.split()[1].rpartition(":")[2], 16) == port
+    ]
+    assert [f"0100007F:{port:04X}"] == listening
+
+
+def test_the_key_lies_where_only_its_owner_reads_it(emulator: Endpoint) -> None:
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode) for path in (emulator.state, emulator.state / "endpoint.json")
+    }
+    assert {emulator.state.name: 0o700, "endpoint.json": 0o600} == modes
+    assert not [path for path in emulator.state.rglob("*") if path.stat().st_mode & 0o077 and path.suffix == ".db"]
+
+
+def test_the_secret_is_not_shown(emulator: Endpoint) -> None:
+    assert emulator.secret_key not in repr(emulator)
+
+
+def client(endpoint: Endpoint, service: str, secret: str) -> object:
+    return boto3.client(
+        service,
+        endpoint_url=endpoint.url,
+        aws_access_key_id=endpoint.access_key,
+        aws_secret_access_key=secret,
+        region_name=endpoint.region,
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("service", "call"),
+    [
+        ("sagemaker", "list_training_jobs"),
+        ("s3", "list_buckets"),
+        ("sts", "get_caller_identity"),
+        ("iam", "list_roles"),
+        ("logs", "describe_log_groups"),
+        ("cloudwatch", "list_metrics"),
+    ],
+)
+def test_every_protocol_gets_a_refusal_its_client_understands(emulator: Endpoint, service: str, call: str) -> None:
+    with pytest.raises(ClientError) as caught:
+        getattr(client(emulator, service, "guess"), call)()
+    answer = caught.value.response
+    assert ("SignatureDoesNotMatch", 403) == (answer["Error"]["Code"], answer["ResponseMetadata"]["HTTPStatusCode"])
+    getattr(client(emulator, service, emulator.secret_key), call)()
+
+
+def test_a_body_too_large_is_refused_before_it_is_read(emulator: Endpoint) -> None:
+    status, _, _ = send(emulator, {"content-length": str(2**40)}, sent_body=b"")
+    assert 413 == status
+
+
+def test_a_presigned_url_opens_its_object_only(bench: Bench) -> None:
+    s3 = boto3.client(
+        "s3",
+        endpoint_url=bench.endpoint.url,
+        aws_access_key_id=bench.endpoint.access_key,
+        aws_secret_access_key=bench.endpoint.secret_key,
+        region_name=bench.endpoint.region,
+        config=Config(signature_version="s3v4"),
+    )
+    s3.put_object(Bucket=bench.endpoint.bucket, Key="presigned.txt", Body=b"shown")
+    url = s3.generate_presigned_url("get_object", {"Bucket": bench.endpoint.bucket, "Key": "presigned.txt"}, 60)
+    path = url.removeprefix(bench.endpoint.url)
+    assert (200, b"shown") == plain_get(bench.endpoint, path)
+    assert 403 == plain_get(bench.endpoint, path.replace("presigned.txt", "other.txt"))[0]
+    assert 403 == plain_get(bench.endpoint, path.replace("X-Amz-Expires=60", "X-Amz-Expires=6000"))[0]
+
+
+def plain_get(endpoint: Endpoint, path: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(endpoint.url.removeprefix("http://"), timeout=10)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()

@@ -1,0 +1,173 @@
+"""The laws of the state machine, driven without a clock, a process or a file."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sm_trn.emulator import engine
+from sm_trn.emulator.engine import Event, JobState
+
+# What may follow what; written down here from the service's documentation, not read from the engine.
+LEGAL = {
+    "Starting": {"Pending", "Downloading", "Stopping", "Failed"},
+    "Pending": {"Downloading", "Stopping", "Failed"},
+    "Downloading": {"Training", "Interrupted", "Stopping", "Failed"},
+    "Training": {"Uploading", "Interrupted", "Stopping", "Failed"},
+    "Interrupted": {"Starting", "Stopping", "Failed"},
+    "Stopping": {"Uploading", "Stopped", "MaxRuntimeExceeded", "MaxWaitTimeExceeded", "Failed"},
+    "Uploading": {"Completed", "Stopped", "MaxRuntimeExceeded", "MaxWaitTimeExceeded", "Failed"},
+    "Completed": set(),
+    "Failed": set(),
+    "Stopped": set(),
+    "MaxRuntimeExceeded": set(),
+    "MaxWaitTimeExceeded": set(),
+}
+histories = st.lists(st.tuples(st.sampled_from(Event), st.floats(0, 5000, allow_nan=False)), max_size=40)
+RUN = (Event.PREPARE, Event.DOWNLOAD, Event.TRAIN, Event.UPLOAD, Event.FINISH)
+
+
+def after(*events: Event, spot: bool = False, step: float = 10.0) -> JobState:
+    state = engine.begin(1000.0, spot=spot)
+    for index, event in enumerate(events, 1):
+        state = engine.advance(state, event, 1000.0 + step * index, reason="AlgorithmError: x")
+    return state
+
+
+def states(history: list[tuple[Event, float]], *, spot: bool) -> list[JobState]:
+    now, found = 1000.0, [engine.begin(1000.0, spot=spot)]
+    for event, wait in history:
+        now += wait
+        found.append(engine.advance(found[-1], event, now, reason="AlgorithmError: x"))
+    return found
+
+
+@given(histories, st.booleans())
+def test_any_order_of_events_makes_only_legal_transitions(history: list[tuple[Event, float]], spot: bool) -> None:
+    rows = [row.status for row in states(history, spot=spot)[-1].transitions]
+    assert all(after in LEGAL[before] for before, after in itertools.pairwise(rows))
+
+
+@given(histories, st.booleans())
+def test_transitions_are_contiguous_and_only_the_last_may_be_open(
+    history: list[tuple[Event, float]], spot: bool
+) -> None:
+    state = states(history, spot=spot)[-1]
+    rows = state.transitions
+    assert all(row.end == later.start for row, later in itertools.pairwise(rows))
+    assert (rows[-1].end == rows[-1].start) if state.terminal else rows[-1].end is None
+
+
+@given(histories, st.booleans())
+def test_a_terminal_job_never_changes_again(history: list[tuple[Event, float]], spot: bool) -> None:
+    found = states(history, spot=spot)
+    first = next((index for index, state in enumerate(found) if state.terminal), len(found) - 1)
+    assert all(state == found[first] for state in found[first:])
+
+
+@given(histories, st.booleans(), st.floats(0, 0.99))
+def test_billed_time_never_shrinks(history: list[tuple[Event, float]], spot: bool, discount: float) -> None:
+    now, billed = 1000.0, 0
+    for state, (_, wait) in zip(states(history, spot=spot), [*history, (Event.WAIT, 0.0)], strict=True):
+        seconds = state.billable_seconds(now, discount) or 0
+        assert seconds >= billed
+        billed, now = seconds, now + wait
+
+
+@given(histories, st.booleans())
+def test_a_stopped_job_ends_in_nothing_but_stopped_or_failed(history: list[tuple[Event, float]], spot: bool) -> None:
+    found = states(history, spot=spot)
+    if any(state.status == "Stopping" for state in found) and found[-1].terminal:
+        assert found[-1].status in {"Stopped", "Failed"}
+
+
+@given(histories, st.booleans())
+def test_a_state_survives_being_stored(history: list[tuple[Event, float]], spot: bool) -> None:
+    state = states(history, spot=spot)[-1]
+    assert engine.load(engine.dump(state)) == state
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_training_time_is_the_difference_of_times_cut_to_seconds(start: float, length: float) -> None:
+    state = engine.begin(start)
+    for event, moment in ((Event.DOWNLOAD, start), (Event.TRAIN, start), (Event.UPLOAD, start)):
+        state = engine.advance(state, event, moment)
+    state = engine.advance(state, Event.FINISH, start + length)
+    assert math.floor(start + length) - math.floor(start) == state.training_seconds(0.0)
+
+
+def test_a_plain_run_goes_through_the_services_own_statuses() -> None:
+    state = after(*RUN)
+    rows = ["Starting", "Downloading", "Training", "Uploading", "Completed"]
+    assert rows == [row.status for row in state.transitions]
+    assert ("Completed", "Completed") == (state.status, state.secondary)
+
+
+def test_starting_and_waiting_are_not_billed() -> None:
+    state = after(Event.WAIT, *RUN)
+    assert 30 == state.training_seconds(0.0)
+    assert 1030.0 == state.started
+
+
+def test_a_job_that_never_started_bills_nothing() -> None:
+    state = after(Event.WAIT, Event.STOP, Event.FINISH)
+    assert ("Stopped", "Stopped") == (state.status, state.secondary)
+    assert (None, None, None) == (state.training_seconds(0.0), state.started, state.ended)
+
+
+def test_a_status_keeps_one_row_with_its_last_message() -> None:
+    state = after(Event.PREPARE)
+    assert ["Preparing the instances for training"] == [row.message for row in state.transitions]
+
+
+def test_at_least_one_second_is_billed() -> None:
+    assert 1 == after(*RUN, step=0.0).billable_seconds(0.0, 0.7)
+
+
+def test_spot_bills_the_discounted_share() -> None:
+    run = (Event.DOWNLOAD, Event.TRAIN, Event.UPLOAD, Event.FINISH)
+    assert 30 == after(*run, spot=True, step=100 / 3).billable_seconds(0.0, 0.7)
+    assert 100 == after(*run, spot=False, step=100 / 3).billable_seconds(0.0, 0.7)
+
+
+def test_the_wait_after_an_interruption_is_not_billed() -> None:
+    attempt = (Event.DOWNLOAD, Event.TRAIN)
+    state = after(*attempt, Event.INTERRUPT, Event.RELAUNCH, *attempt, Event.UPLOAD, Event.FINISH, spot=True)
+    assert 20 + 30 == state.training_seconds(0.0)
+
+
+def test_only_spot_jobs_are_interrupted() -> None:
+    assert "Training" == after(Event.DOWNLOAD, Event.TRAIN, Event.INTERRUPT).secondary
+
+
+@pytest.mark.parametrize(
+    ("event", "ending"),
+    [
+        (Event.STOP, "Stopped"),
+        (Event.RUNTIME_EXCEEDED, "MaxRuntimeExceeded"),
+        (Event.WAIT_EXCEEDED, "MaxWaitTimeExceeded"),
+    ],
+)
+def test_a_job_ended_from_outside_is_stopped_and_says_why(event: Event, ending: str) -> None:
+    state = after(Event.DOWNLOAD, Event.TRAIN, event, Event.UPLOAD, Event.FINISH)
+    assert ("Stopped", ending) == (state.status, state.secondary)
+    assert "Stopping" in [row.status for row in state.transitions]
+
+
+def test_a_job_that_is_being_stopped_is_stopping_while_it_uploads() -> None:
+    state = after(Event.DOWNLOAD, Event.TRAIN, Event.STOP, Event.UPLOAD)
+    assert ("Stopping", "Uploading", False) == (state.status, state.secondary, state.terminal)
+
+
+def test_a_failure_keeps_1024_characters_of_its_reason() -> None:
+    state = engine.advance(engine.begin(0.0), Event.FAIL, 1.0, reason="x" * 3000)
+    assert "x" * 1024 == state.failure_reason
+
+
+def test_time_never_runs_backwards() -> None:
+    state = engine.advance(engine.begin(100.0), Event.DOWNLOAD, 50.0)
+    assert 100.0 == state.transitions[-1].start

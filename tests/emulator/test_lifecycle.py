@@ -1,0 +1,375 @@
+"""Jobs from request to artifact, run by the real toolkit and driven through boto3."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from emulator.bench import GROUP, Bench, unpacked
+
+ALL_REDUCE = """
+    import os, pathlib
+    import torch
+    import torch.distributed as dist
+    dist.init_process_group("gloo")
+    total = torch.tensor([dist.get_rank() + 1.0])
+    dist.all_reduce(total)
+    print(f"sum {total.item()} rank {dist.get_rank()} of {dist.get_world_size()} on {os.uname().nodename}")
+    pathlib.Path(os.environ["SM_MODEL_DIR"], f"rank-{dist.get_rank()}.txt").write_text("here")
+    dist.destroy_process_group()
+"""
+STEPS = ["Starting", "Downloading", "Training", "Uploading", "Completed"]
+
+
+def resources(instance: str, count: int) -> dict[str, Any]:
+    return {"InstanceType": instance, "InstanceCount": count, "VolumeSizeInGB": 10}
+
+
+def steps(answer: dict[str, Any]) -> list[str]:
+    return [row["Status"] for row in answer["SecondaryStatusTransitions"] if row["Status"] != "Pending"]
+
+
+@pytest.fixture(scope="module")
+def completed(bench: Bench) -> dict[str, Any]:
+    """A finished job that has a bit of everything."""
+    bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="data/train/a.txt", Body=b"alpha")
+    bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="data/train/deep/b.txt", Body=b"beta")
+    source = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": f"s3://{bench.endpoint.bucket}/data/train"}}
+    name = bench.submit(
+        """
+        import json, os, pathlib, sys
+        data = pathlib.Path(os.environ["SM_CHANNEL_TRAIN"])
+        print(f"data {sorted(str(path.relative_to(data)) for path in data.rglob('*.txt'))}")
+        print(f"arguments {sys.argv[1:]}")
+        print(f"asked {os.environ['ASKED']} {os.environ['TRAINING_JOB_NAME']}")
+        config = pathlib.Path(os.environ["SM_INPUT_DIR"], "config")
+        print(f"files {sorted(path.name for path in config.iterdir())}")
+        print("first\\rsecond\\rthird")
+        for step, loss in enumerate((0.5, 0.25, 0.125)):
+            print({"loss": loss, "step": step})
+        model = pathlib.Path(os.environ["SM_MODEL_DIR"])
+        model.joinpath("weights").mkdir()
+        model.joinpath("weights/w.bin").write_bytes(b"1234")
+        model.joinpath("inside").symlink_to("weights/w.bin")
+        model.joinpath("outside").symlink_to("/etc/passwd")
+        os.mkfifo(model / "pipe")
+        pathlib.Path(os.environ["SM_OUTPUT_DATA_DIR"], "report.txt").write_text("fine")
+        """,
+        {"epochs": 3, "name": "a b", "flag": True},
+        AlgorithmSpecification={
+            "TrainingImage": "example",
+            "TrainingInputMode": "File",
+            "MetricDefinitions": [
+                {"Name": "loss", "Regex": "'loss': ([0-9.]+)"},
+                {"Name": "broken", "Regex": "("},
+                {"Name": "endless", "Regex": "(a+)+$"},
+                {"Name": "never", "Regex": "accuracy ([0-9.]+)"},
+            ],
+        },
+        InputDataConfig=[{"ChannelName": "train", "DataSource": source}],
+        Environment={"ASKED": "yes"},
+        Tags=[{"Key": "owner", "Value": "me"}],
+    )
+    return bench.finished(name)
+
+
+def test_a_job_passes_through_the_services_statuses(completed: dict[str, Any]) -> None:
+    assert ("Completed", STEPS) == (completed["TrainingJobStatus"], steps(completed))
+
+
+def test_a_describe_echoes_what_was_sent(bench: Bench, completed: dict[str, Any]) -> None:
+    assert {"ASKED": "yes"} == completed["Environment"]
+    assert "3" == completed["HyperParameters"]["epochs"]
+    assert ("", "GZIP") == tuple(completed["OutputDataConfig"][key] for key in ("KmsKeyId", "CompressionType"))
+    assert (
+        completed["InputDataConfig"][0]["CompressionType"]
+        == completed["InputDataConfig"][0]["RecordWrapperType"]
+        == "None"
+    )
+    assert [False, False, False] == [
+        completed[name]
+        for name in ("EnableNetworkIsolation", "EnableInterContainerTrafficEncryption", "EnableManagedSpotTraining")
+    ]
+    assert f":{bench.endpoint.account_id}:training-job/" in completed["TrainingJobArn"]
+
+
+def test_billed_time_is_training_time_of_at_least_a_second(completed: dict[str, Any]) -> None:
+    assert (
+        completed["TrainingTimeInSeconds"]
+        <= completed["BillableTimeInSeconds"]
+        == max(1, completed["TrainingTimeInSeconds"])
+    )
+    assert completed["TrainingEndTime"] == completed["SecondaryStatusTransitions"][-1]["StartTime"]
+
+
+def test_the_script_gets_data_arguments_and_configuration(bench: Bench, completed: dict[str, Any]) -> None:
+    assert {
+        "data ['a.txt', 'deep/b.txt']",
+        "arguments ['--epochs', '3', '--flag', 'True', '--name', 'a b']",
+        f"asked yes {completed['TrainingJobName']}",
+        "files ['hyperparameters.json', 'inputdataconfig.json', 'resourceconfig.json']",
+    } <= set(bench.lines(completed["TrainingJobName"]))
+
+
+def test_progress_bars_become_lines(bench: Bench, completed: dict[str, Any]) -> None:
+    lines = bench.lines(completed["TrainingJobName"])
+    assert {"first", "second", "third"} <= set(lines)
+
+
+def test_metrics_are_read_from_the_log_whatever_the_other_expressions_do(
+    bench: Bench, completed: dict[str, Any]
+) -> None:
+    assert [("loss", 0.125)] == [(m["MetricName"], m["Value"]) for m in completed["FinalMetricDataList"]]
+    assert "metric 'broken' is off" in "\n".join(bench.lines(completed["TrainingJobName"]))
+
+
+def test_metrics_reach_cloudwatch(bench: Bench, completed: dict[str, Any]) -> None:
+    found = bench.client("cloudwatch").get_metric_statistics(
+        Namespace=GROUP,
+        MetricName="loss",
+        Dimensions=[{"Name": "TrainingJobName", "Value": completed["TrainingJobName"]}],
+        StartTime=completed["CreationTime"],
+        EndTime=time.time() + 60,
+        Period=60,
+        Statistics=["Minimum", "Maximum", "SampleCount"],
+    )["Datapoints"]
+    assert 3 == sum(point["SampleCount"] for point in found)
+    assert 0.5 == max(point["Maximum"] for point in found)
+
+
+def test_the_model_archive_holds_plain_files_and_links_that_stay_inside(
+    bench: Bench, completed: dict[str, Any]
+) -> None:
+    assert {"weights/w.bin": b"1234"} == bench.model(completed["TrainingJobName"])
+    lines = "\n".join(bench.lines(completed["TrainingJobName"]))
+    assert "'outside' is a link that leaves the folder" in lines
+    assert "'pipe' is no plain file" in lines
+
+
+def test_output_data_is_uploaded_beside_the_model(bench: Bench, completed: dict[str, Any]) -> None:
+    key = f"out/{completed['TrainingJobName']}/output/output.tar.gz"
+    body = bench.s3.get_object(Bucket=bench.endpoint.bucket, Key=key)["Body"].read()
+    assert {"report.txt": b"fine"} == unpacked(body)
+
+
+def test_every_job_is_tagged_as_emulated_for_good(bench: Bench, completed: dict[str, Any]) -> None:
+    arn = completed["TrainingJobArn"]
+    bench.sagemaker.delete_tags(ResourceArn=arn, TagKeys=["sm_trn:emulated", "owner"])
+    bench.sagemaker.add_tags(ResourceArn=arn, Tags=[{"Key": "team", "Value": "x"}])
+    tags = {tag["Key"]: tag["Value"] for tag in bench.sagemaker.list_tags(ResourceArn=arn)["Tags"]}
+    assert {"sm_trn:emulated": "true", "team": "x"} == tags
+
+
+def test_the_log_says_first_that_it_is_emulated(bench: Bench, completed: dict[str, Any]) -> None:
+    assert "EMULATED 1 x ml.m5.large" in bench.lines(completed["TrainingJobName"])[0]
+
+
+def test_nothing_of_a_finished_job_stays_in_its_folder(bench: Bench, completed: dict[str, Any]) -> None:
+    deadline = time.monotonic() + 10
+    while (bench.endpoint.state / "jobs" / completed["TrainingJobName"]).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_two_hosts_of_a_gpu_cluster_talk_over_gloo_in_place_of_smddp(bench: Bench) -> None:
+    pytest.importorskip("torch")
+    name = bench.submit(
+        ALL_REDUCE,
+        {"sagemaker_distributed_dataparallel_enabled": True, "sagemaker_instance_type": "ml.p4d.24xlarge"},
+        ResourceConfig=resources("ml.p4d.24xlarge", 2),
+    )
+    answer = bench.finished(name, 90)
+    lines = bench.lines(name)
+    assert "Completed" == answer["TrainingJobStatus"], lines
+    assert 2 == "\n".join(lines).count("sum 3.0 rank")
+    assert 2 == len(bench.streams(name))
+    assert 1 == sum("SUBSTITUTED torchrun + gloo for SMDDP" in line for line in lines)
+    assert "SM_NUM_GPUS=0" in lines
+    assert {"rank-0.txt", "rank-1.txt"} == set(bench.model(name))
+    tags = bench.sagemaker.list_tags(ResourceArn=answer["TrainingJobArn"])["Tags"]
+    assert {"Key": "sm_trn:substituted", "Value": "torchrun + gloo for SMDDP"} in tags
+
+
+def test_one_trainium_host_has_a_worker_for_each_core_of_this_machine(bench: Bench) -> None:
+    pytest.importorskip("torch")
+    name = bench.submit(
+        ALL_REDUCE, {"sagemaker_torch_distributed_enabled": True}, ResourceConfig=resources("ml.trn1.2xlarge", 1)
+    )
+    answer, lines = bench.finished(name, 90), bench.lines(name)
+    assert "Completed" == answer["TrainingJobStatus"], lines
+    workers = next(line.partition("=")[2] for line in lines if line.startswith("SM_NUM_NEURONS="))
+    assert int(workers) == "\n".join(lines).count("sum ")
+    assert not any("SUBSTITUTED" in line for line in lines)
+
+
+def test_a_failing_script_fails_its_job_with_the_toolkits_reason(bench: Bench) -> None:
+    answer = bench.finished(bench.submit("raise ValueError('no such column')"))
+    assert "Failed" == answer["TrainingJobStatus"]
+    assert answer["FailureReason"].startswith("AlgorithmError: ExecuteUserScriptError:\nExitCode 1\nErrorMessage")
+    assert "ValueError" in answer["FailureReason"]
+    assert "no such column" in answer["FailureReason"]
+    assert answer["FailureReason"].endswith(", exit code: 1")
+    assert "ModelArtifacts" not in answer
+    assert ["Training", "Uploading", "Failed"] == steps(answer)[-3:]
+
+
+def test_a_long_failure_keeps_1024_characters(bench: Bench) -> None:
+    answer = bench.finished(bench.submit("raise ValueError('x' * 5000)"))
+    assert len(answer["FailureReason"]) <= 1024
+    assert answer["FailureReason"].endswith(", exit code: 1")
+
+
+def test_stopping_lets_the_script_save_its_model(bench: Bench) -> None:
+    name = bench.submit(
+        """
+        import os, pathlib, signal, sys, time
+        def save(*_):
+            pathlib.Path(os.environ["SM_MODEL_DIR"], "saved.txt").write_text("in time")
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, save)
+        print("ready to be stopped")
+        time.sleep(120)
+        """
+    )
+    bench.said(name, "ready to be stopped")
+    bench.sagemaker.stop_training_job(TrainingJobName=name)
+    assert "Stopping" == bench.describe(name)["TrainingJobStatus"]
+    answer = bench.finished(name)
+    assert ("Stopped", "Stopped") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
+    assert {"saved.txt": b"in time"} == bench.model(name)
+    with pytest.raises(ClientError, match="The request was rejected because the training job is in status Stopped"):
+        bench.sagemaker.stop_training_job(TrainingJobName=name)
+
+
+def test_a_job_beyond_its_runtime_is_stopped_not_failed(bench: Bench) -> None:
+    name = bench.submit(
+        """
+        import os, pathlib, time
+        pathlib.Path(os.environ["SM_MODEL_DIR"], "partial.txt").write_text("half")
+        time.sleep(120)
+        """,
+        StoppingCondition={"MaxRuntimeInSeconds": 3},
+    )
+    answer = bench.finished(name)
+    assert ("Stopped", "MaxRuntimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
+    assert {"partial.txt": b"half"} == bench.model(name)
+
+
+def test_a_job_that_finds_no_room_waits_and_says_so(bench: Bench) -> None:
+    holders = [bench.submit("import time; print('here'); time.sleep(120)") for _ in range(2)]
+    for name in holders:
+        bench.said(name, "here")
+    waiting = bench.submit("print('my turn')")
+    answer = bench.until(waiting, lambda answer: answer["SecondaryStatus"] == "Pending", 10)
+    assert "Insufficient capacity error from EC2" in answer["SecondaryStatusTransitions"][-1]["StatusMessage"]
+    assert not {"TrainingStartTime", "BillableTimeInSeconds"} & set(answer)
+    stopped = bench.submit("print('never')")
+    bench.sagemaker.stop_training_job(TrainingJobName=stopped)
+    assert "Stopped" == bench.finished(stopped, 10)["TrainingJobStatus"]
+    for name in holders:
+        bench.sagemaker.stop_training_job(TrainingJobName=name)
+    assert "Completed" == bench.finished(waiting)["TrainingJobStatus"]
+
+
+def test_names_are_unique_until_the_job_is_deleted(bench: Bench) -> None:
+    request = bench.request("print('once')")
+    bench.sagemaker.create_training_job(**request)
+    with pytest.raises(ClientError, match="Training job names must be unique") as caught:
+        bench.sagemaker.create_training_job(**request)
+    assert "ResourceInUse" == caught.value.response["Error"]["Code"]
+    bench.finished(request["TrainingJobName"])
+    bench.sagemaker.delete_training_job(TrainingJobName=request["TrainingJobName"])
+    with pytest.raises(ClientError, match="Requested resource not found"):
+        bench.describe(request["TrainingJobName"])
+
+
+def test_sharded_channels_split_the_objects_over_the_hosts(bench: Bench) -> None:
+    for letter in "abc":
+        bench.s3.put_object(Bucket=bench.endpoint.bucket, Key=f"shards/{letter}.txt", Body=letter.encode())
+    source = {
+        "S3DataType": "S3Prefix",
+        "S3Uri": f"s3://{bench.endpoint.bucket}/shards/",
+        "S3DataDistributionType": "ShardedByS3Key",
+    }
+    name = bench.submit(
+        "import os; print(os.environ['SM_CURRENT_HOST'] + ' has ' + ','.join(sorted(os.listdir(os.environ['SM_CHANNEL_TRAIN']))))",
+        ResourceConfig=resources("ml.m5.large", 2),
+        InputDataConfig=[{"ChannelName": "train", "DataSource": {"S3DataSource": source}}],
+    )
+    bench.finished(name)
+    lines = bench.lines(name)
+    assert {"algo-1 has a.txt,c.txt", "algo-2 has b.txt"} <= set(lines)
+
+
+def test_requirements_are_checked_and_the_interpreter_stays_as_it_is(bench: Bench) -> None:
+    name = bench.submit("print('trained')", files={"requirements.txt": "boto3\n"})
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.lines(name)
+    text = "\n".join(bench.lines(name))
+    assert "requirements.txt is checked, not installed" in text
+    assert "Requirement already satisfied: boto3" in text
+
+
+def test_a_container_entrypoint_runs_as_it_is(bench: Bench) -> None:
+    name = bench.submit(
+        "",
+        AlgorithmSpecification={
+            "TrainingImage": "example",
+            "TrainingInputMode": "File",
+            "ContainerEntrypoint": ["sh", "-c"],
+            "ContainerArguments": ["echo from the shell; echo $TRAINING_JOB_NAME; exit 3"],
+        },
+    )
+    answer = bench.finished(name)
+    assert "AlgorithmError: , exit code: 3" == answer["FailureReason"]
+    assert {"from the shell", name} <= set(bench.lines(name))
+
+
+def test_what_cannot_be_emulated_is_a_reason_not_a_crash(bench: Bench) -> None:
+    source = {
+        "FileSystemDataSource": {
+            "FileSystemId": "fs-0123456789a",
+            "FileSystemType": "EFS",
+            "FileSystemAccessMode": "ro",
+            "DirectoryPath": "/x",
+        }
+    }
+    name = bench.submit("", InputDataConfig=[{"ChannelName": "train", "DataSource": source}])
+    assert "S3Prefix data only" in bench.finished(name)["FailureReason"]
+
+
+def test_an_output_bucket_that_is_missing_fails_the_upload(bench: Bench) -> None:
+    name = bench.submit("print('trained')", OutputDataConfig={"S3OutputPath": "s3://no-such-bucket/out"})
+    assert "ClientError: Artifact upload failed" in bench.finished(name)["FailureReason"]
+
+
+@pytest.mark.parametrize(
+    ("service", "call", "arguments"),
+    [
+        ("sagemaker", "create_endpoint", {"EndpointName": "e", "EndpointConfigName": "c"}),
+        ("sagemaker", "update_training_job", {"TrainingJobName": "x"}),
+        ("sagemaker", "list_processing_jobs", {}),
+        ("pricing", "get_products", {"ServiceCode": "AmazonSageMaker"}),
+    ],
+)
+def test_what_the_emulator_lacks_is_refused_once_and_clearly(
+    bench: Bench, service: str, call: str, arguments: dict[str, Any]
+) -> None:
+    with pytest.raises(ClientError, match="the emulator does not have") as caught:
+        getattr(bench.client(service), call)(**arguments)
+    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] < 500
+
+
+def test_describing_is_fast(bench: Bench, completed: dict[str, Any]) -> None:
+    began = time.perf_counter()
+    for _ in range(20):
+        bench.describe(completed["TrainingJobName"])
+    assert (time.perf_counter() - began) / 20 < 0.05
+
+
+def test_hyperparameters_reach_the_toolkit_as_they_were_sent(bench: Bench, completed: dict[str, Any]) -> None:
+    assert {"epochs": 3, "flag": True, "name": "a b"} == {
+        key: json.loads(completed["HyperParameters"][key]) for key in ("epochs", "flag", "name")
+    }

@@ -1,0 +1,115 @@
+"""ListTrainingJobs and Search over any set of jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sm_trn.emulator import engine
+from sm_trn.emulator.describe import describe
+from sm_trn.emulator.engine import Event
+from sm_trn.emulator.faults import AwsFault
+from sm_trn.emulator.jobs import FinalMetric, Job
+from sm_trn.emulator.listing import list_jobs, search
+
+
+def job(name: str, created: float, *, failed: bool = False, **tags: str) -> Job:
+    state = engine.begin(created)
+    if failed:
+        state = engine.advance(state, Event.FAIL, created + 1, reason="x")
+    return Job(
+        name=name,
+        arn=f"arn:aws:sagemaker:us-west-2:000000000000:training-job/{name}",
+        request={"OutputDataConfig": {"S3OutputPath": "s3://b"}, "HyperParameters": {"epochs": "3"}},
+        state=state,
+        tags=tags,
+        metrics=(FinalMetric(name="loss", value=created, timestamp=1),),
+    )
+
+
+JOBS = [job("b-one", 1.0, team="x"), job("A-two", 2.0, failed=True), job("c-three", 3.0)]
+
+
+def names(**asked: Any) -> list[str]:
+    return [row["TrainingJobName"] for row in list_jobs(JOBS, asked)["TrainingJobSummaries"]]
+
+
+def found(*filters: dict[str, str], **asked: Any) -> list[str]:
+    body = {"SearchExpression": {"Filters": list(filters)}, **asked}
+    answer = search(JOBS, body, lambda one: describe(one, 10.0, 0.7))
+    return [row["TrainingJob"]["TrainingJobName"] for row in answer["Results"]]
+
+
+def test_the_newest_comes_first() -> None:
+    assert ["c-three", "A-two", "b-one"] == names()
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ({"SortOrder": "Ascending"}, ["b-one", "A-two", "c-three"]),
+        ({"SortBy": "Name", "SortOrder": "Ascending"}, ["A-two", "b-one", "c-three"]),
+        ({"SortBy": "Status", "SortOrder": "Ascending"}, ["A-two", "b-one", "c-three"]),
+        ({"NameContains": "T"}, ["c-three", "A-two"]),
+        ({"CreationTimeAfter": 1.0}, ["c-three", "A-two"]),
+        ({"CreationTimeBefore": 3.0}, ["A-two", "b-one"]),
+        ({"LastModifiedTimeAfter": 2.5}, ["c-three", "A-two"]),
+        ({"StatusEquals": "Failed"}, ["A-two"]),
+    ],
+)
+def test_a_list_is_filtered_and_sorted_as_asked(asked: dict[str, Any], wanted: list[str]) -> None:
+    assert wanted == names(**asked)
+
+
+def test_a_status_thins_a_page_after_it_was_cut() -> None:
+    assert [] == names(StatusEquals="Failed", MaxResults=1)
+
+
+@given(st.lists(st.floats(0, 100), max_size=20), st.integers(1, 7), st.sampled_from(["Name", "CreationTime", "Status"]))
+def test_pages_show_every_job_once(times: list[float], size: int, by: str) -> None:
+    jobs = [job(f"j{index}", moment) for index, moment in enumerate(times)]
+    seen, token = [], None
+    while True:
+        answer = list_jobs(jobs, {"MaxResults": size, "SortBy": by, **({"NextToken": token} if token else {})})
+        seen += [row["TrainingJobName"] for row in answer["TrainingJobSummaries"]]
+        token = answer.get("NextToken")
+        if token is None:
+            break
+    assert sorted(seen) == sorted(one.name for one in jobs)
+
+
+def test_a_new_job_does_not_shift_the_pages() -> None:
+    first = list_jobs(JOBS, {"MaxResults": 1})
+    rest = list_jobs([*JOBS, job("d-new", 9.0)], {"MaxResults": 5, "NextToken": first["NextToken"]})
+    assert ["A-two", "b-one"] == [row["TrainingJobName"] for row in rest["TrainingJobSummaries"]]
+
+
+def test_a_token_of_somebody_else_is_refused() -> None:
+    with pytest.raises(AwsFault, match="NextToken"):
+        names(NextToken="x")
+
+
+@pytest.mark.parametrize(
+    ("condition", "wanted"),
+    [
+        ({"Name": "TrainingJobStatus", "Operator": "Equals", "Value": "Failed"}, ["A-two"]),
+        ({"Name": "TrainingJobName", "Operator": "Contains", "Value": "t"}, ["c-three", "A-two"]),
+        ({"Name": "Tags.team", "Operator": "Equals", "Value": "x"}, ["b-one"]),
+        ({"Name": "HyperParameters.epochs", "Operator": "GreaterThan", "Value": "2"}, ["c-three", "A-two", "b-one"]),
+        ({"Name": "Metrics.loss", "Operator": "LessThan", "Value": "2"}, ["b-one"]),
+        ({"Name": "FailureReason", "Operator": "Exists"}, ["A-two"]),
+    ],
+)
+def test_a_search_looks_at_answers_tags_and_metrics(condition: dict[str, str], wanted: list[str]) -> None:
+    assert wanted == found(condition)
+
+
+def test_a_search_joins_its_filters_as_asked() -> None:
+    failed = {"Name": "TrainingJobStatus", "Operator": "Equals", "Value": "Failed"}
+    team = {"Name": "Tags.team", "Operator": "Equals", "Value": "x"}
+    assert [] == found(failed, team)
+    body = {"SearchExpression": {"Filters": [failed, team], "Operator": "Or"}}
+    assert 2 == len(search(JOBS, body, lambda one: describe(one, 10.0, 0.7))["Results"])

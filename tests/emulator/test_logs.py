@@ -1,0 +1,168 @@
+"""Log streams: what CloudWatch's readers rely on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sm_trn.emulator.faults import AwsFault
+from sm_trn.emulator.hosts import LineSplitter
+from sm_trn.emulator.log_api import GROUP, LogApi
+from sm_trn.emulator.loglines import MAX_EVENT, LogLines
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> LogLines:
+    return LogLines(tmp_path)
+
+
+def api(lines: LogLines) -> LogApi:
+    return LogApi(lines, "us-west-2")
+
+
+def get(lines: LogLines, **asked: Any) -> dict[str, Any]:
+    return api(lines).answer("GetLogEvents", {"logGroupName": GROUP, "logStreamName": "job/algo-1-1", **asked})
+
+
+def filtered(lines: LogLines, **asked: Any) -> list[str]:
+    found, token = [], None
+    while True:
+        body = {"logGroupName": GROUP, **asked, **({"nextToken": token} if token else {})}
+        answer = api(lines).answer("FilterLogEvents", body)
+        found += [event["message"] for event in answer["events"]]
+        token = answer.get("nextToken")
+        if token is None:
+            return found
+
+
+def fill(lines: LogLines, count: int, stream: str = "job/algo-1-1", first: int = 0) -> None:
+    for index in range(first, first + count):
+        lines.append(stream, 1000 + index, f"line {index}")
+
+
+def test_reading_forward_gives_every_line_once_and_then_the_same_token(lines: LogLines) -> None:
+    fill(lines, 25)
+    seen, token = [], None
+    while True:
+        answer = get(lines, startFromHead=True, limit=10, **({"nextToken": token} if token else {}))
+        seen += [event["message"] for event in answer["events"]]
+        if answer["nextForwardToken"] == token:
+            break
+        token = answer["nextForwardToken"]
+    assert [f"line {index}" for index in range(25)] == seen
+
+
+def test_a_token_at_the_end_finds_what_is_written_later(lines: LogLines) -> None:
+    fill(lines, 3)
+    token = get(lines, startFromHead=True)["nextForwardToken"]
+    fill(lines, 2, first=3)
+    answer = get(lines, startFromHead=True, nextToken=token)
+    assert ["line 3", "line 4"] == [event["message"] for event in answer["events"]]
+
+
+def test_without_a_direction_the_newest_lines_come(lines: LogLines) -> None:
+    fill(lines, 25)
+    answer = get(lines, limit=2)
+    assert ["line 23", "line 24"] == [event["message"] for event in answer["events"]]
+    before = get(lines, limit=2, nextToken=answer["nextBackwardToken"])
+    assert ["line 21", "line 22"] == [event["message"] for event in before["events"]]
+
+
+def test_times_bound_a_reading_from_inclusive_to_exclusive(lines: LogLines) -> None:
+    fill(lines, 10)
+    answer = get(lines, startFromHead=True, startTime=1002, endTime=1005)
+    assert ["line 2", "line 3", "line 4"] == [event["message"] for event in answer["events"]]
+
+
+def test_a_missing_stream_is_the_services_own_fault(lines: LogLines) -> None:
+    with pytest.raises(AwsFault, match="The specified log stream does not exist"):
+        get(lines)
+
+
+def test_a_token_of_somebody_else_is_refused(lines: LogLines) -> None:
+    fill(lines, 1)
+    with pytest.raises(AwsFault, match="nextToken is invalid"):
+        get(lines, nextToken="x")
+
+
+def test_filtering_interleaves_hosts_by_time_over_any_page_size(lines: LogLines) -> None:
+    for index in range(20):
+        lines.append(f"job/algo-{index % 2 + 1}-1", 1000 + index, f"line {index}")
+    assert [f"line {index}" for index in range(20)] == filtered(lines, logStreamNamePrefix="job/", limit=3)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("loss", ["a loss", "b loss acc"]),
+        ("loss acc", ["b loss acc"]),
+        ('"b loss"', ["b loss acc"]),
+        ("?acc ?other", ["b loss acc", "other"]),
+        ("loss -acc", ["a loss"]),
+    ],
+)
+def test_filter_patterns_are_terms(lines: LogLines, pattern: str, wanted: list[str]) -> None:
+    for index, text in enumerate(("a loss", "b loss acc", "other")):
+        lines.append("job/algo-1-1", index, text)
+    assert wanted == filtered(lines, filterPattern=pattern)
+
+
+def test_a_structured_pattern_is_refused_not_ignored(lines: LogLines) -> None:
+    with pytest.raises(AwsFault, match="plain terms only"):
+        filtered(lines, filterPattern="{ $.a = 1 }")
+
+
+def test_nobody_else_writes_to_the_group_of_training_jobs(lines: LogLines) -> None:
+    body = {"logGroupName": GROUP}
+    assert api(lines).owns("PutLogEvents", body)
+    assert not api(lines).owns("PutLogEvents", {"logGroupName": "/mine"})
+    with pytest.raises(AwsFault, match="alone writes"):
+        api(lines).answer("PutLogEvents", body)
+
+
+def test_streams_are_listed_by_prefix_in_pages(lines: LogLines) -> None:
+    for number in range(3):
+        fill(lines, 1, f"job/algo-{number}-1")
+    fill(lines, 1, "other/algo-1-1")
+    first = api(lines).answer("DescribeLogStreams", {"logStreamNamePrefix": "job/", "limit": 2})
+    rest = api(lines).answer("DescribeLogStreams", {"logStreamNamePrefix": "job/", "nextToken": first["nextToken"]})
+    names = [stream["logStreamName"] for stream in first["logStreams"] + rest["logStreams"]]
+    assert ["job/algo-0-1", "job/algo-1-1", "job/algo-2-1"] == names
+    assert "nextToken" not in rest
+
+
+def test_a_message_beyond_the_limit_becomes_several(lines: LogLines) -> None:
+    lines.append("job/algo-1-1", 1, "x" * (2 * MAX_EVENT + 5))
+    assert [MAX_EVENT, MAX_EVENT, 5] == [len(line.message) for line in lines.read("job/algo-1-1", 0, 9)]
+
+
+def test_lines_are_in_order_even_when_the_clock_is_not(lines: LogLines) -> None:
+    for moment in (5, 3, 9):
+        lines.append("job/algo-1-1", moment, "x")
+    assert [5, 5, 9] == list(lines.stamps("job/algo-1-1"))
+
+
+def test_streams_survive_a_restart_and_a_torn_last_line(tmp_path: Path) -> None:
+    first = LogLines(tmp_path)
+    fill(first, 3)
+    file = next(tmp_path.glob("*.jsonl"))
+    file.write_bytes(file.read_bytes() + b'{"t": 1, "i"')
+    again = LogLines(tmp_path)
+    fill(again, 1, first=3)
+    assert [f"line {index}" for index in range(4)] == [line.message for line in again.read("job/algo-1-1", 0, 99)]
+    assert 4 == LogLines(tmp_path).count("job/algo-1-1")
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=9)), st.data())
+def test_lines_do_not_depend_on_how_the_bytes_arrive(texts: list[str], data: st.DataObject) -> None:
+    raw = "\n".join(texts).encode()
+    splitter, found, at = LineSplitter(), [], 0
+    while at < len(raw):
+        size = data.draw(st.integers(1, 7))
+        found += splitter.feed(raw[at : at + size])
+        at += size
+    assert [text for text in texts if text.encode().strip()] == found + splitter.end()

@@ -1,0 +1,362 @@
+"""What outlives the emulator's process and what must not; each test has an emulator of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from emulator.bench import Bench
+
+from sm_trn import emulator as embedded
+from sm_trn.emulator import Endpoint, Options
+from sm_trn.errors import EmulatorError
+
+pytest.importorskip("moto")
+pytest.importorskip("sagemaker_training")
+
+Start = Callable[..., Bench]
+# Leaves a grandchild in a session of its own: what a job does that wants to outlive it.
+SLEEPER = """
+    import os, subprocess, sys, time
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)", "MARK"], start_new_session=True)
+    print("asleep")
+    time.sleep(300)
+"""
+
+
+def bench_of(endpoint: Endpoint) -> Bench:
+    def client(service: str) -> Any:
+        return boto3.client(
+            service,
+            endpoint_url=endpoint.url,
+            aws_access_key_id=endpoint.access_key,
+            aws_secret_access_key=endpoint.secret_key,
+            region_name=endpoint.region,
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+
+    return Bench(endpoint, client)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "state"
+    embedded.down(tmp_path / "state")
+
+
+def start(state: Path, **options: Any) -> Bench:
+    quick = {"start_delay_s": 0.05, "stop_grace_s": 2.0, "max_jobs": 1, **options}
+    return bench_of(embedded.up(state, options=Options(**quick)))
+
+
+def marked(mark: str) -> list[int]:
+    """Every living process with ``mark`` on its command line."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdecimal() and mark.encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def gone(what: Callable[[], object], seconds: float = 15) -> bool:
+    deadline = time.monotonic() + seconds
+    while what():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_second_up_finds_the_first(state: Path) -> None:
+    began = time.monotonic()
+    first = embedded.up(state)
+    assert time.monotonic() - began < 3
+    assert first == embedded.up(state) == embedded.find(state)
+
+
+def test_down_ends_the_process_and_find_finds_nothing(state: Path) -> None:
+    endpoint = embedded.up(state)
+    assert embedded.down(state)
+    assert [] == marked(str(state)), endpoint.pid
+    assert embedded.find(state) is None
+    assert not embedded.down(state)
+
+
+def test_a_region_is_kept_in_every_arn(state: Path) -> None:
+    endpoint = embedded.up(state, region="eu-west-1")
+    assert "sagemaker-eu-west-1-000000000000" == endpoint.bucket
+    assert "eu-west-1" == embedded.status(state).region
+
+
+def test_status_tells_a_running_emulator_from_none(state: Path) -> None:
+    assert not embedded.status(state).alive
+    endpoint = embedded.up(state)
+    found = embedded.status(state)
+    assert (True, endpoint.url, {}) == (found.alive, found.url, found.jobs)
+    assert found.disk_bytes > 0
+
+
+def test_a_start_that_fails_says_why(state: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(EmulatorError, match=f"port {port} is taken"):
+            embedded.up(state, options=Options(port=port))
+    assert embedded.find(state) is None
+
+
+def test_jobs_logs_objects_and_key_outlive_a_restart(state: Path) -> None:
+    bench = start(state)
+    bench.s3.put_object(
+        Bucket=bench.endpoint.bucket, Key="kept/a.txt", Body=b"kept", Metadata={"Who": "me"}, ContentType="text/plain"
+    )
+    bench.s3.create_bucket(Bucket="other-bucket", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+    name = bench.submit("print('before the restart')")
+    before, lines = bench.finished(name), bench.lines(name)
+    embedded.down(state)
+    again = start(state)
+    assert (bench.endpoint.access_key, bench.endpoint.url) == (again.endpoint.access_key, again.endpoint.url)
+    after = again.describe(name)
+    drop = "ResponseMetadata"
+    assert {k: v for k, v in before.items() if k != drop} == {k: v for k, v in after.items() if k != drop}
+    assert lines == again.lines(name)
+    kept = again.s3.get_object(Bucket=again.endpoint.bucket, Key="kept/a.txt")
+    assert (b"kept", {"who": "me"}, "text/plain") == (kept["Body"].read(), kept["Metadata"], kept["ContentType"])
+    assert {"other-bucket", again.endpoint.bucket} == {b["Name"] for b in again.s3.list_buckets()["Buckets"]}
+    assert {} == again.model(name)
+
+
+@pytest.mark.parametrize("isolation", ["auto", "folder"])
+def test_kill_9_leaves_no_process_and_a_job_that_failed(state: Path, isolation: str) -> None:
+    bench = start(state, isolation=isolation)
+    mark = f"orphan-{os.getpid()}-{isolation}"
+    earlier = bench.submit("print('done before')")
+    bench.finished(earlier)
+    name = bench.submit(SLEEPER.replace("MARK", mark))
+    bench.said(name, "asleep")
+    assert marked(mark)
+    os.kill(bench.endpoint.pid, signal.SIGKILL)
+    assert gone(lambda: marked(mark))
+    assert gone(lambda: marked(str(state)))
+    assert embedded.find(state) is None
+    again = start(state, isolation=isolation)
+    answer = again.describe(name)
+    assert "Failed" == answer["TrainingJobStatus"]
+    assert answer["FailureReason"].startswith("InternalServerError: the emulator was killed")
+    assert "Completed" == again.describe(earlier)["TrainingJobStatus"]
+    assert "asleep" in again.lines(name)
+    assert {"Completed": 1, "Failed": 1} == embedded.status(state).jobs
+    assert not any((state / "jobs").iterdir())
+
+
+@pytest.mark.parametrize("isolation", ["auto", "folder"])
+def test_down_stops_the_running_job_and_its_processes(state: Path, isolation: str) -> None:
+    bench = start(state, isolation=isolation)
+    mark = f"down-{os.getpid()}-{isolation}"
+    name = bench.submit(SLEEPER.replace("MARK", mark))
+    bench.said(name, "asleep")
+    assert embedded.down(state)
+    assert gone(lambda: marked(mark))
+    assert "Stopped" == start(state).describe(name)["TrainingJobStatus"]
+
+
+def test_a_finished_job_leaves_no_process_behind(state: Path) -> None:
+    bench = start(state)
+    mark = f"left-{os.getpid()}"
+    name = bench.submit(
+        f"""
+        import subprocess, sys
+        sleep, nowhere = "import time; time.sleep(300)", subprocess.DEVNULL
+        subprocess.Popen([sys.executable, "-c", sleep, "{mark}"], start_new_session=True, stdout=nowhere, stderr=nowhere)
+        """
+    )
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"]
+    assert gone(lambda: marked(mark))
+
+
+CANARIES = {
+    "AWS_ACCESS_KEY_ID": "canary-access",
+    "AWS_SECRET_ACCESS_KEY": "canary-secret",
+    "AWS_SESSION_TOKEN": "canary-token",
+    "AWS_PROFILE": "canary-profile",
+    "AWS_CONFIG_FILE": "/canary/config",
+    "AWS_SHARED_CREDENTIALS_FILE": "/canary/credentials",
+    "HF_TOKEN": "canary-hub",
+    "WANDB_API_KEY": "canary-wandb",
+    "GITHUB_TOKEN": "canary-github",
+    "DATABASE_URL": "canary-database",
+    "PIP_INDEX_URL": "canary-index",
+}
+
+
+def test_in_a_namespace_a_job_finds_neither_the_owners_key_nor_other_jobs(state: Path) -> None:
+    bench = start(state)
+    if not str(embedded.status(state).isolation).startswith("user namespace"):
+        pytest.skip("this machine has no user namespaces")
+    name = bench.submit(
+        f"""
+        import pathlib
+        state = pathlib.Path({str(state)!r})
+        for path in sorted(state.iterdir()):
+            size = len(list(path.iterdir())) if path.is_dir() else len(path.read_bytes())
+            print("sees " + path.name + " " + str(size))
+        """
+    )
+    bench.finished(name)
+    seen = dict(line.split()[1:] for line in bench.lines(name) if line.startswith("sees "))
+    assert {"0"} == {seen[entry] for entry in ("endpoint.json", "emulator.db", "s3", "jobs", "logs")}
+    assert "0" == seen.get("emulator.db-wal", "0")
+
+
+def test_a_job_may_not_control_the_emulator(state: Path) -> None:
+    bench = start(state)
+    name = bench.submit(
+        """
+        import os, boto3, botocore.auth, botocore.awsrequest, urllib.error, urllib.request
+        headers = {"X-Amz-Target": "SmTrnEmulator.Status", "Content-Type": "application/x-amz-json-1.1"}
+        request = botocore.awsrequest.AWSRequest("POST", os.environ["AWS_ENDPOINT_URL"] + "/", headers=headers, data=b"{}")
+        credentials = boto3.Session().get_credentials()
+        botocore.auth.SigV4Auth(credentials, "sagemaker", os.environ["AWS_REGION"]).add_auth(request)
+        sent = urllib.request.Request(request.url, b"{}", dict(request.headers.items()), method="POST")
+        try:
+            print(urllib.request.urlopen(sent).status)
+        except urllib.error.HTTPError as error:
+            print(f"refused {error.code} {error.read().decode()}")
+        """
+    )
+    bench.finished(name)
+    said = next(line for line in bench.lines(name) if line.startswith("refused"))
+    assert said.startswith("refused 403")
+    assert "a job may not control the emulator" in said
+
+
+@pytest.mark.parametrize("isolation", ["auto", "folder"])
+def test_a_job_sees_none_of_the_users_secrets(state: Path, isolation: str) -> None:
+    starter = (
+        "import pathlib, sys; from sm_trn import emulator as e; "
+        f"e.up(pathlib.Path(sys.argv[1]), options=e.Options(start_delay_s=0.0, isolation={isolation!r}))"
+    )
+    environment = {**os.environ, **CANARIES, "HF_HUB_OFFLINE": "1"}
+    subprocess.run([sys.executable, "-c", starter, str(state)], check=True, env=environment)
+    endpoint = embedded.find(state)
+    assert endpoint is not None
+    bench = bench_of(endpoint)
+    name = bench.submit(
+        """
+        import os, boto3
+        for key, value in sorted(os.environ.items()):
+            print(f"{key}={value}")
+        print(f"home has {sorted(os.listdir(os.path.expanduser('~')))}")
+        print(f"i am {boto3.client('sts').get_caller_identity()['Account']}")
+        """
+    )
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.lines(name)
+    lines = bench.lines(name)
+    text = "\n".join(lines)
+    assert "canary" not in text
+    assert endpoint.access_key not in text
+    assert endpoint.secret_key not in text
+    assert {"HF_HUB_OFFLINE=1", "AWS_EC2_METADATA_DISABLED=true", f"AWS_ENDPOINT_URL={endpoint.url}"} <= set(lines)
+    assert {"i am 000000000000", "home has []"} <= set(lines)
+
+
+def test_a_jobs_key_ends_with_the_job(state: Path) -> None:
+    bench = start(state)
+    name = bench.submit(
+        """
+        import os
+        print(f"key {os.environ['AWS_ACCESS_KEY_ID']} {os.environ['AWS_SECRET_ACCESS_KEY']}")
+        """
+    )
+    bench.finished(name)
+    access, secret = next(line for line in bench.lines(name) if line.startswith("key ")).split()[1:]
+    old = boto3.client(
+        "sts",
+        endpoint_url=bench.endpoint.url,
+        aws_access_key_id=access,
+        aws_secret_access_key=secret,
+        region_name="us-west-2",
+    )
+    assert gone(lambda: works(old), 10)
+
+
+def works(sts: Any) -> bool:
+    try:
+        sts.get_caller_identity()
+    except sts.exceptions.ClientError as error:
+        return "UnrecognizedClientException" != error.response["Error"]["Code"]
+    return True
+
+
+def test_without_a_namespace_opt_ml_is_a_folder_and_its_paths_are_rewritten(state: Path) -> None:
+    bench = start(state, isolation="folder")
+    name = bench.submit(
+        """
+        import argparse, os, pathlib
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--output_dir", type=pathlib.Path)
+        (parser.parse_args().output_dir / "w.bin").write_bytes(b"1")
+        print(f"{os.environ['SM_MODEL_DIR'] == os.environ['SAGEMAKER_BASE_DIR'] + '/model'}")
+        """,
+        {"output_dir": "/opt/ml/model"},
+    )
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.lines(name)
+    assert {"w.bin": b"1"} == bench.model(name)
+    assert "True" in bench.lines(name)
+    assert "plain folder, SAGEMAKER_BASE_DIR" == embedded.status(state).isolation
+
+
+def test_strict_refuses_what_it_would_substitute(state: Path) -> None:
+    bench = start(state, strict=True)
+    name = bench.submit("print('never')", {"sagemaker_distributed_dataparallel_enabled": True})
+    answer = bench.finished(name)
+    assert "ClientError: strict emulation: torchrun + gloo for SMDDP" in answer["FailureReason"]
+    assert "print" not in "".join(bench.lines(name))
+
+
+def test_an_interpreter_without_the_toolkit_is_named(state: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    bench = start(state, job_python=str(bare / "bin" / "python"))
+    reason = bench.finished(bench.submit("print('never')"))["FailureReason"]
+    assert "has no sagemaker-training toolkit" in reason
+    assert "sm_trn[local]" in reason
+
+
+def test_a_start_delay_shows_as_starting(state: Path) -> None:
+    bench = start(state, start_delay_s=60.0)
+    name = bench.submit("print('never')")
+    assert "Starting" == bench.until(name, lambda answer: answer["SecondaryStatus"] == "Starting")["SecondaryStatus"]
+    bench.sagemaker.stop_training_job(TrainingJobName=name)
+    assert "TrainingTimeInSeconds" not in bench.finished(name, 5)
+
+
+def test_reset_forgets_everything(state: Path) -> None:
+    bench = start(state)
+    name = bench.submit("print('short')")
+    bench.finished(name)
+    embedded.reset(state)
+    again = start(state)
+    assert [] == again.sagemaker.list_training_jobs()["TrainingJobSummaries"]
+    assert bench.endpoint.access_key != again.endpoint.access_key
+
+
+def test_the_package_is_found_without_loading_what_is_heavy() -> None:
+    code = (
+        "import sys; import sm_trn.emulator; print(sorted({'moto', 'boto3', 'botocore', 'flask'} & set(sys.modules)))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "[]" == said.strip()

@@ -1,0 +1,130 @@
+"""Channels and archives: where a key's file lands, and what an archive may hold."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tarfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sm_trn.emulator import transfer
+from sm_trn.emulator.inside.torchrun_here import rewritten
+from sm_trn.emulator.objects import file_for
+
+keys = st.text(st.sampled_from(["a", "b", ".", "/", "é", "\\", "\x00", " ", "~", "-"]), max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "key", "name"),
+    [
+        ("data/train", "data/train/a.csv", "a.csv"),
+        ("data/train/", "data/train/a.csv", "a.csv"),
+        ("data/train/", "data/train/deep/a.csv", "deep/a.csv"),
+        ("data/train.csv", "data/train.csv", "train.csv"),
+        ("data/train", "data/train-2.csv", "train-2.csv"),
+        ("", "a.csv", "a.csv"),
+        ("data/", "data/../../etc/passwd", "etc/passwd"),
+        ("data/", "data//etc/passwd", "etc/passwd"),
+    ],
+)
+def test_a_key_lands_below_its_channel(prefix: str, key: str, name: str) -> None:
+    assert Path(name) == transfer._relative(prefix, key)
+
+
+@given(st.sampled_from(["bucket", "..", "a.b"]), keys)
+def test_no_object_is_stored_outside_its_folder(bucket: str, key: str) -> None:
+    file = file_for(bucket, key)
+    assert os.path.normpath(file) == file
+    assert not file.startswith(("/", ".."))
+    assert "\x00" not in file
+
+
+@given(keys, keys)
+def test_different_keys_have_different_files(one: str, other: str) -> None:
+    assert (one == other) == (file_for("bucket", one) == file_for("bucket", other))
+
+
+@pytest.mark.parametrize("key", ["a", "data/train/part-00000.csv", "job/output/model.tar.gz", "x y/(1).bin"])
+def test_an_ordinary_key_is_an_ordinary_file(key: str) -> None:
+    assert f"bucket/{key}" == file_for("bucket", key)
+
+
+def archived(folder: Path) -> tuple[dict[str, bytes], list[str]]:
+    notes: list[str] = []
+    with tarfile.open(fileobj=BytesIO(transfer.archive([("algo-1", folder)], notes.append))) as tar:
+        return {m.name: m.type for m in tar}, notes
+
+
+def test_an_archive_skips_what_is_no_file_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "w.bin").write_bytes(b"1")
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as channel:
+        channel.bind(str(tmp_path / "s"))
+        members, notes = archived(tmp_path)
+    assert {"deep": tarfile.DIRTYPE, "deep/w.bin": tarfile.REGTYPE} == members
+    assert 2 == len(notes)
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../secret", "deep/../../secret", "loop/../../secret"])
+def test_a_link_out_of_the_folder_is_not_archived(tmp_path: Path, target: str) -> None:
+    root = tmp_path / "model"
+    (root / "deep").mkdir(parents=True)
+    (root / "loop").symlink_to("deep/..")
+    (tmp_path / "secret").write_text("x")
+    (root / "link").symlink_to(target)
+    members, _ = archived(root)
+    assert "link" not in members
+
+
+def test_a_link_inside_the_folder_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "w.bin").write_bytes(b"1")
+    (tmp_path / "deep" / "again").symlink_to("../w.bin")
+    assert tarfile.SYMTYPE == archived(tmp_path)[0]["deep/again"]
+
+
+def test_what_two_hosts_wrote_is_both_kept(tmp_path: Path) -> None:
+    for host in ("algo-1", "algo-2"):
+        (tmp_path / host).mkdir()
+        (tmp_path / host / "same.txt").write_text(host)
+    content = transfer.archive([(host, tmp_path / host) for host in ("algo-1", "algo-2")], lambda _note: None)
+    with tarfile.open(fileobj=BytesIO(content)) as tar:
+        assert ["same.txt", "algo-2/same.txt"] == tar.getnames()
+
+
+def test_a_failure_file_that_is_no_file_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "output").mkdir()
+    os.mkfifo(tmp_path / "output" / "failure")
+    assert "" == transfer.read_failure(tmp_path)
+
+
+def test_a_failure_file_is_cut_at_1024_characters(tmp_path: Path) -> None:
+    (tmp_path / "output").mkdir()
+    (tmp_path / "output" / "failure").write_text("é" * 3000, encoding="utf-8")
+    assert "é" * 1024 == transfer.read_failure(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given_", "wanted"),
+    [
+        (
+            "--nnodes 2 --nproc_per_node 1 --master_addr algo-1 --master_port 7777 --node_rank 0 train.py --master_port 9",
+            "--nnodes 2 --nproc_per_node 1 --node_rank 0 --master_addr 127.0.0.1 --master_port 5 train.py --master_port 9",
+        ),
+        (
+            "--nnodes 1 --nproc_per_node 2 train.py --epochs 3",
+            "--nnodes 1 --nproc_per_node 2 --master_addr 127.0.0.1 --master_port 5 train.py --epochs 3",
+        ),
+        ("--master-port=7777 -m pkg.train x", "-m --master_addr 127.0.0.1 --master_port 5 pkg.train x"),
+        ("--standalone train.py", "--standalone train.py"),
+        ("--rdzv_backend c10d --rdzv_endpoint h:1 train.py", "--rdzv_backend c10d --rdzv_endpoint h:1 train.py"),
+    ],
+)
+def test_torchrun_is_sent_to_the_jobs_own_port_and_nowhere_else(given_: str, wanted: str) -> None:
+    assert wanted.split() == rewritten(given_.split(), "5")

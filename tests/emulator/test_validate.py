@@ -1,0 +1,137 @@
+"""The service's sentences for requests that break its own model, with botocore's model as the reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sm_trn.emulator import rules, validate
+from sm_trn.emulator.faults import AwsFault
+
+GOOD: dict[str, Any] = {
+    "TrainingJobName": "job",
+    "RoleArn": "arn:aws:iam::000000000000:role/SageMakerExecutionRole",
+    "AlgorithmSpecification": {"TrainingImage": "image", "TrainingInputMode": "File"},
+    "OutputDataConfig": {"S3OutputPath": "s3://bucket/out"},
+    "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 10},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 60},
+}
+
+
+def refusal(**members: Any) -> AwsFault:
+    body = {name: value for name, value in {**GOOD, **members}.items() if value is not None}
+    with pytest.raises(AwsFault) as caught:
+        judged(body)
+    return caught.value
+
+
+def judged(body: dict[str, Any]) -> None:
+    validate.check("CreateTrainingJob", body)
+    rules.check_request(body, lambda _bucket, prefix: prefix != "missing", "us-west-2")
+
+
+def test_a_legal_request_passes() -> None:
+    judged(GOOD)
+
+
+def test_a_bad_name_is_told_the_pattern() -> None:
+    assert (
+        "1 validation error detected: Value 'a_b' at 'trainingJobName' failed to satisfy constraint: Member must satisfy "
+        "regular expression pattern: [a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}"
+    ) == refusal(TrainingJobName="a_b").message
+
+
+def test_an_unknown_instance_is_told_the_whole_set() -> None:
+    message = refusal(ResourceConfig={**GOOD["ResourceConfig"], "InstanceType": "local"}).message
+    start = (
+        "1 validation error detected: Value 'local' at 'resourceConfig.instanceType' failed to satisfy constraint: "
+        "Member must satisfy enum value set: ["
+    )
+    assert message.startswith(start)
+    assert "ml.trn1.32xlarge" in message
+
+
+def test_a_missing_member_is_null() -> None:
+    assert (
+        "1 validation error detected: Value null at 'roleArn' failed to satisfy constraint: Member must not be null"
+    ) == refusal(RoleArn=None).message
+
+
+def test_every_fault_is_listed_at_once() -> None:
+    message = refusal(TrainingJobName="a_b", StoppingCondition={"MaxRuntimeInSeconds": 0}).message
+    assert message.startswith("2 validation errors detected: ")
+    assert "'stoppingCondition.maxRuntimeInSeconds'" in message
+    assert "Member must have value greater than or equal to 1" in message
+
+
+def test_a_long_hyperparameter_breaks_the_maps_rule() -> None:
+    message = refusal(HyperParameters={"a": "x" * 2501}).message
+    assert "at 'hyperParameters' failed to satisfy constraint: Map value must satisfy constraint: [" in message
+    assert "Member must have length less than or equal to 2500" in message
+
+
+def test_list_members_are_counted_from_one() -> None:
+    channel = {"ChannelName": "a b", "DataSource": {}}
+    assert "at 'inputDataConfig.1.member.channelName'" in refusal(InputDataConfig=[channel]).message
+
+
+def test_a_wrong_type_is_a_serialization_fault() -> None:
+    assert "SerializationException" == refusal(StoppingCondition={"MaxRuntimeInSeconds": "60"}).code
+
+
+@pytest.mark.parametrize("key", ["owner", "größe", "名前", "a/b:c=d+e@f-g h"])
+def test_tags_may_hold_letters_of_any_script(key: str) -> None:
+    validate.check("CreateTrainingJob", {**GOOD, "Tags": [{"Key": key, "Value": key}]})
+
+
+def test_tags_may_not_hold_other_signs() -> None:
+    assert "tags.1.member.key" in refusal(Tags=[{"Key": "a>b", "Value": ""}]).message
+
+
+@given(st.text(max_size=80))
+def test_names_are_judged_as_the_model_says(name: str) -> None:
+    shape = validate.service_model().operation_model("CreateTrainingJob").input_shape.members["TrainingJobName"]
+    words = name.split("-")
+    legal = (
+        1 <= len(name) <= shape.metadata["max"]
+        and all(character == "-" or (character.isascii() and character.isalnum()) for character in name)
+        and words[0] != ""
+        and words[-1] != ""
+    )
+    try:
+        validate.check("CreateTrainingJob", {**GOOD, "TrainingJobName": name})
+    except AwsFault:
+        assert not legal
+    else:
+        assert legal
+
+
+@pytest.mark.parametrize(
+    ("members", "text"),
+    [
+        ({"EnableManagedSpotTraining": True}, "MaxWaitTimeInSeconds"),
+        (
+            {
+                "EnableManagedSpotTraining": True,
+                "StoppingCondition": {"MaxRuntimeInSeconds": 100, "MaxWaitTimeInSeconds": 99},
+            },
+            "greater than or equal to MaxRuntimeInSeconds",
+        ),
+        ({"StoppingCondition": {"MaxWaitTimeInSeconds": 99}}, "EnableManagedSpotTraining"),
+        ({"StoppingCondition": {"MaxRuntimeInSeconds": 29 * 86_400}}, "28 days"),
+        ({"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 0}}, "resourceConfig.instanceCount"),
+        ({"ResourceConfig": {"InstanceCount": 1}}, "InstanceType"),
+        ({"AlgorithmSpecification": {"TrainingInputMode": "File"}}, "TrainingImage"),
+    ],
+)
+def test_rules_over_two_members_hold(members: dict[str, Any], text: str) -> None:
+    assert text in refusal(**members).message
+
+
+def test_a_channel_without_objects_is_refused_in_the_services_words() -> None:
+    source = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://bucket/missing"}}
+    message = refusal(InputDataConfig=[{"ChannelName": "train", "DataSource": source}]).message
+    assert message.startswith('No S3 objects found under S3 URL "s3://bucket/missing" given in input data source.')
