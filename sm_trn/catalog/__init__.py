@@ -4,4 +4,13 @@ from . import compiler, images, limits
 from .images import ImageRow, image_uri
 from .instances import find_instance, instance, instances
 
-__all__ = ["ImageRow", "compiler", "find_instance", "image_uri", "images", "instance", "instances", "limits"]
+__all__ = [
+    "ImageRow",
+    "compiler",
+    "find_instance",
+    "image_uri",
+    "images",
+    "instance",
+    "instances",
+    "limits",
+]

@@ -78,6 +78,24 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def launcher_version(job: JobSpec) -> Iterator[Problem]:
+    """COMP007: the launcher came with PyTorch 1.11 in Hugging Face containers, with 1.12 in PyTorch's."""
+    floor = XLA_FLOOR.get(job.framework.family)
+    if not job.compiled or floor is None or not isinstance(job.distribution, PyTorchXLA):
+        return
+    if _minor(job.framework.pytorch) < _minor(floor):
+        yield Problem(
+            id="COMP007",
+            severity=Severity.ERROR,
+            where="framework.pytorch",
+            what=f"{PyTorchXLA.name!r} is not in the compiler's containers before PyTorch {floor}",
+            got=repr(job.framework.pytorch),
+            wanted=f"{floor} or newer",
+            fix="distribution=None on one instance, or a newer framework",
+            evidence=SDK,
+        )
+
+
 def own_image(job: JobSpec) -> Iterator[Problem]:
     """COMP005: the compiler is part of its container; another image has none."""
     if job.compiled and job.image_uri:
@@ -112,4 +130,4 @@ def _minor(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
 
 
-RULES = (instance_class, versions, launcher, own_image, frozen)
+RULES = (instance_class, versions, launcher, launcher_version, own_image, frozen)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..catalog import find_instance, limits
 from ..specs import JobSpec, Problem, Severity, suggestion
-from ..strategies import plan
+from ..strategies import debugged, plan, profiled
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
 TOOLKIT_HYPERPARAMETERS = 5  # sagemaker_program, …_submit_directory, …_container_log_level, …_job_name, …_region
@@ -225,4 +225,20 @@ def volume(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-RULES = (instance_exists, name, hyperparameters, run_time, metrics, environment, counts, volume)
+def diagnostics(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT014: profiler and debugger know no NeuronCores; elsewhere they start machines of their own."""
+    asked = [name for name in ("profiler", "debugger") if getattr(job, name)]
+    ignored = (job.profiler and not profiled(job)) or (job.debugger and not debugged(job))
+    if asked:
+        yield Problem(
+            id="LIMIT014",
+            severity=Severity.WARNING if ignored else Severity.INFO,
+            where=asked[0],
+            what=f"{' and '.join(asked)} {'would not run here' if ignored else 'costs time, and its rules start processing jobs'}",
+            got=", ".join(f"{name}=True" for name in asked),
+            fix="leave it out",
+            evidence="SageMaker SDK 2.257.7; data-science-on-aws issue 200",
+        )
+
+
+RULES = (instance_exists, name, hyperparameters, run_time, metrics, environment, counts, volume, diagnostics)

@@ -8,9 +8,11 @@ from typing import Any
 
 from ..catalog import image_uri
 from ..specs import Channel, Destination, JobSpec
-from ..strategies import plan
+from ..strategies import debugged, plan, profiled
 
 CONTAINER_LOG_LEVEL = 20  # logging.INFO, as the SDK sends
+CODE_CHANNEL = "code"  # how the source reaches a container that has no network
+CODE_IN_CONTAINER = "/opt/ml/input/data/code/sourcedir.tar.gz"
 
 
 def render(job: JobSpec, at: Destination) -> dict[str, Any]:
@@ -23,10 +25,11 @@ def render(job: JobSpec, at: Destination) -> dict[str, Any]:
         "ResourceConfig": _resources(job),
         "StoppingCondition": {"MaxRuntimeInSeconds": job.max_run_s},
         "HyperParameters": encode({**job.arguments, **toolkit_hyperparameters(job, at)}),
-        "ProfilerConfig": {"DisableProfiler": not job.profiler},
+        "ProfilerConfig": {"DisableProfiler": not profiled(job)},
     }
-    if job.inputs:
-        request["InputDataConfig"] = [_channel(name, channel) for name, channel in job.channels.items()]
+    channels = dict(job.channels) | ({CODE_CHANNEL: Channel(at.source(job))} if isolated(job) else {})
+    if channels:
+        request["InputDataConfig"] = [_channel(name, channel) for name, channel in channels.items()]
     if job.spot is not None:
         request["EnableManagedSpotTraining"] = True
         request["StoppingCondition"]["MaxWaitTimeInSeconds"] = job.spot.max_wait_s
@@ -38,12 +41,17 @@ def render(job: JobSpec, at: Destination) -> dict[str, Any]:
         request["Tags"] = [{"Key": key, "Value": value} for key, value in job.tags.items()]
     if job.retries is not None:
         request["RetryStrategy"] = {"MaximumRetryAttempts": job.retries}
-    if job.profiler:
+    if profiled(job):
         request["ProfilerConfig"]["S3OutputPath"] = request["OutputDataConfig"]["S3OutputPath"]
-    if job.debugger:
+    if debugged(job):
         target = request["OutputDataConfig"]["S3OutputPath"]
         request["DebugHookConfig"] = {"S3OutputPath": target, "CollectionConfigurations": []}
     return request | _network(job)
+
+
+def isolated(job: JobSpec) -> bool:
+    """Whether the containers have no network."""
+    return job.network is not None and job.network.isolation
 
 
 def encode(hyperparameters: Mapping[str, Any]) -> dict[str, str]:
@@ -58,7 +66,7 @@ def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Any]:
         own["sagemaker_training_compiler_enabled"] = True
         own["sagemaker_training_compiler_debug_mode"] = job.compiler.debug
     return own | {
-        "sagemaker_submit_directory": at.source(job),
+        "sagemaker_submit_directory": CODE_IN_CONTAINER if isolated(job) else at.source(job),
         "sagemaker_program": job.script.entry,
         "sagemaker_container_log_level": CONTAINER_LOG_LEVEL,
         "sagemaker_job_name": at.named(job),

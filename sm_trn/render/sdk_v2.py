@@ -11,7 +11,7 @@ from .. import _entry
 from ..catalog import image_uri, images
 from ..specs import Channel, Destination, HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
 from ..specs.launch import NOTHING
-from ..strategies import plan
+from ..strategies import debugged, plan, profiled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,8 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "output_path": job.output.s3_uri or f"s3://{at.bucket}/",
         "output_kms_key": job.output.kms_key,
         "disable_output_compression": None if job.output.compress else True,
-        "disable_profiler": not job.profiler,
-        "debugger_hook_config": None if job.debugger else False,
+        "disable_profiler": not profiled(job),
+        "debugger_hook_config": None if debugged(job) else False,
         "enable_sagemaker_metrics": True,
         "distribution": _plain(launch.estimator) or None,
         "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in job.metrics] or None,

@@ -16,4 +16,7 @@ def metrics_frame(points: Iterable[MetricPoint]) -> pd.DataFrame:
     rows = [(point.step, point.epoch, point.host, point.name, point.value, point.time_s) for point in points]
     frame = pd.DataFrame(rows, columns=list(METRIC_COLUMNS))
     numbers = {name: frame[name].astype("float64") for name in ("step", "epoch", "value")}
-    return frame.assign(**numbers, time=pd.to_datetime(frame["time"].astype("float64"), unit="s", utc=True))
+    tidy: pd.DataFrame = frame.assign(
+        **numbers, time=pd.to_datetime(frame["time"].astype("float64"), unit="s", utc=True)
+    )
+    return tidy

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ..specs import Distribution, JobSpec, LaunchPlan
+from ..catalog import find_instance
+from ..specs import Accelerator, Distribution, JobSpec, LaunchPlan, PyTorch
 from .ddp import PyTorchDDP
 from .mpi import MPI
 from .single import SingleProcess
@@ -39,6 +40,24 @@ def plan(job: JobSpec) -> LaunchPlan:
     return strategy(job).plan(job)
 
 
+def profiled(job: JobSpec) -> bool:
+    """Whether SageMaker's profiler runs: where it was asked for and there are no NeuronCores, which it does not know."""
+    return job.profiler and not _on_neuron(job)
+
+
+def debugged(job: JobSpec) -> bool:
+    """Whether SageMaker's debugger hook runs. SDK v2 drops it from distributed PyTorch jobs with a local checkpoint path."""
+    checkpointed = job.checkpoints is not None and job.checkpoints.local_path is not None
+    distributed = job.compute.hosts > 1 or bool(plan(job).estimator)
+    dropped = isinstance(job.framework, PyTorch) and checkpointed and distributed
+    return job.debugger and not _on_neuron(job) and not dropped
+
+
+def _on_neuron(job: JobSpec) -> bool:
+    rows = (find_instance(name) for name in job.compute.instances)
+    return any(row is not None and row.accelerator is Accelerator.NEURON for row in rows)
+
+
 __all__ = [
     "MPI",
     "STRATEGIES",
@@ -49,6 +68,8 @@ __all__ = [
     "SMModelParallelV2",
     "SingleProcess",
     "TorchDistributed",
+    "debugged",
     "plan",
+    "profiled",
     "strategy",
 ]

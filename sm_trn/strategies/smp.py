@@ -65,6 +65,9 @@ class SMModelParallel:
             yield _error("DIST015", "more processes than accelerators: the container refuses to start them",
                          got=str(self._processes(job)), wanted=f"at most {instance.chips} on {instance.name}",
                          fix=f"processes_per_host={instance.chips}", where="distribution.processes_per_host")  # fmt: skip
+        if instance is not None and instance.family.startswith("p5"):
+            yield _error("DIST004", f"{self.name!r} does not run on this instance", got=repr(instance.name), wanted="ml.p4d.24xlarge",
+                         fix="compute=Compute('ml.p4d.24xlarge', …), or SMModelParallelV2()", where="compute.instance")  # fmt: skip
         for name, legal in (("pipeline", ("simple", "interleaved", "_only_forward")), ("placement_strategy", ("spread", "cluster")),
                             ("optimize", ("speed", "memory"))):  # fmt: skip
             value = getattr(self, name)
@@ -144,7 +147,7 @@ class SMModelParallel:
                     "sagemaker_mpi_enabled": True,
                     "sagemaker_mpi_num_of_processes_per_host": processes,
                     "sagemaker_mpi_custom_mpi_options": self.custom_mpi_options,
-                    "mp_parameters": dict(self.parameters()),
+                    **({"mp_parameters": dict(self.parameters())} if self.parameters() else {}),
                     "sagemaker_distributed_dataparallel_enabled": False,
                     "sagemaker_instance_type": job.compute.instance or None,
                 }

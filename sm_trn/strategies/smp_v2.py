@@ -67,7 +67,7 @@ class SMModelParallelV2:
             workers_per_host=instance.workers if instance else 1,
             toolkit=MappingProxyType(
                 {
-                    "mp_parameters": dict(self.parameters()),
+                    **({"mp_parameters": dict(self.parameters())} if self.parameters() else {}),
                     "sagemaker_distributed_dataparallel_enabled": False,
                     "sagemaker_instance_type": job.compute.instance or None,
                     "sagemaker_torch_distributed_enabled": True,

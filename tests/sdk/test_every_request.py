@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,15 @@ EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "500"))
 AT = Destination(
     role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a-bucket/source.tar.gz"
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick() -> Iterator[None]:
+    """The SDK validates its own defaults file 18 times per job, a second in all; here it is valid and the same each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sagemaker.config.config.validate_sagemaker_config", lambda *_: None)
+        patch.setattr("sagemaker.utils.validate_sagemaker_config", lambda *_: None, raising=False)
+        yield
 
 
 @pytest.fixture(scope="module")
