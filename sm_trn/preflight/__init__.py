@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..specs import JobSpec, Problem, Severity
-from . import compiler, cost, distribution, images, limits, script, spot
+from . import compiler, cost, distribution, images, limits, memory, script, spot
 
 RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *images.RULES,
@@ -17,6 +17,7 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *spot.RULES,
     *limits.RULES,
     *script.RULES,
+    *memory.RULES,
     *cost.RULES,
 )
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
