@@ -4,6 +4,8 @@ from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
 from .identity import find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
+from .online import online_problems
+from .prices import fetch_prices
 from .storage import S3Storage, pack
 
 __all__ = [
@@ -11,10 +13,12 @@ __all__ = [
     "CloudWatchLogs",
     "EndpointSession",
     "S3Storage",
+    "fetch_prices",
     "find_bucket",
     "find_region",
     "find_role",
     "has_credentials",
     "make_client",
+    "online_problems",
     "pack",
 ]

@@ -17,7 +17,7 @@ from ..ports import Backend, Clock, LogCursor, LogSource, Storage
 from ..preflight import check
 from ..pricing import Price, PriceBook, ceiling, snapshot_book
 from ..render import render
-from ..specs import Destination, JobSnapshot, JobSpec, MetricPoint, Severity, Usd
+from ..specs import Destination, JobSnapshot, JobSpec, MetricPoint, Problem, Severity, Usd
 from .jobs import TrainingJob
 from .pace import SystemClock, next_delay
 
@@ -128,6 +128,25 @@ class Session:
             if display is not None:
                 display.close()
         return [latest[job.name] for job in jobs]
+
+    def check(self, job: JobSpec) -> list[Problem]:
+        """``check``, and what only the account can say: quota, role, bucket, image. Starts nothing.
+
+        On the emulator just ``check``: its account has no quotas and needs no images.
+        """
+        offline = check(job)
+        if self.emulated or self.boto_session is None:
+            return offline
+        from ..aws import online_problems  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+        asked = online_problems(self.boto_session, job, role=self.role, bucket=self.bucket, region=self.region)
+        return sorted([*offline, *asked], key=lambda problem: list(Severity).index(problem.severity))
+
+    def refresh_price(self, instance: str) -> tuple[Price, ...]:
+        """The newest training prices of the AWS Price List for ``instance`` in this region. Raises CloudError."""
+        from ..aws import fetch_prices  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+        return tuple(fetch_prices(self.boto_session, instance, self.region))
 
     def price(self, instance: str, *, at: date | str | None = None) -> Price | None:
         return self.prices.find(instance, self.region, at=at)
