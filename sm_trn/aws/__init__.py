@@ -2,6 +2,7 @@
 
 from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
+from .git import Checkout, checkout
 from .identity import find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
 from .online import online_problems
@@ -10,9 +11,11 @@ from .storage import S3Storage, pack
 
 __all__ = [
     "Boto3Backend",
+    "Checkout",
     "CloudWatchLogs",
     "EndpointSession",
     "S3Storage",
+    "checkout",
     "fetch_prices",
     "find_bucket",
     "find_region",

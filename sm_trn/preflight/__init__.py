@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..specs import JobSpec, Problem, Severity
-from . import compiler, cost, distribution, images, limits, memory, script, spot
+from . import compiler, cost, distribution, images, limits, memory, script, spot, surroundings
 
 RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *images.RULES,
@@ -18,6 +18,7 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *limits.RULES,
     *script.RULES,
     *memory.RULES,
+    *surroundings.RULES,
     *cost.RULES,
 )
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}

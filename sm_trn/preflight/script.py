@@ -13,7 +13,9 @@ SIZE_CAP = 1_000_000  # bytes of Python that are read per file: no entry script 
 
 
 def source_folder(job: JobSpec) -> Path | None:
-    """The folder that will be uploaded; None when the source lies in S3 and cannot be looked at offline."""
+    """The folder that will be uploaded; None when the source lies in S3 or a repository and cannot be looked at offline."""
+    if job.script.git is not None:
+        return None
     if job.script.source_dir is None:
         return _entry.scripts_folder()
     return None if job.script.source_dir.startswith("s3://") else Path(job.script.source_dir)

@@ -16,7 +16,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import sm_trn as st
 from sm_trn.specs import Destination, JobSpec
 
-
 SCRIPT = """import argparse
 parser = argparse.ArgumentParser()
 parser.parse_known_args()
