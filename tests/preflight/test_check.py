@@ -190,7 +190,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         "d",
         lambda j: j.replace(checkpoint=st.Checkpoint(s3_uri="s3://b/c")),
         "spot.checkpoint_s3_uri",
-        "one of them",
+        "one",
     ),
     (
         "COMP007",
