@@ -9,8 +9,9 @@ from typing import Any
 
 from ..errors import InvalidJob, UnknownName
 from ..specs import Destination, JobSpec, Problem, Severity, suggestion
-from . import request, sdk_v2, sdk_v3, sdk_v3_problems
+from . import local, local_problems, request, sdk_v2, sdk_v3, sdk_v3_problems
 from .calls import EstimatorCall
+from .local import LocalHost, LocalRun
 
 
 def _says_everything(job: JobSpec) -> Iterable[Problem]:
@@ -31,12 +32,14 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         "request": Target(render=request.render),
         "estimator-v2": Target(render=sdk_v2.render),
         "model-trainer-v3": Target(render=sdk_v3.render, problems=sdk_v3_problems.problems),
+        "local": Target(render=local.render, problems=local_problems.problems),
     }
 )
 
 
 def render(job: JobSpec, target: str = "request", *, at: Destination | None = None) -> Any:
-    """What would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall.
+    """What would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall, ``local``
+    a LocalRun. Each prints as what it is.
 
     Without ``at``, role, bucket and account are visible placeholders. Raises UnknownName for an unknown target, or when
     the catalogue has no image for the job; InvalidJob when the target cannot say what the job asks for.
@@ -57,4 +60,4 @@ def problems(job: JobSpec, target: str) -> list[Problem]:
     return list(TARGETS[target].problems(job))
 
 
-__all__ = ["TARGETS", "EstimatorCall", "Target", "problems", "render"]
+__all__ = ["TARGETS", "EstimatorCall", "LocalHost", "LocalRun", "Target", "problems", "render"]

@@ -12,9 +12,9 @@ from ..specs.launch import NOTHING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatorCall:
-    """``cls(**kwargs)``, then every method of ``chain``, then ``.method(**fit)``.
+    """``cls(**kwargs)``, then every method of ``chain``, then ``.method(**fit)`` – or nothing, where ``method`` is ''.
 
-    A value inside any of them may be such a call itself. A method of ``chain`` answers the object it was called on.
+    A value inside any of them may be such a call itself; of that, only the object counts.
     """
 
     cls: str

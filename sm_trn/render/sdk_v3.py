@@ -65,7 +65,11 @@ def _given(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _config(kind: str, /, **fields: Any) -> EstimatorCall:
-    return EstimatorCall(cls=f"{CONFIGS}.{kind}", kwargs=_given(fields))
+    return _part(f"{CONFIGS}.{kind}", fields)
+
+
+def _part(cls: str, fields: Mapping[str, Any]) -> EstimatorCall:
+    return EstimatorCall(cls=cls, kwargs=_given(fields), method="")
 
 
 def _source_code(job: JobSpec, at: Destination) -> EstimatorCall:
@@ -87,14 +91,10 @@ def _launcher(launch: LaunchPlan, job: JobSpec) -> EstimatorCall | None:
     workers = _workers(launch, job)
     if launch.runner is Runner.TORCHRUN:
         library = launch.estimator.get("smdistributed", {}).get("modelparallel")
-        smp = EstimatorCall(cls=f"{LAUNCHERS}.SMP", kwargs=library["parameters"]) if library else None
-        return EstimatorCall(
-            cls=f"{LAUNCHERS}.Torchrun", kwargs=_given({"process_count_per_node": workers, "smp": smp})
-        )
+        smp = _part(f"{LAUNCHERS}.SMP", library["parameters"]) if library else None
+        return _part(f"{LAUNCHERS}.Torchrun", {"process_count_per_node": workers, "smp": smp})
     options = shlex.split(launch.toolkit.get("sagemaker_mpi_custom_mpi_options") or "") or None
-    return EstimatorCall(
-        cls=f"{LAUNCHERS}.MPI", kwargs=_given({"process_count_per_node": workers, "mpi_additional_options": options})
-    )
+    return _part(f"{LAUNCHERS}.MPI", {"process_count_per_node": workers, "mpi_additional_options": options})
 
 
 def _workers(launch: LaunchPlan, job: JobSpec) -> int | None:

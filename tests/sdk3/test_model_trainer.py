@@ -1,6 +1,6 @@
 """What SDK v3's real ModelTrainer sends, driven by our rendering, is our request – but for the named differences.
 
-200 examples by default, of which about half are jobs that v3 can say; SM_TRN_EXAMPLES=2000 for a long look. Run with -s to see how many were compared.
+200 examples by default, of which about half are jobs that v3 can say; SM_TRN_EXAMPLES=2000 for a long look. With -s they are counted.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def flat(request: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in request.items():
         whole = key in {"HyperParameters", "InputDataConfig", "Environment"}
-        out.update(flat(value, f"{prefix}{key}.") if isinstance(value, dict) and not whole else {f"{prefix}{key}": value})
+        out.update(
+            flat(value, f"{prefix}{key}.") if isinstance(value, dict) and not whole else {f"{prefix}{key}": value}
+        )
     return {key: value for key, value in out.items() if value not in ({}, [], None)}
 
 
@@ -124,7 +126,9 @@ def test_the_real_model_trainer_sends_our_request(wire: Wire, source: str) -> No
     compared: collections.Counter[str] = collections.Counter()
     refused: collections.Counter[str] = collections.Counter()
 
-    @settings(max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 200, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 200, suppress_health_check=list(HealthCheck)
+    )
     @given(job=sensible(source).map(sayable))
     def compare(job: JobSpec) -> None:
         invalid = any(problem.severity is Severity.ERROR for problem in st.check(job))
@@ -202,7 +206,9 @@ def test_a_local_folder_and_requirements_are_uploaded(wire: Wire, source: str, t
     sent = wire.train(call)
     (Path(source) / "requirements.txt").unlink()
     assert "requirements.txt" == call.kwargs["source_code"].kwargs["requirements"]
-    assert sent["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"].startswith(f"s3://{jobs.BUCKET}/gpt2-trn1/")
+    assert sent["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"].startswith(
+        f"s3://{jobs.BUCKET}/gpt2-trn1/"
+    )
 
 
 def test_the_trainer_is_the_sdks_own_class_and_reports_nothing_home(wire: Wire, source: str) -> None:
@@ -231,12 +237,16 @@ def test_what_v3s_container_passes_to_the_script_is_what_was_asked_or_a_problem(
 
     @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(
-        hyperparameters=some.dictionaries(some.from_regex(r"[a-z][a-z_.]{1,4}", fullmatch=True), WORDS, min_size=1, max_size=3),
+        hyperparameters=some.dictionaries(
+            some.from_regex(r"[a-z][a-z_.]{1,4}", fullmatch=True), WORDS, min_size=1, max_size=3
+        ),
         channel=some.sampled_from(["train", "my-data", "a.b"]),
     )
     def arrive(hyperparameters: dict[str, str], channel: str) -> None:
         job = jobs.trainium(source).replace(hyperparameters=hyperparameters, inputs={channel: "s3://a-bucket/x"})
-        found = command_line({"HyperParameters": unquoted(job), "InputDataConfig": [{"ChannelName": channel}]}, tmp_path)
+        found = command_line(
+            {"HyperParameters": unquoted(job), "InputDataConfig": [{"ChannelName": channel}]}, tmp_path
+        )
         asked = [word for key, value in hyperparameters.items() for word in (f"--{key}", value)]
         if not {"TARGET009", "TARGET010"} & errors(job):
             assert [json_alike(word) for word in asked] == [json_alike(word) for word in found or ()]
@@ -269,7 +279,12 @@ def test_v3s_mpi_driver_still_starts_the_workers_of_one_host_only(monkeypatch: p
     from sagemaker.train.container_drivers.distributed_drivers import mpi_driver
 
     started: list[list[str]] = []
-    for name in ("write_env_vars_to_file", "start_sshd_daemon", "bootstrap_master_node", "write_status_file_to_workers"):
+    for name in (
+        "write_env_vars_to_file",
+        "start_sshd_daemon",
+        "bootstrap_master_node",
+        "write_status_file_to_workers",
+    ):
         monkeypatch.setattr(mpi_driver, name, lambda *_: None)
     monkeypatch.setattr(mpi_driver, "execute_commands", lambda command: (started.append(command), (0, ""))[1])
     for key, value in {
