@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sm_trn.specs import EMULATED_ACCOUNT as EMULATED_ACCOUNT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EMULATED_ACCOUNT: Final = "000000000000"
 ROLE_NAME: Final = "SageMakerExecutionRole"
 EMULATED_TAG: Final = "sm_trn:emulated"
 SUBSTITUTED_TAG: Final = "sm_trn:substituted"
