@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sm_trn.specs import EMULATED_ACCOUNT as EMULATED_ACCOUNT
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
