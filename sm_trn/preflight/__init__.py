@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..specs import JobSpec, Problem, Severity
-from . import compiler, cost, distribution, images, limits, script, spot
+from . import compiler, cost, devices, distribution, images, limits, neuron, saving, script, spot, surroundings
 
 RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *images.RULES,
     *distribution.RULES,
+    *neuron.RULES,
     *compiler.RULES,
     *spot.RULES,
     *limits.RULES,
+    *surroundings.RULES,
     *script.RULES,
+    *devices.RULES,
+    *saving.RULES,
     *cost.RULES,
 )
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}

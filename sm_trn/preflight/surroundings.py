@@ -1,0 +1,204 @@
+"""LIMIT and DATA rules of what a request carries around the training: warm pools, groups, network, tags, places in S3."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from ..catalog import limits
+from ..specs import JobSpec, Problem, Severity
+
+MODEL = "botocore, sagemaker/2017-07-24 service model"
+_SECRET = re.compile(
+    r"(?i)(^|_)(secret|password|passwd|api_?key|access_?key|(hf|hub|auth|access|api|session)_token)(_|$)"
+)
+_TAG = frozenset("_.:/=+-@")
+
+
+def warm_pool(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT015: six hours at most, and not for spot."""
+    keep, most = job.compute.keep_alive_s, limits.maximum("KeepAlivePeriodInSeconds")
+    if keep is None or (0 <= keep <= most and job.spot is None):
+        return
+    spot = job.spot is not None
+    yield Problem(
+        id="LIMIT015",
+        severity=Severity.ERROR,
+        where="compute.keep_alive_s",
+        what="spot machines cannot be kept warm" if spot else "machines cannot be kept warm for that long",
+        got=f"{keep:,} s{' on spot' if spot else ''}",
+        wanted="no keep_alive_s, or no spot" if spot else f"0 to {most:,} s",
+        fix="leave keep_alive_s out" if spot else f"keep_alive_s={most}",
+        evidence=MODEL if not spot else "SageMaker developer guide, train-warm-pools",
+    )
+
+
+def retries(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT016: 1 to 30 attempts."""
+    if job.retries is not None and not 1 <= job.retries <= limits.maximum("MaximumRetryAttempts"):
+        yield _illegal(
+            "LIMIT016", "retries", "not a number of attempts", str(job.retries),
+            f"1 to {limits.maximum('MaximumRetryAttempts')}, or nothing", "leave retries out",
+        )  # fmt: skip
+
+
+def numbers(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT017: not a number and infinity have no JSON; the SDK sends them all the same."""
+    for name, value in job.hyperparameters.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            yield _illegal(
+                "LIMIT017", f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
+            )  # fmt: skip
+
+
+def own_image(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT018: an image's URI has at most 255 characters and no spaces."""
+    uri = job.image_uri
+    if uri is not None and (not limits.matches("AlgorithmImage", uri) or not uri or re.search(r"\s", uri)):
+        yield _illegal(
+            "LIMIT018", "image_uri", "not an image's URI", f"{uri[:60]!r}, {len(uri)} characters",
+            f"account.dkr.ecr.region.amazonaws.com/repository:tag, at most {limits.maximum('AlgorithmImage')}",
+            "leave image_uri out, or correct it",
+        )  # fmt: skip
+
+
+def groups(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT019: at most five groups, of different names, which the channels may name."""
+    names = [group.name for group in job.compute.groups]
+    most = limits.maximum("InstanceGroups")
+    if len(names) > most:
+        yield _illegal(
+            "LIMIT019", "compute.groups", "too many groups", str(len(names)), f"at most {most}", "merge some of them"
+        )
+    for index, name in enumerate(names):
+        if name in names[:index] or not limits.matches("InstanceGroupName", name):
+            yield _illegal(
+                "LIMIT019", f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
+                f"another name, at most {limits.maximum('InstanceGroupName')} characters", f"name='{index + 1}-{name[:60]}'",
+            )  # fmt: skip
+    for channel, value in job.channels.items():
+        strange = [name for name in value.groups if name not in names]
+        if strange:
+            yield _illegal(
+                "LIMIT019", f"inputs.{channel}.groups", "the channel is for groups that the job does not have",
+                ", ".join(map(repr, strange)), ", ".join(map(repr, names)) or "no groups", "correct the names, or leave groups out",
+            )  # fmt: skip
+
+
+def tags(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT020: letters, digits, spaces and _.:/=+-@; names that start with aws: are AWS's own."""
+    for key, value in job.tags.items():
+        legal = 1 <= len(key) <= limits.maximum("TagKey") and len(value) <= limits.maximum("TagValue")
+        if not legal or key.lower().startswith("aws:") or not all(map(_taggable, key + value)):
+            yield _illegal(
+                "LIMIT020", f"tags.{key}", "not a legal tag", f"{key[:40]!r} = {value[:40]!r}",
+                "letters, digits, spaces and _.:/=+-@, not starting with aws:; "
+                f"at most {limits.maximum('TagKey')} and {limits.maximum('TagValue')} characters",
+                "rename it, or leave it out",
+            )  # fmt: skip
+
+
+def network(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT021: 16 subnets and 5 security groups."""
+    if job.network is None:
+        return
+    for name, shape, one in (
+        ("subnets", "Subnets", "SubnetId"),
+        ("security_groups", "VpcSecurityGroupIds", "SecurityGroupId"),
+    ):
+        found = getattr(job.network, name)
+        wrong = [text for text in found if not text or not limits.matches(one, text)]
+        if len(found) > limits.maximum(shape) or wrong:
+            yield _illegal(
+                "LIMIT021", f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
+                f"at most {limits.maximum(shape)} ids of letters, digits and hyphens", "correct the list",
+            )  # fmt: skip
+
+
+def keys(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT022: a KMS key is an id, an alias or an ARN."""
+    for where, key in (("compute.volume_kms_key", job.compute.volume_kms_key), ("output.kms_key", job.output.kms_key)):
+        if key is not None and (not key or not limits.matches("KmsKeyId", key)):
+            yield _illegal("LIMIT022", where, "not a KMS key", repr(key), "a key id, alias or ARN", "alias/your-key")
+
+
+def wording(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT023: names and words that the API knows or bounds: metrics, hyperparameters, compression, record wrapping."""
+    bounded = [
+        *(("MetricName", f"metrics[{index}].name", rule.name) for index, rule in enumerate(job.metrics)),
+        *(("HyperParameterKey", f"hyperparameters.{name}", name) for name in job.hyperparameters),
+        *(
+            ("ContentType", f"inputs.{name}.content_type", value.content_type or "")
+            for name, value in job.channels.items()
+        ),
+    ]
+    for shape, where, text in bounded:
+        if not limits.matches(shape, text):
+            most = limits.maximum(shape)
+            yield _illegal(
+                "LIMIT023",
+                where,
+                "not a legal name",
+                repr(text[:40]),
+                f"one line of at most {most} characters",
+                "shorten it",
+            )
+    for name, channel in job.channels.items():
+        for field, shape in (("compression", "CompressionType"), ("record_wrapping", "RecordWrapper")):
+            word = getattr(channel, field)
+            if word is not None and word not in limits.members(shape):
+                yield _illegal(
+                    "LIMIT023", f"inputs.{name}.{field}", f"no such {field.replace('_', ' ')}", repr(word),
+                    " or ".join(map(repr, limits.members(shape))), f"leave {field} out",
+                )  # fmt: skip
+
+
+def places(job: JobSpec) -> Iterator[Problem]:
+    """DATA002: outputs, checkpoints and caches are kept in S3."""
+    cache = job.neuron.cache_s3_uri if job.neuron else None
+    checkpoint = job.checkpoint.s3_uri if job.checkpoint else None
+    for where, uri in (
+        ("output.s3_uri", job.output.s3_uri),
+        ("checkpoint.s3_uri", checkpoint),
+        ("neuron.cache_s3_uri", cache),
+    ):
+        if uri is not None and (not limits.matches("S3Uri", uri) or not re.match("s3://.", uri)):
+            yield _illegal(
+                "DATA002", where, "not a place in S3", repr(uri), "s3://bucket/prefix", "s3://your-bucket/prefix"
+            )
+
+
+def secrets(job: JobSpec) -> Iterator[Problem]:
+    """DATA003: environment and hyperparameters are shown, in clear, to everyone who may describe the job."""
+    given = [
+        (f"{part}.{name}", name, value)
+        for part in ("environment", "hyperparameters")
+        for name, value in getattr(job, part).items()
+    ]
+    for where, name, value in given:
+        if value and isinstance(value, str) and _SECRET.search(name):
+            yield Problem(
+                id="DATA003",
+                severity=Severity.WARNING,
+                where=where,
+                what=f"{name} would be readable by everyone who may describe the job",
+                got=f"{len(value)} characters in the request",
+                wanted="the name of a secret, which the script fetches",
+                fix="keep it in Secrets Manager and let the job's role read it",
+                evidence="API reference, CreateTrainingJob: do not include secrets in Environment or HyperParameters",
+            )
+
+
+def _taggable(character: str) -> bool:
+    return character in _TAG or unicodedata.category(character)[0] in "LNZ"
+
+
+def _illegal(rule: str, where: str, what: str, got: str, wanted: str, fix: str) -> Problem:  # noqa: PLR0917 - a Problem's own fields
+    return Problem(
+        id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=MODEL
+    )
+
+
+RULES = (warm_pool, retries, numbers, own_image, groups, tags, network, keys, wording, places, secrets)
