@@ -36,6 +36,15 @@ def unstructure(job: JobSpec) -> dict[str, Any]:
     return tree
 
 
+def part(value: Any) -> Any:
+    """The tree of one part of a spec: a strategy, a framework, a Compute."""
+    if isinstance(value, tuple(FRAMEWORKS.values())):
+        return _framework_tree(_converter(), value)
+    if isinstance(value, tuple(STRATEGIES.values())):
+        return _strategy_tree(_converter(), value)
+    return _converter().unstructure(value)
+
+
 @functools.cache
 def _converter() -> Converter:
     converter = Converter(detailed_validation=True, forbid_extra_keys=True, omit_if_default=True)
@@ -164,4 +173,4 @@ def _fields(converter: Converter, value: Any) -> dict[str, Any]:
     return tree
 
 
-__all__ = ["FRAMEWORKS", "shown", "structure", "unstructure"]
+__all__ = ["FRAMEWORKS", "part", "shown", "structure", "unstructure"]
