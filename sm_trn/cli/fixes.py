@@ -6,9 +6,13 @@ import ast
 import json
 from typing import Any
 
-import sm_trn
-
 from ..jobfile import schema
+from ..specs import Compute, Spot, TrainingCompiler
+from ..strategies import STRATEGIES
+
+_PARTS = {
+    cls.__name__: cls for cls in (*STRATEGIES.values(), *schema.FRAMEWORKS.values(), Compute, Spot, TrainingCompiler)
+}
 
 
 def in_file(fix: str, form: str) -> str:
@@ -26,11 +30,11 @@ def _tree(node: ast.expr) -> Any:
     """The value as a job file holds it. Raises ValueError, or what a spec's class raises, for anything else than a literal or a spec."""
     if not isinstance(node, ast.Call):
         return ast.literal_eval(node)
-    name = node.func.id if isinstance(node.func, ast.Name) else ""
-    if name not in sm_trn.__all__:
-        raise ValueError(name)
-    made = getattr(sm_trn, name)(
-        *map(ast.literal_eval, node.args), **{str(w.arg): ast.literal_eval(w.value) for w in node.keywords}
+    cls: Any = _PARTS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    if cls is None:
+        raise ValueError(f"not a part of a spec: {ast.unparse(node)}")
+    made = cls(
+        *map(ast.literal_eval, node.args), **{str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
     )
     return schema.part(made)
 
