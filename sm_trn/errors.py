@@ -2,6 +2,7 @@
 
 SmTrnError
 ├── InvalidJob          a spec that must not be sent; carries every problem
+├── InvalidJobFile      a job file that cannot be read as specs; carries every fault
 ├── UnknownName         an instance, image, target or job that does not exist
 ├── NotConfigured       role, bucket, region or an optional package is missing
 ├── CloudError          an AWS call failed; carries operation and error code
@@ -23,6 +24,14 @@ class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
         self.problems = problems
         lines = "\n".join(f"  {problem}" for problem in problems)
         super().__init__(f"{name}: {len(problems)} problem(s), nothing was started\n{lines}")
+
+
+class InvalidJobFile(SmTrnError):  # noqa: N818 - as InvalidJob
+    """A job file with faults. ``faults`` holds every one of them, each with its line where it can be found."""
+
+    def __init__(self, faults: tuple[object, ...]) -> None:
+        self.faults = faults
+        super().__init__("\n\nerror: ".join(str(fault) for fault in faults))
 
 
 class UnknownName(SmTrnError):  # noqa: N818 - the vocabulary names it

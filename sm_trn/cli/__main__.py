@@ -8,12 +8,16 @@ from importlib import import_module
 import click
 
 from .. import __version__
-from ..errors import NotConfigured, SmTrnError, UnknownName
+from ..errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
 from ..specs.value import suggestion
 
 # command -> module in this folder; the first sentence of its docstring is its help
 COMMANDS = {
     "quickstart": "quickstart",
+    "check": "check",
+    "render": "render",
+    "diff": "diff",
+    "launch": "launch",
     "attach": "attach",
     "list": "listing",
     "watch": "watch",
@@ -28,6 +32,10 @@ COMMANDS = {
 }
 SUMMARIES = {
     "quickstart": "the whole story on this machine, no account, no Docker",
+    "check": "find what is wrong with a job file, offline",
+    "render": "show what would be sent",
+    "diff": "compare two job files, or one with a job",
+    "launch": "start jobs from files",
     "attach": "look at any job by name, and save its record",
     "list": "jobs, newest first",
     "watch": "follow jobs live",
@@ -100,7 +108,7 @@ def run() -> None:
         if debug:
             raise
         click.echo(f"error: {error}", err=True)
-        raise SystemExit(2 if isinstance(error, (UnknownName, NotConfigured)) else 1) from None
+        raise SystemExit(2 if isinstance(error, (UnknownName, NotConfigured, InvalidJobFile)) else 1) from None
     except OSError as error:
         if debug:
             raise

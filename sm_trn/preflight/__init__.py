@@ -8,17 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..specs import JobSpec, Problem, Severity
-from . import compiler, cost, distribution, images, limits, memory, script, spot, surroundings
+from . import (
+    compiler,
+    cost,
+    devices,
+    distribution,
+    images,
+    limits,
+    memory,
+    neuron,
+    saving,
+    script,
+    spot,
+    surroundings,
+)
 
 RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *images.RULES,
     *distribution.RULES,
+    *neuron.RULES,
     *compiler.RULES,
     *spot.RULES,
     *limits.RULES,
+    *surroundings.RULES,
     *script.RULES,
     *memory.RULES,
-    *surroundings.RULES,
+    *devices.RULES,
+    *saving.RULES,
     *cost.RULES,
 )
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}

@@ -111,6 +111,22 @@ def own_image(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def diagnostics(job: JobSpec) -> Iterator[Problem]:
+    """COMP008: the SDK turns debugger and profiler on and then warns that they spoil compiled training."""
+    asked = [name for name in ("profiler", "debugger") if getattr(job, name)]
+    if job.compiled and asked:
+        yield Problem(
+            id="COMP008",
+            severity=Severity.WARNING,
+            where=asked[0],
+            what="profiler and debugger slow compiled training down, or break it",
+            got=", ".join(f"{name}=True" for name in asked),
+            wanted="neither of them",
+            fix="leave them out",
+            evidence=SDK,
+        )
+
+
 def frozen(job: JobSpec) -> Iterator[Problem]:
     """COMP006: AWS's notice."""
     if job.compiled:
@@ -130,4 +146,4 @@ def _minor(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
 
 
-RULES = (instance_class, versions, launcher, launcher_version, own_image, frozen)
+RULES = (instance_class, versions, launcher, launcher_version, own_image, diagnostics, frozen)

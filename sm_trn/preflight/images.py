@@ -56,10 +56,25 @@ def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
         where="framework",
         what=f"{type(job.framework).__name__} containers do not run on this instance",
         got=f"{instance.name!r} ({instance.accelerator.name})",
-        wanted="a Neuron container" if on_neuron else "a GPU or CPU container",
-        fix="framework=NeuronX('2.9.0')" if on_neuron else "framework=PyTorch(…) or HuggingFace(…)",
+        wanted=f"a Neuron container, such as {_neuron_row(job).repository}" if on_neuron else "a GPU or CPU container",
+        fix=_neuron_fix(job) if on_neuron else "framework=PyTorch(…) or HuggingFace(…)",
         evidence="SageMaker SDK 2.257.7 hands out a 2022 image for every PyTorch version on ml.trn1",
     )
+
+
+def _neuron_row(job: JobSpec) -> images.ImageRow:
+    """The Neuron image nearest to what the job names: its own versions if there are any, else the newest that trains on XLA."""
+    wanted = job.framework.transformers
+    rows = [row for row in images.rows("huggingface-neuronx" if wanted else "neuronx") if row.xla_training]
+    same = [row for row in rows if row.pytorch == job.framework.pytorch and row.transformers in {wanted, None}]
+    return (same or rows)[-1]
+
+
+def _neuron_fix(job: JobSpec) -> str:
+    row = _neuron_row(job)
+    if row.transformers:
+        return f"framework=HuggingFaceNeuronX({row.transformers!r}, pytorch={row.pytorch!r})"
+    return f"framework=NeuronX({row.pytorch!r})"
 
 
 def support_ended(job: JobSpec) -> Iterator[Problem]:

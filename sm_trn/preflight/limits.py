@@ -33,21 +33,23 @@ def _over(rule: str, *, where: str, what: str, got: int, shape: str, fix: str) -
 def instance_exists(job: JobSpec) -> Iterator[Problem]:
     """LIMIT001: a mistyped instance type goes out unchanged from both SDKs."""
     known = limits.members("TrainingInstanceType")
-    if job.compute.instance not in known:
+    for instance in job.compute.instances:
+        if instance in known:
+            continue
         yield Problem(
             id="LIMIT001",
             severity=Severity.ERROR,
-            where="compute.instance",
+            where="compute.groups" if job.compute.groups else "compute.instance",
             what="SageMaker training has no such instance type",
-            got=repr(job.compute.instance),
+            got=repr(instance),
             wanted=f"one of the {len(known)} types of the API",
-            fix=f"correct the name{suggestion(job.compute.instance, known)}",
+            fix=f"correct the name{suggestion(instance, known)}",
             evidence=MODEL,
         )
 
 
 def name(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT002: letters, digits and single hyphens; submit adds a suffix to make it unique."""
+    """LIMIT002, LIMIT003: letters, digits and single hyphens; submit adds a suffix to make it unique."""
     if not limits.matches("TrainingJobName", job.name[:63]):
         legal = re.sub(r"[^a-zA-Z0-9]+", "-", job.name).strip("-") or "job"
         yield Problem(
@@ -183,7 +185,7 @@ def environment(job: JobSpec) -> Iterator[Problem]:
 
 
 def counts(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT011: tags and channels."""
+    """LIMIT011, LIMIT013: tags and channels, and what a channel may be called."""
     yield from _over(
         "LIMIT011", where="tags", what="too many tags", got=len(job.tags), shape="TagList", fix="drop some of them"
     )

@@ -76,36 +76,21 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def tensor_parallel(job: JobSpec) -> Iterator[Problem]:
-    """MEM003: parallel sizes must divide the workers, and the heads must divide over the tensor-parallel ones."""
-    instance = find_instance(job.compute.instance)
-    if job.neuron is None or instance is None:
-        return
-    together = job.neuron.tensor_parallel * job.neuron.pipeline_parallel
-    workers = instance.workers * job.compute.hosts
+def whole_heads(job: JobSpec) -> Iterator[Problem]:
+    """MEM003: a tensor-parallel worker owns whole attention heads."""
     size = _size(job)
-    if workers % together:
-        yield Problem(
-            id="MEM003",
-            severity=Severity.ERROR,
-            where="neuron",
-            what="tensor × pipeline parallel does not divide the workers",
-            got=f"{job.neuron.tensor_parallel} × {job.neuron.pipeline_parallel} over {workers} workers",
-            wanted=f"a divisor of {workers}",
-            fix=f"tensor_parallel={max(each for each in (1, 2, 4, 8, 16, 32) if workers % each == 0 and each <= together)}",
-            evidence=instance.source,
-        )
-    if size is not None and size.heads % job.neuron.tensor_parallel:
-        yield Problem(
-            id="MEM003",
-            severity=Severity.ERROR,
-            where="neuron.tensor_parallel",
-            what="the attention heads do not divide over the tensor-parallel workers",
-            got=f"{size.heads} heads over {job.neuron.tensor_parallel}",
-            wanted=f"a divisor of {size.heads}",
-            fix=f"tensor_parallel={max(each for each in (1, 2, 4, 8, 16, 32) if size.heads % each == 0)}",
-            evidence="neuronx-distributed: each worker owns whole heads",
-        )
+    if job.neuron is None or size is None or not size.heads % job.neuron.tensor_parallel:
+        return
+    yield Problem(
+        id="MEM003",
+        severity=Severity.ERROR,
+        where="neuron.tensor_parallel",
+        what="the attention heads do not divide over the tensor-parallel workers",
+        got=f"{size.heads} heads over {job.neuron.tensor_parallel}",
+        wanted=f"a divisor of {size.heads}",
+        fix=f"tensor_parallel={max(each for each in (1, *TENSOR_SIZES) if size.heads % each == 0)}",
+        evidence="neuronx-distributed: each worker owns whole heads",
+    )
 
 
 def _need(job: JobSpec, instance: InstanceType, size: ModelSize, *, tensor: int, pipeline: int) -> float:
@@ -119,4 +104,4 @@ def _size(job: JobSpec) -> ModelSize | None:
     return next((size for name in names if (size := model_size(name)) is not None), None)
 
 
-RULES = (accelerator_memory, host_memory, tensor_parallel)
+RULES = (accelerator_memory, host_memory, whole_heads)

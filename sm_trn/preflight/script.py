@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 import ast
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from .. import _entry
 from ..specs import JobSpec, Problem, Severity, suggestion
+from . import source
 
-SIZE_CAP = 1_000_000  # bytes of Python that are read per file: no entry script is longer
-
-
-def source_folder(job: JobSpec) -> Path | None:
-    """The folder that will be uploaded; None when the source lies in S3 or a repository and cannot be looked at offline."""
-    if job.script.git is not None:
-        return None
-    if job.script.source_dir is None:
-        return _entry.scripts_folder()
-    return None if job.script.source_dir.startswith("s3://") else Path(job.script.source_dir)
-
-
-def source_text(job: JobSpec) -> str | None:
-    """All Python of the source folder's top level, or None when there is none to read."""
-    folder = source_folder(job)
-    if folder is None or not (folder / job.script.entry).is_file():
-        return None
-    if job.script.source_dir is None:  # the shipped folder holds other scripts too
-        paths = [folder / job.script.entry, *folder.glob("_*.py")]
-    else:
-        paths = [folder / job.script.entry, *folder.glob("*.py")]
-    return "\n".join(text for path in paths if (text := _read(path)) is not None)
+TOOLKIT = "sagemaker-training 5.1.4, mapping.to_cmd_args"
 
 
 def missing(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT001: the SDK finds this out in fit(), after it has made a session."""
-    folder = source_folder(job)
+    folder = source.source_folder(job)
     if folder is None or (folder / job.script.entry).is_file():
         return
     if job.script.source_dir is None:
@@ -78,7 +59,7 @@ def not_python(job: JobSpec) -> Iterator[Problem]:
 
 
 def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT006: bool('False') is True, and a store_true flag takes no value: SageMaker always passes one."""
+    """SCRIPT006, SCRIPT007: bool('False') is True, and a store_true flag takes no value: SageMaker always passes one."""
     for path, call, name in _arguments(job):
         kind = next((word.value for word in call.keywords if word.arg == "type"), None)
         action = next((word.value for word in call.keywords if word.arg == "action"), None)
@@ -87,7 +68,7 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
             sent = name in job.hyperparameters
             yield Problem(
                 id="SCRIPT006",
-                severity=Severity.WARNING,
+                severity=Severity.ERROR if job.hyperparameters.get(name) is False else Severity.WARNING,
                 where=place,
                 what=f"--{name} False would be read as True",
                 got="type=bool" + (f", and the job sends {job.hyperparameters[name]!r}" if sent else ""),
@@ -110,13 +91,26 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
             )
 
 
+def words(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT004: a text with spaces or quotes travels as JSON; what the script is given is not what the console shows."""
+    for name, value in job.hyperparameters.items():
+        if isinstance(value, str) and value and shlex.quote(value) != value and any(c in value for c in " \t\"'"):
+            yield Problem(
+                id="SCRIPT004",
+                severity=Severity.INFO,
+                where=f"hyperparameters.{name}",
+                what=f"the script is given two arguments: {shlex.join([f'--{name}', value])}",
+                got=f"{value!r}, which the request carries as JSON",
+                evidence=TOOLKIT,
+            )
+
+
 def undeclared(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT008: a hyperparameter that argparse does not know ends the job with exit code 2."""
-    folder = source_folder(job)
-    tree = _tree(folder / job.script.entry) if folder else None
-    if tree is None or not job.hyperparameters:
+    found = source.tree(source.entry_path(job))
+    if found is None or not job.hyperparameters:
         return
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(found) if isinstance(node, ast.Call)]
     methods = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
     strict = any(method.startswith("parse_") for method in methods)
     if not strict or methods & {"parse_known_args", "parse_args_into_dataclasses", "add_arguments"}:
@@ -156,18 +150,18 @@ def missing_data(job: JobSpec) -> Iterator[Problem]:
 
 def _arguments(job: JobSpec) -> Iterator[tuple[Path, ast.Call, str]]:
     """Every ``add_argument("--name", …)`` of the entry script: file, call, name with underscores."""
-    folder = source_folder(job)
-    tree = _tree(folder / job.script.entry) if folder else None
-    if folder is None or tree is None:
+    path = source.entry_path(job)
+    found = source.tree(path)
+    if path is None or found is None:
         return
     aliases = {
         target.id
-        for node in ast.walk(tree)
+        for node in ast.walk(found)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr == "add_argument"
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in ast.walk(found):
         if not (isinstance(node, ast.Call) and _adds(node.func, aliases)):
             continue
         for argument in node.args:
@@ -176,7 +170,7 @@ def _arguments(job: JobSpec) -> Iterator[tuple[Path, ast.Call, str]]:
                 and isinstance(argument.value, str)
                 and argument.value.startswith("--")
             ):
-                yield folder / job.script.entry, node, argument.value.lstrip("-").replace("-", "_")
+                yield path, node, argument.value.lstrip("-").replace("-", "_")
 
 
 def _adds(called: ast.expr, aliases: set[str]) -> bool:
@@ -186,21 +180,10 @@ def _adds(called: ast.expr, aliases: set[str]) -> bool:
     return isinstance(called, ast.Name) and called.id in aliases
 
 
-def _tree(path: Path) -> ast.Module | None:
-    text = _read(path)
-    try:
-        return ast.parse(text) if text is not None else None
-    except (SyntaxError, ValueError, RecursionError):
-        return None  # SCRIPT003 says it
-
-
 def syntax(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT003: a script that does not parse fails after the machines are paid for."""
-    folder = source_folder(job)
-    if folder is None or not job.script.entry.endswith(".py"):
-        return
-    text = _read(folder / job.script.entry)
-    if text is None:
+    text = source.text(source.entry_path(job))
+    if text is None or not job.script.entry.endswith(".py") or source.tree(source.entry_path(job)) is not None:
         return
     try:
         ast.parse(text)
@@ -217,11 +200,4 @@ def syntax(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8", errors="replace") if path.stat().st_size <= SIZE_CAP else None
-    except OSError:
-        return None
-
-
-RULES = (missing, not_python, syntax, boolean_arguments, undeclared, missing_data)
+RULES = (missing, not_python, syntax, words, boolean_arguments, undeclared, missing_data)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from ..catalog import limits
 from ..pricing import snapshot_book, usd_for
 from ..specs import JobSpec, Problem, Severity, WallSeconds
-from .script import source_text
+from .source import source_text
 
 API = "API reference, StoppingCondition"
 HOUR_S = 3600
+DEFAULT_PATH = "/opt/ml/checkpoints"  # API reference, CheckpointConfig.LocalPath
 
 
 def wait_shorter_than_run(job: JobSpec) -> Iterator[Problem]:
@@ -61,7 +62,7 @@ def local_path_alone(job: JobSpec) -> Iterator[Problem]:
 
 def no_checkpoint(job: JobSpec) -> Iterator[Problem]:
     """SPOT004: legal, and every interruption starts at step 0."""
-    if job.spot is None or job.spot.checkpoint_s3_uri:
+    if job.spot is None or job.checkpoints is not None:
         return
     price = snapshot_book().find(job.compute.instance, "us-west-2")
     lost = ""
@@ -82,10 +83,10 @@ def no_checkpoint(job: JobSpec) -> Iterator[Problem]:
 
 def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
     """SPOT005: checkpoints are configured, but nothing in the source mentions them."""
-    if job.spot is None or not job.spot.checkpoint_s3_uri:
+    if job.spot is None or job.checkpoints is None:
         return
     text = source_text(job)
-    path = job.spot.checkpoint_local_path or "/opt/ml/checkpoints"
+    path = job.checkpoints.local_path or DEFAULT_PATH
     named = any(path in str(value) for value in job.hyperparameters.values())
     if text is None or named or "checkpoint" in text:
         return
@@ -101,4 +102,20 @@ def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-RULES = (wait_shorter_than_run, checkpoint_uri, local_path_alone, no_checkpoint, script_ignores_checkpoints)
+def two_places(job: JobSpec) -> Iterator[Problem]:
+    """SPOT007: a job has one place for checkpoints; of two, the spot's is taken."""
+    if job.checkpoint is None or job.checkpoints in {None, job.checkpoint}:
+        return
+    yield Problem(
+        id="SPOT007",
+        severity=Severity.ERROR,
+        where="checkpoint",
+        what="checkpoints are given two places",
+        got=f"{job.checkpoint.s3_uri!r} beside the spot's own",
+        wanted="one of them",
+        fix="leave checkpoint out, or spot.checkpoint_s3_uri",
+        evidence="API reference, CheckpointConfig",
+    )
+
+
+RULES = (wait_shorter_than_run, checkpoint_uri, local_path_alone, no_checkpoint, script_ignores_checkpoints, two_places)

@@ -1,137 +1,160 @@
-"""LIMIT rules of what surrounds the training: warm pools, retries, groups, channels, checkpoints, network."""
+"""LIMIT and DATA rules of what a request carries around the training: warm pools, groups, network, tags, places in S3."""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterator
 
 from ..catalog import limits
 from ..specs import InputMode, JobSpec, Problem, S3Kind, Severity
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
-
-
-def _fault(rule: str, where: str, what: str, *, got: str, wanted: str, fix: str) -> Problem:
-    return Problem(
-        id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=MODEL
-    )
+_SECRET = re.compile(
+    r"(?i)(^|_)(secret|password|passwd|api_?key|access_?key|(hf|hub|auth|access|api|session)_token)(_|$)"
+)
+_TAG = frozenset("_.:/=+-@")
 
 
 def warm_pool(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT015: a warm pool keeps on-demand machines, for six hours at most."""
-    kept = job.compute.keep_alive_s
-    if kept is None:
+    """LIMIT015: six hours at most, and not for spot."""
+    keep, most = job.compute.keep_alive_s, limits.maximum("KeepAlivePeriodInSeconds")
+    if keep is None or (0 <= keep <= most and job.spot is None):
         return
-    most = limits.maximum("KeepAlivePeriodInSeconds")
-    if not 0 <= kept <= most:
-        yield _fault("LIMIT015", "compute.keep_alive_s", "a warm pool lasts for a limited time", got=f"{kept:,} s",
-                     wanted=f"0 to {most:,} s", fix=f"keep_alive_s={min(3600, most)}")  # fmt: skip
-    if job.spot is not None:
-        yield _fault("LIMIT015", "compute.keep_alive_s", "spot machines cannot be kept warm", got="spot and keep_alive_s",
-                     wanted="one of them", fix="spot=None, or leave keep_alive_s out")  # fmt: skip
+    spot = job.spot is not None
+    yield Problem(
+        id="LIMIT015",
+        severity=Severity.ERROR,
+        where="compute.keep_alive_s",
+        what="spot machines cannot be kept warm" if spot else "machines cannot be kept warm for that long",
+        got=f"{keep:,} s{' on spot' if spot else ''}",
+        wanted="no keep_alive_s, or no spot" if spot else f"0 to {most:,} s",
+        fix="leave keep_alive_s out" if spot else f"keep_alive_s={most}",
+        evidence=MODEL if not spot else "SageMaker developer guide, train-warm-pools",
+    )
 
 
 def retries(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT016: the service retries its own errors 1 to 30 times."""
-    most = limits.maximum("MaximumRetryAttempts")
-    if job.retries is not None and not 1 <= job.retries <= most:
-        yield _fault(
-            "LIMIT016",
-            "retries",
-            "not a number of retries",
-            got=str(job.retries),
-            wanted=f"1 to {most}",
-            fix="retries=2",
-        )
+    """LIMIT016: 1 to 30 attempts."""
+    if job.retries is not None and not 1 <= job.retries <= limits.maximum("MaximumRetryAttempts"):
+        yield _illegal(
+            "LIMIT016", "retries", "not a number of attempts", str(job.retries),
+            f"1 to {limits.maximum('MaximumRetryAttempts')}, or nothing", "leave retries out",
+        )  # fmt: skip
 
 
-def hyperparameter_values(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT017: a name of at most 256 characters; NaN and infinity are no JSON, None and lists no argument."""
-    longest = limits.maximum("HyperParameterKey")
-    for key, value in job.hyperparameters.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            yield _fault("LIMIT017", f"hyperparameters.{key}", "the SDKs send this as text that is not JSON", got=repr(value),
-                         wanted="a finite number", fix="leave it out, or a large number")  # fmt: skip
-        elif type(value) not in {str, int, float, bool}:
-            yield _fault("LIMIT017", f"hyperparameters.{key}", "the script would get this as one odd argument", got=repr(value),
-                         wanted="a text, number or boolean", fix="a text that the script splits, or a file in source_dir")  # fmt: skip
-        if not 0 < len(key) <= longest:
-            yield _fault("LIMIT017", f"hyperparameters.{key[:20]}", "not a hyperparameter's name", got=f"{len(key)} characters",
-                         wanted=f"1 to {longest}", fix="a shorter name")  # fmt: skip
+def numbers(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT017: not a number and infinity have no JSON, None and lists are no argument; the SDK sends them all the same."""
+    for name, value in job.hyperparameters.items():
+        if type(value) not in {str, int, float, bool}:
+            yield _illegal(
+                "LIMIT017", f"hyperparameters.{name}", "the script would get this as one odd argument", repr(value),
+                "a text, number or boolean", "a text that the script splits, or a file in source_dir",
+            )  # fmt: skip
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield _illegal(
+                "LIMIT017", f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
+            )  # fmt: skip
+
+
+def own_image(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT018: an image's URI has at most 255 characters and no spaces."""
+    uri = job.image_uri
+    if uri is not None and (not limits.matches("AlgorithmImage", uri) or not uri or re.search(r"\s", uri)):
+        yield _illegal(
+            "LIMIT018", "image_uri", "not an image's URI", f"{uri[:60]!r}, {len(uri)} characters",
+            f"account.dkr.ecr.region.amazonaws.com/repository:tag, at most {limits.maximum('AlgorithmImage')}",
+            "leave image_uri out, or correct it",
+        )  # fmt: skip
 
 
 def groups(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT018: groups have different names, channels name groups that exist, and the compiler takes no groups."""
+    """LIMIT019: at most five groups, of different names, which the channels may name."""
     names = [group.name for group in job.compute.groups]
     most = limits.maximum("InstanceGroups")
-    if len(names) > most or len(set(names)) < len(names):
-        yield _fault("LIMIT018", "compute.groups", "groups need different names, and there are few", got=", ".join(names),
-                     wanted=f"at most {most} different names", fix="rename or merge them")  # fmt: skip
-    known = limits.members("TrainingInstanceType")
+    if len(names) > most:
+        yield _illegal(
+            "LIMIT019", "compute.groups", "too many groups", str(len(names)), f"at most {most}", "merge some of them"
+        )
+    for index, name in enumerate(names):
+        if name in names[:index] or not limits.matches("InstanceGroupName", name):
+            yield _illegal(
+                "LIMIT019", f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
+                f"another name, at most {limits.maximum('InstanceGroupName')} characters", f"name='{index + 1}-{name[:60]}'",
+            )  # fmt: skip
     for group in job.compute.groups:
-        if group.instance not in known:
-            yield _fault("LIMIT018", f"compute.groups.{group.name}", "SageMaker training has no such instance type",
-                         got=repr(group.instance), wanted="a type of the API", fix="correct the name")  # fmt: skip
-    for name, channel in job.channels.items():
-        strange = sorted(set(channel.groups) - set(names))
-        if strange:
-            yield _fault("LIMIT018", f"inputs.{name}", "the channel names a group that is not there", got=", ".join(strange),
-                         wanted=", ".join(names) or "no groups", fix="leave groups out, or name one of them")  # fmt: skip
+        if group.instance not in limits.members("TrainingInstanceType"):
+            yield _illegal(
+                "LIMIT019", f"compute.groups.{group.name}.instance", "SageMaker training has no such instance type", repr(group.instance),
+                "a type of the API", "correct the name",
+            )  # fmt: skip
     if names and job.compiled:
-        yield _fault("LIMIT018", "compute.groups", "SageMaker Training Compiler takes no instance groups", got=f"{len(names)} groups",
-                     wanted="one instance type", fix="compute=Compute('ml.p4d.24xlarge', …)")  # fmt: skip
+        yield _illegal(
+            "LIMIT019", "compute.groups", "SageMaker Training Compiler takes no instance groups", f"{len(names)} groups",
+            "one instance type", "compute=Compute('ml.p4d.24xlarge', …)",
+        )  # fmt: skip
+    for channel, value in job.channels.items():
+        strange = [name for name in value.groups if name not in names]
+        if strange:
+            yield _illegal(
+                "LIMIT019", f"inputs.{channel}.groups", "the channel is for groups that the job does not have",
+                ", ".join(map(repr, strange)), ", ".join(map(repr, names)) or "no groups", "correct the names, or leave groups out",
+            )  # fmt: skip
 
 
-def channels(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT019: modes that do not go together."""
-    for name, channel in job.channels.items():
-        if channel.mode is InputMode.FAST_FILE and channel.kind is S3Kind.AUGMENTED_MANIFEST:
-            yield _fault(
-                "LIMIT019",
-                f"inputs.{name}",
-                "an augmented manifest is a pipe",
-                got="FastFile",
-                wanted="Pipe",
-                fix="mode=InputMode.PIPE",
-            )
-        if channel.kind is S3Kind.AUGMENTED_MANIFEST and channel.record_wrapping != "RecordIO":
-            yield _fault("LIMIT019", f"inputs.{name}", "an augmented manifest comes as RecordIO", got=repr(channel.record_wrapping),
-                         wanted="'RecordIO'", fix="record_wrapping='RecordIO'")  # fmt: skip
-
-
-def checkpoints(job: JobSpec) -> Iterator[Problem]:
-    """SPOT006: two places for checkpoints, or one that is not in S3."""
-    if job.checkpoint is None:
-        return
-    if job.spot is not None and job.spot.checkpoint_s3_uri:
-        yield _fault("SPOT006", "checkpoint", "checkpoints are named twice", got="also in spot.checkpoint_s3_uri", wanted="one",
-                     fix="leave checkpoint out")  # fmt: skip
-    if not job.checkpoint.s3_uri.startswith("s3://"):
-        yield _fault("SPOT006", "checkpoint.s3_uri", "checkpoints are kept in S3", got=repr(job.checkpoint.s3_uri), wanted="s3://bucket/prefix",
-                     fix=f"s3_uri='s3://your-bucket/checkpoints/{job.name}'")  # fmt: skip
+def tags(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT020: letters, digits, spaces and _.:/=+-@; names that start with aws: are AWS's own."""
+    for key, value in job.tags.items():
+        legal = 1 <= len(key) <= limits.maximum("TagKey") and len(value) <= limits.maximum("TagValue")
+        if not legal or key.lower().startswith("aws:") or not all(map(_taggable, key + value)):
+            yield _illegal(
+                "LIMIT020", f"tags.{key}", "not a legal tag", f"{key[:40]!r} = {value[:40]!r}",
+                "letters, digits, spaces and _.:/=+-@, not starting with aws:; "
+                f"at most {limits.maximum('TagKey')} and {limits.maximum('TagValue')} characters",
+                "rename it, or leave it out",
+            )  # fmt: skip
 
 
 def network(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT020: the VPC's own limits; a container without network reaches no model hub."""
+    """LIMIT021: 16 subnets and 5 security groups."""
     if job.network is None:
         return
-    for field, shape in (("subnets", "Subnets"), ("security_groups", "VpcSecurityGroupIds")):
-        got, most = len(getattr(job.network, field)), limits.maximum(shape)
-        if got > most:
-            yield _fault(
-                "LIMIT020",
-                f"network.{field}",
-                "too many",
-                got=str(got),
-                wanted=f"at most {most}",
-                fix="drop some of them",
-            )
-    model = next(
-        (str(job.arguments[flag]) for flag in ("model", "model_name_or_path", "model_id") if flag in job.arguments), ""
-    )
-    if job.network.isolation and model and not model.startswith(("/", "tiny-random")):
+    for name, shape, one in (
+        ("subnets", "Subnets", "SubnetId"),
+        ("security_groups", "VpcSecurityGroupIds", "SecurityGroupId"),
+    ):
+        found = getattr(job.network, name)
+        wrong = [text for text in found if not text or not limits.matches(one, text)]
+        if len(found) > limits.maximum(shape) or wrong:
+            yield _illegal(
+                "LIMIT021", f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
+                f"at most {limits.maximum(shape)} ids of letters, digits and hyphens", "correct the list",
+            )  # fmt: skip
+
+
+def modes(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT024: an augmented manifest is streamed as RecordIO, and cannot be a fast file."""
+    for name, channel in job.channels.items():
+        if channel.kind is not S3Kind.AUGMENTED_MANIFEST:
+            continue
+        if channel.mode is InputMode.FAST_FILE or channel.record_wrapping != "RecordIO":
+            yield _illegal(
+                "LIMIT024", f"inputs.{name}", "an augmented manifest comes through a pipe, as RecordIO",
+                f"{channel.mode.value if channel.mode else 'File'}, {channel.record_wrapping or 'no wrapping'}",
+                "Pipe and RecordIO", "mode=InputMode.PIPE, record_wrapping='RecordIO'",
+            )  # fmt: skip
+
+
+def no_way_out(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT025: a container without network reaches no model hub."""
+    if job.network is None or not job.network.isolation:
+        return
+    named = (str(job.arguments[flag]) for flag in ("model", "model_name_or_path", "model_id") if flag in job.arguments)
+    model = next((name for name in named if not name.startswith(("/", "tiny-"))), "")
+    if model:
         yield Problem(
-            id="LIMIT021",
+            id="LIMIT025",
             severity=Severity.WARNING,
             where="network.isolation",
             what="a container without network cannot download a model",
@@ -142,4 +165,102 @@ def network(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-RULES = (warm_pool, retries, hyperparameter_values, groups, channels, checkpoints, network)
+def keys(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT022: a KMS key is an id, an alias or an ARN."""
+    for where, key in (("compute.volume_kms_key", job.compute.volume_kms_key), ("output.kms_key", job.output.kms_key)):
+        if key is not None and (not key or not limits.matches("KmsKeyId", key)):
+            yield _illegal("LIMIT022", where, "not a KMS key", repr(key), "a key id, alias or ARN", "alias/your-key")
+
+
+def wording(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT023: names and words that the API knows or bounds: metrics, hyperparameters, compression, record wrapping."""
+    bounded = [
+        *(("MetricName", f"metrics[{index}].name", rule.name) for index, rule in enumerate(job.metrics)),
+        *(("HyperParameterKey", f"hyperparameters.{name}", name) for name in job.hyperparameters),
+        *(
+            ("ContentType", f"inputs.{name}.content_type", value.content_type or "")
+            for name, value in job.channels.items()
+        ),
+    ]
+    for shape, where, text in bounded:
+        if not limits.matches(shape, text):
+            most = limits.maximum(shape)
+            yield _illegal(
+                "LIMIT023",
+                where,
+                "not a legal name",
+                repr(text[:40]),
+                f"one line of at most {most} characters",
+                "shorten it",
+            )
+    for name, channel in job.channels.items():
+        for field, shape in (("compression", "CompressionType"), ("record_wrapping", "RecordWrapper")):
+            word = getattr(channel, field)
+            if word is not None and word not in limits.members(shape):
+                yield _illegal(
+                    "LIMIT023", f"inputs.{name}.{field}", f"no such {field.replace('_', ' ')}", repr(word),
+                    " or ".join(map(repr, limits.members(shape))), f"leave {field} out",
+                )  # fmt: skip
+
+
+def places(job: JobSpec) -> Iterator[Problem]:
+    """DATA002: outputs, checkpoints and caches are kept in S3."""
+    cache = job.neuron.cache_s3_uri if job.neuron else None
+    checkpoint = job.checkpoint.s3_uri if job.checkpoint else None
+    for where, uri in (
+        ("output.s3_uri", job.output.s3_uri),
+        ("checkpoint.s3_uri", checkpoint),
+        ("neuron.cache_s3_uri", cache),
+    ):
+        if uri is not None and (not limits.matches("S3Uri", uri) or not re.match("s3://.", uri)):
+            yield _illegal(
+                "DATA002", where, "not a place in S3", repr(uri), "s3://bucket/prefix", "s3://your-bucket/prefix"
+            )
+
+
+def secrets(job: JobSpec) -> Iterator[Problem]:
+    """DATA003: environment and hyperparameters are shown, in clear, to everyone who may describe the job."""
+    given = [
+        (f"{part}.{name}", name, value)
+        for part in ("environment", "hyperparameters")
+        for name, value in getattr(job, part).items()
+    ]
+    for where, name, value in given:
+        if value and isinstance(value, str) and _SECRET.search(name):
+            yield Problem(
+                id="DATA003",
+                severity=Severity.WARNING,
+                where=where,
+                what=f"{name} would be readable by everyone who may describe the job",
+                got=f"{len(value)} characters in the request",
+                wanted="the name of a secret, which the script fetches",
+                fix="keep it in Secrets Manager and let the job's role read it",
+                evidence="API reference, CreateTrainingJob: do not include secrets in Environment or HyperParameters",
+            )
+
+
+def _taggable(character: str) -> bool:
+    return character in _TAG or unicodedata.category(character)[0] in "LNZ"
+
+
+def _illegal(rule: str, where: str, what: str, got: str, wanted: str, fix: str) -> Problem:  # noqa: PLR0917 - a Problem's own fields
+    return Problem(
+        id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=MODEL
+    )
+
+
+RULES = (
+    warm_pool,
+    retries,
+    numbers,
+    own_image,
+    groups,
+    tags,
+    network,
+    modes,
+    no_way_out,
+    keys,
+    wording,
+    places,
+    secrets,
+)

@@ -1,0 +1,39 @@
+"""The most that a job can cost, in words and in dollars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..pricing import Price, ceiling, snapshot_book
+from ..report import format as form
+from ..specs import JobSpec, Usd
+
+REGION = "us-west-2"  # of most rows of the shipped prices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """``usd`` None: no price is known, and none is guessed."""
+
+    job: JobSpec
+    price: Price | None
+    usd: Usd | None
+    region: str
+
+    def __str__(self) -> str:
+        """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01)``."""
+        if self.price is None or self.usd is None:
+            return f"no price for {' and '.join(self.job.compute.instances)} in {self.region}, so no ceiling"
+        hours = self.job.max_run_s / 3600
+        shown = f"{hours:g} h" if self.job.max_run_s % 360 == 0 else form.hours(self.job.max_run_s)
+        mark = ", inferred" if self.price.inferred else ""
+        return (
+            f"at most {form.usd(self.usd)} ({shown} × {self.job.compute.count} × {form.usd_per_hour(self.price.usd_per_hour)}, "
+            f"{self.price.as_of}{mark})"
+        )
+
+
+def ceiling_of(job: JobSpec, region: str = REGION) -> Ceiling:
+    """At the newest shipped price of the region."""
+    price = snapshot_book().find(job.compute.instance, region) if job.compute.instance else None
+    return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)

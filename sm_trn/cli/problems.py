@@ -1,0 +1,148 @@
+"""Problems as the command line shows them: long with the line of the file, short, JSON, and GitHub's annotations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from types import MappingProxyType
+from typing import Any
+
+from ..jobfile import JobFile, Place
+from ..preflight import source
+from ..report import format as form
+from ..specs import JobSpec, Problem, Severity
+from . import files, fixes
+
+WIDTH = 80
+WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+GLYPHS = {Severity.ERROR: "✗", Severity.WARNING: "▲", Severity.INFO: "•"}
+GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_IN_SCRIPT = re.compile(r"^(?P<file>[^:]+\.py):(?P<line>\d+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """A problem with the file and line it is about; ``line`` is that line's text. ``place`` None: the job as a whole."""
+
+    problem: Problem
+    file: str
+    place: Place | None
+    line: str
+    fix: str
+
+    @property
+    def word(self) -> str:
+        return WORDS[self.problem.severity]
+
+    @property
+    def at(self) -> str:
+        return f"{self.file}:{self.place.line}" if self.place else self.file
+
+
+def located(file: JobFile, index: int, problem: Problem) -> Located:
+    """Where the problem stands: a line of the job file, or of the script that it names."""
+    job = file.jobs[index]
+    match = _IN_SCRIPT.match(problem.where)
+    if match:
+        return _in_script(job, problem, match["file"], int(match["line"]))
+    place = file.place(index, problem.where)
+    line = file.line(place.line) if place else ""
+    fix = fixes.in_file(problem.fix, files.FORMAT_OF[Path(file.name).suffix])
+    return Located(problem=problem, file=file.name, place=place, line=line, fix=fix)
+
+
+def _in_script(job: JobSpec, problem: Problem, name: str, number: int) -> Located:
+    folder = source.source_folder(job)
+    path = folder / name if folder is not None else Path(name)
+    lines = (source.text(path) or "").split("\n")
+    line = lines[number - 1].rstrip() if number <= len(lines) else ""
+    start = len(line) - len(line.lstrip())
+    return Located(
+        problem=problem, file=str(path), place=Place(number, start, len(line) - start), line=line, fix=problem.fix
+    )
+
+
+def ordered(found: list[Located]) -> list[Located]:
+    """Errors first; inside a severity by the position in the file."""
+    severities = list(WORDS)
+    return sorted(
+        found,
+        key=lambda item: (severities.index(item.problem.severity), item.file, item.place.line if item.place else 0),
+    )
+
+
+def long(item: Located) -> str:
+    """The problem with its line, the place marked, got and wanted beside the mark, and the fix."""
+    problem, place = item.problem, item.place
+    label = ", ".join(f"{word} {text}" for word, text in (("got", problem.got), ("wanted", problem.wanted)) if text)
+    gutter = max(2, len(str(place.line)) if place else 0)
+    what, _, consequence = problem.what.partition("; ")
+    lines = [f"{item.word}[{problem.id}]: {what}"]
+    lines.append(f"{' ' * gutter}--> {item.at}" + ("" if place else f": {problem.where}"))
+    if place is not None and item.line:
+        mark = " " * place.column + "^" * max(1, place.width)
+        beside = gutter + 4 + len(mark) + len(label) <= WIDTH
+        lines += [f"{' ' * gutter} |", f"{place.line:>{gutter}} | {item.line}"]
+        lines.append(f"{' ' * gutter} | {mark}{' ' + label if beside else ''}".rstrip())
+        label = "" if beside else label
+    for text in (label, item.fix and f"fix: {item.fix}", consequence):
+        folded = wrap(text, WIDTH - gutter - 3, break_long_words=False, break_on_hyphens=False) if text else []
+        lines += [f"{' ' * gutter} {'=' if first == 0 else ' '} {line}" for first, line in enumerate(folded)]
+    return "\n".join(lines) + "\n"
+
+
+def short(item: Located) -> str:
+    return f"{item.at}: {item.word}[{item.problem.id}] {item.problem.what}"
+
+
+def github(item: Located) -> str:
+    """A workflow command: https://docs.github.com/actions/reference/workflow-commands-for-github-actions"""
+    problem = item.problem
+    detail = "; ".join(
+        text for text in (problem.what, problem.got and f"got {problem.got}", problem.wanted and f"wanted {problem.wanted}",
+                          item.fix and f"fix: {item.fix}") if text
+    )  # fmt: skip
+    where = {"file": item.file, **({"line": str(item.place.line)} if item.place else {}), "title": problem.id}
+    properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in where.items())
+    return f"::{GITHUB[problem.severity]} {properties}::{_escaped(detail)}"
+
+
+def _escaped(text: str, more: str = "") -> str:
+    return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text)
+
+
+def as_json(item: Located) -> dict[str, Any]:
+    problem = item.problem
+    return {
+        "id": problem.id,
+        "severity": problem.severity.value,
+        "where": problem.where,
+        "file": item.file,
+        "line": item.place.line if item.place else None,
+        "column": item.place.column + 1 if item.place else None,
+        "what": problem.what,
+        "got": problem.got,
+        "wanted": problem.wanted,
+        "fix": item.fix,
+        "evidence": problem.evidence,
+    }
+
+
+SHOWN: Mapping[str, Callable[[Located], str]] = MappingProxyType({"long": long, "short": short, "github": github})
+
+
+def counts(found: list[Located]) -> str:
+    """``✗ 2 errors  ▲ 1 warning``; ``no problems`` when there are none."""
+    parts = []
+    for severity, word in WORDS.items():
+        number = sum(item.problem.severity is severity for item in found)
+        if number:
+            parts.append(f"{GLYPHS[severity]} {form.count(number)} {word}{'s' if number > 1 else ''}")
+    return "  ".join(parts) or "no problems"
+
+
+def launchable(found: list[Located]) -> bool:
+    return all(item.problem.severity is not Severity.ERROR for item in found)

@@ -1,0 +1,162 @@
+"""One file: its text, the specs in it and where their fields stand; the registry of formats."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import yaml
+from cattrs.errors import BaseValidationError
+
+from ..errors import InvalidJobFile, UnknownName
+from ..specs import JobSpec, suggestion
+from . import in_json, in_toml, in_yaml, schema
+from .faults import Fault, MismatchError, faults_of, unknown
+from .places import Path, Place, Places
+
+SIZE_CAP = 1_000_000  # characters: thousands of jobs
+SEVERAL = "job"
+_TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """``parse`` raises ValueError or yaml.YAMLError; ``dump`` writes any tree that ``schema.unstructure`` makes."""
+
+    parse: Callable[[str], tuple[Any, Places]]
+    dump: Callable[[dict[str, Any]], str]
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "toml": Format(in_toml.parse, in_toml.dump),
+        "json": Format(in_json.parse, in_json.dump),
+        "yaml": Format(in_yaml.parse, in_yaml.dump),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFile:
+    """The specs of a text, in order; ``place`` and ``line`` lead from a problem back into the text."""
+
+    name: str
+    text: str
+    jobs: tuple[JobSpec, ...]
+    places: Places
+    bases: tuple[Path, ...]
+
+    def place(self, index: int, where: str) -> Place | None:
+        """Where the field ``where`` of job ``index`` stands; a field that is not there: the table around it, or None."""
+        path = self.places.follow(self.bases[index], where)
+        if where == "distribution":
+            path = (*path, "kind")
+        return self.places.find(path)
+
+    def line(self, number: int) -> str:
+        """Line ``number`` of the text, counted from 1."""
+        return self.text.split("\n")[number - 1]
+
+
+def load_jobs(text: str, format: str) -> tuple[JobSpec, ...]:  # noqa: A002 - the word users know it by
+    """The specs of a job file: one, or those of its ``[[job]]`` list.
+
+    Raises InvalidJobFile with every unknown key, wrong value and syntax error; UnknownName for another format.
+    """
+    return parse_jobs(text, format).jobs
+
+
+def dump_job(spec: JobSpec, format: str) -> str:  # noqa: A002 - the word users know it by
+    """``spec`` as a job file, without what is left at its default; ``load_jobs`` makes an equal spec of it.
+
+    Raises UnknownName for another format, SmTrnError for a distribution that no registry knows.
+    """
+    return _format(format).dump(schema.unstructure(spec))
+
+
+def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  # noqa: A002 - the word users know it by
+    """As ``load_jobs``, with the way back into the text. ``name`` stands in messages."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    tree, places = _parse(text, format, name)
+    if isinstance(tree, Mapping) and SEVERAL in tree:
+        trees, faults = _several(tree)
+    else:
+        trees, faults = [((), tree)], []
+    jobs = []
+    for path, part in trees:
+        found = _structured(part, path)
+        if isinstance(found, JobSpec):
+            jobs.append(found)
+        else:
+            faults += found
+    if faults:
+        raise InvalidJobFile(tuple(_located(fault, places, name) for fault in _ordered(faults, places)))
+    return JobFile(name=name, text=text, jobs=tuple(jobs), places=places, bases=tuple(path for path, _ in trees))
+
+
+def _structured(tree: Any, path: Path) -> JobSpec | list[Fault]:
+    try:
+        return schema.structure(tree)
+    except (BaseValidationError, MismatchError) as error:
+        return list(faults_of(error, path))
+
+
+def _format(name: str) -> Format:
+    if name not in FORMATS:
+        raise UnknownName(f"format: got {name!r}, wanted one of {', '.join(FORMATS)}{suggestion(name, FORMATS)}")
+    return FORMATS[name]
+
+
+def _parse(text: str, form: str, name: str) -> tuple[Any, Places]:
+    parser = _format(form).parse
+    if len(text) > SIZE_CAP:
+        raise _invalid(
+            f"too long for a {form} job file", name, got=f"{len(text):,} characters", wanted=f"at most {SIZE_CAP:,}"
+        )
+    try:
+        return parser(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise _invalid(f"not valid YAML: {reason}", name, line=mark.line + 1 if mark else None) from error
+    except RecursionError:
+        raise _invalid(f"{form} nested too deeply", name) from None
+    except ValueError as error:
+        reason = str(error)
+        found = _TOML_LINE.search(reason)
+        line = int(found[1]) if found else getattr(error, "lineno", None)
+        raise _invalid(f"not valid {form.upper()}: {_TOML_LINE.sub('', reason).strip()}", name, line=line) from error
+
+
+def _invalid(what: str, name: str, *, line: int | None = None, got: str = "", wanted: str = "") -> InvalidJobFile:
+    place = Place(line, 0, 0) if line else None
+    return InvalidJobFile((Fault(what=what, file=name, place=place, got=got, wanted=wanted),))
+
+
+def _several(tree: Mapping[str, Any]) -> tuple[list[tuple[Path, Any]], list[Fault]]:
+    """The trees of a file with several jobs; beside the list nothing else may stand."""
+    faults = [unknown(str(key), (SEVERAL,), path=(str(key),)) for key in tree if key != SEVERAL]
+    listed = tree[SEVERAL]
+    if not isinstance(listed, list) or not listed:
+        fault = Fault(
+            what=f"wrong value of {SEVERAL}", path=(SEVERAL,), got=schema.shown(listed), wanted="a list of jobs"
+        )
+        return [], [*faults, fault]
+    return [((SEVERAL, index), part) for index, part in enumerate(listed)], faults
+
+
+def _ordered(faults: list[Fault], places: Places) -> list[Fault]:
+    def line(fault: Fault) -> int:
+        found = places.find_key(fault.path)
+        return found.line if found else 0
+
+    return sorted(faults, key=line)
+
+
+def _located(fault: Fault, places: Places, name: str) -> Fault:
+    place = places.find_key(fault.path) if fault.at_key else places.find(fault.path)
+    return dataclasses.replace(fault, file=name, place=place)

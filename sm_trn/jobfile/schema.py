@@ -1,0 +1,176 @@
+"""Specs ↔ plain trees of dicts, lists and scalars, through cattrs. Strict: no unknown key, no conversion between types.
+
+Unions carry ``kind``: a distribution's is its name in the registry of strategies, a framework's is its family.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+from collections.abc import Callable, Mapping
+from types import GenericAlias, MappingProxyType
+from typing import Any, get_args, get_origin
+
+from cattrs import Converter
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, make_mapping_structure_fn
+
+from ..errors import SmTrnError
+from ..specs import Channel, Distribution, Framework, HyperValue, JobSpec
+from ..strategies import STRATEGIES
+from .faults import MismatchError, UnknownKeyError, shown
+
+Structure = Callable[[Any, Any], Any]
+FRAMEWORKS: Mapping[str, type[Any]] = MappingProxyType({cls.family: cls for cls in get_args(Framework)})
+
+
+def structure(tree: Any) -> JobSpec:
+    """The spec that a tree describes. Raises cattrs' validation errors, which ``faults.faults_of`` reads."""
+    job: JobSpec = _converter().structure(tree, JobSpec)
+    return job
+
+
+def unstructure(job: JobSpec) -> dict[str, Any]:
+    """The tree of a spec, without what is left at its default."""
+    tree: dict[str, Any] = _converter().unstructure(job, JobSpec)
+    return tree
+
+
+def part(value: Any) -> Any:
+    """The tree of one part of a spec: a strategy, a framework, a Compute."""
+    if isinstance(value, tuple(FRAMEWORKS.values())):
+        return _framework_tree(_converter(), value)
+    if isinstance(value, tuple(STRATEGIES.values())):
+        return _strategy_tree(_converter(), value)
+    return _converter().unstructure(value)
+
+
+@functools.cache
+def _converter() -> Converter:
+    converter = Converter(detailed_validation=True, forbid_extra_keys=True, omit_if_default=True)
+    for scalar, wanted in ((str, "text"), (int, "a whole number"), (float, "a number"), (bool, "true or false")):
+        converter.register_structure_hook(scalar, functools.partial(_scalar, scalar, wanted))
+    converter.register_structure_hook(HyperValue, _hyper_value)
+    converter.register_structure_hook_factory(_is_mapping, lambda kind: _table(converter, kind))
+    converter.register_structure_hook_factory(_is_tuple, lambda kind: _list(converter, kind))
+    converter.register_structure_hook_factory(_is_enum, lambda kind: functools.partial(_member, kind))
+    converter.register_structure_hook_factory(dataclasses.is_dataclass, lambda cls: _dataclass(converter, cls))
+    converter.register_structure_hook(str | Channel, functools.partial(_text_or_channel, converter))
+    converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
+    converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
+    converter.register_unstructure_hook_func(_is_distribution, functools.partial(_strategy_tree, converter))
+    converter.register_unstructure_hook(Framework, functools.partial(_framework_tree, converter))
+    return converter
+
+
+def _scalar(scalar: type, wanted: str, value: Any, _: Any) -> Any:
+    if type(value) is scalar or (scalar is float and type(value) is int):
+        return value
+    fix = "write it in quotes" if scalar is str and isinstance(value, (int, float)) else ""
+    raise MismatchError(got=value, wanted=wanted, fix=fix)
+
+
+def _hyper_value(value: Any, _: Any) -> Any:
+    if isinstance(value, (str, int, float)):
+        return value
+    raise MismatchError(got=value, wanted="text, a number, or true or false", fix="write it as text, in quotes")
+
+
+def _is_mapping(kind: Any) -> bool:
+    return get_origin(kind) is Mapping
+
+
+def _is_tuple(kind: Any) -> bool:
+    return get_origin(kind) is tuple
+
+
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, enum.Enum)
+
+
+def _is_distribution(kind: Any) -> bool:
+    return kind is Distribution
+
+
+def _table(converter: Converter, kind: Any) -> Structure:
+    inner: Structure = make_mapping_structure_fn(kind, converter, structure_to=dict, detailed_validation=True)
+
+    def structured(value: Any, asked: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise MismatchError(got=value, wanted="a table")
+        return inner(value, asked)
+
+    return structured
+
+
+def _list(converter: Converter, kind: Any) -> Structure:
+    as_list: Any = GenericAlias(list, get_args(kind)[:1])
+
+    def structured(value: Any, _: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise MismatchError(got=value, wanted="a list")
+        return tuple(converter.structure(list(value), as_list))
+
+    return structured
+
+
+def _member(kind: type[enum.Enum], value: Any, _: Any) -> Any:
+    members = {member.value: member for member in kind}
+    if value not in members:
+        raise MismatchError(got=value, wanted=" or ".join(f'"{name}"' for name in members))
+    return members[value]
+
+
+def _dataclass(converter: Converter, cls: Any) -> Structure:
+    inner: Structure = make_dict_structure_fn(
+        cls, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True
+    )
+
+    def structured(value: Any, asked: Any) -> Any:
+        if not isinstance(value, Mapping):
+            names = [field.name for field in dataclasses.fields(cls) if field.init]
+            raise MismatchError(got=value, wanted=f"a table with {', '.join(names)}")
+        return inner(value, asked)
+
+    return structured
+
+
+def _text_or_channel(converter: Converter, value: Any, _: Any) -> Any:
+    if isinstance(value, Mapping):
+        return converter.structure(value, Channel)
+    if isinstance(value, str):
+        return value
+    raise MismatchError(got=value, wanted="an S3 URI, a folder, or a table with uri")
+
+
+def _kind(converter: Converter, registry: Mapping[str, type[Any]], value: Any, _: Any) -> Any:
+    names = tuple(registry)
+    quoted = " or ".join(f'"{name}"' for name in names)
+    if not isinstance(value, Mapping):
+        raise MismatchError(got=value, wanted=f"a table whose kind is {quoted}")
+    if "kind" not in value:
+        raise MismatchError(got=value, wanted=f"kind = {quoted}")
+    kind = value["kind"]
+    if not isinstance(kind, str) or kind not in registry:
+        raise UnknownKeyError(kind, names, below=("kind",), kind=True)
+    return converter.structure({key: item for key, item in value.items() if key != "kind"}, registry[kind])
+
+
+def _strategy_tree(converter: Converter, value: Any) -> dict[str, Any]:
+    if STRATEGIES.get(value.name) is not type(value):
+        raise SmTrnError(
+            f"distribution: got a {type(value).__name__} ({value.name!r}), wanted one of the registry; register it in STRATEGIES"
+        )
+    return {"kind": value.name, **_fields(converter, value)}
+
+
+def _framework_tree(converter: Converter, value: Any) -> dict[str, Any]:
+    return {"kind": value.family, **_fields(converter, value)}
+
+
+def _fields(converter: Converter, value: Any) -> dict[str, Any]:
+    tree: dict[str, Any] = make_dict_unstructure_fn(type(value), converter, _cattrs_omit_if_default=True)(value)
+    return tree
+
+
+__all__ = ["FRAMEWORKS", "part", "shown", "structure", "unstructure"]

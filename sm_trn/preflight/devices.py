@@ -1,0 +1,53 @@
+"""SCRIPT rules of devices: is the script tied to one that the instance does not have?"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..catalog import find_instance
+from ..specs import Accelerator, JobSpec, Problem, Severity
+from . import source
+
+ASKS_FIRST = "is_available"  # a script that asks whether there is CUDA is taken to have an answer for "no"
+
+
+def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT005: .cuda(), .to("cuda") or NCCL where there is no NVIDIA GPU fails after the machines are paid for."""
+    rows = [row for name in job.compute.instances if (row := find_instance(name)) is not None]
+    text = source.text(source.entry_path(job))
+    if not rows or any(row.accelerator is Accelerator.CUDA for row in rows) or text is None or ASKS_FIRST in text:
+        return
+    found = source.tree(source.entry_path(job))
+    uses = [] if found is None else [node for node in ast.walk(found) if isinstance(node, ast.Call) and _ties(node)]
+    if not uses:
+        return
+    first = min(uses, key=lambda node: node.lineno)
+    others = f", and {len(uses) - 1} more" if len(uses) > 1 else ""
+    yield Problem(
+        id="SCRIPT005",
+        severity=Severity.WARNING,
+        where=f"{job.script.entry}:{first.lineno}",
+        what="the script names CUDA without asking whether it is there",
+        got=f"{ast.unparse(first)[:60]} for {rows[0].name!r} ({rows[0].accelerator.name}){others}",
+        wanted="the device that is there",
+        fix="see _runtime.py among the shipped scripts",
+        evidence="AWS Trainium blog, late 2022: script changes needed to run on Trainium",
+    )
+
+
+def _ties(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    given = {
+        str(value.value)
+        for value in (*call.args, *(word.value for word in call.keywords))
+        if isinstance(value, ast.Constant)
+    }
+    if name == "cuda":
+        return True
+    if name == "init_process_group":
+        return "nccl" in given
+    return name in {"to", "device"} and any(value.split(":")[0] == "cuda" for value in given)
+
+
+RULES = (hard_coded_cuda,)

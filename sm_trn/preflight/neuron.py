@@ -1,0 +1,65 @@
+"""DIST rules of the Neuron options: do the parallel sizes fit the workers, and is there a NeuronCore to use them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..catalog import find_instance
+from ..specs import Accelerator, JobSpec, NeuronOptions, Problem, Severity
+from ..strategies import plan
+
+GUIDE = "optimum-neuron guide, distributed_training"
+
+
+def parallel_sizes(job: JobSpec) -> Iterator[Problem]:
+    """DIST020: tensor × pipeline parallel workers share one replica, so they divide all workers."""
+    if job.neuron is None:
+        return
+    sizes = job.neuron.tensor_parallel * job.neuron.pipeline_parallel
+    workers = plan(job).workers_per_host * job.compute.hosts
+    if workers % sizes:
+        yield Problem(
+            id="DIST020",
+            severity=Severity.ERROR,
+            where="neuron.tensor_parallel",
+            what="tensor × pipeline parallel workers do not divide all workers",
+            got=f"{job.neuron.tensor_parallel} × {job.neuron.pipeline_parallel} of {workers} workers",
+            wanted=f"a product that divides {workers}",
+            fix=f"tensor_parallel={max(size for size in (1, 2, 4, 8, 16, 32) if workers % size == 0)}, pipeline_parallel=1",
+            evidence=GUIDE,
+        )
+
+
+def no_neuron_cores(job: JobSpec) -> Iterator[Problem]:
+    """DIST021: on other instances nothing reads these options, or the script stops at an argument that it does not know."""
+    rows = [row for name in job.compute.instances if (row := find_instance(name)) is not None]
+    if job.neuron in {None, NeuronOptions()} or not rows or any(row.accelerator is Accelerator.NEURON for row in rows):
+        return
+    yield Problem(
+        id="DIST021",
+        severity=Severity.WARNING,
+        where="neuron",
+        what="Neuron options mean nothing without NeuronCores",
+        got=", ".join(f"{row.name!r} ({row.accelerator.name})" for row in rows),
+        wanted="a Trainium instance",
+        fix="leave neuron out, or compute=Compute('ml.trn1.32xlarge')",
+        evidence=GUIDE,
+    )
+
+
+def lost_compilation(job: JobSpec) -> Iterator[Problem]:
+    """DIST022: a job that only compiles leaves nothing behind unless its cache lies in S3."""
+    if job.neuron is not None and job.neuron.precompile and not job.neuron.cache_s3_uri:
+        yield Problem(
+            id="DIST022",
+            severity=Severity.ERROR,
+            where="neuron.precompile",
+            what="what is compiled ahead would end with the machine",
+            got="cache_s3_uri is not set",
+            wanted="a cache in S3 that the training job names too",
+            fix="cache_s3_uri='s3://your-bucket/neuron-cache'",
+            evidence="AWS Neuron documentation, neuron_parallel_compile and NEURON_COMPILE_CACHE_URL",
+        )
+
+
+RULES = (parallel_sizes, no_neuron_cores, lost_compilation)

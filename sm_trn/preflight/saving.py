@@ -1,0 +1,70 @@
+"""SPOT and SCRIPT rules of ``output_dir``: where the Hugging Face Trainer keeps its checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..specs import JobSpec, Problem, Severity
+from . import source
+from .spot import DEFAULT_PATH
+
+MODEL = "/opt/ml/model"
+SAVE_STEPS = 500  # transformers, TrainingArguments.save_steps
+TRAINER_FLAGS = frozenset({"save_strategy", "save_steps", "save_total_limit", "overwrite_output_dir", "do_train"})
+ARGUMENTS = "transformers, TrainingArguments"
+
+
+def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
+    """SPOT006: the Trainer's checkpoints do not reach S3, or there are none: an interruption starts again at step 0."""
+    if job.spot is None or job.checkpoints is None or not _trainer(job):
+        return
+    path = job.checkpoints.local_path or DEFAULT_PATH
+    output = str(job.hyperparameters.get("output_dir", ""))
+    never = job.hyperparameters.get("save_strategy") == "no"
+    if output and (never or not _inside(output, path)):
+        yield Problem(
+            id="SPOT006",
+            severity=Severity.WARNING,
+            where="hyperparameters.save_strategy" if never else "hyperparameters.output_dir",
+            what=f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}; "
+            "an interruption would start again at step 0",
+            got="save_strategy='no'" if never else f"output_dir={output!r}",
+            wanted=f"checkpoints under {path}",
+            fix=f"output_dir={path!r}" + (", save_strategy='steps'" if never else ""),
+            evidence=ARGUMENTS,
+        )
+
+
+def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT009: what lies in /opt/ml/model is packed into model.tar.gz: every checkpoint makes it bigger and slower."""
+    sent = job.hyperparameters
+    output = str(sent.get("output_dir", ""))
+    if not _inside(output, MODEL) or sent.get("save_strategy") == "no" or not _trainer(job):
+        return
+    steps, every = sent.get("max_steps", -1), sent.get("save_steps", SAVE_STEPS)
+    if "save_strategy" not in sent and isinstance(steps, int) and isinstance(every, (int, float)) and 0 < steps < every:
+        return  # ends before the first checkpoint
+    yield Problem(
+        id="SCRIPT009",
+        severity=Severity.WARNING,
+        where="hyperparameters.output_dir",
+        what="the Trainer's checkpoints would be packed into the model",
+        got=f"output_dir={output!r}, save_strategy={sent.get('save_strategy', 'not set')!r}",
+        wanted=f"checkpoints under {DEFAULT_PATH}, or none",
+        fix="save_strategy='no', or an output_dir elsewhere and save_model to /opt/ml/model at the end",
+        evidence="huggingface_hub PR 630; sagemaker-python-sdk issue 4832",
+    )
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _trainer(job: JobSpec) -> bool:
+    """Whether the script seems to be the Trainer's. The shipped scripts know where checkpoints belong."""
+    if job.script.source_dir is None and job.script.git is None:
+        return False
+    return bool(TRAINER_FLAGS & set(job.hyperparameters)) or "TrainingArguments" in (source.source_text(job) or "")
+
+
+RULES = (kept_elsewhere, checkpoints_in_the_model)
