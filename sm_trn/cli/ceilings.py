@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
 
 from ..pricing import Price, ceiling, snapshot_book
 from ..report import format as form
 from ..specs import JobSpec, Usd
 
+CENT = Decimal("0.01")
 REGION = "us-west-2"  # of most rows of the shipped prices
 
 
@@ -37,3 +39,8 @@ def ceiling_of(job: JobSpec, region: str = REGION) -> Ceiling:
     """At the newest shipped price of the region."""
     price = snapshot_book().find(job.compute.instance, region) if job.compute.instance else None
     return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)
+
+
+def cents(usd: Usd | None) -> Usd | None:
+    """Rounded for machines; None stays None."""
+    return None if usd is None else usd.quantize(CENT, ROUND_HALF_EVEN)

@@ -15,7 +15,7 @@ from ..report import format as form
 from ..session import PartialLaunch, Session, TrainingJob, connect
 from ..specs import JobSpec, JobStatus
 from . import facts, files, problems
-from .ceilings import ceiling_of
+from .ceilings import ceiling_of, cents
 from .problems import Located
 from .shared import emit, json_option, say
 
@@ -125,4 +125,4 @@ def _most(session: Session, specs: list[JobSpec]) -> str:
 
 def _entry(session: Session, job: TrainingJob) -> dict[str, Any]:
     most = session.ceiling(job.spec) if job.spec is not None else None
-    return {"name": job.name, "spec": job.label, "emulated": session.emulated, "most_usd": most}
+    return {"name": job.name, "spec": job.label, "emulated": session.emulated, "most_usd": cents(most)}

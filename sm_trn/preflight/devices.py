@@ -15,11 +15,10 @@ ASKS_FIRST = "is_available"  # a script that asks whether there is CUDA is taken
 def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT005: .cuda(), .to("cuda") or NCCL where there is no NVIDIA GPU fails after the machines are paid for."""
     rows = [row for name in job.compute.instances if (row := find_instance(name)) is not None]
-    text = source.text(source.entry_path(job))
-    if not rows or any(row.accelerator is Accelerator.CUDA for row in rows) or text is None or ASKS_FIRST in text:
+    program = source.program(job)
+    if not rows or any(row.accelerator is Accelerator.CUDA for row in rows) or program is None or ASKS_FIRST in program:
         return
-    found = source.tree(source.entry_path(job))
-    uses = [] if found is None else [node for node in ast.walk(found) if isinstance(node, ast.Call) and _ties(node)]
+    uses = [call for call in source.calls(program) if _ties(call)]
     if not uses:
         return
     first = min(uses, key=lambda node: node.lineno)

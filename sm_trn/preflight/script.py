@@ -60,10 +60,11 @@ def not_python(job: JobSpec) -> Iterator[Problem]:
 
 def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT006, SCRIPT007: bool('False') is True, and a store_true flag takes no value: SageMaker always passes one."""
-    for path, call, name in _arguments(job):
+    program = source.program(job)
+    for call, name in source.arguments(program) if program else ():
         kind = next((word.value for word in call.keywords if word.arg == "type"), None)
         action = next((word.value for word in call.keywords if word.arg == "action"), None)
-        place = f"{path.name}:{call.lineno}"
+        place = f"{job.script.entry}:{call.lineno}"
         if isinstance(kind, ast.Name) and kind.id == "bool":
             sent = name in job.hyperparameters
             yield Problem(
@@ -107,23 +108,22 @@ def words(job: JobSpec) -> Iterator[Problem]:
 
 def undeclared(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT008: a hyperparameter that argparse does not know ends the job with exit code 2."""
-    found = source.tree(source.entry_path(job))
-    if found is None or not job.hyperparameters:
+    program = source.program(job)
+    if program is None or not job.arguments:
         return
-    calls = [node for node in ast.walk(found) if isinstance(node, ast.Call)]
-    methods = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+    methods = {call.func.attr for call in source.calls(program) if isinstance(call.func, ast.Attribute)}
     strict = any(method.startswith("parse_") for method in methods)
     if not strict or methods & {"parse_known_args", "parse_args_into_dataclasses", "add_arguments"}:
         return  # unknown flags are tolerated, or the parser is filled in a way that cannot be read here
-    declared = {name for _, _, name in _arguments(job)}
+    declared = {name for _, name in source.arguments(program)}
     if not declared:
         return
-    for name in job.hyperparameters:
+    for name in job.arguments:
         if name.replace("-", "_") not in declared:
             yield Problem(
                 id="SCRIPT008",
                 severity=Severity.ERROR,
-                where=f"hyperparameters.{name}",
+                where=f"hyperparameters.{name}" if name in job.hyperparameters else "neuron",
                 what=f"{job.script.entry} does not declare --{name}",
                 got=repr(name),
                 wanted="one of " + ", ".join(sorted(declared)),
@@ -148,42 +148,10 @@ def missing_data(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def _arguments(job: JobSpec) -> Iterator[tuple[Path, ast.Call, str]]:
-    """Every ``add_argument("--name", …)`` of the entry script: file, call, name with underscores."""
-    path = source.entry_path(job)
-    found = source.tree(path)
-    if path is None or found is None:
-        return
-    aliases = {
-        target.id
-        for node in ast.walk(found)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr == "add_argument"
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in ast.walk(found):
-        if not (isinstance(node, ast.Call) and _adds(node.func, aliases)):
-            continue
-        for argument in node.args:
-            if (
-                isinstance(argument, ast.Constant)
-                and isinstance(argument.value, str)
-                and argument.value.startswith("--")
-            ):
-                yield path, node, argument.value.lstrip("-").replace("-", "_")
-
-
-def _adds(called: ast.expr, aliases: set[str]) -> bool:
-    """``parser.add_argument`` or a name that was bound to it."""
-    if isinstance(called, ast.Attribute):
-        return called.attr == "add_argument"
-    return isinstance(called, ast.Name) and called.id in aliases
-
-
 def syntax(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT003: a script that does not parse fails after the machines are paid for."""
     text = source.text(source.entry_path(job))
-    if text is None or not job.script.entry.endswith(".py") or source.tree(source.entry_path(job)) is not None:
+    if text is None or not job.script.entry.endswith(".py") or source.program(job) is not None:
         return
     try:
         ast.parse(text)

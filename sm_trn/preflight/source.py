@@ -51,19 +51,57 @@ def text(path: Path | None) -> str | None:
         return None
 
 
-def tree(path: Path | None) -> ast.Module | None:
-    """The file's syntax tree; None when it cannot be read or is not Python."""
-    found = text(path)
-    try:
-        return _tree(found) if found is not None else None
-    except (SyntaxError, ValueError, RecursionError):
-        return None  # SCRIPT003 says it
+def program(job: JobSpec) -> str | None:
+    """The entry script's text when there is one to read and it is Python."""
+    found = text(entry_path(job))
+    return found if found is not None and _parses(found) else None
+
+
+@functools.lru_cache(maxsize=KEPT)
+def calls(found: str) -> tuple[ast.Call, ...]:
+    """Every call of a text that parses, in the order of a walk through its tree."""
+    return tuple(node for node in ast.walk(_tree(found)) if isinstance(node, ast.Call))
+
+
+@functools.lru_cache(maxsize=KEPT)
+def arguments(found: str) -> tuple[tuple[ast.Call, str], ...]:
+    """Every ``add_argument("--name", …)`` of a text that parses: the call, and the name with underscores."""
+    aliases = {
+        target.id
+        for node in ast.walk(_tree(found))
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr == "add_argument"
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return tuple(
+        (call, argument.value.lstrip("-").replace("-", "_"))
+        for call in calls(found)
+        if _adds(call.func, aliases)
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and argument.value.startswith("--")
+    )
+
+
+def _adds(called: ast.expr, aliases: set[str]) -> bool:
+    """``parser.add_argument`` or a name that was bound to it."""
+    if isinstance(called, ast.Attribute):
+        return called.attr == "add_argument"
+    return isinstance(called, ast.Name) and called.id in aliases
 
 
 @functools.lru_cache(maxsize=KEPT)
 def _text(path: str, mtime_ns: int, size: int) -> str:
     del mtime_ns, size  # part of the key: a file that was changed is read again
     return Path(path).read_text("utf-8", errors="replace")
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _parses(found: str) -> bool:
+    try:
+        _tree(found)
+    except (SyntaxError, ValueError, RecursionError):
+        return False  # SCRIPT003 says it
+    return True
 
 
 @functools.lru_cache(maxsize=KEPT)

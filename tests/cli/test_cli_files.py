@@ -149,7 +149,7 @@ def test_json_has_every_problem_with_line_and_column(folder: Path) -> None:
         spot["where"],
         spot["fix"],
     )
-    assert "593.4000" == wrong["most_usd"][:8]
+    assert "593.40" == wrong["most_usd"]
 
 
 def test_what_is_fine_gets_its_ceiling(folder: Path) -> None:

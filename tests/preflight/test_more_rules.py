@@ -162,3 +162,10 @@ def test_the_trainer_is_recognised_by_its_arguments_too(source: str) -> None:
 def test_shipped_scripts_know_where_checkpoints_belong(source: str) -> None:
     job = jobs.spot(source).replace(script=st.Script("train_text_classification.py"), hyperparameters={"save_steps": 5})
     assert [] == [problem for problem in st.check(job) if problem.id in {"SPOT005", "SPOT006", "SCRIPT009"}]
+
+
+def test_what_the_neuron_options_tell_the_script_must_be_declared_too(source: str) -> None:
+    script = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--zero_1')\np.parse_args()\n"
+    job = jobs.trainium(source).replace(hyperparameters={}, neuron=st.NeuronOptions(zero_1=True, tensor_parallel=8))
+    (problem,) = of("SCRIPT008", source, script, job)
+    assert ("neuron", "'tensor_parallel_size'") == (problem.where, problem.got)
