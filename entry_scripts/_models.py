@@ -28,7 +28,7 @@ def load_tokenizer(name: str) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise _unreachable(name, error) from error
+        raise unreachable(name, error) from error
     if tokenizer.pad_token is None:  # GPT-like models
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -59,7 +59,7 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
         try:
             config = AutoConfig.from_pretrained(name, **names)
         except (OSError, ValueError) as error:
-            raise _unreachable(name, error) from error
+            raise unreachable(name, error) from error
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
     return config
@@ -67,7 +67,7 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
 
 def load_classifier(name: str, config: Any, *, eager_attention: bool) -> Any:
     """Pretrained weights with a new head, or `tiny-random`'s new ones. Draws from torch's generator: seed it first."""
-    attention = {"attn_implementation": "eager"} if eager_attention and _chooses_attention() else {}
+    attention = attention_choice(eager=eager_attention)
     if name == TINY:
         from transformers import BertForSequenceClassification
 
@@ -79,7 +79,7 @@ def load_classifier(name: str, config: Any, *, eager_attention: bool) -> Any:
     try:
         return AutoModelForSequenceClassification.from_pretrained(name, config=config, **attention)
     except (OSError, ValueError) as error:
-        raise _unreachable(name, error) from error
+        raise unreachable(name, error) from error
 
 
 def longest_input(config: Any) -> int | None:
@@ -90,15 +90,15 @@ def longest_input(config: Any) -> int | None:
     return longest
 
 
-def _chooses_attention() -> bool:
+def attention_choice(*, eager: bool) -> dict[str, str]:
     """The argument exists since transformers 4.36; before that every attention was the eager one."""
     import transformers
 
     major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
-    return (major, minor) >= (4, 36)
+    return {"attn_implementation": "eager"} if eager and (major, minor) >= (4, 36) else {}
 
 
-def _unreachable(name: str, error: Exception) -> Mistake:
+def unreachable(name: str, error: Exception) -> Mistake:
     reason = str(error).strip().splitlines()[0]
     return Mistake(
         f"--model: got {name!r}, which does not load ({reason}); "

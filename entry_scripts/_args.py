@@ -1,0 +1,220 @@
+"""Owns how one set of flags becomes TrainingArguments of any transformers, 4.6 to 5.x; must not know any script's own.
+
+Flags are translated by what the installed dataclass has, never by its version number: the containers patch theirs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple, NoReturn, Sequence
+
+from _arguments import Parser, str2bool
+from _console import Mistake
+
+if TYPE_CHECKING:
+    import argparse
+
+# Several names for one thing, with the same values.
+SYNONYMS = (
+    ("eval_strategy", "evaluation_strategy"),
+    ("use_cpu", "no_cuda"),
+    ("per_device_train_batch_size", "per_gpu_train_batch_size"),
+    ("per_device_eval_batch_size", "per_gpu_eval_batch_size"),
+    ("hub_model_id", "push_to_hub_model_id"),
+    ("hub_token", "push_to_hub_token"),
+)
+# Of some version, and without a meaning, or with another way to say it, in another: dropped with a line in the log.
+SOMETIMES = frozenset(
+    """
+    accelerator_config activation_checkpointing activation_checkpointing_kwargs adafactor auto_find_batch_size
+    average_tokens_across_devices batch_eval_metrics bf16_full_eval data_seed dataloader_in_order
+    dataloader_multiprocessing_context dataloader_persistent_workers dataloader_prefetch_factor ddp_backend
+    ddp_broadcast_buffers ddp_bucket_cap_mb ddp_static_graph ddp_timeout dispatch_batches enable_jit_checkpoint
+    eval_delay eval_do_concat_batches eval_on_start eval_use_gather_object fp16_backend fp16_opt_level fsdp fsdp_config
+    fsdp_min_num_params fsdp_transformer_layer_cls_to_wrap full_determinism gradient_checkpointing_kwargs
+    group_by_length half_precision_backend hub_always_push hub_private_repo hub_revision hub_strategy
+    include_for_metrics include_inputs_for_metrics include_num_input_tokens_seen include_tokens_per_second
+    jit_mode_eval liger_kernel_config log_level log_level_replica log_on_each_node logging_dir logging_nan_inf_filter
+    lr_scheduler_kwargs mp_parameters neftune_noise_alpha optim optim_args optim_target_modules overwrite_output_dir
+    parallelism_config past_index project push_to_hub_organization ray_scope
+    restore_callback_states_from_checkpoint save_on_each_node save_only_model save_safetensors sharded_ddp
+    split_batches tf32 torch_compile torch_compile_backend torch_compile_mode torch_empty_cache_steps torchdynamo
+    tpu_metrics_debug tpu_num_cores trackio_bucket_id trackio_space_id trackio_static_space_id train_sampling_strategy
+    use_cache use_ipex use_legacy_prediction_loop use_liger_kernel use_mps_device warmup_ratio xpu_backend
+    """.split()
+)
+
+
+class Translated(NamedTuple):
+    """Flags that the installed TrainingArguments has, and what to tell the user about those it has not."""
+
+    flags: dict[str, str]
+    notes: list[str]
+
+
+def parse_flags(
+    parser: Parser, argv: Sequence[str] | None, defaults: Mapping[str, Any], arguments_class: Any = None
+) -> tuple[argparse.Namespace, Any, list[str]]:
+    """The script's own arguments, TrainingArguments, and what was renamed or dropped on the way.
+
+    `defaults` are by their newest names and give way to the command line. `arguments_class` stands for
+    TrainingArguments where a library brings its own. An unknown flag is a Mistake with a suggestion.
+    """
+    own, rest = parser.parse_known_args(argv)
+    if arguments_class is None:
+        from transformers import TrainingArguments as arguments_class  # noqa: N813 - a parameter
+    fields = {field.name for field in dataclasses.fields(arguments_class) if field.init}
+    own_names = [name.lstrip("-") for name in parser._option_string_actions]  # noqa: SLF001 - argparse has no public list
+    given = dict(pairs(rest))
+    refuse_unknown(given, own_names, fields)
+    wanted = translate(given, fields)
+    by_default = translate({name: str(value) for name, value in defaults.items()}, fields).flags
+    return own, build(arguments_class, {**by_default, **wanted.flags}), wanted.notes
+
+
+def pairs(tokens: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Name and value of `--name value`, `--name=value`, and of a bare `--name`, which means True.
+
+    Several values of one flag are separated by line ends.
+    """
+    name, values = "", []  # type: str, list[str]
+    for token in [*tokens, "--"]:
+        if not token.startswith("--"):
+            if not name:
+                raise Mistake(f"arguments: got {token!r}, wanted flags like --learning_rate 0.00005")
+            values.append(token)
+            continue
+        if name:
+            yield name, "\n".join(values) or "True"
+        flag, _, value = token[2:].partition("=")
+        name, values = flag.replace("-", "_"), [value] if value else []
+
+
+def refuse_unknown(given: Iterable[str], own: Iterable[str], fields: Collection[str]) -> None:
+    known = {*own, *fields, *SOMETIMES, *(name for names in SYNONYMS for name in names)}
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, sorted(known), n=1)
+            raise Mistake(f"--{name}: unknown flag; " + (f"did you mean --{close[0]}?" if close else "see --help"))
+
+
+def translate(given: Mapping[str, str], fields: Collection[str]) -> Translated:
+    """Into the names that `fields` has. What it has no name for is dropped, and said."""
+    flags: dict[str, str] = {}
+    notes: list[str] = []
+    for name, value in given.items():
+        if name in fields and not (name == "warmup_steps" and _is_share(value) and "warmup_ratio" in fields):
+            flags[name] = value
+            continue
+        other = next((pair for pair in _other_words(name, value) if pair[0] in fields), None)
+        if other is None:
+            notes.append(f"--{name} {value}: this transformers has no such argument; left out")
+        else:
+            flags[other[0]] = other[1]
+            notes.append(f"--{name} {value}: passed on as --{other[0]} {other[1]}")
+    return Translated(flags, notes)
+
+
+def _other_words(name: str, value: str) -> Iterator[tuple[str, str]]:
+    """Every other way, old or new, to say the same."""
+    for names in SYNONYMS:
+        if name in names:
+            yield from ((other, value) for other in names if other != name)
+    rule = REWORDED.get(name)
+    if rule is not None:
+        yield from rule(value)
+
+
+def _if_true(name: str, value: str) -> Callable[[str], Iterator[tuple[str, str]]]:
+    def reword(given: str) -> Iterator[tuple[str, str]]:
+        if given.lower() in {"true", "1"}:
+            yield name, value
+
+    return reword
+
+
+def _if_equal(wanted: str, name: str) -> Callable[[str], Iterator[tuple[str, str]]]:
+    def reword(given: str) -> Iterator[tuple[str, str]]:
+        if given == wanted:
+            yield name, "True"
+
+    return reword
+
+
+REWORDED: Mapping[str, Callable[[str], Iterator[tuple[str, str]]]] = {
+    "adafactor": _if_true("optim", "adafactor"),
+    "group_by_length": _if_true("train_sampling_strategy", "group_by_length"),
+    "train_sampling_strategy": _if_equal("group_by_length", "group_by_length"),
+    "warmup_ratio": lambda value: iter([("warmup_steps", value)]),  # a share of all steps, where below 1
+    "warmup_steps": lambda value: iter([("warmup_ratio", value)]),
+}
+
+
+def _is_share(value: str) -> bool:
+    try:
+        return 0 < float(value) < 1
+    except ValueError:
+        return False
+
+
+def build(arguments_class: Any, flags: Mapping[str, str]) -> Any:
+    """The dataclass, its values converted by transformers' own parser."""
+    from transformers import HfArgumentParser
+
+    class Strict(HfArgumentParser):  # type: ignore[misc]  # transformers is untyped here
+        def error(self, message: str) -> NoReturn:
+            raise Mistake(message.replace("argument --", "--", 1))
+
+    argv = [part for name, value in flags.items() for part in ("--" + name, *value.split("\n"))]
+    try:
+        (arguments,) = Strict(arguments_class).parse_args_into_dataclasses(argv)
+    except (ValueError, TypeError, ImportError) as error:
+        raise Mistake(f"arguments: {str(error).strip().splitlines()[0]}") from error
+    return arguments
+
+
+# --- flags that all Trainer scripts share ---
+
+
+def add_folders(parser: Parser) -> None:
+    """Where the model goes, and where checkpoints do."""
+    in_job = Path("/opt/ml/checkpoints")  # exists in a job that was given a checkpoint_s3_uri
+    parser.add_argument("--output_dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR") or "model"))
+    parser.add_argument(
+        "--checkpoint_dir",
+        type=Path,
+        default=in_job if in_job.is_dir() else None,
+        help="checkpoints are written to it, and the run goes on from the newest complete one; default: --output_dir",
+    )
+    parser.add_argument(
+        "--overwrite_output_dir",
+        type=str2bool,
+        nargs="?",
+        const=True,
+        default=False,
+        help="forget the checkpoints in --output_dir; those in --checkpoint_dir are always gone on from",
+    )
+
+
+def trainer_defaults() -> dict[str, Any]:
+    """What we want unless asked otherwise. `optim`: the fused default does not run on XLA."""
+    import torch
+
+    return {
+        "output_dir": "model",
+        "dataloader_pin_memory": torch.cuda.is_available(),
+        "do_train": True,
+        "optim": "adamw_torch",
+        "report_to": "none",
+        "logging_steps": 20,
+        "save_steps": 200,
+        "save_total_limit": 2,
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+        "dataloader_drop_last": True,
+        "ddp_find_unused_parameters": False,
+        "log_level": "error",
+    }
