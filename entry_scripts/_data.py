@@ -6,10 +6,11 @@ import csv
 import json
 import random
 from pathlib import Path
-from typing import Any, Collection, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, Collection, Iterable, Iterator, NamedTuple, Sequence, TypeVar
 
 from _console import Mistake
 
+T = TypeVar("T")
 SAMPLES = Path(__file__).resolve().parent / "sample"
 REVIEWS = SAMPLES / "reviews.csv"
 TEXT_COLUMNS = ("text", "content")
@@ -178,10 +179,16 @@ def label_numbers(labels: Sequence[str], names: Sequence[str], flag: str) -> lis
 
 def split(rows: Rows, fraction: float) -> tuple[Rows, Rows]:
     """Training and held-out rows: the same for the same rows, whatever the seed of the run."""
-    order = list(range(len(rows.texts)))
+    train, held_out = cut(range(len(rows.texts)), fraction)
+    return _take(rows, train), _take(rows, held_out)
+
+
+def cut(items: Sequence[T], fraction: float) -> tuple[list[T], list[T]]:
+    """The same parts for the same number of items, each in the items' own order."""
+    order = list(range(len(items)))
     random.Random(SPLIT_SEED).shuffle(order)  # noqa: S311 - a split, no secret
     held = max(1, round(len(order) * fraction))
-    return _take(rows, sorted(order[held:])), _take(rows, sorted(order[:held]))
+    return [items[number] for number in sorted(order[held:])], [items[number] for number in sorted(order[:held])]
 
 
 def _take(rows: Rows, indices: Iterable[int]) -> Rows:

@@ -41,6 +41,10 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
         "id2label": dict(enumerate(labels)),
         "label2id": {label: number for number, label in enumerate(labels)},
     }
+    return load_head_config(name, tokenizer, **names)
+
+
+def load_head_config(name: str, tokenizer: Any, **more: Any) -> Any:
     if name == TINY:
         from transformers import BertConfig
 
@@ -51,13 +55,13 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
             num_attention_heads=4,
             intermediate_size=128,
             max_position_embeddings=512,
-            **names,
+            **more,
         )
     else:
         from transformers import AutoConfig
 
         try:
-            config = AutoConfig.from_pretrained(name, **names)
+            config = AutoConfig.from_pretrained(name, **more)
         except (OSError, ValueError) as error:
             raise unreachable(name, error) from error
     if config.pad_token_id is None:
@@ -67,17 +71,20 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
 
 def load_classifier(name: str, config: Any, *, eager_attention: bool) -> Any:
     """Pretrained weights with a new head, or `tiny-random`'s new ones. Draws from torch's generator: seed it first."""
+    return load_with_head(name, config, "SequenceClassification", eager_attention=eager_attention)
+
+
+def load_with_head(name: str, config: Any, head: str, *, eager_attention: bool) -> Any:
+    """`head` is the last part of transformers' class names: SequenceClassification, QuestionAnswering."""
+    import transformers
+
     attention = attention_choice(eager=eager_attention)
     if name == TINY:
-        from transformers import BertForSequenceClassification
-
         for key, value in attention.items():
             setattr(config, "_" + key, value)
-        return BertForSequenceClassification(config)
-    from transformers import AutoModelForSequenceClassification
-
+        return getattr(transformers, "BertFor" + head)(config)
     try:
-        return AutoModelForSequenceClassification.from_pretrained(name, config=config, **attention)
+        return getattr(transformers, "AutoModelFor" + head).from_pretrained(name, config=config, **attention)
     except (OSError, ValueError) as error:
         raise unreachable(name, error) from error
 

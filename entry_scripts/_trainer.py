@@ -175,6 +175,12 @@ def plain(value: Any) -> Any:
 class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped here
     """Trainer that outlives a full disk, and that evaluates every example also where training drops the last ones."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Trainer 5 believes every model that takes **kwargs to divide its loss by the number of labels in the whole
+        # step. BERT's heads do not: with several workers or micro-batches their gradients came out a multiple.
+        self.model_accepts_loss_kwargs = False
+
     def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
         try:
             super()._save_checkpoint(*args, **kwargs)
@@ -188,9 +194,18 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
     collate_evaluation: Any = None  # where held-out examples are put together in another way
 
     def get_eval_dataloader(self, *args: Any, **kwargs: Any) -> Any:
+        with self._collating_evaluation():
+            return super().get_eval_dataloader(*args, **kwargs)
+
+    def get_test_dataloader(self, *args: Any, **kwargs: Any) -> Any:
+        with self._collating_evaluation():
+            return super().get_test_dataloader(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _collating_evaluation(self) -> Iterator[None]:
         before, self.data_collator = self.data_collator, self.collate_evaluation or self.data_collator
         try:
-            return super().get_eval_dataloader(*args, **kwargs)
+            yield
         finally:
             self.data_collator = before
 
