@@ -8,11 +8,14 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple, NoReturn, Sequence
 
 from _arguments import Parser, str2bool
 from _console import Mistake
+from _peers import on_cpu, set_environment
+from _runtime import Place
 
 if TYPE_CHECKING:
     import argparse
@@ -25,25 +28,27 @@ SYNONYMS = (
     ("per_device_eval_batch_size", "per_gpu_eval_batch_size"),
     ("hub_model_id", "push_to_hub_model_id"),
     ("hub_token", "push_to_hub_token"),
+    ("ddp_backend", "xpu_backend"),
 )
 # Of some version, and without a meaning, or with another way to say it, in another: dropped with a line in the log.
 SOMETIMES = frozenset(
     """
     accelerator_config activation_checkpointing activation_checkpointing_kwargs adafactor auto_find_batch_size
-    average_tokens_across_devices batch_eval_metrics bf16_full_eval data_seed dataloader_in_order
-    dataloader_multiprocessing_context dataloader_persistent_workers dataloader_prefetch_factor ddp_backend
+    average_tokens_across_devices batch_eval_metrics bf16 bf16_full_eval data_seed dataloader_in_order
+    dataloader_multiprocessing_context dataloader_persistent_workers dataloader_prefetch_factor
     ddp_broadcast_buffers ddp_bucket_cap_mb ddp_static_graph ddp_timeout dispatch_batches enable_jit_checkpoint
-    eval_delay eval_do_concat_batches eval_on_start eval_use_gather_object fp16_backend fp16_opt_level fsdp fsdp_config
-    fsdp_min_num_params fsdp_transformer_layer_cls_to_wrap full_determinism gradient_checkpointing_kwargs
-    group_by_length half_precision_backend hub_always_push hub_private_repo hub_revision hub_strategy
-    include_for_metrics include_inputs_for_metrics include_num_input_tokens_seen include_tokens_per_second
-    jit_mode_eval liger_kernel_config log_level log_level_replica log_on_each_node logging_dir logging_nan_inf_filter
-    lr_scheduler_kwargs mp_parameters neftune_noise_alpha optim optim_args optim_target_modules overwrite_output_dir
-    parallelism_config past_index project push_to_hub_organization ray_scope
-    restore_callback_states_from_checkpoint save_on_each_node save_only_model save_safetensors sharded_ddp
+    eval_delay eval_do_concat_batches eval_on_start eval_use_gather_object fp16_backend fp16_opt_level fsdp
+    fsdp_config fsdp_min_num_params fsdp_transformer_layer_cls_to_wrap full_determinism gradient_checkpointing
+    gradient_checkpointing_kwargs group_by_length half_precision_backend hub_always_push hub_private_repo
+    hub_revision hub_strategy include_for_metrics include_inputs_for_metrics include_num_input_tokens_seen
+    include_tokens_per_second jit_mode_eval liger_kernel_config log_level log_level_replica log_on_each_node
+    logging_dir logging_nan_inf_filter lr_scheduler_kwargs mp_parameters neftune_noise_alpha optim optim_args
+    optim_target_modules overwrite_output_dir parallelism_config past_index project push_to_hub_organization
+    ray_scope restore_callback_states_from_checkpoint save_on_each_node save_only_model save_safetensors sharded_ddp
     split_batches tf32 torch_compile torch_compile_backend torch_compile_mode torch_empty_cache_steps torchdynamo
-    tpu_metrics_debug tpu_num_cores trackio_bucket_id trackio_space_id trackio_static_space_id train_sampling_strategy
-    use_cache use_ipex use_legacy_prediction_loop use_liger_kernel use_mps_device warmup_ratio xpu_backend
+    tpu_metrics_debug tpu_num_cores trackio_bucket_id trackio_space_id trackio_static_space_id
+    train_sampling_strategy use_cache use_ipex use_legacy_prediction_loop use_liger_kernel use_mps_device
+    warmup_ratio
     """.split()
 )
 
@@ -63,6 +68,7 @@ def parse_flags(
     `defaults` are by their newest names and give way to the command line. `arguments_class` stands for
     TrainingArguments where a library brings its own. An unknown flag is a Mistake with a suggestion.
     """
+    set_environment()
     own, rest = parser.parse_known_args(argv)
     if arguments_class is None:
         from transformers import TrainingArguments as arguments_class  # noqa: N813 - a parameter
@@ -166,7 +172,7 @@ def build(arguments_class: Any, flags: Mapping[str, str]) -> Any:
 
     class Strict(HfArgumentParser):  # type: ignore[misc]  # transformers is untyped here
         def error(self, message: str) -> NoReturn:
-            raise Mistake(message.replace("argument --", "--", 1))
+            raise Mistake(re.sub(r"^argument (--\w+)(/--[\w-]+)*", r"\1", message))
 
     argv = [part for name, value in flags.items() for part in ("--" + name, *value.split("\n"))]
     try:
@@ -201,11 +207,13 @@ def add_folders(parser: Parser) -> None:
 
 def trainer_defaults() -> dict[str, Any]:
     """What we want unless asked otherwise. `optim`: the fused default does not run on XLA."""
-    import torch
-
+    # Without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone.
+    cpu: dict[str, Any] = {"use_cpu": True, "dataloader_pin_memory": False} if on_cpu() else {}
+    if cpu and Place.read(os.environ).world_size > 1:
+        cpu["ddp_backend"] = "gloo"
     return {
+        **cpu,
         "output_dir": "model",
-        "dataloader_pin_memory": torch.cuda.is_available(),
         "do_train": True,
         "optim": "adamw_torch",
         "report_to": "none",

@@ -1,4 +1,4 @@
-"""Owns what workers that Trainer has connected tell one another; must not know what they train."""
+"""Owns what Trainer's workers need before they are connected, and tell one another then; must not know the task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,20 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from _runtime import choose
+from _runtime import NEURON_DEFAULTS, choose, prefer_loopback
+
+
+def set_environment() -> None:
+    """Before Trainer connects the workers; what the job has set itself stays."""
+    if on_xla():
+        for name, value in NEURON_DEFAULTS.items():
+            os.environ.setdefault(name, value)
+    if on_cpu():
+        prefer_loopback(os.environ)
+
+
+def on_cpu() -> bool:
+    return choose(os.environ) == "cpu"
 
 
 def on_xla() -> bool:

@@ -1,4 +1,4 @@
-"""Starts the script in its own process, alone or under torchrun, and reads what it printed."""
+"""Starts a script in its own process, alone or under torchrun, and reads what it printed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "entry_scripts" / "train_text_classification.py"
+SCRIPTS = ROOT / "entry_scripts"
+SCRIPT = SCRIPTS / "train_text_classification.py"
 DEADLINE_S = 120.0
 
 
@@ -33,8 +34,8 @@ class Finished:
 class Launch:
     """One working folder; every call is one run in it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, script: str = SCRIPT.name, python: str = sys.executable) -> None:
+        self.folder, self._script, self._python = folder, str(SCRIPTS / script), python
 
     def run(self, *flags: str, workers: int = 0, environment: dict[str, str] | None = None) -> Finished:
         process = self.start(*flags, workers=workers, environment=environment)
@@ -58,7 +59,7 @@ class Launch:
         torchrun = ["-m", "torch.distributed.run", f"--nproc_per_node={workers}"] if workers else []
         quiet = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": "", "PYTHONWARNINGS": ""}
         return subprocess.Popen(
-            [sys.executable, *torchrun, str(SCRIPT), *flags],
+            [self._python, *torchrun, self._script, *flags],
             cwd=self.folder,
             env={**os.environ, **quiet, **(environment or {})},
             stdout=subprocess.PIPE,
