@@ -20,13 +20,20 @@ NO_DEVICE = 100
 
 
 def readelf(flag: str, library: Path) -> list[str]:
-    return subprocess.run(["readelf", flag, "-W", library], capture_output=True, text=True, check=True).stdout.splitlines()
+    return subprocess.run(
+        ["readelf", flag, "-W", library], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
 
 def needed(libraries: list[Path]) -> set[str]:
     """Names of CUDA's libraries that are linked to and not in the wheel."""
     own = {library.name for library in libraries}
-    found = {match[1] for library in libraries for line in readelf("-d", library) if (match := re.search(r"\(NEEDED\).*\[(.+)\]", line))}
+    found = {
+        match[1]
+        for library in libraries
+        for line in readelf("-d", library)
+        if (match := re.search(r"\(NEEDED\).*\[(.+)\]", line))
+    }
     return {name for name in found - own if FOREIGN.match(name)}
 
 

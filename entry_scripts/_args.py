@@ -71,7 +71,9 @@ def parse_flags(
     set_environment()
     own, rest = parser.parse_known_args(argv)
     if arguments_class is None:
-        from transformers import TrainingArguments as arguments_class  # noqa: N813 - a parameter
+        from transformers import TrainingArguments
+
+        arguments_class = TrainingArguments
     fields = {field.name for field in dataclasses.fields(arguments_class) if field.init}
     own_names = [name.lstrip("-") for name in parser._option_string_actions]  # noqa: SLF001 - argparse has no public list
     given = dict(pairs(rest))

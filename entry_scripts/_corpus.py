@@ -95,7 +95,7 @@ def import_datasets() -> Any:
 def load_hub(datasets: Any, name: str, config: str | None) -> Any:
     try:
         return datasets.load_dataset(name, config)
-    except Exception as error:  # noqa: BLE001 - the hub's errors have no common class; the reason is passed on
+    except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise Mistake(
             f"--dataset_name: got {name!r} ({config}), which does not load ({reason}); "

@@ -65,7 +65,7 @@ def masked_by_nature(config: Any) -> bool:
     return config.model_type in MASKED
 
 
-def _tiny(masked: bool, tokenizer: Any) -> Any:  # noqa: FBT001 - private, named where it is called
+def _tiny(masked: bool, tokenizer: Any) -> Any:
     from transformers import BertConfig, GPT2Config
 
     if masked:

@@ -20,7 +20,12 @@ TASKS = {
     "sst2": ("sentence", None),
     "wnli": ("sentence1", "sentence2"),
 }
-COLUMNS = (*dict.fromkeys(pair for pair in TASKS.values() if pair[1]), ("sentence", None), ("text", None), ("content", None))
+COLUMNS = (
+    *dict.fromkeys(pair for pair in TASKS.values() if pair[1]),
+    ("sentence", None),
+    ("text", None),
+    ("content", None),
+)
 UNLABELLED = "-1"  # how GLUE marks what is to be predicted
 
 
@@ -77,5 +82,7 @@ def task_pairs(name: str) -> dict[str, list[Pair]]:
         test = "test_matched"
     else:
         judged, test = (("eval", "validation"),), "test"
-    sets = {own: list(_parse(parts[part], task, "task_name", labelled=True)) for own, part in (("train", "train"), *judged)}
+    sets = {
+        own: list(_parse(parts[part], task, "task_name", labelled=True)) for own, part in (("train", "train"), *judged)
+    }
     return {**sets, "test": list(_parse(parts[test], task, "task_name", labelled=False))}

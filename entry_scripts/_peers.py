@@ -47,7 +47,7 @@ def wait_for_all(world_size: int) -> None:
         dist.barrier()
 
 
-def any_of_us(seen: bool, device: Any, world_size: int) -> bool:  # noqa: FBT001 - the one value it is about
+def any_of_us(seen: bool, device: Any, world_size: int) -> bool:
     """Whether it is true on any worker. A collective that waits for the device: not for every step."""
     if world_size == 1:
         return seen

@@ -32,7 +32,7 @@ Label = Dict[str, Union[str, float]]
 class Request(NamedTuple):
     """Texts, and how many labels are wanted for each."""
 
-    texts: List[str]
+    texts: List[str]  # noqa: UP006 - evaluated on Python 3.8
     top_k: int = 1
 
 
@@ -102,13 +102,15 @@ def _read_json(body: str) -> Request:
     try:
         content = json.loads(body)
     except ValueError as error:
-        raise ValueError(f"body: wanted JSON like {{\"inputs\": \"some text\"}} ({error})") from error
+        raise ValueError(f'body: wanted JSON like {{"inputs": "some text"}} ({error})') from error
     if not isinstance(content, dict) or "inputs" not in content:
         shown = ", ".join(content) if isinstance(content, dict) else type(content).__name__
         raise ValueError(f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts')
     inputs, parameters = content["inputs"], content.get("parameters") or {}
     if not isinstance(inputs, (str, list)):
-        raise ValueError(f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts")
+        raise ValueError(  # noqa: TRY004 - the caller's mistake, all of one class
+            f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts"
+        )
     top_k = parameters.get("top_k", 1) if isinstance(parameters, dict) else None
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
         raise ValueError(f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}')
@@ -138,9 +140,9 @@ READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, CSV: _read_csv, TEXT:
 # --- predict_fn ---
 
 
-def predict_fn(input_data: Request, model: Classifier) -> List[List[Label]]:
+def predict_fn(input_data: Request, model: Classifier) -> list[list[Label]]:
     """For each text its likeliest labels, the likeliest first, with their probabilities."""
-    found: List[List[Label]] = []
+    found: list[list[Label]] = []
     for start in range(0, len(input_data.texts), BATCH):
         batch = model.tokenizer(
             input_data.texts[start : start + BATCH],
@@ -163,7 +165,7 @@ def predict_fn(input_data: Request, model: Classifier) -> List[List[Label]]:
 # --- output_fn ---
 
 
-def output_fn(prediction: List[List[Label]], accept: str = JSON) -> str:
+def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
     """As JSON, a list with one entry per text: its label, or the list of its `top_k` labels; or as CSV, label and score."""
     kind = _kind(accept, JSON)
     flat = [labels[0] if len(labels) == 1 else labels for labels in prediction]

@@ -46,7 +46,13 @@ def make_parser() -> Parser:
     add("--test_file", default=channel["TEST"], help="what --do_predict labels")
     add("--validation_fraction", type=proper_fraction, default=0.1, help="held out where there is no validation file")
     add("--max_seq_length", type=integer(2), default=128)
-    add("--pad_to_max_length", type=str2bool, nargs="?", const=True, help="one length for all batches; XLA always has it")
+    add(
+        "--pad_to_max_length",
+        type=str2bool,
+        nargs="?",
+        const=True,
+        help="one length for all batches; XLA always has it",
+    )
     add("--max_train_samples", type=integer(1))
     add("--max_eval_samples", type=integer(1))
     add("--max_predict_samples", type=integer(1))

@@ -46,7 +46,13 @@ def make_parser() -> Parser:
     add("--validation_fraction", type=proper_fraction, default=0.1, help="held out where there is no validation file")
     add("--max_seq_length", type=integer(16), default=384, help="tokens of question and context together")
     add("--doc_stride", type=integer(1), default=128, help="tokens that two windows over a long context share")
-    add("--pad_to_max_length", type=str2bool, nargs="?", const=True, help="one length for all batches; XLA always has it")
+    add(
+        "--pad_to_max_length",
+        type=str2bool,
+        nargs="?",
+        const=True,
+        help="one length for all batches; XLA always has it",
+    )
     add("--n_best_size", type=integer(1), default=20, help="starts and ends that are tried")
     add("--max_answer_length", type=integer(1), default=30, help="tokens")
     add("--version_2_with_negative", type=str2bool, nargs="?", const=True, default=False, help="some have no answer")

@@ -20,10 +20,36 @@ from hypothesis import strategies as st
 FIELDS: dict[str, list[str]] = json.loads(Path(__file__).with_name("training_arguments_fields.json").read_text())
 VERSIONS = list(FIELDS)
 # The hyperparameters of the compiler's published example, as SageMaker's toolkit passes them on.
-PUBLISHED = """--dataloader_drop_last True --dataset_config_name wikitext-103-v1 --dataset_name wikitext --do_eval False
- --do_train True --evaluation_strategy no --learning_rate 2.03125e-05 --logging_strategy epoch --num_train_epochs 10
- --output_dir /opt/ml/model --overwrite_output_dir True --per_device_train_batch_size 13
- --preprocessing_num_workers 12 --save_strategy no""".split()
+PUBLISHED = [
+    "--dataloader_drop_last",
+    "True",
+    "--dataset_config_name",
+    "wikitext-103-v1",
+    "--dataset_name",
+    "wikitext",
+    "--do_eval",
+    "False",
+    "--do_train",
+    "True",
+    "--evaluation_strategy",
+    "no",
+    "--learning_rate",
+    "2.03125e-05",
+    "--logging_strategy",
+    "epoch",
+    "--num_train_epochs",
+    "10",
+    "--output_dir",
+    "/opt/ml/model",
+    "--overwrite_output_dir",
+    "True",
+    "--per_device_train_batch_size",
+    "13",
+    "--preprocessing_num_workers",
+    "12",
+    "--save_strategy",
+    "no",
+]
 OWN = {"dataset_config_name", "dataset_name", "preprocessing_num_workers", "output_dir", "overwrite_output_dir"}
 
 
@@ -76,7 +102,7 @@ def test_a_flag_becomes_what_the_version_calls_it(
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_a_version_has_is_never_touched(version: str) -> None:
-    given_flags = {name: "7" for name in FIELDS[version]}
+    given_flags = dict.fromkeys(FIELDS[version], "7")
     assert (given_flags, []) == translate(given_flags, FIELDS[version])
 
 

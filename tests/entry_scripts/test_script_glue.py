@@ -43,7 +43,9 @@ def test_rows_to_be_labelled_need_no_label(tmp_path: Path) -> None:
 
 def test_unknown_columns_and_tasks_are_mistakes(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("left,right,label\na,b,1\n")
-    with pytest.raises(Mistake, match=r"--train_file: a\.csv has the columns left, right, label, wanted one of: premise"):
+    with pytest.raises(
+        Mistake, match=r"--train_file: a\.csv has the columns left, right, label, wanted one of: premise"
+    ):
         read_pairs(str(tmp_path / "a.csv"), "train_file")
     with pytest.raises(Mistake, match="--task_name: got 'stsb', wanted one of cola, mnli"):
         task_pairs("stsb")

@@ -33,7 +33,9 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = load_tokenizer("tiny-random")
     torch.manual_seed(3)
     names = ["sad", "neutral", "happy"]
-    load_classifier("tiny-random", load_config("tiny-random", tokenizer, names), eager_attention=False).save_pretrained(folder)
+    load_classifier("tiny-random", load_config("tiny-random", tokenizer, names), eager_attention=False).save_pretrained(
+        folder
+    )
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -92,7 +94,9 @@ def test_every_way_to_send_the_texts_gets_the_same_answer(
 
 def test_one_text_is_answered_with_a_list_of_one(ask: Callable[..., str]) -> None:
     whole = json.loads(ask(json.dumps({"inputs": TEXTS})))
-    assert whole[:1] == json.loads(ask(json.dumps({"inputs": TEXTS[0]}))) == json.loads(ask(TEXTS[0], "text/plain", "*/*"))
+    assert (
+        whole[:1] == json.loads(ask(json.dumps({"inputs": TEXTS[0]}))) == json.loads(ask(TEXTS[0], "text/plain", "*/*"))
+    )
 
 
 def test_the_likeliest_labels_come_first_and_add_up_to_one(ask: Callable[..., str]) -> None:

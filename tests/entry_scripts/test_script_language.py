@@ -98,7 +98,7 @@ def test_what_is_hidden_depends_on_seed_epoch_and_block_only() -> None:
 
 def test_in_each_block_the_same_number_is_hidden_and_labels_say_what_was_there() -> None:
     shown, labels = hidden(3)
-    for row, (ids, own) in enumerate(zip(shown, labels)):
+    for row, (ids, own) in enumerate(zip(shown, labels, strict=True)):
         places = [place for place, label in enumerate(own) if label != IGNORED]
         assert 6 == len(places)
         assert [(row * 40 + place) % 26 for place in places] == [own[place] for place in places]
@@ -106,7 +106,13 @@ def test_in_each_block_the_same_number_is_hidden_and_labels_say_what_was_there()
 
 
 def test_four_of_five_hidden_tokens_show_the_mask() -> None:
-    counted = [ids[place] for epoch in range(40) for ids, own in zip(*hidden(epoch)) for place in range(40) if own[place] >= 0]
+    counted = [
+        ids[place]
+        for epoch in range(40)
+        for ids, own in zip(*hidden(epoch), strict=True)
+        for place in range(40)
+        if own[place] >= 0
+    ]
     assert 0.75 < counted.count(30) / len(counted) < 0.85
 
 
@@ -238,9 +244,7 @@ def test_two_workers_with_micro_batches_train_as_one_with_the_whole_batch(tmp_pa
         "max_grad_norm": 0,
         "save_strategy": "no",
     }
-    alone = run_here(
-        main, *flags_of({**same, "per_device_train_batch_size": 16, "output_dir": tmp_path / "alone"})
-    )
+    alone = run_here(main, *flags_of({**same, "per_device_train_batch_size": 16, "output_dir": tmp_path / "alone"}))
     split = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "output_dir": tmp_path / "shared"}
     shared = Launch(tmp_path, SCRIPT).run(*flags_of({**same, **split}), workers=2)
     assert 0 == alone.code == shared.code, alone.err + shared.err[-3000:]
@@ -261,7 +265,10 @@ def test_two_workers_with_micro_batches_train_as_one_with_the_whole_batch(tmp_pa
     [
         (("--model_type", "gtp2"), "error: --tokenizer_name: wanted one for --model_type 'gtp2'"),
         (("--model_type", "tiny-gpt2", "--block_size", "600"), "error: --block_size: got 600, wanted at most 512"),
-        (("--model_type", "tiny-gpt2", "--train_file", "nowhere"), "error: --train_file: got 'nowhere', which does not"),
+        (
+            ("--model_type", "tiny-gpt2", "--train_file", "nowhere"),
+            "error: --train_file: got 'nowhere', which does not",
+        ),
         (
             ("--model_type", "tiny-gpt2", "--block_size", "64", "--per_device_train_batch_size", "5000"),
             "error: data: got 750 examples, wanted at least 5000",

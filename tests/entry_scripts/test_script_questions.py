@@ -104,7 +104,12 @@ NESTED = {"id": "7", "question": "Who?", "answers": [{"text": "Ann", "answer_sta
         ("a.json", json.dumps({"data": [FLAT]})),
         ("a.json", json.dumps({"data": [{"paragraphs": [{"context": "It was Ann.", "qas": [NESTED]}]}]})),
         ("a.csv", "id,question,context,answer,answer_start\n7,Who?,It was Ann.,Ann,7\n"),
-        ("a.csv", 'id,question,context,answers\n7,Who?,It was Ann.,"' + json.dumps(FLAT["answers"]).replace('"', '""') + '"\n'),
+        (
+            "a.csv",
+            'id,question,context,answers\n7,Who?,It was Ann.,"'
+            + json.dumps(FLAT["answers"]).replace('"', '""')
+            + '"\n',
+        ),
     ],
 )
 def test_every_common_form_of_a_question_is_read(tmp_path: Path, name: str, content: str) -> None:
@@ -126,11 +131,13 @@ def test_a_question_without_an_answer_is_kept_and_a_row_without_a_context_is_a_m
 def questions_with_long_contexts() -> list[Question]:
     filler = "It was a very good day and we like the red box. " * 6
     made = []
-    for number in range(0, 6):
+    for number in range(6):
         parts = [filler] * 3
         parts.insert(number % 4, "My sister bought the blue handle on Monday. ")
         context = "".join(parts)
-        made.append(Question(str(number), "Who bought the handle?", context, ("My sister",), (context.index("My sister"),)))
+        made.append(
+            Question(str(number), "Who bought the handle?", context, ("My sister",), (context.index("My sister"),))
+        )
     return made
 
 
@@ -140,7 +147,7 @@ def test_every_answer_is_found_again_from_its_labels_over_overlapping_windows() 
     assert len(features.of_question) > 3 * len(questions)
     labels = features.examples.labels
     logits = tuple(torch.zeros(len(features.of_question), 48) for _ in range(2))
-    for side, name in zip(logits, ("start_positions", "end_positions")):
+    for side, name in zip(logits, ("start_positions", "end_positions"), strict=True):
         for row, place in enumerate(labels[name].tolist()):
             side[row, place] = 9.0 if place else 1.0
     found = answers_of(
@@ -155,7 +162,7 @@ def best(starts: dict[int, float], ends: dict[int, float], *, may_be_empty: bool
     asked = [Question("0", "Who?", "My sister is good", ("My sister",), (0,))]
     features = encode_questions(asked, load_tokenizer("tiny-random"), max_length=16, stride=4, full_length=True)
     sides = [torch.full((1, 16), -5.0) for _ in range(2)]
-    for side, logits in zip(sides, (starts, ends)):
+    for side, logits in zip(sides, (starts, ends), strict=True):
         for place, logit in logits.items():
             side[0, place] = logit
     arrays = sides[0].numpy(), sides[1].numpy()
