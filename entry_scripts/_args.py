@@ -29,7 +29,24 @@ SYNONYMS = (
     ("hub_model_id", "push_to_hub_model_id"),
     ("hub_token", "push_to_hub_token"),
     ("ddp_backend", "xpu_backend"),
+    ("zero_1", "zero1"),  # optimum-neuron's, today and in its first versions
 )
+# Of optimum-neuron's arguments; without it they may only ask for what happens anyway.
+NEURON_ONLY = {
+    "tensor_parallel_size": ("1",),
+    "pipeline_parallel_size": ("1",),
+    "pipeline_parallel_num_microbatches": ("-1", "1"),
+    "zero_1": ("False", "false", "0"),
+    "zero1": ("False", "false", "0"),
+    "disable_sequence_parallel": None,
+    "kv_size_multiplier": None,
+    "num_local_ranks_per_step": None,
+    "use_xser": None,
+    "async_save": None,
+    "stochastic_rounding_enabled": None,
+    "skip_cache_push": None,
+    "use_autocast": None,
+}
 # Of some version, and without a meaning, or with another way to say it, in another: dropped with a line in the log.
 SOMETIMES = frozenset(
     """
@@ -102,7 +119,7 @@ def pairs(tokens: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def refuse_unknown(given: Iterable[str], own: Iterable[str], fields: Collection[str]) -> None:
-    known = {*own, *fields, *SOMETIMES, *(name for names in SYNONYMS for name in names)}
+    known = {*own, *fields, *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
     for name in given:
         if name not in known:
             close = difflib.get_close_matches(name, sorted(known), n=1)
@@ -117,7 +134,10 @@ def translate(given: Mapping[str, str], fields: Collection[str]) -> Translated:
         if name in fields and not (name == "warmup_steps" and _is_share(value) and "warmup_ratio" in fields):
             flags[name] = value
             continue
+        harmless = NEURON_ONLY.get(name, (value,))
         other = next((pair for pair in _other_words(name, value) if pair[0] in fields), None)
+        if other is None and harmless is not None and value not in harmless:
+            raise Mistake(f"--{name}: got {value!r}, which only optimum-neuron on Trainium can do; leave it out here")
         if other is None:
             notes.append(f"--{name} {value}: this transformers has no such argument; left out")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections import Counter
@@ -29,6 +30,11 @@ def f1(wanted: Sequence[int], got: Sequence[int], labels: int) -> float:
         return f1_of(1, wanted, got)
     occurring = sorted({*wanted, *got})
     return sum(f1_of(label, wanted, got) for label in occurring) / len(occurring)
+
+
+def perplexity(loss: float) -> float:
+    """e to the mean loss per foretold token; infinite where that is more than a float holds."""
+    return round(math.exp(loss), 6) if loss < 700 else math.inf
 
 
 # --- answers as texts: the formulas of SQuAD's own evaluation ---

@@ -259,9 +259,19 @@ def identity_of(args: Any, **more: Any) -> dict[str, Any]:
 
 
 def train(
-    trainer: Any, own: Any, identity: Mapping[str, Any], console: Console, stop: StopRequest, *, tokens_per_sample: int
+    trainer: Any,
+    own: Any,
+    identity: Mapping[str, Any],
+    console: Console,
+    stop: StopRequest,
+    *,
+    tokens_per_sample: int,
+    resumable: bool = True,
 ) -> None:
-    """From the newest proven checkpoint to the end; raises Interrupted after a SIGTERM, when all is saved."""
+    """From the newest proven checkpoint to the end; raises Interrupted after a SIGTERM, when all is saved.
+
+    A trainer that is not `resumable` begins anew and leaves the checkpoints it finds aside.
+    """
     args = trainer.args
     checkpoints = ProvenCheckpoints(Path(args.output_dir), identity, console, args.save_total_limit or 2)
     args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
@@ -272,6 +282,9 @@ def train(
         checkpoints.forget()
     wait_for_all(args.world_size)
     newest = checkpoints.newest()
+    if newest and not resumable:
+        console.say(f"{newest.name} is put aside: this trainer cannot go on from a checkpoint")
+        newest = None
     wait_for_all(args.world_size)  # all have looked before anything is moved
     if args.process_index == 0:
         checkpoints.put_aside_newer(newest)

@@ -13,7 +13,6 @@ Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
 from typing import Any, Sequence
@@ -28,6 +27,7 @@ from _corpus import Blocks, HiddenTokens, NextToken, pack, read_texts
 from _language import load_language_config, load_language_model, load_language_tokenizer, masked_by_nature
 from _models import longest_input
 from _peers import on_xla
+from _scores import perplexity
 
 DEFAULT_BLOCK = 1024  # where the model could take more
 
@@ -144,8 +144,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
 def evaluate(trainer: Any, samples: int) -> dict[str, Any]:
     """Perplexity: e to the mean loss per foretold token. Every block foretells as many, so means of means are right."""
     loss = float(trainer.evaluate()["eval_loss"])
-    perplexity = math.exp(loss) if loss < 700 else math.inf
-    return {"eval_perplexity": round(perplexity, 6), "eval_samples": samples, "step": trainer.state.global_step}
+    return {"eval_perplexity": perplexity(loss), "eval_samples": samples, "step": trainer.state.global_step}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
