@@ -32,8 +32,14 @@ def load_llama_tokenizer(own: Any) -> Any:
 def load_llama(own: Any, tokenizer: Any, args: Any) -> Any:
     """Pretrained, or tiny and new. Without a key/value cache, which training has no use for."""
     import torch
-    from transformers import AutoModelForCausalLM, LlamaConfig
+    from transformers import AutoModelForCausalLM
 
+    try:
+        from transformers import LlamaConfig
+    except ImportError as error:
+        raise Mistake(
+            f"transformers: wanted one that knows Llama, 4.28 or later ({error}); use a newer image"
+        ) from error
     attention = attention_choice(eager=on_xla())
     if own.model_name_or_path == TINY_LLAMA:
         config = LlamaConfig(

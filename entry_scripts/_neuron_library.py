@@ -42,7 +42,7 @@ class NeuronLibrary(NamedTuple):
         )
 
     def sft_trainer(
-        self, own: Any, args: Any, model: Any, tokenizer: Any, texts: Sequence[str], block_size: int
+        self, own: Any, args: Any, model: Any, tokenizer: Any, *, texts: Sequence[str], block_size: int
     ) -> Any:
         from datasets import Dataset
 

@@ -36,8 +36,21 @@ def seed_everything(seed: int) -> None:
         xm.set_rng_state(seed)
 
 
-def wait_for_all(world_size: int) -> None:
-    if world_size == 1:
+def workers() -> int:
+    """All processes; with tensor or pipeline parallelism these are more than the replicas of the model."""
+    if on_xla():
+        import torch_xla.core.xla_model as xm
+
+        if hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
+            return int(xm.xrt_world_size())
+        import torch_xla.runtime as xr
+
+        return int(xr.world_size())
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def wait_for_all() -> None:
+    if workers() == 1:
         return
     if on_xla():
         import torch_xla.core.xla_model as xm
@@ -47,9 +60,9 @@ def wait_for_all(world_size: int) -> None:
         dist.barrier()
 
 
-def any_of_us(seen: bool, device: Any, world_size: int) -> bool:
+def any_of_us(seen: bool, device: Any) -> bool:
     """Whether it is true on any worker. A collective that waits for the device: not for every step."""
-    if world_size == 1:
+    if workers() == 1:
         return seen
     total = torch.tensor(float(seen)).to(device)
     if on_xla():

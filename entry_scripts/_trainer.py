@@ -20,7 +20,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from _checkpoint import StopRequest
 from _console import Console, Interrupted, Mistake
 from _manifest import fault_of, write_manifest
-from _peers import any_of_us, seed_everything, wait_for_all
+from _peers import any_of_us, seed_everything, wait_for_all, workers
 
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
 _NAME = re.compile(r"checkpoint-(\d+)")
@@ -87,29 +87,32 @@ def step_of(path: Path) -> int:
 class Spot(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
     """Dropout as a function of (seed, step, worker), sealed checkpoints, and a stop after SIGTERM at a step's end."""
 
-    def __init__(self, checkpoints: ProvenCheckpoints, stop: StopRequest) -> None:
-        self._checkpoints, self._stop = checkpoints, stop
+    def __init__(self, checkpoints: ProvenCheckpoints, stop: StopRequest, *, reseed: bool) -> None:
+        self._checkpoints, self._stop, self._reseed = checkpoints, stop, reseed
+        self._workers = workers()
         self.interrupted = False
         self.saved_step = 0
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        if not self._reseed:
+            return
         drawn = hashlib.sha256(f"{args.seed}/{state.global_step}/{args.process_index}".encode()).digest()
         seed_everything(int.from_bytes(drawn[:4], "big") >> 1)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        if state.global_step >= state.max_steps or (args.world_size > 1 and state.global_step % AGREE_STEPS):
+        if state.global_step >= state.max_steps or (self._workers > 1 and state.global_step % AGREE_STEPS):
             return control
-        if any_of_us(self._stop.seen, args.device, args.world_size):
+        if any_of_us(self._stop.seen, args.device):
             self.interrupted = True
             control.should_save = control.should_training_stop = True
             control.should_evaluate = False
         return control
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
-        wait_for_all(args.world_size)  # every worker has written its own random state
+        wait_for_all()  # every worker has written its own random state
         if state.is_world_process_zero and self._checkpoints.seal(state.global_step):
             self.saved_step = state.global_step
-        wait_for_all(args.world_size)
+        wait_for_all()
 
 
 class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
@@ -270,25 +273,25 @@ def train(
 ) -> None:
     """From the newest proven checkpoint to the end; raises Interrupted after a SIGTERM, when all is saved.
 
-    A trainer that is not `resumable` begins anew and leaves the checkpoints it finds aside.
+    A trainer that is not `resumable` begins anew, puts the checkpoints it finds aside, and draws as its library does.
     """
     args = trainer.args
     checkpoints = ProvenCheckpoints(Path(args.output_dir), identity, console, args.save_total_limit or 2)
     args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
-    spot = Spot(checkpoints, stop)
+    spot = Spot(checkpoints, stop, reseed=resumable)
     trainer.add_callback(spot)
     trainer.add_callback(Report(console, spot, samples_per_step(args), tokens_per_sample))
     if own.overwrite_output_dir and own.checkpoint_dir is None and args.process_index == 0:
         checkpoints.forget()
-    wait_for_all(args.world_size)
+    wait_for_all()
     newest = checkpoints.newest()
     if newest and not resumable:
         console.say(f"{newest.name} is put aside: this trainer cannot go on from a checkpoint")
         newest = None
-    wait_for_all(args.world_size)  # all have looked before anything is moved
+    wait_for_all()  # all have looked before anything is moved
     if args.process_index == 0:
         checkpoints.put_aside_newer(newest)
-    wait_for_all(args.world_size)
+    wait_for_all()
     console.say(f"{'resuming after step ' + str(step_of(newest)) if newest else 'from the start'}")
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if spot.interrupted:

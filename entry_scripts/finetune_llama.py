@@ -59,7 +59,6 @@ def make_parser() -> Parser:
     add("--lora_alpha", type=integer(1), default=32)
     add("--lora_dropout", type=fraction, default=0.05)
     add("--lora_target_modules", nargs="+", default=["q_proj", "k_proj", "v_proj", "o_proj"])
-    # What optimum-neuron's arguments have is theirs; elsewhere these may only say "do not".
     add_folders(parser)
     return parser
 
@@ -119,7 +118,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest,
         )
         trainer.collate_evaluation = NextToken(held_out)
     elif own.sft:
-        trainer = library.sft_trainer(own, args, model, tokenizer, texts.train, block_size)
+        trainer = library.sft_trainer(own, args, model, tokenizer, texts=texts.train, block_size=block_size)
     else:
         trainer = library.trainer(args, model, tokenizer, blocks, NextToken(blocks))
     silence(trainer)
