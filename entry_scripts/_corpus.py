@@ -6,6 +6,7 @@ Texts follow one another without padding, so every batch has one shape and every
 from __future__ import annotations
 
 import hashlib
+import importlib
 from pathlib import Path
 from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
@@ -62,12 +63,14 @@ def _texts_of(path: Path, flag: str, column: str | None) -> Iterator[str]:
         raise Mistake(f"--{flag}: got {path.name!r}, wanted a file that ends in {', '.join(TEXT_KINDS)}")
     for row in READERS[path.suffix](path):
         name = column or next((name for name in TEXT_COLUMNS if name in row), None)
-        if row and (name is None or name not in row):
+        if not row:
+            continue
+        if name is None or name not in row:
             raise Mistake(
                 f"--{flag}: {path.name} has the columns {', '.join(map(str, row))}, wanted one of "
                 f"{'/'.join(TEXT_COLUMNS)}; name yours with --text_column"
             )
-        if row and row[name]:
+        if row[name]:
             yield str(row[name])
 
 
@@ -82,7 +85,7 @@ def _hub_texts(own: Any) -> Texts:
 
 def import_datasets() -> Any:
     try:
-        import datasets
+        datasets: Any = importlib.import_module("datasets")
     except ImportError as error:
         raise Mistake(
             f"--dataset_name: wanted the library `datasets` to read from the Hugging Face hub ({error}); "

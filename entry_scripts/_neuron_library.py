@@ -44,14 +44,13 @@ class NeuronLibrary(NamedTuple):
     def sft_trainer(
         self, own: Any, args: Any, model: Any, tokenizer: Any, *, texts: Sequence[str], block_size: int
     ) -> Any:
-        from datasets import Dataset
-
         from _llama import lora_config
 
+        dataset = importlib.import_module("datasets").Dataset.from_dict({"text": list(texts)})
         return self.root.NeuronSFTTrainer(
             model=model,
             args=self.root.NeuronSFTConfig(max_length=block_size, packing=True, **args.to_dict()),
-            train_dataset=Dataset.from_dict({"text": list(texts)}),
+            train_dataset=dataset,
             processing_class=tokenizer,
             peft_config=lora_config(own) if own.use_lora else None,
         )

@@ -171,5 +171,5 @@ def _best_span(
         for end in likely_ends:
             score = float(starts[start]) + float(ends[end])
             if start <= end < start + max_tokens and score > best[0]:
-                best = score, (first[0], offsets[end][1])  # type: ignore[index]  # not None
+                best = score, (first[0], offsets[end][1])
     return best

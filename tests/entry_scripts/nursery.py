@@ -44,8 +44,8 @@ def child(asked: dict[str, Any]) -> None:
 
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
-    import _trainer  # noqa: F401 - likewise
-    import accelerate  # noqa: F401 - loaded before the first child is
+    importlib.import_module("_trainer")
+    importlib.import_module("accelerate")  # loaded before the first child is
     import torch
 
     torch.set_num_threads(1)

@@ -64,7 +64,7 @@ def test_the_published_flags_reach_every_version_under_the_names_it_has(version:
     assert len(notes) == (0 if "evaluation_strategy" in FIELDS[version] else 1)
 
 
-GOLDEN = [
+GOLDEN: list[tuple[tuple[str, str], dict[str, tuple[str, str] | None]]] = [
     # given, by version: what it becomes; None: left out with a note
     (("eval_strategy", "steps"), {"4.6.1": ("evaluation_strategy", "steps"), "5.23.0": ("eval_strategy", "steps")}),
     (("no_cuda", "True"), {"4.21.3": ("no_cuda", "True"), "5.0.0": ("use_cpu", "True"), "5.23.0": ("use_cpu", "True")}),
