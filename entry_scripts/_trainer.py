@@ -148,7 +148,7 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
 
     @contextlib.contextmanager
     def _collating_evaluation(self) -> Iterator[None]:
-        before: Any = self.data_collator
+        before: Any = self.__dict__["data_collator"]
         self.data_collator = self.collate_evaluation or before
         try:
             yield
