@@ -108,13 +108,13 @@ def test_every_script_learns_in_the_oldest_container(
 
 def test_an_interrupted_trainer_ends_with_the_same_bytes_in_the_oldest_container(old: str, tmp_path: Path) -> None:
     launch = Launch(tmp_path, "train_language_model.py", old)
-    flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 400 --num_train_epochs 20 --logging_steps 5 --save_steps 10"
+    flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 400 --num_train_epochs 8 --logging_steps 5 --save_steps 10"
     straight = launch.run(*flags.split(), "--output_dir", "straight")
     checked = [*flags.split(), "--checkpoint_dir", "checkpoints", "--output_dir", "resumed"]
-    killed = launch.run_until("'step': 45,", signal.SIGKILL, *checked)
+    killed = launch.run_until("'step': 45}", signal.SIGKILL, *checked)
     newest = max((tmp_path / "checkpoints").glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
     (newest / "optimizer.pt").write_bytes(b"torn")
-    stopped = launch.run_until("'step': 90,", signal.SIGTERM, *checked)
+    stopped = launch.run_until("'step': 90}", signal.SIGTERM, *checked)
     ended = launch.run(*checked)
     assert (0, -signal.SIGKILL, INTERRUPTED, 0) == (straight.code, killed.code, stopped.code, ended.code), ended.err
     assert "is not usable" in stopped.out
@@ -230,10 +230,10 @@ def test_trainer_scripts_learn_on_xla(
 
 def test_an_interrupted_trainer_goes_on_on_xla(xla: str, tmp_path: Path) -> None:
     launch = Launch(tmp_path, "train_language_model.py", xla)
-    flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 400 --num_train_epochs 8 --logging_steps 5 --save_steps 20"
+    flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 400 --num_train_epochs 4 --logging_steps 5 --save_steps 20"
     straight = launch.run(*flags.split(), "--output_dir", "straight")
     checked = [*flags.split(), "--checkpoint_dir", "checkpoints", "--output_dir", "resumed"]
-    stopped = launch.run_until("'step': 45,", signal.SIGTERM, *checked)
+    stopped = launch.run_until("'step': 45}", signal.SIGTERM, *checked)
     ended = launch.run(*checked)
     assert (0, INTERRUPTED, 0) == (straight.code, stopped.code, ended.code), ended.err[-3000:]
     assert "resuming after step" in ended.out
