@@ -1,6 +1,6 @@
 """What SDK v3's real ModelTrainer sends, driven by our rendering, is our request – but for the named differences.
 
-200 examples by default, of which about half are jobs that v3 can say; SM_TRN_EXAMPLES=2000 for a long look. With -s they are counted.
+100 jobs by default; SM_TRN_EXAMPLES=2000 for a long look. With -s they are counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if not installed():
 pytestmark = pytest.mark.filterwarnings("default")  # the SDK's own deprecations
 
 TARGET = "model-trainer-v3"
-EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "100"))
 AT = Destination(
     role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a-bucket/source.tar.gz"
 )
@@ -122,26 +122,25 @@ def sayable(job: JobSpec) -> JobSpec:
     return job.replace(profiler=False, debugger=False, inputs=inputs)
 
 
+def said_by_v3(job: JobSpec) -> bool:
+    return not errors(job) and not any(problem.severity is Severity.ERROR for problem in st.check(job))
+
+
 def test_the_real_model_trainer_sends_our_request(wire: Wire, source: str) -> None:
     compared: collections.Counter[str] = collections.Counter()
-    refused: collections.Counter[str] = collections.Counter()
 
     @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 200, suppress_health_check=list(HealthCheck)
+        max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 100, suppress_health_check=list(HealthCheck)
     )
-    @given(job=sensible(source).map(sayable))
+    @given(job=sensible(source).map(sayable).filter(said_by_v3))
     def compare(job: JobSpec) -> None:
-        invalid = any(problem.severity is Severity.ERROR for problem in st.check(job))
-        if invalid or errors(job):
-            refused.update(errors(job) or {"preflight"})
-            return
         same(job, wire.train(st.render(job, TARGET, at=AT)))
         compared[job.distribution.name if job.distribution else "none"] += 1
 
     compare()
-    print(f"\n{sum(compared.values())} requests compared, by strategy {dict(compared)}; refused by {dict(refused)}")
+    print(f"\n{sum(compared.values())} requests compared, by strategy {dict(compared)}")
     assert {"none", "torch_distributed", "smdistributed.modelparallel.v2"} <= set(compared)
-    assert sum(compared.values()) >= EXAMPLES * 0.4, compared
+    assert sum(compared.values()) >= EXAMPLES
 
 
 @pytest.mark.parametrize("letter", "cd")
