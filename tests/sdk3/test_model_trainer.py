@@ -14,7 +14,7 @@ from typing import Any
 
 import jobs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 from strategies_of_values import sensible
 from v3_wire import Wire, command_line, installed
@@ -28,6 +28,7 @@ if not installed():
 pytestmark = pytest.mark.filterwarnings("default")  # the SDK's own deprecations
 
 TARGET = "model-trainer-v3"
+QUICK = (Phase.generate,)  # a failing example is not made smaller: each one drives the SDK, or starts three processes
 EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "100"))
 AT = Destination(
     role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a-bucket/source.tar.gz"
@@ -130,7 +131,11 @@ def test_the_real_model_trainer_sends_our_request(wire: Wire, source: str) -> No
     compared: collections.Counter[str] = collections.Counter()
 
     @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 100, suppress_health_check=list(HealthCheck)
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=EXAMPLES == 100,
+        phases=QUICK,
+        suppress_health_check=list(HealthCheck),
     )
     @given(job=sensible(source).map(sayable).filter(said_by_v3))
     def compare(job: JobSpec) -> None:
@@ -234,7 +239,7 @@ WORDS = some.one_of(
 def test_what_v3s_container_passes_to_the_script_is_what_was_asked_or_a_problem(source: str, tmp_path: Path) -> None:
     """Through v3's own container scripts: each value arrives as asked, or TARGET009/TARGET010 said that it would not."""
 
-    @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, deadline=None, derandomize=True, phases=QUICK, suppress_health_check=list(HealthCheck))
     @given(
         hyperparameters=some.dictionaries(
             some.from_regex(r"[a-z][a-z_.]{1,4}", fullmatch=True), WORDS, min_size=1, max_size=3
