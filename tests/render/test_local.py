@@ -114,7 +114,16 @@ def test_the_snippet_is_the_same_words_as_the_data(job: JobSpec) -> None:
 def test_bash_passes_every_word_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "train.py").write_text("")
-    nasty = {"a": "it's", "text": 'say "$HOME" `x` \\ *', "empty": "", "flag": True, "off": False, "lr": 1e-05, "n": -3}
+    nasty = {
+        "a": "it's",
+        "text": 'say "$HOME" `x` \\ *',
+        "empty": "",
+        "flag": True,
+        "off": False,
+        "lr": 1e-05,
+        "n": -3,
+        "sagemaker_region": "x",
+    }
     job = small(
         script=st.Script("train.py", source_dir="src"),
         hyperparameters=nasty,

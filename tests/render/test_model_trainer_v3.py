@@ -72,6 +72,11 @@ def test_a_hyperparameter_that_cannot_be_a_shell_variable_is_refused() -> None:
     assert "TARGET009" in {problem.id for problem in problems(trainium(hyperparameters={"model.name": "x"}), TARGET)}
 
 
+def test_a_job_of_the_model_parallel_library_has_its_own_problem_only() -> None:
+    found = {problem.id for problem in problems(REFUSED["TARGET004"], TARGET) if problem.severity is Severity.ERROR}
+    assert {"TARGET004"} == found
+
+
 def test_one_host_of_mpi_is_no_problem() -> None:
     job = trainium(compute=st.Compute("ml.p4d.24xlarge"), distribution=st.MPI())
     assert not {"TARGET004", "TARGET005", "TARGET008"} & {problem.id for problem in problems(job, TARGET)}
@@ -84,7 +89,7 @@ def test_a_disabled_compiler_and_a_profiler_that_would_not_run_are_no_problem() 
 
 @pytest.mark.parametrize(
     ("text", "arrived"),
-    [("1e5", "100000.0"), ("1.10", "1.1"), ('"x"', "x"), ('"5"', "5"), (" 5", "5"), ("007", "007"), ("True", "True"),
+    [("1e5", "100000.0"), ('"1e5"', "100000.0"), ("1.10", "1.1"), ('"x"', "x"), ('"5"', "5"), (" 5", "5"), ("007", "007"), ("True", "True"),
      ("true", "true"), ("null", "null"), ("NaN", "NaN"), ("5", "5"), ("gpt2", "gpt2"), ("", ""), ("[1,2]", "[1,2]")],
 )  # fmt: skip
 def test_a_text_is_read_as_json_on_its_way(text: str, arrived: str) -> None:

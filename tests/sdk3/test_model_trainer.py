@@ -1,6 +1,6 @@
 """What SDK v3's real ModelTrainer sends, driven by our rendering, is our request – but for the named differences.
 
-200 examples by default, of which about half are jobs that v3 can say; SM_TRN_EXAMPLES=2000 for a long look. With -s they are counted.
+100 jobs by default; SM_TRN_EXAMPLES=2000 for a long look. With -s they are counted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import jobs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 from strategies_of_values import sensible
 from v3_wire import Wire, command_line, installed
@@ -28,7 +28,8 @@ if not installed():
 pytestmark = pytest.mark.filterwarnings("default")  # the SDK's own deprecations
 
 TARGET = "model-trainer-v3"
-EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "200"))
+QUICK = (Phase.generate,)  # a failing example is not made smaller: each one drives the SDK, or starts three processes
+EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "100"))
 AT = Destination(
     role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a-bucket/source.tar.gz"
 )
@@ -122,26 +123,29 @@ def sayable(job: JobSpec) -> JobSpec:
     return job.replace(profiler=False, debugger=False, inputs=inputs)
 
 
+def said_by_v3(job: JobSpec) -> bool:
+    return not errors(job) and not any(problem.severity is Severity.ERROR for problem in st.check(job))
+
+
 def test_the_real_model_trainer_sends_our_request(wire: Wire, source: str) -> None:
     compared: collections.Counter[str] = collections.Counter()
-    refused: collections.Counter[str] = collections.Counter()
 
     @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 200, suppress_health_check=list(HealthCheck)
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=EXAMPLES == 100,
+        phases=QUICK,
+        suppress_health_check=list(HealthCheck),
     )
-    @given(job=sensible(source).map(sayable))
+    @given(job=sensible(source).map(sayable).filter(said_by_v3))
     def compare(job: JobSpec) -> None:
-        invalid = any(problem.severity is Severity.ERROR for problem in st.check(job))
-        if invalid or errors(job):
-            refused.update(errors(job) or {"preflight"})
-            return
         same(job, wire.train(st.render(job, TARGET, at=AT)))
         compared[job.distribution.name if job.distribution else "none"] += 1
 
     compare()
-    print(f"\n{sum(compared.values())} requests compared, by strategy {dict(compared)}; refused by {dict(refused)}")
+    print(f"\n{sum(compared.values())} requests compared, by strategy {dict(compared)}")
     assert {"none", "torch_distributed", "smdistributed.modelparallel.v2"} <= set(compared)
-    assert sum(compared.values()) >= EXAMPLES * 0.4, compared
+    assert sum(compared.values()) >= EXAMPLES
 
 
 @pytest.mark.parametrize("letter", "cd")
@@ -235,7 +239,7 @@ WORDS = some.one_of(
 def test_what_v3s_container_passes_to_the_script_is_what_was_asked_or_a_problem(source: str, tmp_path: Path) -> None:
     """Through v3's own container scripts: each value arrives as asked, or TARGET009/TARGET010 said that it would not."""
 
-    @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, deadline=None, derandomize=True, phases=QUICK, suppress_health_check=list(HealthCheck))
     @given(
         hyperparameters=some.dictionaries(
             some.from_regex(r"[a-z][a-z_.]{1,4}", fullmatch=True), WORDS, min_size=1, max_size=3
