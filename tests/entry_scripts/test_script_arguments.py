@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from _args import SOMETIMES, SYNONYMS, pairs, parse_flags, refuse_unknown, trainer_defaults, translate
+from _args import NEURON_ONLY, SOMETIMES, SYNONYMS, pairs, parse_flags, refuse_unknown, trainer_defaults, translate
 from _arguments import Parser
 from _console import Mistake
 from hypothesis import given
@@ -115,7 +115,9 @@ def test_no_field_of_any_version_is_unknown_to_another(version: str) -> None:
 def test_the_table_names_nothing_that_no_version_had() -> None:
     every = {name for names in FIELDS.values() for name in names}
     assert SOMETIMES <= every
-    assert {name for names in SYNONYMS for name in names} <= every
+    neuron = json.loads((Path(__file__).parents[1] / "fakes" / "neuron_training_arguments.json").read_text())["fields"]
+    assert {name for names in SYNONYMS for name in names} <= {*every, *neuron, "zero1"}
+    assert set(NEURON_ONLY) <= {*neuron, "zero1"}
 
 
 def parse(argv: list[str]) -> tuple[argparse.Namespace, object, list[str]]:
