@@ -6,11 +6,13 @@ import csv
 import json
 import random
 from pathlib import Path
-from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, Collection, Iterable, Iterator, NamedTuple, Sequence, TypeVar
 
 from _console import Mistake
 
-SAMPLE = Path(__file__).resolve().parent / "sample"
+T = TypeVar("T")
+SAMPLES = Path(__file__).resolve().parent / "sample"
+REVIEWS = SAMPLES / "reviews.csv"
 TEXT_COLUMNS = ("text", "content")
 LABEL_COLUMNS = ("sentiment", "label")
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
@@ -29,7 +31,7 @@ class Rows(NamedTuple):
 
 def read_rows(where: str, flag: str) -> Rows:
     """A file, a folder of files of one kind (a SageMaker channel), or `sample`."""
-    paths = _files(SAMPLE if where == "sample" else Path(where), flag)
+    paths = files_of(REVIEWS if where == "sample" else Path(where), flag)
     texts: list[str] = []
     labels: list[str] = []
     skipped = 0
@@ -46,18 +48,20 @@ def read_rows(where: str, flag: str) -> Rows:
     return Rows(texts, labels, skipped)
 
 
-def _files(where: Path, flag: str) -> list[Path]:
+def files_of(where: Path, flag: str, kinds: Collection[str] = ()) -> list[Path]:
+    """One file, or a folder's files of one kind; `kinds` are the endings that may be read, by default tables'."""
+    wanted = kinds or READERS
     if not where.exists():
         raise Mistake(f"--{flag}: got {str(where)!r}, which does not exist; wanted a file, a folder, or 'sample'")
     if where.is_file():
         return [where]
     found = sorted(path for path in where.rglob("*") if path.is_file() and not path.name.startswith("."))
-    usable = [path for path in found if path.suffix in READERS]
+    usable = [path for path in found if path.suffix in wanted]
     kinds = sorted({path.suffix for path in usable})
     if len(kinds) != 1:
         names = ", ".join(path.name for path in found[:5]) or "nothing"
         raise Mistake(
-            f"--{flag}: got a folder with {names}, wanted files of one kind out of {', '.join(READERS)}; "
+            f"--{flag}: got a folder with {names}, wanted files of one kind out of {', '.join(wanted)}; "
             "leave one kind there, or name the file (a saved `datasets` folder: export it with to_csv)"
         )
     return usable
@@ -175,10 +179,16 @@ def label_numbers(labels: Sequence[str], names: Sequence[str], flag: str) -> lis
 
 def split(rows: Rows, fraction: float) -> tuple[Rows, Rows]:
     """Training and held-out rows: the same for the same rows, whatever the seed of the run."""
-    order = list(range(len(rows.texts)))
+    train, held_out = cut(range(len(rows.texts)), fraction)
+    return _take(rows, train), _take(rows, held_out)
+
+
+def cut(items: Sequence[T], fraction: float) -> tuple[list[T], list[T]]:
+    """The same parts for the same number of items, each in the items' own order."""
+    order = list(range(len(items)))
     random.Random(SPLIT_SEED).shuffle(order)  # noqa: S311 - a split, no secret
     held = max(1, round(len(order) * fraction))
-    return _take(rows, sorted(order[held:])), _take(rows, sorted(order[:held]))
+    return [items[number] for number in sorted(order[held:])], [items[number] for number in sorted(order[:held])]
 
 
 def _take(rows: Rows, indices: Iterable[int]) -> Rows:

@@ -28,7 +28,7 @@ def load_tokenizer(name: str) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise _unreachable(name, error) from error
+        raise unreachable(name, error) from error
     if tokenizer.pad_token is None:  # GPT-like models
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -41,6 +41,10 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
         "id2label": dict(enumerate(labels)),
         "label2id": {label: number for number, label in enumerate(labels)},
     }
+    return load_head_config(name, tokenizer, **names)
+
+
+def load_head_config(name: str, tokenizer: Any, **more: Any) -> Any:
     if name == TINY:
         from transformers import BertConfig
 
@@ -51,15 +55,15 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
             num_attention_heads=4,
             intermediate_size=128,
             max_position_embeddings=512,
-            **names,
+            **more,
         )
     else:
         from transformers import AutoConfig
 
         try:
-            config = AutoConfig.from_pretrained(name, **names)
+            config = AutoConfig.from_pretrained(name, **more)
         except (OSError, ValueError) as error:
-            raise _unreachable(name, error) from error
+            raise unreachable(name, error) from error
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
     return config
@@ -67,19 +71,22 @@ def load_config(name: str, tokenizer: Any, labels: Sequence[str]) -> Any:
 
 def load_classifier(name: str, config: Any, *, eager_attention: bool) -> Any:
     """Pretrained weights with a new head, or `tiny-random`'s new ones. Draws from torch's generator: seed it first."""
-    attention = {"attn_implementation": "eager"} if eager_attention and _chooses_attention() else {}
-    if name == TINY:
-        from transformers import BertForSequenceClassification
+    return load_with_head(name, config, "SequenceClassification", eager_attention=eager_attention)
 
+
+def load_with_head(name: str, config: Any, head: str, *, eager_attention: bool) -> Any:
+    """`head` is the last part of transformers' class names: SequenceClassification, QuestionAnswering."""
+    import transformers
+
+    attention = attention_choice(eager=eager_attention)
+    if name == TINY:
         for key, value in attention.items():
             setattr(config, "_" + key, value)
-        return BertForSequenceClassification(config)
-    from transformers import AutoModelForSequenceClassification
-
+        return getattr(transformers, "BertFor" + head)(config)
     try:
-        return AutoModelForSequenceClassification.from_pretrained(name, config=config, **attention)
+        return getattr(transformers, "AutoModelFor" + head).from_pretrained(name, config=config, **attention)
     except (OSError, ValueError) as error:
-        raise _unreachable(name, error) from error
+        raise unreachable(name, error) from error
 
 
 def longest_input(config: Any) -> int | None:
@@ -90,15 +97,15 @@ def longest_input(config: Any) -> int | None:
     return longest
 
 
-def _chooses_attention() -> bool:
+def attention_choice(*, eager: bool) -> dict[str, str]:
     """The argument exists since transformers 4.36; before that every attention was the eager one."""
     import transformers
 
     major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
-    return (major, minor) >= (4, 36)
+    return {"attn_implementation": "eager"} if eager and (major, minor) >= (4, 36) else {}
 
 
-def _unreachable(name: str, error: Exception) -> Mistake:
+def unreachable(name: str, error: Exception) -> Mistake:
     reason = str(error).strip().splitlines()[0]
     return Mistake(
         f"--model: got {name!r}, which does not load ({reason}); "

@@ -228,7 +228,7 @@ def evaluate(run: Run) -> dict[str, Any]:
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
             sums += (torch.stack([losses, right, torch.ones_like(right)]) * batch["weight"]).sum(dim=1)
     model.train()
-    loss, right_count, count = runtime.sum_over_workers(list(sums))
+    loss, right_count, count = runtime.sum_over_workers(list(sums.cpu()))
     return {
         "eval_loss": round(loss / count, 4),
         "eval_accuracy": round(right_count / count, 6),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from hypothesis import strategies as some
@@ -157,8 +158,21 @@ def specs(source_dir: str) -> Any:
     )
 
 
+def _coherent(job: st.JobSpec) -> st.JobSpec:
+    """Without what spot forbids."""
+    if job.spot is None:
+        return job
+    named_twice = job.spot.checkpoint_s3_uri is not None
+    cold = dataclasses.replace(job.compute, keep_alive_s=None)
+    return job.replace(compute=cold, checkpoint=None if named_twice else job.checkpoint)
+
+
 def sensible(source_dir: str) -> Any:
     """Jobs whose parts belong together, so that most of them pass preflight; every strategy among them."""
+    return _sensible(source_dir).map(_coherent)
+
+
+def _sensible(source_dir: str) -> Any:
     gpus = [name for name, row in instances().items() if row.accelerator is Accelerator.CUDA and row.trains]
     neurons = [name for name, row in instances().items() if row.accelerator is Accelerator.NEURON and row.trains]
     compiled = [name for name in gpus if instances()[name].family in compiler.COMPILER_FAMILIES]

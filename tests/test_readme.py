@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(not README.exists(), reason="the README is not b
 
 
 def block(language: str, after: str = "") -> str:
-    found = re.search(rf"```{language}\n(.*?)```", README.read_text("utf-8").partition(after)[2], re.DOTALL)
+    text = README.read_text("utf-8")
+    found = re.search(rf"```{language}\n(.*?)```", text[text.index(after) :], re.DOTALL)
     assert found is not None
     return found[1]
 

@@ -2,19 +2,26 @@
 
 from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
+from .git import Checkout, checkout
 from .identity import find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
+from .online import online_problems
+from .prices import fetch_prices
 from .storage import S3Storage, pack
 
 __all__ = [
     "Boto3Backend",
+    "Checkout",
     "CloudWatchLogs",
     "EndpointSession",
     "S3Storage",
+    "checkout",
+    "fetch_prices",
     "find_bucket",
     "find_region",
     "find_role",
     "has_credentials",
     "make_client",
+    "online_problems",
     "pack",
 ]

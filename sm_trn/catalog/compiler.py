@@ -14,8 +14,8 @@ COMPILER_NOTICE: Final = "AWS makes no new releases of the Training Compiler and
 SMDDP_INSTANCES: Final = ("ml.p4d.24xlarge", "ml.p4de.24xlarge")
 SMDDP_LEGACY: Final = ("ml.p3dn.24xlarge", "ml.p3.16xlarge")  # no further development; gone from the current guide
 SMDDP_PYTORCH: Final = (
-    "1.6.0", "1.7.1", "1.8.1", "1.9.1", "1.10.2", "1.11.0", "1.12.0", "1.12.1", "1.13.1",
-    "2.0.0", "2.0.1", "2.1.0", "2.1.2", "2.2.0",
+    "1.6.0", "1.7.1", "1.8.0", "1.8.1", "1.9.0", "1.9.1", "1.10.0", "1.10.2", "1.11.0", "1.12.0",
+    "1.12.1", "1.13.1", "2.0.0", "2.0.1", "2.1.0", "2.1.2", "2.2.0",
 )  # fmt: skip
 
 # The GPU versions that SDK v2 accepts with torch_distributed; older containers have no such launcher.

@@ -109,6 +109,13 @@ def run() -> None:
             raise
         click.echo(f"error: {error}", err=True)
         raise SystemExit(2 if isinstance(error, (UnknownName, NotConfigured, InvalidJobFile)) else 1) from None
+    except OSError as error:
+        if debug:
+            raise
+        click.echo(
+            f"error: {error.strerror or error}: {error.filename or 'a file'}; nothing else was touched", err=True
+        )
+        raise SystemExit(1) from None
     except Exception as error:
         if debug:
             raise

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from ..catalog import limits
 from ..report import published_record
-from ..session import Session, TrainingJob, compare
+from ..session import Session, TrainingJob, as_record, compare
 from ..specs import JobRecord
 from .shared import connection_options, json_option, say
 
@@ -45,6 +46,8 @@ def command(
             return found
         if Path(name).is_file():
             return Path(name)
+        if not limits.matches("TrainingJobName", name.rsplit("/", 1)[-1]):
+            return as_record(name)  # says what it is not: neither a file, nor published, nor a job's name
         return connection().attach(name)
 
     result = compare([resolve(name) for name in names], baseline=baseline, at=at)

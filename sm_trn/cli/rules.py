@@ -24,7 +24,9 @@ FAMILIES = {
     "LIMIT": "limits of the API",
     "SCRIPT": "the entry script",
     "DATA": "data and places",
+    "MEM": "memory",
     "COST": "cost",
+    "TARGET": "what a render target cannot say",
 }
 _ID = re.compile(r"[A-Z]{3,6}\d{3}$")
 _HEAD = re.compile(r"^(?:[A-Z]{3,6}\d{3}(?:, )?)+: ")
@@ -158,9 +160,10 @@ class _Module:
         return fixed | given
 
     def _rule(self, name: str, given: dict[str, ast.expr], why: str) -> Rule:
-        severities = {
-            node.attr.lower() for node in ast.walk(given["severity"]) if isinstance(node, ast.Attribute)
-        } & set(_WORDS)
+        told = given.get(
+            "severity", ast.Attribute(value=ast.Name(id="Severity"), attr="ERROR")
+        )  # a helper made elsewhere
+        severities = {node.attr.lower() for node in ast.walk(told) if isinstance(node, ast.Attribute)} & set(_WORDS)
         evidence = self._text(given["evidence"]) if "evidence" in given else ""
         return Rule(
             id=name,

@@ -6,7 +6,8 @@ These names are all that the rest of the package may use. Importing this module 
 from __future__ import annotations
 
 from sm_trn.emulator.daemon import Status, default_state, down, find, interrupt, log_file, reset, status, up
-from sm_trn.emulator.values import EMULATED_ACCOUNT, EMULATED_TAG, SUBSTITUTED_TAG, Endpoint, Options
+from sm_trn.emulator.values import EMULATED_TAG, SUBSTITUTED_TAG, Endpoint, Options
+from sm_trn.specs import EMULATED_ACCOUNT
 
 __all__ = [
     "EMULATED_ACCOUNT",

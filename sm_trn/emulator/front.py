@@ -17,7 +17,8 @@ from urllib.parse import parse_qs
 
 from sm_trn.emulator.faults import AwsFault, body_of, refused, validation
 from sm_trn.emulator.moto_side import Answer, MotoSide
-from sm_trn.emulator.values import EMULATED_ACCOUNT, ROLE_NAME
+from sm_trn.emulator.values import ROLE_NAME
+from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     from sm_trn.emulator.door import Admitted, Door

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.values import EMULATED_ACCOUNT
+from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

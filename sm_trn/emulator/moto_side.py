@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from sm_trn.emulator.values import EMULATED_ACCOUNT
+from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

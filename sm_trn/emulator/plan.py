@@ -10,46 +10,14 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from sm_trn.catalog import find_instance
+from sm_trn.specs import Accelerator
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sm_trn.emulator.values import Options
 
-# NeuronCores of an instance: two per Trainium1 chip, four logical ones per Trainium2 chip.
-# https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/, read 2025-11.
-_NEURON_CORES: Final[Mapping[str, int]] = {
-    "ml.trn1.2xlarge": 2,
-    "ml.trn1.32xlarge": 32,
-    "ml.trn1n.32xlarge": 32,
-    "ml.trn2.48xlarge": 64,
-}
-# GPUs of an instance. https://aws.amazon.com/ec2/instance-types/accelerated-computing/, read 2025-11.
-_GPUS: Final[Mapping[str, int]] = {
-    "ml.p2.xlarge": 1,
-    "ml.p2.8xlarge": 8,
-    "ml.p2.16xlarge": 16,
-    "ml.p3.2xlarge": 1,
-    "ml.p3.8xlarge": 4,
-    "ml.p3.16xlarge": 8,
-    "ml.p3dn.24xlarge": 8,
-    "ml.p4d.24xlarge": 8,
-    "ml.p4de.24xlarge": 8,
-    "ml.p5.4xlarge": 1,
-    "ml.p5.48xlarge": 8,
-    "ml.p5e.48xlarge": 8,
-    "ml.p5en.48xlarge": 8,
-    "ml.p6-b200.48xlarge": 8,
-    "ml.g4dn.12xlarge": 4,
-    "ml.g5.12xlarge": 4,
-    "ml.g5.24xlarge": 4,
-    "ml.g5.48xlarge": 8,
-    "ml.g6.12xlarge": 4,
-    "ml.g6.24xlarge": 4,
-    "ml.g6.48xlarge": 8,
-    "ml.g6e.12xlarge": 4,
-    "ml.g6e.24xlarge": 4,
-    "ml.g6e.48xlarge": 8,
-}
 # Hyperparameters that the SDK writes for `distribution=`, and what stands in for each on a CPU.
 _LAUNCHERS: Final[Mapping[str, str]] = {
     "sagemaker_distributed_dataparallel_enabled": "SMDDP",
@@ -79,7 +47,8 @@ def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = No
     """Hosts and workers for this machine: at least one worker a host, else the cores shared by the hosts."""
     resources = request["ResourceConfig"]
     count, kind = int(resources["InstanceCount"]), str(resources["InstanceType"])
-    real = _NEURON_CORES.get(kind) or _GPUS.get(kind, 1)
+    row = find_instance(kind)
+    real = row.workers if row else 1
     here = cores or os.cpu_count() or 1
     switched = _switched_on(request.get("HyperParameters") or {})
     substituted = _substituted(switched)
@@ -90,7 +59,7 @@ def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = No
         instance_type=kind,
         workers=max(1, min(real, here // count)),
         real_workers=real,
-        neuron=kind in _NEURON_CORES,
+        neuron=row is not None and row.accelerator is Accelerator.NEURON,
         distributed=bool(switched & {*_LAUNCHERS, _TORCHRUN}),
         substituted=substituted,
         refusal=_refusal(request, substituted, entrypoint, options),

@@ -30,8 +30,9 @@ from sm_trn.emulator.store import Store
 from sm_trn.emulator.supervisor import JobSupervisor, ToolkitCheck
 from sm_trn.emulator.training_api import TrainingApi
 from sm_trn.emulator.validate import service_model
-from sm_trn.emulator.values import EMULATED_ACCOUNT, ROLE_NAME, Endpoint, Options
+from sm_trn.emulator.values import ROLE_NAME, Endpoint, Options
 from sm_trn.emulator.workshop import Workshop
+from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,7 +13,8 @@ from sm_trn.emulator.faults import AwsFault, validation
 from sm_trn.emulator.jobs import Job, Jobs
 from sm_trn.emulator.listing import list_jobs, search
 from sm_trn.emulator.plan import plan_of
-from sm_trn.emulator.values import EMULATED_ACCOUNT, EMULATED_TAG, SUBSTITUTED_TAG, Options
+from sm_trn.emulator.values import EMULATED_TAG, SUBSTITUTED_TAG, Options
+from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

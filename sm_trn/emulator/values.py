@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EMULATED_ACCOUNT: Final = "000000000000"
 ROLE_NAME: Final = "SageMakerExecutionRole"
 EMULATED_TAG: Final = "sm_trn:emulated"
 SUBSTITUTED_TAG: Final = "sm_trn:substituted"

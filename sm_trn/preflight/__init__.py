@@ -8,7 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..specs import JobSpec, Problem, Severity
-from . import compiler, cost, devices, distribution, images, limits, neuron, saving, script, spot, surroundings
+from . import (
+    compiler,
+    cost,
+    devices,
+    distribution,
+    images,
+    limits,
+    memory,
+    neuron,
+    saving,
+    script,
+    spot,
+    surroundings,
+)
 
 RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *images.RULES,
@@ -19,6 +32,7 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *limits.RULES,
     *surroundings.RULES,
     *script.RULES,
+    *memory.RULES,
     *devices.RULES,
     *saving.RULES,
     *cost.RULES,

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from ..catalog import limits
-from ..specs import JobSpec, Problem, Severity
+from ..specs import InputMode, JobSpec, Problem, S3Kind, Severity
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
 _SECRET = re.compile(
@@ -45,9 +45,14 @@ def retries(job: JobSpec) -> Iterator[Problem]:
 
 
 def numbers(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT017: not a number and infinity have no JSON; the SDK sends them all the same."""
+    """LIMIT017: not a number and infinity have no JSON, None and lists are no argument; the SDK sends them all the same."""
     for name, value in job.hyperparameters.items():
-        if isinstance(value, float) and not math.isfinite(value):
+        if type(value) not in {str, int, float, bool}:
+            yield _illegal(
+                "LIMIT017", f"hyperparameters.{name}", "the script would get this as one odd argument", repr(value),
+                "a text, number or boolean", "a text that the script splits, or a file in source_dir",
+            )  # fmt: skip
+        elif isinstance(value, float) and not math.isfinite(value):
             yield _illegal(
                 "LIMIT017", f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
             )  # fmt: skip
@@ -78,6 +83,17 @@ def groups(job: JobSpec) -> Iterator[Problem]:
                 "LIMIT019", f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
                 f"another name, at most {limits.maximum('InstanceGroupName')} characters", f"name='{index + 1}-{name[:60]}'",
             )  # fmt: skip
+    for group in job.compute.groups:
+        if group.instance not in limits.members("TrainingInstanceType"):
+            yield _illegal(
+                "LIMIT019", f"compute.groups.{group.name}.instance", "SageMaker training has no such instance type", repr(group.instance),
+                "a type of the API", "correct the name",
+            )  # fmt: skip
+    if names and job.compiled:
+        yield _illegal(
+            "LIMIT019", "compute.groups", "SageMaker Training Compiler takes no instance groups", f"{len(names)} groups",
+            "one instance type", "compute=Compute('ml.p4d.24xlarge', …)",
+        )  # fmt: skip
     for channel, value in job.channels.items():
         strange = [name for name in value.groups if name not in names]
         if strange:
@@ -115,6 +131,38 @@ def network(job: JobSpec) -> Iterator[Problem]:
                 "LIMIT021", f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
                 f"at most {limits.maximum(shape)} ids of letters, digits and hyphens", "correct the list",
             )  # fmt: skip
+
+
+def modes(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT024: an augmented manifest is streamed as RecordIO, and cannot be a fast file."""
+    for name, channel in job.channels.items():
+        if channel.kind is not S3Kind.AUGMENTED_MANIFEST:
+            continue
+        if channel.mode is InputMode.FAST_FILE or channel.record_wrapping != "RecordIO":
+            yield _illegal(
+                "LIMIT024", f"inputs.{name}", "an augmented manifest comes through a pipe, as RecordIO",
+                f"{channel.mode.value if channel.mode else 'File'}, {channel.record_wrapping or 'no wrapping'}",
+                "Pipe and RecordIO", "mode=InputMode.PIPE, record_wrapping='RecordIO'",
+            )  # fmt: skip
+
+
+def no_way_out(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT025: a container without network reaches no model hub."""
+    if job.network is None or not job.network.isolation:
+        return
+    named = (str(job.arguments[flag]) for flag in ("model", "model_name_or_path", "model_id") if flag in job.arguments)
+    model = next((name for name in named if not name.startswith(("/", "tiny-"))), "")
+    if model:
+        yield Problem(
+            id="LIMIT025",
+            severity=Severity.WARNING,
+            where="network.isolation",
+            what="a container without network cannot download a model",
+            got=repr(model),
+            wanted="a model in a channel",
+            fix="inputs={'model': 's3://…'} and a path below /opt/ml/input/data/model",
+            evidence="API reference, EnableNetworkIsolation",
+        )
 
 
 def keys(job: JobSpec) -> Iterator[Problem]:
@@ -201,4 +249,18 @@ def _illegal(rule: str, where: str, what: str, got: str, wanted: str, fix: str) 
     )
 
 
-RULES = (warm_pool, retries, numbers, own_image, groups, tags, network, keys, wording, places, secrets)
+RULES = (
+    warm_pool,
+    retries,
+    numbers,
+    own_image,
+    groups,
+    tags,
+    network,
+    modes,
+    no_way_out,
+    keys,
+    wording,
+    places,
+    secrets,
+)

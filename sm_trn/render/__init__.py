@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ..errors import UnknownName
-from ..specs import Destination, JobSpec, suggestion
-from . import request, sdk_v2
-from .sdk_v2 import EstimatorCall
+from ..errors import InvalidJob, UnknownName
+from ..specs import Destination, JobSpec, Problem, Severity, suggestion
+from . import local, local_problems, request, sdk_v2, sdk_v3, sdk_v3_problems
+from .calls import EstimatorCall
+from .local import LocalHost, LocalRun
 
-TARGETS: Mapping[str, Callable[[JobSpec, Destination], Any]] = MappingProxyType(
+
+def _says_everything(job: JobSpec) -> Iterable[Problem]:
+    del job
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A way to render a job, and what of a job it cannot say."""
+
+    render: Callable[[JobSpec, Destination], Any]
+    problems: Callable[[JobSpec], Iterable[Problem]] = _says_everything
+
+
+TARGETS: Mapping[str, Target] = MappingProxyType(
     {
-        "request": request.render,
-        "estimator-v2": sdk_v2.render,
+        "request": Target(render=request.render),
+        "estimator-v2": Target(render=sdk_v2.render),
+        "model-trainer-v3": Target(render=sdk_v3.render, problems=sdk_v3_problems.problems),
+        "local": Target(render=local.render, problems=local_problems.problems),
     }
 )
 
 
 def render(job: JobSpec, target: str = "request", *, at: Destination | None = None) -> Any:
-    """What would be sent: ``request`` is the CreateTrainingJob dict, ``estimator-v2`` an EstimatorCall.
+    """What would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall, ``local``
+    a LocalRun. Each prints as what it is.
 
     Without ``at``, role, bucket and account are visible placeholders. Raises UnknownName for an unknown target, or when
-    the catalogue has no image for the job.
+    the catalogue has no image for the job; InvalidJob when the target cannot say what the job asks for.
+    """
+    refused = tuple(problem for problem in problems(job, target) if problem.severity is Severity.ERROR)
+    if refused:
+        raise InvalidJob(f"{job.name} as {target!r}", refused)
+    return TARGETS[target].render(job, at or Destination())
+
+
+def problems(job: JobSpec, target: str) -> list[Problem]:
+    """What ``target`` cannot say of ``job``, says differently, or leaves out. Errors keep ``render`` from rendering it.
+
+    These are not faults of the job: another target may say it all. Raises UnknownName for an unknown target.
     """
     if target not in TARGETS:
         raise UnknownName(f"target: got {target!r}, wanted one of {', '.join(TARGETS)}{suggestion(target, TARGETS)}")
-    return TARGETS[target](job, at or Destination())
+    return list(TARGETS[target].problems(job))
 
 
-__all__ = ["TARGETS", "EstimatorCall", "render"]
+__all__ = ["TARGETS", "EstimatorCall", "LocalHost", "LocalRun", "Target", "problems", "render"]

@@ -3,42 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from .. import _entry
 from ..catalog import image_uri, images
 from ..specs import Channel, Destination, HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
-from ..specs.launch import NOTHING
 from ..strategies import debugged, plan, profiled
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimatorCall:
-    """``cls(**kwargs)`` and then ``.fit(**fit)``. A value inside ``kwargs`` may be such a call itself."""
-
-    cls: str
-    kwargs: Mapping[str, Any]
-    fit: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-
-    def __str__(self) -> str:
-        """The call as Python source that can be pasted."""
-        module, _, name = self.cls.rpartition(".")
-        arguments = "".join(f"    {key}={_source(value)},\n" for key, value in self.kwargs.items())
-        lines = f"from {module} import {name}\n\nestimator = {name}(\n{arguments})\n"
-        return lines + f"estimator.fit({', '.join(f'{key}={_source(value)}' for key, value in self.fit.items())})"
-
-
-def _source(value: Any) -> str:
-    if isinstance(value, list) and any(isinstance(item, EstimatorCall) for item in value):
-        return f"[{', '.join(map(_source, value))}]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_source(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, EstimatorCall):
-        inside = ", ".join(f"{key}={_source(item)}" for key, item in value.kwargs.items())
-        return f"{value.cls}({inside})"
-    return repr(value)
+from .calls import EstimatorCall
 
 
 def render(job: JobSpec, at: Destination) -> EstimatorCall:

@@ -1,4 +1,4 @@
-"""Makes SDK v2's own estimator objects from rendered calls, and contains the SDK's habits while doing so.
+"""Makes the SDK's own objects from rendered calls – SDK v2's estimators – and contains its habits while doing so.
 
 The SDK prints to stdout at import, warns that it is version 2, and reports home on every ``fit``: the session made here
 opts out of that. It must not know specs' rules; it only builds what ``render`` returned.
@@ -32,15 +32,17 @@ def contained() -> Iterator[None]:
 
 
 def load(path: str) -> Any:
-    """The SDK object at a dotted path. Raises NotConfigured when SDK v2 is not installed."""
+    """The SDK object at a dotted path. Raises NotConfigured when the version of the SDK that has it is not installed."""
     module, _, name = path.rpartition(".")
     try:
         with contained():
             return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
+        third = path.startswith(("sagemaker.train", "sagemaker.core"))
         raise NotConfigured(
-            f"{path}: got {type(error).__name__}, wanted SageMaker SDK v2; pip install 'sm_trn[sdk]' "
-            "(version 3 has no estimators and cannot share an environment with version 2)"
+            f"{path}: got {type(error).__name__}, wanted SageMaker SDK v{3 if third else 2}; "
+            f"pip install 'sm_trn[{'sdk3' if third else 'sdk'}]' (version 3 has no estimators, version 2 no such trainer, "
+            "and the two cannot share an environment)"
         ) from error
 
 
@@ -67,11 +69,14 @@ def estimator(job: JobSpec, *, role: str, bucket: str | None = None, session: An
 
 
 def build(call: EstimatorCall, **extra: Any) -> Any:
-    """The object that an EstimatorCall describes."""
+    """The object that an EstimatorCall describes, with the calls of its chain made."""
     kwargs = {key: built(value) for key, value in call.kwargs.items()}
     cls = load(call.cls)
     with contained():
-        return cls(**kwargs, **extra)
+        made = cls(**kwargs, **extra)
+        for method, arguments in call.chain.items():
+            getattr(made, method)(**{key: built(value) for key, value in arguments.items()})
+    return made
 
 
 def built(value: Any) -> Any:

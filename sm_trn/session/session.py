@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +12,13 @@ from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .. import _entry
-from ..errors import CloudError, InvalidJob, SmTrnError
+from ..errors import CloudError, InvalidJob, SmTrnError, UnknownName
 from ..logs import points
 from ..ports import Backend, Clock, LogCursor, LogSource, Storage
 from ..preflight import check
 from ..pricing import Price, PriceBook, ceiling, snapshot_book
 from ..render import render
-from ..specs import Destination, JobSnapshot, JobSpec, MetricPoint, Severity, Usd
+from ..specs import Destination, JobSnapshot, JobSpec, MetricPoint, Problem, Severity, Usd
 from .jobs import TrainingJob
 from .pace import SystemClock, next_delay
 
@@ -129,6 +130,25 @@ class Session:
                 display.close()
         return [latest[job.name] for job in jobs]
 
+    def check(self, job: JobSpec) -> list[Problem]:
+        """``check``, and what only the account can say: quota, role, bucket, image. Starts nothing.
+
+        On the emulator just ``check``: its account has no quotas and needs no images.
+        """
+        offline = check(job)
+        if self.emulated or self.boto_session is None:
+            return offline
+        from ..aws import online_problems  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+        asked = online_problems(self.boto_session, job, role=self.role, bucket=self.bucket, region=self.region)
+        return sorted([*offline, *asked], key=lambda problem: list(Severity).index(problem.severity))
+
+    def refresh_price(self, instance: str) -> tuple[Price, ...]:
+        """The newest training prices of the AWS Price List for ``instance`` in this region. Raises CloudError."""
+        from ..aws import fetch_prices  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+        return tuple(fetch_prices(self.boto_session, instance, self.region))
+
     def price(self, instance: str, *, at: date | str | None = None) -> Price | None:
         return self.prices.find(instance, self.region, at=at)
 
@@ -137,12 +157,12 @@ class Session:
         return None if self.emulated else ceiling(job, self.price(job.compute.instance))
 
     def _request(self, job: JobSpec) -> dict[str, Any]:
-        source = self.storage.put_source(job.script.source_dir or str(_entry.scripts_folder()))
+        source, tags = self._source(job)
         inputs = {
             name: dataclasses.replace(channel, uri=self.storage.put_input(channel.uri))
             for name, channel in job.channels.items()
         }
-        placed = job.replace(inputs=inputs)
+        placed = job.replace(inputs=inputs, tags={**job.tags, **tags})
         at = Destination(
             role=self.role,
             region=self.region,
@@ -152,6 +172,26 @@ class Session:
         )
         request: dict[str, Any] = render(placed, "request", at=at)
         return request
+
+    def _source(self, job: JobSpec) -> tuple[str, dict[str, str]]:
+        """Where the source lies in S3, and the tags that say where it is from."""
+        git = job.script.git
+        if git is None:
+            return self.storage.put_source(job.script.source_dir or str(_entry.scripts_folder())), {}
+        from ..aws import checkout  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+        pinned = checkout(git)
+        try:
+            folder = pinned.folder / (job.script.source_dir or ".")
+            if (
+                not folder.resolve().is_relative_to(pinned.folder.resolve())
+                or not (folder / job.script.entry).is_file()
+            ):
+                path = f"{job.script.source_dir or '.'}/{job.script.entry}"
+                raise UnknownName(f"script: got {path!r}, wanted a file of {git.repo} at {pinned.commit}")
+            return self.storage.put_source(str(folder)), {"sm_trn:git": f"{git.repo}@{pinned.commit}"[:256]}
+        finally:
+            shutil.rmtree(pinned.folder, ignore_errors=True)
 
     def _create(self, job: JobSpec, request: dict[str, Any]) -> TrainingJob | SmTrnError:
         try:

@@ -46,11 +46,9 @@ def profiled(job: JobSpec) -> bool:
 
 
 def debugged(job: JobSpec) -> bool:
-    """Whether SageMaker's debugger hook runs. SDK v2 drops it from distributed PyTorch jobs with a local checkpoint path."""
+    """Whether SageMaker's debugger hook runs. SDK v2 drops it from PyTorch jobs that have a local checkpoint path."""
     checkpointed = job.checkpoints is not None and job.checkpoints.local_path is not None
-    distributed = job.compute.hosts > 1 or bool(plan(job).estimator)
-    dropped = isinstance(job.framework, PyTorch) and checkpointed and distributed
-    return job.debugger and not _on_neuron(job) and not dropped
+    return job.debugger and not _on_neuron(job) and not (isinstance(job.framework, PyTorch) and checkpointed)
 
 
 def _on_neuron(job: JobSpec) -> bool:

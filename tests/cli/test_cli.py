@@ -87,6 +87,20 @@ def test_an_unknown_baseline_is_a_usage_error_without_traceback() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_a_file_that_is_not_there_is_named_and_starts_nothing() -> None:
+    done = sm_trn("compare", "no/such.json")
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "got 'no/such.json'" in done.stderr
+    assert "EMULATED" not in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_no_fault_of_ours() -> None:
+    done = sm_trn("compare", *PAIR, "--output", "/proc/nope")
+    assert 1 == done.returncode
+    assert "/proc/nope" in done.stderr
+    assert "fault of sm-trn" not in done.stderr
+
+
 def test_local_env_without_an_emulator_says_what_to_type(tmp_path: Path) -> None:
     done = sm_trn("local", "env", "--state", str(tmp_path))
     assert (1, "") == (done.returncode, done.stdout)

@@ -28,7 +28,8 @@ def launch(tmp_path: Path) -> Launch:
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No variable of a launcher or of a job, and the test process's own answer to SIGTERM afterwards."""
+    """No variable of a launcher or of a job; afterwards the test process's own variables and answer to SIGTERM."""
+    variables = dict(os.environ)
     for name in list(os.environ):
         if name.startswith(("SM_", "NEURON_", "PJRT_", "XRT_", "GLOO_")) or name in {
             "RANK",
@@ -39,6 +40,8 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
+    for name in set(os.environ) - set(variables):  # what a runtime has set for itself
+        del os.environ[name]
 
 
 @pytest.fixture(scope="session")

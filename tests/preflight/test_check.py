@@ -153,6 +153,64 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         ".py",
     ),
     ("DATA001", "a", lambda j: j.replace(inputs={"train": "./no/such/folder"}), "./no/such/folder", "S3"),
+    ("LIMIT014", "c", lambda j: j.replace(debugger=True), "debugger=True", ""),
+    (
+        "LIMIT015",
+        "a",
+        lambda j: j.replace(compute=st.Compute("ml.p4d.24xlarge", count=2, keep_alive_s=99_999)),
+        "99,999",
+        "21,600",
+    ),
+    (
+        "LIMIT015",
+        "d",
+        lambda j: j.replace(compute=st.Compute("ml.trn1.32xlarge", keep_alive_s=60)),
+        "on spot",
+        "no keep_alive_s",
+    ),
+    ("LIMIT016", "a", lambda j: j.replace(retries=99), "99", "30"),
+    ("LIMIT017", "a", lambda j: j.replace(hyperparameters={"x": float("nan")}), "nan", "finite"),
+    (
+        "LIMIT019",
+        "c",
+        lambda j: j.replace(inputs={"train": st.Channel("s3://b/c", groups=("gpus",))}),
+        "gpus",
+        "no groups",
+    ),
+    ("LIMIT021", "a", lambda j: j.replace(network=st.Network(subnets=["s"] * 17, security_groups=["g"])), "17", "16"),
+    (
+        "LIMIT025",
+        "b",
+        lambda j: j.replace(network=st.Network(isolation=True), hyperparameters={"model": "gpt2"}),
+        "gpt2",
+        "channel",
+    ),
+    (
+        "SPOT007",
+        "d",
+        lambda j: j.replace(checkpoint=st.Checkpoint(s3_uri="s3://b/c")),
+        "beside the spot's own",
+        "one of them",
+    ),
+    (
+        "COMP007",
+        "b",
+        lambda j: j.replace(framework=st.HuggingFace("4.17", pytorch="1.10", python="py38")),
+        "1.10",
+        "1.11",
+    ),
+    ("DIST014", "a", lambda j: j.replace(distribution=st.PyTorchDDP()), "pytorchddp", "HuggingFace"),
+    (
+        "DIST015",
+        "a",
+        lambda j: j.replace(distribution=st.SMModelParallel(partitions=2, processes_per_host=16)),
+        "16",
+        "8",
+    ),
+    ("DIST016", "c", lambda j: j.replace(distribution=st.TorchDistributed(workers_per_host=16)), "16", "1, 2, 8, 32"),
+    ("DIST017", "a", lambda j: j.replace(distribution=st.SMModelParallel(partitions=3)), "3 of 16", "divisor"),
+    ("DIST018", "a", lambda j: j.replace(distribution=st.SMModelParallel(partitions=2)), "1.11", ""),
+    ("DIST019", "b", lambda j: j.replace(compiler=None, distribution=st.SMModelParallelV2()), "HuggingFace", "PyTorch"),
     ("COST001", "a", lambda j: j, "24 h × 2 × $25.25/h", ""),
     ("COST002", "c", lambda j: j.replace(compute=st.Compute("ml.trn2.48xlarge")), "", ""),
 ]
@@ -257,3 +315,39 @@ def test_a_shipped_scripts_flags_are_known(source: str) -> None:
     right, wrong = (job.replace(hyperparameters={name: 3}) for name in ("epochs", "epoch"))
     assert [] == errors(right)
     assert ["SCRIPT008"] == [problem.id for problem in errors(wrong)]
+
+
+def llama(source: str, **neuron: int | bool) -> JobSpec:
+    options = st.NeuronOptions(**neuron) if neuron else None  # type: ignore[arg-type]  # ints and bools by name
+    return jobs.trainium(source).replace(
+        hyperparameters={"model_id": "meta-llama/Llama-2-7b-hf"},
+        framework=st.HuggingFaceNeuronX("4.55.4", pytorch="2.7.0"),
+        neuron=options,
+    )
+
+
+def memory_problems(job: JobSpec) -> list[Problem]:
+    return [problem for problem in st.check(job) if problem.id.startswith("MEM")]
+
+
+def test_a_model_too_large_for_a_core_gets_the_smallest_size_that_fits(source: str) -> None:
+    problem = next(p for p in memory_problems(llama(source)) if p.id == "MEM001")
+    assert ("100.4 GiB", "16.0 GiB") == (problem.got[:9], problem.wanted[8:16])
+    assert "NeuronOptions(tensor_parallel=8)" == problem.fix
+    assert not [p for p in memory_problems(llama(source, tensor_parallel=8, zero_1=True)) if p.id == "MEM001"]
+
+
+def test_lora_is_not_counted_like_full_training(source: str) -> None:
+    job = llama(source).replace(hyperparameters={"model_id": "meta-llama/Llama-2-7b-hf", "lora_r": 16})
+    assert not [p for p in memory_problems(job) if p.id == "MEM001"]
+
+
+def test_parallel_sizes_must_divide_workers_and_heads(source: str) -> None:
+    assert {"MEM003"} == {
+        p.id for p in memory_problems(llama(source, tensor_parallel=5)) if p.severity is Severity.ERROR
+    } & {"MEM003"}
+    assert not [p for p in memory_problems(llama(source, tensor_parallel=8)) if p.id == "MEM003"]
+
+
+def test_workers_that_load_at_once_can_exceed_the_host(source: str) -> None:
+    assert "MEM002" in {p.id for p in memory_problems(llama(source, tensor_parallel=8))}

@@ -1,0 +1,80 @@
+"""Owns examples of one task as tensors and their way into batches; must not know what the columns mean.
+
+On XLA every batch has the full length; elsewhere a batch is as long as its longest example, which changes no result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Iterable, Mapping, Sequence
+
+import torch
+from torch.utils.data import Dataset
+
+MULTIPLE = 8  # lengths that matrix units like, and few different ones
+
+
+class Examples(Dataset):  # type: ignore[misc]  # torch is untyped here
+    """Columns [examples, length] of tokens, padded on the right, and columns [examples] of labels."""
+
+    def __init__(self, tokens: Mapping[str, Any], lengths: Any, labels: Mapping[str, Any]) -> None:
+        self.tokens, self.lengths, self.labels = dict(tokens), lengths, dict(labels)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+    @property
+    def length(self) -> int:
+        return int(self.tokens["input_ids"].shape[1])
+
+    def fill(self) -> float:
+        """The share of positions that hold a token rather than padding."""
+        return float(self.lengths.float().mean()) / self.length
+
+    def fingerprint(self) -> str:
+        """For recognising a run's own checkpoints."""
+        digest = hashlib.sha256()
+        for column in (*self.tokens.values(), *self.labels.values()):
+            digest.update(column.numpy().tobytes())
+        return digest.hexdigest()[:16]
+
+
+class Collator:
+    """A batch is fetched at once."""
+
+    def __init__(self, examples: Examples, *, trim: bool) -> None:
+        self._examples, self._trim = examples, trim
+
+    def __call__(self, indices: Iterable[int]) -> dict[str, Any]:
+        examples, rows = self._examples, torch.tensor(list(indices))
+        lengths = examples.lengths[rows]
+        length = min(examples.length, rounded(int(lengths.max()))) if self._trim else examples.length
+        batch = {name: column[rows, :length].long() for name, column in examples.tokens.items()}
+        batch["attention_mask"] = (torch.arange(length)[None, :] < lengths[:, None]).long()
+        batch.update({name: column[rows] for name, column in examples.labels.items()})
+        return batch
+
+
+def rounded(length: int) -> int:
+    return -(-length // MULTIPLE) * MULTIPLE
+
+
+def padded(pieces: Sequence[Sequence[int]], length: int, filler: int) -> Any:
+    """[examples, length] in 4 bytes a token."""
+    rows = torch.full((len(pieces), length), filler, dtype=torch.int32)
+    for row, ids in zip(rows, pieces):
+        row[: len(ids)] = torch.tensor(ids, dtype=torch.int32)
+    return rows
+
+
+def encode_examples(
+    encoded: Mapping[str, Sequence[Sequence[int]]], labels: Mapping[str, Sequence[int]], *, length: int, pad_id: int
+) -> Examples:
+    """From a tokenizer's lists. Their attention masks are dropped: right padding says as much."""
+    lengths = torch.tensor([len(ids) for ids in encoded["input_ids"]], dtype=torch.int32)
+    names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
+    tokens = {name: padded(encoded[name], length, pad_id if name == "input_ids" else 0) for name in names}
+    return Examples(tokens, lengths, {name: torch.tensor(list(values)) for name, values in labels.items()})

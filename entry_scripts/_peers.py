@@ -1,0 +1,74 @@
+"""Owns what Trainer's workers need before they are connected, and tell one another then; must not know the task."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from _runtime import NEURON_DEFAULTS, choose, prefer_loopback
+
+
+def set_environment() -> None:
+    """Before Trainer connects the workers; what the job has set itself stays."""
+    if on_xla():
+        for name, value in NEURON_DEFAULTS.items():
+            os.environ.setdefault(name, value)
+    if on_cpu():
+        prefer_loopback(os.environ)
+
+
+def on_cpu() -> bool:
+    return choose(os.environ) == "cpu"
+
+
+def on_xla() -> bool:
+    return choose(os.environ) == "xla"
+
+
+def seed_everything(seed: int) -> None:
+    torch.manual_seed(seed)
+    if on_xla():
+        import torch_xla.core.xla_model as xm
+
+        xm.set_rng_state(seed)
+
+
+def workers() -> int:
+    """All processes; with tensor or pipeline parallelism these are more than the replicas of the model."""
+    if on_xla():
+        import torch_xla.core.xla_model as xm
+
+        if hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
+            return int(xm.xrt_world_size())
+        import torch_xla.runtime as xr
+
+        return int(xr.world_size())
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def wait_for_all() -> None:
+    if workers() == 1:
+        return
+    if on_xla():
+        import torch_xla.core.xla_model as xm
+
+        xm.rendezvous("sm_trn")
+    else:
+        dist.barrier()
+
+
+def any_of_us(seen: bool, device: Any) -> bool:
+    """Whether it is true on any worker. A collective that waits for the device: not for every step."""
+    if workers() == 1:
+        return seen
+    total = torch.tensor(float(seen)).to(device)
+    if on_xla():
+        import torch_xla.core.xla_model as xm
+
+        total = xm.all_reduce("sum", total)
+    else:
+        dist.all_reduce(total)
+    return bool(total.item() > 0)

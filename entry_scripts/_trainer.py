@@ -1,0 +1,249 @@
+"""Owns what every Trainer script adds to Trainer: metric lines, proven checkpoints, exact resume, an orderly stop.
+
+Must not know the task, the model or the data. Only public hooks of Trainer are used where there is one; those that are
+not have been there, under the same names, since 4.6.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from pathlib import Path
+from typing import Any, Iterator, Mapping
+
+from transformers import Trainer, TrainerCallback
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+from _checkpoint import StopRequest
+from _console import Console, Interrupted, Mistake
+from _peers import any_of_us, seed_everything, wait_for_all, workers
+from _proven import ProvenCheckpoints, step_of
+
+AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
+
+
+# --- callbacks ---
+
+
+class Spot(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
+    """Dropout as a function of (seed, step, worker), sealed checkpoints, and a stop after SIGTERM at a step's end."""
+
+    def __init__(self, checkpoints: ProvenCheckpoints, stop: StopRequest, *, reseed: bool) -> None:
+        self._checkpoints, self._stop, self._reseed = checkpoints, stop, reseed
+        self._workers = workers()
+        self.interrupted = False
+        self.saved_step = 0
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        if not self._reseed:
+            return
+        drawn = hashlib.sha256(f"{args.seed}/{state.global_step}/{args.process_index}".encode()).digest()
+        seed_everything(int.from_bytes(drawn[:4], "big") >> 1)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        if state.global_step >= state.max_steps or (self._workers > 1 and state.global_step % AGREE_STEPS):
+            return control
+        if any_of_us(self._stop.seen, args.device):
+            self.interrupted = True
+            control.should_save = control.should_training_stop = True
+            control.should_evaluate = False
+        return control
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        wait_for_all()  # every worker has written its own random state
+        if state.is_world_process_zero and self._checkpoints.seal(state.global_step):
+            self.saved_step = state.global_step
+        wait_for_all()
+
+
+class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
+    """Trainer's dictionaries as our metric lines, with the step and the speed in them."""
+
+    def __init__(self, console: Console, spot: Spot, samples_per_step: int, tokens_per_sample: int) -> None:
+        self._console, self._spot = console, spot
+        self._samples, self._tokens = samples_per_step, tokens_per_sample
+        self._since, self._step, self._first_step = 0.0, 0, 0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        self._since, self._step, self._first_step = time.perf_counter(), state.global_step, state.global_step
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        if state.global_step == self._first_step + 1:
+            seconds = round(time.perf_counter() - self._since, 3)
+            self._console.metrics({"first_step_seconds": seconds, "total_steps": state.max_steps})
+            # compilation and warm-up are in no step line's speed
+            self._since, self._step = time.perf_counter(), state.global_step
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
+        values = {name: plain(value) for name, value in (logs or {}).items() if name != "total_flos"}
+        if "train_runtime" in values:
+            if self._spot.interrupted:
+                return  # the summary of a run that has not ended
+            values.update(self._rates(values["train_runtime"], state.global_step - self._first_step, "train_"))
+        elif "loss" in values:
+            now = time.perf_counter()
+            steps, seconds = state.global_step - self._step, now - self._since
+            if steps:
+                values.update(self._rates(seconds, steps, ""))
+            self._since, self._step = now, state.global_step
+        self._console.metrics({**values, "step": state.global_step})
+
+    def _rates(self, seconds: float, steps: int, prefix: str) -> dict[str, float]:
+        """Of all workers together, in this process's time: a resumed run counts only what it did itself."""
+        per_second = steps / max(seconds, 1e-9)
+        return {
+            prefix + "samples_per_second": round(per_second * self._samples, 3),
+            prefix + "steps_per_second": round(per_second, 3),
+            prefix + "tokens_per_second": round(per_second * self._samples * self._tokens, 1),
+        }
+
+
+class EpochOf(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
+    """Tells the data which epoch it is read in."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        self._dataset.epoch = int(state.epoch or 0)
+
+
+def plain(value: Any) -> Any:
+    """Numbers of numpy and torch as Python's own, which print as numbers. Ten decimals: learning rates are small."""
+    return round(float(value), 10) if hasattr(value, "item") or isinstance(value, float) else value
+
+
+# --- the trainer ---
+
+
+class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped here
+    """Trainer that outlives a full disk, and that evaluates every example also where training drops the last ones."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Trainer 5 believes every model that takes **kwargs to divide its loss by the number of labels in the whole
+        # step. BERT's heads do not: with several workers or micro-batches their gradients came out a multiple.
+        self.model_accepts_loss_kwargs = False
+
+    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super()._save_checkpoint(*args, **kwargs)
+        except Exception as error:  # whatever the writers raise; a bug of ours would show in the next line and the seal
+            if not _disk_refused(error):
+                raise
+            state_file = Path(self.args.output_dir, f"checkpoint-{self.state.global_step}", "trainer_state.json")
+            with contextlib.suppress(OSError):
+                state_file.unlink()  # unsealable: what is there is not whole
+
+    collate_evaluation: Any = None  # where held-out examples are put together in another way
+
+    def get_eval_dataloader(self, *args: Any, **kwargs: Any) -> Any:
+        with self._collating_evaluation():
+            return super().get_eval_dataloader(*args, **kwargs)
+
+    def get_test_dataloader(self, *args: Any, **kwargs: Any) -> Any:
+        with self._collating_evaluation():
+            return super().get_test_dataloader(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _collating_evaluation(self) -> Iterator[None]:
+        before: Any = self.__dict__["data_collator"]
+        self.data_collator = self.collate_evaluation or before
+        try:
+            yield
+        finally:
+            self.data_collator = before
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        with _whole(self.args):
+            return super().evaluate(*args, **kwargs)
+
+    def predict(self, *args: Any, **kwargs: Any) -> Any:
+        with _whole(self.args):
+            return super().predict(*args, **kwargs)
+
+
+def _disk_refused(error: Exception) -> bool:
+    """Python raises OSError for it; torch's writer a RuntimeError, safetensors' an error of its own."""
+    words = ("no space left", "file too large", "disk quota", "writer failed", "write failed", "i/o error")
+    return isinstance(error, OSError) or any(word in str(error).lower() for word in words)
+
+
+@contextlib.contextmanager
+def _whole(args: Any) -> Iterator[None]:
+    before, args.dataloader_drop_last = args.dataloader_drop_last, False
+    try:
+        yield
+    finally:
+        args.dataloader_drop_last = before
+
+
+def silence(trainer: Any) -> None:
+    """Trainer's own printers: one rounds to words, the other draws bars."""
+    for printer in (PrinterCallback, ProgressCallback):
+        trainer.remove_callback(printer)
+
+
+def samples_per_step(args: Any) -> int:
+    return int(args.per_device_train_batch_size * args.gradient_accumulation_steps * args.world_size)
+
+
+def check_size(name: str, samples: int, args: Any) -> None:
+    if samples < samples_per_step(args):
+        raise Mistake(
+            f"{name}: got {samples} examples, wanted at least {samples_per_step(args)} (= "
+            f"{args.per_device_train_batch_size} per device x {args.world_size} workers x "
+            f"{args.gradient_accumulation_steps} micro-batches); lower --per_device_train_batch_size"
+        )
+
+
+def identity_of(args: Any, **more: Any) -> dict[str, Any]:
+    """Two runs with the same identity are the same run."""
+    same = ("seed", "learning_rate", "weight_decay", "max_grad_norm", "num_train_epochs", "max_steps")
+    return {**{name: getattr(args, name) for name in same}, "samples_per_step": samples_per_step(args), **more}
+
+
+def train(
+    trainer: Any,
+    own: Any,
+    identity: Mapping[str, Any],
+    console: Console,
+    stop: StopRequest,
+    *,
+    tokens_per_sample: int,
+    resumable: bool = True,
+) -> None:
+    """From the newest proven checkpoint to the end; raises Interrupted after a SIGTERM, when all is saved.
+
+    A trainer that is not `resumable` begins anew, puts the checkpoints it finds aside, and draws as its library does.
+    """
+    args = trainer.args
+    checkpoints = ProvenCheckpoints(Path(args.output_dir), identity, console, args.save_total_limit or 2)
+    args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
+    spot = Spot(checkpoints, stop, reseed=resumable)
+    trainer.add_callback(spot)
+    trainer.add_callback(Report(console, spot, samples_per_step(args), tokens_per_sample))
+    if own.overwrite_output_dir and own.checkpoint_dir is None and args.process_index == 0:
+        checkpoints.forget()
+    wait_for_all()
+    newest = checkpoints.newest()
+    if newest and not resumable:
+        console.say(f"{newest.name} is put aside: this trainer cannot go on from a checkpoint")
+        newest = None
+    wait_for_all()  # all have looked before anything is moved
+    if args.process_index == 0:
+        checkpoints.put_aside_newer(newest)
+    wait_for_all()
+    console.say(f"{'resuming after step ' + str(step_of(newest)) if newest else 'from the start'}")
+    trainer.train(resume_from_checkpoint=str(newest) if newest else None)
+    if spot.interrupted:
+        kept = f"saved in {args.output_dir}" if spot.saved_step == trainer.state.global_step else "not saved"
+        raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}; {kept}")
+
+
+def save(trainer: Any, tokenizer: Any, folder: Path) -> None:
+    """Weights, configuration and tokenizer, as `from_pretrained` reads them; the main worker writes."""
+    trainer.save_model(str(folder))
+    if trainer.args.process_index == 0:
+        tokenizer.save_pretrained(str(folder))

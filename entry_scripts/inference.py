@@ -1,0 +1,187 @@
+"""Answer requests with a text classifier that train_text_classification.py or train_glue.py has saved.
+
+SageMaker's hosting containers (PyTorch and Hugging Face alike) call model_fn once and then, for every request,
+input_fn, predict_fn and output_fn. In a deployment this file lies in the model archive as code/inference.py, alone: it
+imports nothing of the other scripts.
+
+    curl -d '{"inputs": "not bad at all"}' -H 'Content-Type: application/json'                  [{"label": …, "score": …}]
+    curl -d '{"inputs": ["good", "bad"], "parameters": {"top_k": 2}}' -H 'Content-Type: application/json'
+    curl --data-binary @texts.csv -H 'Content-Type: text/csv' -H 'Accept: text/csv'             one text a line, in and out
+
+A request that cannot be answered is a ValueError whose message the caller reads.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Union
+
+import torch
+
+JSON, JSON_LINES, CSV, TEXT = "application/json", "application/jsonlines", "text/csv", "text/plain"
+BATCH = 32  # texts computed together; a longer request is answered in several batches
+MAX_TEXTS = 10_000
+
+Body = Union[bytes, bytearray, str]
+Label = Dict[str, Union[str, float]]
+
+
+class Request(NamedTuple):
+    """Texts, and how many labels are wanted for each."""
+
+    texts: List[str]  # noqa: UP006 - evaluated on Python 3.8
+    top_k: int = 1
+
+
+class Classifier(NamedTuple):
+    model: Any
+    tokenizer: Any
+    device: Any
+    max_length: int
+
+
+# --- model_fn ---
+
+
+def model_fn(model_dir: str) -> Classifier:
+    """The model and its tokenizer, ready to answer on the GPU if there is one."""
+    from transformers import AutoModelForSequenceClassification
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    tokenizer = _load_tokenizer(model_dir)
+    model = AutoModelForSequenceClassification.from_pretrained(model_dir).to(device).eval()
+    positions = getattr(model.config, "max_position_embeddings", None) or 512
+    if model.config.model_type in {"roberta", "xlm-roberta", "camembert"}:
+        positions -= 2  # their positions start after the padding's
+    return Classifier(model, tokenizer, device, min(positions, tokenizer.model_max_length))
+
+
+def _load_tokenizer(model_dir: str) -> Any:
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    try:
+        return AutoTokenizer.from_pretrained(model_dir)
+    except (ValueError, OSError, KeyError):
+        # Saved by transformers 5, whose class names older ones do not know; the tokenizer itself they do.
+        file, settings = Path(model_dir, "tokenizer.json"), Path(model_dir, "tokenizer_config.json")
+        if not (file.is_file() and settings.is_file()):
+            raise
+        config = json.loads(settings.read_text(encoding="utf-8"))
+        special = {name: config[name] for name in config if name.endswith("_token") and isinstance(config[name], str)}
+        longest = {"model_max_length": config["model_max_length"]} if "model_max_length" in config else {}
+        return PreTrainedTokenizerFast(tokenizer_file=str(file), **special, **longest)
+
+
+# --- input_fn ---
+
+
+def input_fn(request_body: Body, content_type: str = JSON) -> Request:
+    """Read a request. ValueError for anything that holds no texts."""
+    kind = _kind(content_type, JSON)
+    if kind not in READERS:
+        raise ValueError(f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}")
+    try:
+        text = request_body if isinstance(request_body, str) else bytes(request_body).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"body: wanted UTF-8 text ({error})") from error
+    request = READERS[kind](text)
+    if not request.texts:
+        raise ValueError("inputs: got no text, wanted at least one")
+    if len(request.texts) > MAX_TEXTS:
+        raise ValueError(f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests")
+    for number, one in enumerate(request.texts):
+        if not isinstance(one, str) or not one.strip():
+            raise ValueError(f"inputs: got {one!r} at place {number}, wanted a text that is not empty")
+    return request
+
+
+def _read_json(body: str) -> Request:
+    try:
+        content = json.loads(body)
+    except ValueError as error:
+        raise ValueError(f'body: wanted JSON like {{"inputs": "some text"}} ({error})') from error
+    if not isinstance(content, dict) or "inputs" not in content:
+        shown = ", ".join(content) if isinstance(content, dict) else type(content).__name__
+        raise ValueError(f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts')
+    inputs, parameters = content["inputs"], content.get("parameters") or {}
+    if not isinstance(inputs, (str, list)):
+        raise ValueError(  # noqa: TRY004 - the caller's mistake, all of one class
+            f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts"
+        )
+    top_k = parameters.get("top_k", 1) if isinstance(parameters, dict) else None
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+        raise ValueError(f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}')
+    return Request([inputs] if isinstance(inputs, str) else inputs, top_k)
+
+
+def _read_json_lines(body: str) -> Request:
+    requests = [_read_json(line) for line in body.splitlines() if line.strip()]
+    return Request([text for request in requests for text in request.texts], max([r.top_k for r in requests] or [1]))
+
+
+def _read_csv(body: str) -> Request:
+    rows = [row for row in csv.reader(io.StringIO(body)) if row]
+    for number, row in enumerate(rows):
+        if len(row) != 1:
+            raise ValueError(f"body: got {len(row)} fields in row {number}, wanted one text; quote texts with commas")
+    return Request([row[0] for row in rows])
+
+
+def _read_text(body: str) -> Request:
+    return Request([body])
+
+
+READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, CSV: _read_csv, TEXT: _read_text}
+
+
+# --- predict_fn ---
+
+
+def predict_fn(input_data: Request, model: Classifier) -> list[list[Label]]:
+    """For each text its likeliest labels, the likeliest first, with their probabilities."""
+    found: list[list[Label]] = []
+    for start in range(0, len(input_data.texts), BATCH):
+        batch = model.tokenizer(
+            input_data.texts[start : start + BATCH],
+            padding=True,
+            truncation=True,
+            max_length=model.max_length,
+            return_token_type_ids=False,
+            return_tensors="pt",
+        )
+        with torch.no_grad():
+            logits = model.model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits
+        scores, labels = logits.float().softmax(-1).sort(dim=-1, descending=True)
+        names = model.model.config.id2label
+        for some_scores, some_labels in zip(scores.tolist(), labels.tolist()):
+            pairs = list(zip(some_labels, some_scores))[: input_data.top_k]
+            found.append([{"label": names[label], "score": score} for label, score in pairs])
+    return found
+
+
+# --- output_fn ---
+
+
+def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
+    """As JSON, a list with one entry per text: its label, or the list of its `top_k` labels; or as CSV, label and score."""
+    kind = _kind(accept, JSON)
+    flat = [labels[0] if len(labels) == 1 else labels for labels in prediction]
+    if kind == JSON:
+        return json.dumps(flat)
+    if kind == JSON_LINES:
+        return "".join(json.dumps(entry) + "\n" for entry in flat)
+    if kind == CSV:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerows([value for label in labels for value in label.values()] for labels in prediction)
+        return out.getvalue()
+    raise ValueError(f"Accept: got {accept!r}, wanted {JSON}, {JSON_LINES} or {CSV}")
+
+
+def _kind(header: str, default: str) -> str:
+    """The media type without its parameters; whatever the caller leaves open is JSON."""
+    kind = (header or default).split(",")[0].split(";")[0].strip().lower()
+    return default if kind in {"*/*", "application/*", ""} else kind

@@ -1,0 +1,137 @@
+"""What only the account can say before a launch: quota, role, bucket, image. Needs credentials; starts nothing.
+
+A question that the identity may not ask is answered by a note that says so, never by silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from ..catalog import image_uri
+from ..errors import UnknownName
+from ..specs import JobSpec, Problem, Severity
+from .backend import make_client
+
+LOCATION_OF_US_EAST_1 = None  # GetBucketLocation answers nothing for the oldest region
+
+
+def online_problems(session: boto3.Session, job: JobSpec, *, role: str, bucket: str, region: str) -> list[Problem]:
+    """ONLINE001 quota, ONLINE002 role, ONLINE003 bucket, ONLINE004 image; ONLINE005 for what could not be asked."""
+    questions: dict[str, Callable[[], Iterator[Problem]]] = {
+        "the quota": lambda: _quota(make_client(session, "service-quotas"), job),
+        "the role": lambda: _role(make_client(session, "iam"), role),
+        "the bucket": lambda: _bucket(make_client(session, "s3"), bucket, region),
+        "the image": lambda: _image(make_client(session, "ecr"), job, region),
+    }
+    return [problem for name, question in questions.items() for problem in _answer(name, question)]
+
+
+def _answer(name: str, question: Callable[[], Iterator[Problem]]) -> list[Problem]:
+    try:
+        return list(question())
+    except (ClientError, BotoCoreError, UnknownName) as error:
+        return [_unasked(name, error)]
+
+
+def _unasked(name: str, error: Exception) -> Problem:
+    return Problem(
+        id="ONLINE005",
+        severity=Severity.INFO,
+        where="account",
+        what=f"{name} could not be looked at",
+        got=str(error),
+        fix="let the identity read it, or look in the console",
+    )
+
+
+def _quota(client: Any, job: JobSpec) -> Iterator[Problem]:
+    kind = "spot training job usage" if job.spot is not None else "training job usage"
+    wanted = {f"{name} for {kind}": name for name in job.compute.instances}
+    pages = client.get_paginator("list_service_quotas").paginate(ServiceCode="sagemaker")
+    quotas = {quota["QuotaName"]: quota for page in pages for quota in page["Quotas"]}
+    for title, name in wanted.items():
+        quota = quotas.get(title)
+        if quota is not None and quota["Value"] < job.compute.hosts:
+            yield Problem(
+                id="ONLINE001",
+                severity=Severity.ERROR,
+                where="compute.count",
+                what=f"the quota {title!r} is too small",
+                got=f"{quota['Value']:g} instances",
+                wanted=f"at least {job.compute.hosts} of {name}",
+                fix=f"request quota {quota.get('QuotaCode', title)!r} in Service Quotas",
+                evidence="ListServiceQuotas, your account",
+            )
+
+
+def _role(client: Any, role: str) -> Iterator[Problem]:
+    try:
+        policy = client.get_role(RoleName=role.rsplit("/", 1)[-1])["Role"].get("AssumeRolePolicyDocument", {})
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "NoSuchEntity":
+            raise
+        yield Problem(
+            id="ONLINE002",
+            severity=Severity.ERROR,
+            where="role",
+            what="the execution role does not exist",
+            got=repr(role),
+            wanted="an IAM role of this account",
+            fix="connect(role='arn:aws:iam::<account>:role/<name>')",
+            evidence="GetRole, your account",
+        )
+        return
+    if "sagemaker.amazonaws.com" not in str(policy):
+        yield Problem(
+            id="ONLINE002",
+            severity=Severity.ERROR,
+            where="role",
+            what="SageMaker may not assume the execution role",
+            got=repr(role),
+            wanted="a trust policy with the principal sagemaker.amazonaws.com",
+            fix="add the principal to the role's trust policy",
+            evidence="GetRole, your account",
+        )
+
+
+def _bucket(client: Any, bucket: str, region: str) -> Iterator[Problem]:
+    answer = client.get_bucket_location(Bucket=bucket)["LocationConstraint"]
+    where = "us-east-1" if answer is LOCATION_OF_US_EAST_1 or answer == "" else answer
+    if where != region:
+        yield Problem(
+            id="ONLINE003",
+            severity=Severity.ERROR,
+            where="bucket",
+            what="the bucket lies in another region than the job",
+            got=f"{bucket!r} in {where}",
+            wanted=f"a bucket in {region}",
+            fix="connect(bucket='…') with one of this region",
+            evidence="GetBucketLocation, your account",
+        )
+
+
+def _image(client: Any, job: JobSpec, region: str) -> Iterator[Problem]:
+    uri = image_uri(job, region)
+    registry, _, rest = uri.partition("/")
+    repository, _, tag = rest.partition(":")
+    try:
+        client.describe_images(
+            registryId=registry.split(".")[0], repositoryName=repository, imageIds=[{"imageTag": tag}]
+        )
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in {"ImageNotFoundException", "RepositoryNotFoundException"}:
+            raise
+        yield Problem(
+            id="ONLINE004",
+            severity=Severity.ERROR,
+            where="framework",
+            what="the image is not in the registry",
+            got=repr(uri),
+            wanted="an image that can be pulled",
+            fix="another version, or image_uri=…",
+            evidence="DescribeImages of ECR",
+        )

@@ -1,0 +1,70 @@
+"""A call of an SDK's class as plain data, and how it prints as source. Must not know which SDK, nor import one."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..specs.launch import NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimatorCall:
+    """``cls(**kwargs)``, then every method of ``chain``, then ``.method(**fit)`` – or nothing, where ``method`` is ''.
+
+    A value inside any of them may be such a call itself; of that, only the object counts.
+    """
+
+    cls: str
+    kwargs: Mapping[str, Any]
+    chain: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING)
+    method: str = "fit"
+    fit: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+
+    def __str__(self) -> str:
+        """The call as Python source that can be pasted."""
+        name, variable = _name(self), "estimator" if self.method == "fit" else "trainer"
+        arguments = "".join(f"    {key}={_source(value)},\n" for key, value in self.kwargs.items())
+        steps = [f"{method}({_arguments(kwargs)})" for method, kwargs in self.chain.items()]
+        steps.append(f"{self.method}({_arguments(self.fit)})")
+        calls = "\n".join(f"{variable}.{step}" for step in steps)
+        return f"{_imports(self)}\n\n{variable} = {name}(\n{arguments})\n{calls}"
+
+
+def _name(call: EstimatorCall) -> str:
+    return call.cls.rpartition(".")[2]
+
+
+def _imports(call: EstimatorCall) -> str:
+    names: dict[str, set[str]] = collections.defaultdict(set)
+    for made in _calls(call):
+        module, _, name = made.cls.rpartition(".")
+        names[module].add(name)
+    return "\n".join(f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names))
+
+
+def _calls(value: Any) -> Iterator[EstimatorCall]:
+    if isinstance(value, EstimatorCall):
+        yield value
+        value = [value.kwargs, value.chain, value.fit]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _calls(item)
+
+
+def _arguments(kwargs: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={_source(value)}" for key, value in kwargs.items())
+
+
+def _source(value: Any) -> str:
+    if isinstance(value, EstimatorCall):
+        return f"{_name(value)}({_arguments(value.kwargs)})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_source, value))}]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_source(item)}" for key, item in value.items()) + "}"
+    return repr(value)

@@ -1,0 +1,179 @@
+"""Target ``local``: the commands that run the same script on a machine of one's own, as plain data. Starts nothing.
+
+Everything lies under one folder named like the job, as ``/opt/ml`` does in a container: ``code``, where the script runs,
+``data``, ``model`` and ``output``. Paths are relative, so that the commands can be carried to the machine that runs them.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from .. import _entry
+from ..catalog import find_instance, images
+from ..specs import Accelerator, Destination, JobSpec, Runner
+from ..strategies import plan
+
+MASTER = "YOUR-FIRST-HOST"  # the placeholder of a run on several hosts: the address of the first
+MASTER_PORT = 7777  # sagemaker-training 5.1.4, torch_distributed.MASTER_PORT
+TOOLKIT_PREFIX = "sagemaker_"  # hyperparameters that the toolkit keeps from the script
+UP = "../.."  # from the script's folder to where the commands are run
+BREAK = " \\\n    "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalHost:
+    """What one host runs: ``argv`` with ``environment`` added to its own, in ``folder``.
+
+    ``launcher`` is the command up to the script, ``arguments`` are the script's.
+    """
+
+    launcher: tuple[str, ...]
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: str
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return (*self.launcher, *self.arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalRun:
+    """``prepare`` runs on every host first, and may run again: it fetches the source and the data."""
+
+    title: str
+    prepare: tuple[tuple[str, ...], ...]
+    hosts: tuple[LocalHost, ...]
+
+    def __str__(self) -> str:
+        """A snippet for bash; of several hosts, one part for each."""
+        title = f"# {' '.join(self.title.split())}"  # a comment is one line
+        if len(self.hosts) == 1:
+            return f"{title}\n{self._part(self.hosts[0])}"
+        parts = [
+            f"# host {number} of {len(self.hosts)}: paste this there, with the first host's address for {MASTER}\n{self._part(host)}"
+            for number, host in enumerate(self.hosts, 1)
+        ]
+        return "\n\n".join((title, *parts))
+
+    def _part(self, host: LocalHost) -> str:
+        steps = " &&\n".join(map(shlex.join, self.prepare))
+        variables = [shlex.quote(f"{name}={value}") for name, value in host.environment.items()]
+        flags = map(shlex.join, zip(host.arguments[::2], host.arguments[1::2], strict=True))
+        command = BREAK.join(("env", *variables, shlex.join(host.launcher), *flags))
+        return f"{steps} &&\n(cd {shlex.quote(host.folder)} && {command})"
+
+
+def render(job: JobSpec, at: Destination) -> LocalRun:
+    """The commands for a job that has none of ``local_problems``' errors. The account in ``at`` has no meaning here."""
+    del at
+    launch = plan(job)
+    hosts = tuple(
+        LocalHost(
+            launcher=tuple(_launcher(job, rank)),
+            arguments=arguments(job),
+            environment=MappingProxyType(_environment(job, rank)),
+            folder=f"{job.name}/code",
+        )
+        for rank in range(job.compute.hosts)
+    )
+    workers = f"{launch.workers_per_host} worker{'s' if launch.workers_per_host > 1 else ''}"
+    many = f"{len(hosts)} hosts of {workers}" if len(hosts) > 1 else workers
+    title = f"{job.name}: {many}, made for {images.describe(job)}; writes into ./{job.name} only"
+    return LocalRun(title=title, prepare=tuple(_prepare(job)), hosts=hosts)
+
+
+def arguments(job: JobSpec) -> tuple[str, ...]:
+    """The script's arguments as the training toolkit passes them: by name, one letter with one hyphen, True and False.
+
+    Source: sagemaker-training 5.1.4, mapping.to_cmd_args.
+    """
+    own = {key: value for key, value in job.arguments.items() if not key.startswith(TOOLKIT_PREFIX)}
+    return tuple(word for key in sorted(own) for word in (f"--{key}" if len(key) > 1 else f"-{key}", str(own[key])))
+
+
+def _launcher(job: JobSpec, rank: int) -> Iterator[str]:
+    launch = plan(job)
+    if launch.runner is Runner.TORCHRUN:
+        if job.variables.get("RUN_NEURON_PARALLEL_COMPILE") == "1":
+            yield "neuron_parallel_compile"
+        yield "torchrun"
+        if job.compute.hosts > 1:
+            yield from (f"--nnodes={job.compute.hosts}", f"--node_rank={rank}")
+            yield from (f"--master_addr={MASTER}", f"--master_port={MASTER_PORT}")
+        yield f"--nproc_per_node={launch.workers_per_host}"
+    else:
+        yield "sh" if job.script.entry.endswith(".sh") else "python"
+    yield job.script.entry
+
+
+def _environment(job: JobSpec, rank: int) -> dict[str, str]:
+    """The job's own variables, and those of the toolkit that scripts read."""
+    hosts = [f"algo-{number}" for number in range(1, job.compute.hosts + 1)]
+    row = find_instance(job.compute.instances[0])
+    gpus = row.chips if row is not None and row.accelerator is Accelerator.CUDA else 0
+    return {
+        **job.variables,
+        **{f"SM_CHANNEL_{name.upper()}": _channel(job, name) for name in job.channels},
+        "SM_CHANNELS": json.dumps(sorted(job.channels), separators=(",", ":")),
+        "SM_MODEL_DIR": "../model",
+        "SM_OUTPUT_DATA_DIR": "../output/data",
+        "SM_HOSTS": json.dumps(hosts, separators=(",", ":")),
+        "SM_CURRENT_HOST": hosts[rank],
+        "SM_NUM_GPUS": str(gpus),
+    }
+
+
+def _channel(job: JobSpec, name: str) -> str:
+    """A channel's folder, seen from the script's."""
+    uri = job.channels[name].uri
+    if uri.startswith("s3://") or Path(uri).is_file():
+        return f"../data/{name}"
+    return uri if posixpath.isabs(uri) else posixpath.normpath(f"{UP}/{uri}")
+
+
+def _prepare(job: JobSpec) -> Iterator[tuple[str, ...]]:
+    fetched = {
+        name: uri for name, channel in job.channels.items() if (uri := channel.uri).startswith("s3://") or Path(uri).is_file()
+    }  # fmt: skip
+    folders = ["code", "model", "output/data", *(f"data/{name}" for name in fetched)]
+    yield ("mkdir", "-p", *(f"{job.name}/{folder}" for folder in folders))
+    yield from _source(job)
+    for name, uri in fetched.items():
+        there = f"{job.name}/data/{name}"
+        yield ("aws", "s3", "sync", uri, there) if uri.startswith("s3://") else ("cp", uri, there)
+
+
+def _source(job: JobSpec) -> Iterator[tuple[str, ...]]:
+    """A copy of the source in ``code``: the script runs in a folder of its own, as in a container."""
+    script, code, packed = job.script, f"{job.name}/code", f"{job.name}/sourcedir.tar.gz"
+    folder = script.source_dir or ("." if script.git else str(_entry.scripts_folder()))
+    if script.git is not None:
+        clone = f"{job.name}/repository"
+        yield ("git", "init", "--quiet", clone)
+        yield (
+            "git",
+            "-C",
+            clone,
+            "fetch",
+            "--depth=1",
+            script.git.repo,
+            script.git.commit or script.git.branch or "HEAD",
+        )
+        yield ("git", "-C", clone, "checkout", "--quiet", "FETCH_HEAD")
+        folder = posixpath.normpath(f"{clone}/{folder}")
+    if folder.startswith("s3://") and not folder.endswith(".tar.gz"):
+        yield ("aws", "s3", "sync", folder, code)
+        return
+    if folder.startswith("s3://"):
+        yield ("aws", "s3", "cp", folder, packed)
+    else:  # a folder may hold the one that is written into
+        left_out = (f"--exclude=./{job.name}", "--exclude=.git", "--exclude=__pycache__")
+        yield ("tar", *left_out, "-czf", packed, "-C", folder, ".")
+    yield ("tar", "-xzf", packed, "-C", code)

@@ -1,0 +1,81 @@
+"""A repository becomes one commit's files, and nothing of it is run."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sm_trn as st
+from sm_trn.aws import checkout
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]
+    return subprocess.run(
+        ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    (folder / "scripts").mkdir(parents=True)
+    git(folder, "init")
+    git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
+    for number in (1, 2):
+        (folder / "scripts" / "train.py").write_text(f"print('version {number}')\n")
+        git(folder, "add", ".")
+        git(folder, "commit", "-m", str(number))
+    return folder
+
+
+def test_a_branch_is_pinned_to_its_commit(repository: Path) -> None:
+    found = checkout(st.Git(f"file://{repository}", branch="main"))
+    assert git(repository, "rev-parse", "HEAD") == found.commit
+    assert "version 2" in (found.folder / "scripts" / "train.py").read_text()
+    assert "1" == git(found.folder, "rev-list", "--count", "HEAD")  # shallow
+
+
+def test_a_commit_is_taken_at_its_word(repository: Path) -> None:
+    first = git(repository, "rev-parse", "HEAD~1")
+    found = checkout(st.Git(f"file://{repository}", commit=first))
+    assert "version 1" in (found.folder / "scripts" / "train.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("repo", "branch"),
+    [
+        ("--upload-pack=touch x", "main"),
+        ("ext::sh -c true", "main"),
+        ("https://example.com/x", "--exec=x"),
+        ("", "main"),
+    ],
+)
+def test_an_option_is_not_a_repository(repo: str, branch: str) -> None:
+    with pytest.raises(st.NotConfigured, match="wanted an https, ssh, git@ or file repository"):
+        checkout(st.Git(repo, branch=branch))
+
+
+def test_gits_own_words_are_passed_on(tmp_path: Path) -> None:
+    with pytest.raises(st.NotConfigured, match=r"git fetch: .*; check repo, branch and commit"):
+        checkout(st.Git(f"file://{tmp_path}/nothing", branch="main"))
+
+
+@pytest.mark.local
+def test_a_job_from_a_repository_is_tagged_with_its_commit(emulator: Any, repository: Path) -> None:
+    session = st.connect("emulator", state=emulator.state)
+    job = session.submit(
+        st.JobSpec(
+            name="from-git",
+            script=st.Script("train.py", source_dir="scripts", git=st.Git(f"file://{repository}", branch="main")),
+            framework=st.PyTorch("2.8.0", python="py312"),
+            compute=st.Compute("ml.c5.xlarge"),
+        )
+    )
+    job.wait(progress=False)
+    assert "version 2" in [event.text for event in job.logs()]
+    tags = session.backend.fetch_tags(job.snapshot().arn)
+    assert f"file://{repository}@{git(repository, 'rev-parse', 'HEAD')}"[:256] == tags["sm_trn:git"]

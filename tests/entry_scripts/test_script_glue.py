@@ -1,0 +1,130 @@
+"""The GLUE script: names of tasks, texts and pairs, accuracy and F1, predictions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytest.importorskip("accelerate")
+
+from _console import Mistake
+from _examples import Collator, encode_examples
+from _pairs import Pair, read_pairs, task_pairs
+from train_glue import main, parse_arguments
+
+from launch import Finished, run_here
+
+pytestmark = pytest.mark.local
+
+
+@pytest.mark.parametrize(
+    ("columns", "wanted"),
+    [
+        (("premise", "hypothesis", "label"), Pair("a", "b", "1")),
+        (("sentence1", "sentence2", "label"), Pair("a", "b", "1")),
+        (("question", "sentence", "label"), Pair("a", "b", "1")),
+        (("sentence", "idx", "label"), Pair("a", "", "1")),
+        (("text", "idx", "sentiment"), Pair("a", "", "1")),
+    ],
+)
+def test_texts_and_pairs_are_found_by_glues_names(tmp_path: Path, columns: tuple[str, ...], wanted: Pair) -> None:
+    (tmp_path / "a.csv").write_text(",".join(columns) + "\na,b,1\n,b,1\na,b,-1\na,b,\n")
+    assert [wanted] == read_pairs(str(tmp_path / "a.csv"), "train_file")
+
+
+def test_rows_to_be_labelled_need_no_label(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"premise": "a", "hypothesis": "b", "label": -1}))
+    assert [Pair("a", "b", "-1")] == read_pairs(str(tmp_path / "a.jsonl"), "test_file", labelled=False)
+
+
+def test_unknown_columns_and_tasks_are_mistakes(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("left,right,label\na,b,1\n")
+    with pytest.raises(
+        Mistake, match=r"--train_file: a\.csv has the columns left, right, label, wanted one of: premise"
+    ):
+        read_pairs(str(tmp_path / "a.csv"), "train_file")
+    with pytest.raises(Mistake, match="--task_name: got 'stsb', wanted one of cola, mnli"):
+        task_pairs("stsb")
+
+
+@pytest.mark.parametrize("name", ["MNLI", "mnli", "SST-2", "sst2"])
+def test_tasks_are_known_by_their_written_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(Mistake, match="--dataset_name: "):  # known, and then the hub is out of reach
+        task_pairs(name)
+
+
+def test_a_batch_is_as_long_as_its_longest_example_or_as_all() -> None:
+    examples = encode_examples({"input_ids": [[1] * 3, [2] * 9, [3] * 20]}, {"labels": [0, 1, 0]}, length=24, pad_id=0)
+    short, fixed = (Collator(examples, trim=trim)([0, 1]) for trim in (True, False))
+    assert ((2, 16), (2, 24)) == (tuple(short["input_ids"].shape), tuple(fixed["input_ids"].shape))
+    assert [3, 9] == short["attention_mask"].sum(1).tolist() == fixed["attention_mask"].sum(1).tolist()
+    assert short["input_ids"].tolist() == fixed["input_ids"][:, :16].tolist()
+    assert [0, 1] == short["labels"].tolist()
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
+    """With the hyperparameters that SageMaker's model-parallel jobs carry."""
+    folder = tmp_path_factory.mktemp("glue")
+    (folder / "test.csv").write_text("sentence\nThe screen is not bad.\nThe screen is terrible.\n")
+    flags = "--model_name_or_path tiny-random --num_train_epochs 2 --learning_rate 0.002 --warmup_ratio 0.1 "
+    flags += "--per_device_train_batch_size 16 --per_device_eval_batch_size 7 --save_strategy no --do_predict True"
+    files = ["--output_dir", str(folder / "model"), "--test_file", str(folder / "test.csv")]
+    run = run_here(main, *flags.split(), *files, "--mp_parameters", '{"partitions": 4, "ddp": true}')
+    assert 0 == run.code, run.err
+    return run, folder / "model"
+
+
+def test_the_sample_is_learnt(learned: tuple[Finished, Path]) -> None:
+    losses = [line["loss"] for line in learned[0].having("loss")]
+    (line,) = learned[0].having("eval_accuracy")
+    assert losses[-1] < 0.6 * losses[0]
+    assert line["eval_accuracy"] > 0.85
+    assert 400 == line["eval_samples"]
+    assert (400 * line["eval_accuracy"]) == pytest.approx(round(400 * line["eval_accuracy"]))
+
+
+def test_accuracy_and_f1_are_scikit_learns_over_the_saved_model(learned: tuple[Finished, Path]) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    from _data import cut
+
+    pairs = cut(read_pairs("sample", "train_file"), 0.1)[1]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(learned[1])
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(learned[1]).eval()
+    with torch.no_grad():
+        logits = model(**tokenizer([pair.first for pair in pairs], padding=True, return_tensors="pt")).logits
+    wanted, got = [int(pair.label) for pair in pairs], logits.argmax(-1).tolist()
+    (line,) = learned[0].having("eval_accuracy")
+    assert line["eval_accuracy"] == pytest.approx(metrics.accuracy_score(wanted, got), abs=1e-6)
+    assert line["eval_f1"] == pytest.approx(metrics.f1_score(wanted, got), abs=1e-6)
+
+
+def test_predictions_are_written_in_order(learned: tuple[Finished, Path]) -> None:
+    assert "index\tprediction\n0\t1\n1\t0\n" == (learned[1] / "predictions.tsv").read_text()
+
+
+def test_mp_parameters_are_known(learned: tuple[Finished, Path]) -> None:
+    assert "--mp_parameters" in learned[0].out
+    assert parse_arguments(["--mp_parameters", "{}"])
+
+
+def test_pairs_with_three_labels_train_on_a_channel(tmp_path: Path) -> None:
+    words = {"entailment": "good", "neutral": "blue", "contradiction": "bad"}
+    rows = [
+        {"premise": "The screen is good.", "hypothesis": f"The screen is {word}.", "label": label}
+        for _ in range(40)
+        for label, word in words.items()
+    ]
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    flags = "--model_name_or_path tiny-random --num_train_epochs 6 --learning_rate 0.003 --save_strategy no"
+    run = run_here(main, *flags.split(), "--train_file", str(tmp_path / "train"), "--output_dir", str(tmp_path / "m"))
+    assert 0 == run.code, run.err
+    assert 1.0 == run.having("eval_accuracy")[0]["eval_accuracy"] == run.having("eval_f1")[0]["eval_f1"]
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "m")
+    assert sorted(words) == [model.config.id2label[number] for number in range(3)]

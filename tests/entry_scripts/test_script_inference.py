@@ -1,0 +1,193 @@
+"""The request handlers, called as SageMaker's hosting containers call them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+import inference
+from _models import load_classifier, load_config, load_tokenizer
+
+from launch import SCRIPTS
+
+pytestmark = pytest.mark.local
+TEXTS = ["The screen is not bad.", "The camera is terrible, but the battery is great!", "Dull"]
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As the classification script saves it."""
+    folder = tmp_path_factory.mktemp("hosted")
+    tokenizer = load_tokenizer("tiny-random")
+    torch.manual_seed(3)
+    names = ["sad", "neutral", "happy"]
+    load_classifier("tiny-random", load_config("tiny-random", tokenizer, names), eager_attention=False).save_pretrained(
+        folder
+    )
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ask(model_dir: Path) -> Callable[..., Any]:
+    """The toolkits' order: model_fn once; then input_fn, predict_fn, output_fn, all with positional arguments."""
+    model = inference.model_fn(str(model_dir))
+
+    def call(body: bytes | str, content_type: str = "application/json", accept: str = "application/json") -> str:
+        return inference.output_fn(inference.predict_fn(inference.input_fn(body, content_type), model), accept)
+
+    return call
+
+
+def wanted(model_dir: Path) -> list[tuple[str, float]]:
+    """One text at a time, without padding."""
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(model_dir).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model_dir)
+    answers = []
+    for text in TEXTS:
+        with torch.no_grad():
+            scores = model(**tokenizer(text, return_tensors="pt")).logits.softmax(-1)[0]
+        answers.append((model.config.id2label[int(scores.argmax())], float(scores.max())))
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("handler", "arguments"), [("model_fn", 1), ("input_fn", 2), ("predict_fn", 2), ("output_fn", 2)]
+)
+def test_the_handlers_take_as_many_arguments_as_the_toolkits_pass(handler: str, arguments: int) -> None:
+    # One argument more would be taken for the wish to have the request's context.
+    assert arguments == len(inspect.signature(getattr(inference, handler)).parameters)
+
+
+def test_texts_asked_together_are_answered_as_if_alone(ask: Callable[..., str], model_dir: Path) -> None:
+    got = json.loads(ask(json.dumps({"inputs": TEXTS})))
+    assert [label for label, _ in wanted(model_dir)] == [entry["label"] for entry in got]
+    assert [pytest.approx(score, abs=1e-5) for _, score in wanted(model_dir)] == [entry["score"] for entry in got]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (json.dumps({"inputs": TEXTS}).encode(), "application/json; charset=utf-8"),
+        (bytearray(json.dumps({"inputs": TEXTS}).encode()), "application/json"),
+        ("\n".join(json.dumps({"inputs": text}) for text in TEXTS), "application/jsonlines"),
+        ("\n".join(f'"{text}"' for text in TEXTS).encode(), "text/csv"),
+    ],
+)
+def test_every_way_to_send_the_texts_gets_the_same_answer(
+    ask: Callable[..., str], body: bytes, content_type: str
+) -> None:
+    assert ask(json.dumps({"inputs": TEXTS})) == ask(body, content_type)
+
+
+def test_one_text_is_answered_with_a_list_of_one(ask: Callable[..., str]) -> None:
+    whole = json.loads(ask(json.dumps({"inputs": TEXTS})))
+    assert (
+        whole[:1] == json.loads(ask(json.dumps({"inputs": TEXTS[0]}))) == json.loads(ask(TEXTS[0], "text/plain", "*/*"))
+    )
+
+
+def test_the_likeliest_labels_come_first_and_add_up_to_one(ask: Callable[..., str]) -> None:
+    body = json.dumps({"inputs": TEXTS, "parameters": {"top_k": 3}})
+    for labels in json.loads(ask(body)):
+        assert ["happy", "neutral", "sad"] == sorted(entry["label"] for entry in labels)
+        scores = [entry["score"] for entry in labels]
+        assert sorted(scores, reverse=True) == scores
+        assert sum(scores) == pytest.approx(1.0)
+
+
+def test_csv_answers_line_by_line(ask: Callable[..., str], model_dir: Path) -> None:
+    lines = ask(json.dumps({"inputs": TEXTS}), accept="text/csv").splitlines()
+    assert [label for label, _ in wanted(model_dir)] == [line.split(",")[0] for line in lines]
+
+
+def test_more_texts_than_a_batch_keep_their_order(ask: Callable[..., str]) -> None:
+    many = [TEXTS[number % 3] for number in range(3 * inference.BATCH + 1)]
+    once = json.loads(ask(json.dumps({"inputs": TEXTS})))
+    answers = json.loads(ask(json.dumps({"inputs": many})))
+    assert [once[number % 3]["label"] for number in range(len(many))] == [entry["label"] for entry in answers]
+
+
+def test_a_text_longer_than_the_model_takes_is_cut(ask: Callable[..., str]) -> None:
+    assert 1 == len(json.loads(ask(json.dumps({"inputs": "good " * 5000}))))
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "accept", "said"),
+    [
+        ("{", "application/json", "application/json", "body: wanted JSON like"),
+        ('{"text": "x"}', "application/json", "application/json", 'body: got text, wanted an object with "inputs"'),
+        ('["x"]', "application/json", "application/json", 'body: got list, wanted an object with "inputs"'),
+        ('{"inputs": 7}', "application/json", "application/json", "inputs: got int, wanted a text or a list of texts"),
+        ('{"inputs": []}', "application/json", "application/json", "inputs: got no text"),
+        ('{"inputs": ["a", 7]}', "application/json", "application/json", "inputs: got 7 at place 1, wanted a text"),
+        ('{"inputs": [" "]}', "application/json", "application/json", "inputs: got ' ' at place 0"),
+        ('{"inputs": "a", "parameters": {"top_k": 0}}', "application/json", "*/*", "parameters: got {'top_k': 0}"),
+        ('{"inputs": "a", "parameters": 3}', "application/json", "*/*", "parameters: got 3, wanted"),
+        ("a,b\n", "text/csv", "application/json", "body: got 2 fields in row 0, wanted one text"),
+        (b"\xff\xfe", "text/csv", "application/json", "body: wanted UTF-8 text"),
+        ("a", "image/png", "application/json", "Content-Type: got 'image/png', wanted one of application/json"),
+        ("a", "text/plain", "image/png", "Accept: got 'image/png', wanted application/json"),
+    ],
+)
+def test_a_request_that_cannot_be_answered_is_told_why(
+    ask: Callable[..., str], body: bytes, content_type: str, accept: str, said: str
+) -> None:
+    with pytest.raises(ValueError) as raised:  # noqa: PT011 - the message is looked at below
+        ask(body, content_type, accept)
+    assert str(raised.value).startswith(said)
+
+
+def test_it_answers_alone_in_another_folder(model_dir: Path, tmp_path: Path) -> None:
+    """As it lies in a model archive: without the modules of the training scripts."""
+    shutil.copytree(model_dir, tmp_path / "model")
+    (tmp_path / "model" / "code").mkdir()
+    shutil.copy(SCRIPTS / "inference.py", tmp_path / "model" / "code")
+    code = "import inference as i; print(len(i.predict_fn(i.input_fn('good', 'text/plain'), i.model_fn('..'))))"
+    out = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "model" / "code", capture_output=True, text=True, check=False
+    )
+    assert "1" == out.stdout.strip(), out.stderr
+
+
+def test_a_tokenizer_of_a_newer_library_is_read_from_its_file(model_dir: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "newer"
+    shutil.copytree(model_dir, folder)
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "tokenizer_class": "TokenizerOfTomorrow"}))
+    (tmp_path / "plain").mkdir()
+    tokenizer = inference._load_tokenizer(str(folder))
+    assert load_tokenizer("tiny-random")(TEXTS[0])["input_ids"] == tokenizer(TEXTS[0])["input_ids"]
+    assert ("[PAD]", 512) == (tokenizer.pad_token, tokenizer.model_max_length)
+
+
+def test_the_hosting_toolkit_itself_is_served(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs where the hosting containers' toolkit, sagemaker-inference, is installed."""
+    toolkit = pytest.importorskip("sagemaker_inference.transformer")
+    monkeypatch.setenv("SAGEMAKER_PROGRAM", "inference.py")
+    headers = {"Content-Type": "application/json", "Accept": "*/*"}
+    statuses: list[object] = []
+    context = SimpleNamespace(
+        system_properties={"model_dir": str(model_dir)},
+        request_processor=[SimpleNamespace(get_request_properties=lambda: headers)],
+        set_response_content_type=lambda *_: None,
+        set_response_status=lambda **status: statuses.append(status),
+    )
+    service = toolkit.Transformer()
+    (answer,) = service.transform([{"body": json.dumps({"inputs": TEXTS}).encode()}], context)
+    assert 3 == len(json.loads(answer)), answer
+    (refusal,) = service.transform([{"body": b"{}"}], context)
+    assert refusal.startswith('body: got nothing, wanted an object with "inputs"')
+    assert 1 == len(statuses)

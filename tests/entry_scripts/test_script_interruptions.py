@@ -1,0 +1,201 @@
+"""Interrupted again and again – SIGTERM, SIGKILL, a torn newest checkpoint, a full disk – and the same bytes at the end.
+
+SM_TRN_INTERRUPTIONS sets how often each run is interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("accelerate")
+
+from _console import DONE, INTERRUPTED
+from _manifest import fault_of
+
+from launch import ROOT
+
+pytestmark = [pytest.mark.local, pytest.mark.timeout(1800)]
+INTERRUPTIONS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "8"))
+DEADLINE_S = 60.0
+LONGER = 1 + INTERRUPTIONS // 12  # so that each interruption finds some steps still to be done
+FULL_DISK_BYTES = 40_000  # a checkpoint's largest file is some ten times that
+
+RAW = (
+    "train_text_classification",
+    f"--model tiny-random --train sample --per_device_batch_size 8 --epochs {LONGER} --logging_steps 1 --save_steps 5",
+    "--model_dir",
+)
+CAUSAL = (
+    "train_language_model",
+    (
+        f"--model_type tiny-gpt2 --block_size 32 --max_train_samples 600 --num_train_epochs {3 * LONGER} --logging_steps 1 --save_steps 5"
+        " --gradient_accumulation_steps 2 --per_device_train_batch_size 4"
+    ),
+    "--output_dir",
+)
+MASKED = (
+    "train_language_model",
+    f"--model_type tiny-bert --block_size 32 --max_train_samples 600 --num_train_epochs {3 * LONGER} --logging_steps 1 --save_steps 5",
+    "--output_dir",
+)
+
+
+class Run:
+    """One child of the nursery, from its start to its end."""
+
+    def __init__(self, nursery: subprocess.Popen[str], log: Path, **asked: object) -> None:
+        assert nursery.stdin is not None
+        assert nursery.stdout is not None
+        self._nursery, self._log = nursery, log
+        nursery.stdin.write(json.dumps({**asked, "log": str(log)}) + "\n")
+        nursery.stdin.flush()
+        self.pid = int(nursery.stdout.readline())
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text() if self._log.exists() else ""
+
+    def steps_done(self) -> int:
+        return max([int(step) for step in re.findall(r"'loss'.*'step': (\d+)", self.said)] or [0])
+
+    def wait_for(self, arrived: Callable[[Run], bool]) -> None:
+        deadline = time.monotonic() + DEADLINE_S
+        while not arrived(self):
+            assert time.monotonic() < deadline, self.said[-2000:]
+            time.sleep(0.005)
+
+    def end(self, number: signal.Signals | None = None) -> int:
+        """Its exit code, negative where a signal ended it."""
+        if number is not None:
+            os.kill(self.pid, number)
+        assert self._nursery.stdout is not None
+        return int(self._nursery.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[subprocess.Popen[str]]:
+    quiet = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": "", "PYTHONWARNINGS": ""}
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("nursery.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **quiet},
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    assert "ready" == process.stdout.readline().strip()
+    yield process
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait(timeout=DEADLINE_S)
+    process.stdout.close()
+
+
+def weights_of(folder: Path) -> str:
+    (path,) = [*folder.glob("model.safetensors"), *folder.glob("pytorch_model.bin")]
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    names = [path for path in folder.glob("*") if re.fullmatch(r"(step|checkpoint)-\d+", path.name)]
+    return sorted(names, key=lambda path: int(path.name.rsplit("-", 1)[1]))
+
+
+def complete(folder: Path) -> list[Path]:
+    return [path for path in checkpoints_in(folder) if not fault_of(path, {})]
+
+
+def tear(checkpoint: Path, dice: random.Random) -> None:
+    """As an upload that was cut off leaves it: a file short, another, or missing."""
+    victim = dice.choice(sorted(path for path in checkpoint.rglob("*") if path.is_file() and path.stat().st_size > 0))
+    content = victim.read_bytes()
+    damage = dice.choice(["cut", "flip", "empty", "gone"])
+    if damage == "gone":
+        victim.unlink()
+    elif damage == "empty":
+        victim.write_bytes(b"")
+    elif damage == "cut":
+        victim.write_bytes(content[: len(content) // 2])
+    else:
+        victim.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+
+
+ON_DEMAND = pytest.mark.skipif("SM_TRN_INTERRUPTIONS" not in os.environ, reason="set SM_TRN_INTERRUPTIONS to run it")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(RAW, id="raw loop"),
+        pytest.param(CAUSAL, id="causal"),
+        pytest.param(MASKED, id="masked", marks=ON_DEMAND),
+    ],
+)
+def test_however_often_interrupted_the_last_bytes_are_the_same(
+    script: tuple[str, str, str], nursery: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    name, flags, out = script
+    dice = random.Random(f"{name} {flags}")  # noqa: S311 - when to interrupt, no secret
+
+    def start(number: int, *more: str, file_limit: int = 0) -> Run:
+        argv = [*flags.split(), *more]
+        log = tmp_path / f"{number}.log"
+        return Run(nursery, log, script=name, argv=argv, folder=str(tmp_path), file_limit=file_limit)
+
+    straight = start(0, out, "straight")
+    assert DONE == straight.end(), straight.said[-3000:]
+    total = straight.steps_done()
+    checked = ("--checkpoint_dir", "checkpoints", out, "interrupted")
+    folder = tmp_path / "checkpoints"
+    kinds = ["SIGTERM", "SIGKILL", "torn", "full disk"]
+    for number in range(1, INTERRUPTIONS + 1):
+        kind = kinds[number % len(kinds)]
+        before = complete(folder)
+        # Spread over the run, and somewhere else in a step each time.
+        target = int(0.7 * total * number / (INTERRUPTIONS + 1))
+        run = start(number, *checked, file_limit=FULL_DISK_BYTES if kind == "full disk" else 0)
+        if kind == "full disk":
+            run.wait_for(lambda run: "is not saved" in run.said)
+            assert -signal.SIGKILL == run.end(signal.SIGKILL)
+            assert before == complete(folder)  # what was there is untouched, and nothing half-written counts
+            continue
+        run.wait_for(lambda run, target=target: run.steps_done() >= target and bool(complete(folder)))  # type: ignore[misc]
+        time.sleep(dice.random() * 0.05)
+        if kind == "SIGTERM":
+            assert INTERRUPTED == run.end(signal.SIGTERM), run.said[-3000:]
+            continue
+        assert -signal.SIGKILL == run.end(signal.SIGKILL), run.said[-3000:]
+        if kind == "torn":
+            tear(complete(folder)[-1], dice)  # not one that the kill has already cut off
+    last = start(INTERRUPTIONS + 1, *checked)
+    assert DONE == last.end(), last.said[-3000:]
+    assert weights_of(tmp_path / "straight") == weights_of(tmp_path / "interrupted")
+    losses = [dict(re.findall(r"'loss': ([0-9.]+),.*'step': (\d+)", log)) for log in (straight.said, last.said)]
+    assert set(losses[1]) <= set(losses[0])
+
+
+def test_a_full_disk_at_the_last_moment_is_said_and_the_run_still_ends_as_interrupted(
+    nursery: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    name, flags, out = CAUSAL
+    argv = [*flags.split(), "--checkpoint_dir", "checkpoints", out, "model"]
+    run = Run(nursery, tmp_path / "log", script=name, argv=argv, folder=str(tmp_path), file_limit=FULL_DISK_BYTES)
+    run.wait_for(lambda run: run.steps_done() >= 7)
+    assert INTERRUPTED == run.end(signal.SIGTERM)
+    assert re.search(r"interrupted: after step \d+ of \d+; not saved", run.said)
+    assert [] == checkpoints_in(tmp_path / "checkpoints")

@@ -1,0 +1,132 @@
+"""What SDK v3 cannot say is a problem with an id, a fix and its evidence, and is never rendered in silence."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import jobs
+import pytest
+
+import sm_trn as st
+from sm_trn.render import problems
+from sm_trn.render.sdk_v3_problems import arrives
+from sm_trn.specs import JobSpec, Severity
+
+TARGET = "model-trainer-v3"
+
+
+def trainium(**changes: Any) -> JobSpec:
+    return jobs.trainium("./src").replace(**changes)
+
+
+P4D = st.Compute("ml.p4d.24xlarge", count=2)
+REFUSED = {
+    "TARGET001": jobs.smddp("./src"),
+    "TARGET002": jobs.compiled("./src"),
+    "TARGET003": jobs.compiled("./src").replace(distribution=None),
+    "TARGET004": trainium(compute=P4D, distribution=st.SMModelParallel(partitions=2)),
+    "TARGET005": trainium(compute=P4D, distribution=st.PyTorchDDP()),
+    "TARGET006": trainium(script=st.Script("train.py", git=st.Git("https://example.org/a.git", commit="abc"))),
+    "TARGET007": jobs.smddp("./src").replace(distribution=st.TorchDistributed(), profiler=True),
+    "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
+    "TARGET009": trainium(hyperparameters={"note": "it's"}),
+    "TARGET010": trainium(hyperparameters={"version": "1.10"}),
+    "TARGET013": trainium(inputs={"code": "s3://a-bucket/x"}),
+    "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.InputMode.FAST_FILE)}),
+    "TARGET015": trainium(script=st.Script("train.sh", source_dir="./src")),
+}
+TOLD = {
+    "TARGET011": trainium(hyperparameters={"k": 3}),
+    "TARGET012": trainium(hyperparameters={"fast": False}),
+    "TARGET016": trainium(script=st.Script("train.py", source_dir="s3://a-bucket/source.tar.gz")),
+    "TARGET017": trainium(),
+}
+
+
+@pytest.mark.parametrize("rule", REFUSED)
+def test_what_v3_dropped_is_refused_by_its_id(rule: str) -> None:
+    with pytest.raises(st.InvalidJob, match=rf"as 'model-trainer-v3': .*\n(.*\n)*.*error\[{rule}\]"):
+        st.render(REFUSED[rule], TARGET)
+
+
+@pytest.mark.parametrize("rule", TOLD)
+def test_what_v3_only_says_differently_is_told_and_rendered(rule: str) -> None:
+    assert rule in {problem.id for problem in problems(TOLD[rule], TARGET)}
+    assert st.render(TOLD[rule], TARGET)
+
+
+@pytest.mark.parametrize("rule", [*REFUSED, *TOLD])
+def test_a_problem_of_v3_says_what_got_fix_and_evidence(rule: str) -> None:
+    (problem, *_) = [item for item in problems((REFUSED | TOLD)[rule], TARGET) if item.id == rule]
+    assert all((problem.what, problem.where, problem.got, problem.fix, problem.evidence)), problem
+    assert (rule in REFUSED) is (problem.severity is Severity.ERROR)
+
+
+@pytest.mark.parametrize("name", ["my-data", "a.b"])
+def test_a_channel_that_cannot_be_a_shell_variable_is_refused(name: str) -> None:
+    assert "TARGET009" in {problem.id for problem in problems(trainium(inputs={name: "s3://a-bucket/x"}), TARGET)}
+
+
+def test_a_hyperparameter_that_cannot_be_a_shell_variable_is_refused() -> None:
+    assert "TARGET009" in {problem.id for problem in problems(trainium(hyperparameters={"model.name": "x"}), TARGET)}
+
+
+def test_one_host_of_mpi_is_no_problem() -> None:
+    job = trainium(compute=st.Compute("ml.p4d.24xlarge"), distribution=st.MPI())
+    assert not {"TARGET004", "TARGET005", "TARGET008"} & {problem.id for problem in problems(job, TARGET)}
+
+
+def test_a_disabled_compiler_and_a_profiler_that_would_not_run_are_no_problem() -> None:
+    job = trainium(compiler=st.TrainingCompiler(enabled=False), profiler=True, debugger=True)
+    assert not {"TARGET003", "TARGET007"} & {problem.id for problem in problems(job, TARGET)}
+
+
+@pytest.mark.parametrize(
+    ("text", "arrived"),
+    [("1e5", "100000.0"), ("1.10", "1.1"), ('"x"', "x"), ('"5"', "5"), (" 5", "5"), ("007", "007"), ("True", "True"),
+     ("true", "true"), ("null", "null"), ("NaN", "NaN"), ("5", "5"), ("gpt2", "gpt2"), ("", ""), ("[1,2]", "[1,2]")],
+)  # fmt: skip
+def test_a_text_is_read_as_json_on_its_way(text: str, arrived: str) -> None:
+    assert arrived == arrives(text)
+
+
+def test_the_other_targets_have_no_problems() -> None:
+    for job in REFUSED.values():
+        assert [] == problems(job, "request") == problems(job, "estimator-v2")
+
+
+def test_the_trainer_prints_as_python_that_imports_what_it_names() -> None:
+    job = trainium(retries=3, inputs={"train": st.Channel("s3://a-bucket/x", mode=st.InputMode.FAST_FILE)})
+    source = ast.parse(str(st.render(job, TARGET)))
+    imported = {name.name for node in ast.walk(source) if isinstance(node, ast.ImportFrom) for name in node.names}
+    called = {
+        node.func.id for node in ast.walk(source) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert {"ModelTrainer", "Channel", "RetryStrategy", "Torchrun"} <= called
+    assert imported == called
+
+
+def test_a_folder_in_s3_is_spelt_as_v3_wants_it() -> None:
+    call = st.render(trainium(script=st.Script("train.py", source_dir="s3://a-bucket/src")), TARGET)
+    assert "s3://a-bucket/src/" == call.kwargs["source_code"].kwargs["source_dir"]
+
+
+def test_workers_are_left_to_the_container_where_the_catalogue_cannot_tell() -> None:
+    job = trainium(compute=st.Compute("ml.trn9.32xlarge"), image_uri="an-image")
+    assert {} == dict(st.render(job, TARGET).kwargs["distributed"].kwargs)
+
+
+def test_without_sdk_v3_building_says_what_to_install() -> None:
+    from importlib import metadata
+
+    from sm_trn import sdk
+
+    try:
+        third = metadata.version("sagemaker").startswith("3.")
+    except metadata.PackageNotFoundError:
+        third = False
+    if third:
+        pytest.skip("SDK v3 is here")
+    with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v3; pip install 'sm_trn\[sdk3\]'"):
+        sdk.load("sagemaker.train.ModelTrainer")
