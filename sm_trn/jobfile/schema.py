@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import sys
 from collections.abc import Callable, Mapping
 from types import GenericAlias, MappingProxyType
 from typing import Any, get_args, get_origin
@@ -55,6 +56,9 @@ def _converter() -> Converter:
     converter.register_structure_hook_factory(_is_tuple, lambda kind: _list(converter, kind))
     converter.register_structure_hook_factory(_is_enum, lambda kind: functools.partial(_member, kind))
     converter.register_structure_hook_factory(dataclasses.is_dataclass, lambda cls: _dataclass(converter, cls))
+    converter.register_unstructure_hook_factory(
+        dataclasses.is_dataclass, lambda cls: _unstructure_fields(converter, cls)
+    )
     converter.register_structure_hook(str | Channel, functools.partial(_text_or_channel, converter))
     converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
     converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
@@ -123,7 +127,7 @@ def _member(kind: type[enum.Enum], value: Any, _: Any) -> Any:
 
 def _dataclass(converter: Converter, cls: Any) -> Structure:
     inner: Structure = make_dict_structure_fn(
-        cls, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True
+        _readable(cls), converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True
     )
 
     def structured(value: Any, asked: Any) -> Any:
@@ -169,8 +173,18 @@ def _framework_tree(converter: Converter, value: Any) -> dict[str, Any]:
 
 
 def _fields(converter: Converter, value: Any) -> dict[str, Any]:
-    tree: dict[str, Any] = make_dict_unstructure_fn(type(value), converter, _cattrs_omit_if_default=True)(value)
-    return tree
+    return _unstructure_fields(converter, type(value))(value)
+
+
+def _unstructure_fields(converter: Converter, cls: Any) -> Callable[[Any], dict[str, Any]]:
+    return make_dict_unstructure_fn(_readable(cls), converter, _cattrs_omit_if_default=True)
+
+
+def _readable(cls: Any) -> Any:
+    """``cls`` without the annotation of its keyword-only marker, which typing.get_type_hints cannot evaluate on Python 3.10."""
+    if sys.version_info < (3, 11):
+        cls.__annotations__.pop("_", None)
+    return cls
 
 
 __all__ = ["FRAMEWORKS", "part", "shown", "structure", "unstructure"]
