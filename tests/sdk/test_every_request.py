@@ -1,6 +1,6 @@
 """Over the whole space of specs: a job that passes preflight is sent by SDK v2 exactly as we render it.
 
-500 examples by default; SM_TRN_EXAMPLES=5000 for a long look. Run with -s to see how many were compared.
+150 examples by default, 500 in .ci/run; SM_TRN_EXAMPLES=5000 for a long look. Run with -s to see how many were compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sm_trn import sdk
 from sm_trn.emulator import validate
 
 pytestmark = pytest.mark.sdk
-EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "500"))
+EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "150"))
 AT = Destination(
     role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a-bucket/source.tar.gz"
 )
@@ -68,7 +68,7 @@ def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Any, source: str)
     refused: collections.Counter[str] = collections.Counter()
 
     @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 500, suppress_health_check=list(HealthCheck)
+        max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES <= 500, suppress_health_check=list(HealthCheck)
     )
     @given(job=sensible(source))
     def compare(job: JobSpec) -> None:
@@ -89,7 +89,7 @@ def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Any, source: str)
 
     compare()
     print(f"\n{sum(compared.values())} requests compared, by strategy {dict(compared)}; refused by {dict(refused)}")
-    assert len(compared) >= 8, compared
+    assert len(compared) >= 6, compared
     assert sum(compared.values()) >= EXAMPLES / 4, compared
 
 
