@@ -25,6 +25,7 @@ FAMILIES = {
     "SCRIPT": "the entry script",
     "DATA": "data and places",
     "MEM": "memory",
+    "SCALE": "batch and learning rate",
     "COST": "cost",
     "TARGET": "what a render target cannot say",
 }

@@ -18,6 +18,7 @@ from . import (
     memory,
     neuron,
     saving,
+    scaling,
     script,
     spot,
     surroundings,
@@ -35,6 +36,7 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *memory.RULES,
     *devices.RULES,
     *saving.RULES,
+    *scaling.RULES,
     *cost.RULES,
 )
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}

@@ -97,6 +97,14 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
     ("SCRIPT009", Severity.WARNING, "a",
      lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model/x", "do_train": True}), "not set",
      lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model", "do_train": True, "max_steps": 100})),
+    ("SCALE001", Severity.INFO, "a", flags(learning_rate="5e-5"), "208 samples", flags(learning_rate="high")),
+    ("SCALE001", Severity.INFO, "a", flags(learning_rate=1e-4, per_device_train_batch_size=4, gradient_accumulation_steps=8), "512 samples",
+     lambda j: j.replace(compute=st.Compute("ml.p3.2xlarge"), distribution=None, hyperparameters={"learning_rate": 1e-4, "batch_size": 4})),
+    ("SCALE001", Severity.INFO, "a", flags(learning_rate=1e-4), "16 workers", flags(learning_rate=float("nan"))),
+    ("SCALE002", Severity.INFO, "b", flags(model_name_or_path="gpt2", per_device_train_batch_size=13), "25 for 'gpt2'",
+     flags(model_name_or_path="gpt2", per_device_train_batch_size=25)),
+    ("SCALE002", Severity.INFO, "b", flags(model_id="some/distilgpt2", per_device_train_batch_size=8), "118 for 'distilgpt2', 80 without",
+     lambda j: flags(model_id="distilgpt2", per_device_train_batch_size=8)(j).replace(compiler=None)),
 ]  # fmt: skip
 
 
