@@ -15,11 +15,12 @@ from .render import render
 
 if TYPE_CHECKING:
     from .errors import CloudError, EmulatorError, InvalidJob, JobFailed, NotConfigured, SmTrnError, UnknownName
+    from .jobfile import dump_job, load_jobs
     from .preflight import check
     from .pricing import JobCost, Price, PriceBook
     from .render import EstimatorCall
     from .report import Comparison
-    from .session import PartialLaunch, Session, TrainingJob, compare, connect, estimator
+    from .session import PartialLaunch, Session, TrainingJob, compare, connect, estimator, read_jobs
     from .specs import (
         EVALUATION_METRICS,
         TRAINER_METRICS,
@@ -65,11 +66,12 @@ __version__ = "0.1.0"
 
 _HOME = {
     ".errors": ("CloudError", "EmulatorError", "InvalidJob", "JobFailed", "NotConfigured", "SmTrnError", "UnknownName"),
+    ".jobfile": ("dump_job", "load_jobs"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook"),
     ".render": ("EstimatorCall",),
     ".report": ("Comparison",),
-    ".session": ("PartialLaunch", "Session", "TrainingJob", "compare", "connect", "estimator"),
+    ".session": ("PartialLaunch", "Session", "TrainingJob", "compare", "connect", "estimator", "read_jobs"),
     ".specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",
@@ -169,7 +171,10 @@ __all__ = [
     "check",
     "compare",
     "connect",
+    "dump_job",
     "estimator",
+    "load_jobs",
+    "read_jobs",
     "render",
 ]
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import click
 
 from .. import catalog
-from ..pricing import price_sources, snapshot_book
+from ..errors import UnknownName
+from ..pricing import Price, dump_prices, price_sources
+from ..session import known_prices
 from .shared import emit, json_option, say
 
 
@@ -51,14 +54,50 @@ def show_images(*, family: str | None, as_json: bool) -> None:
 
 @command.command("prices")
 @click.option("--instance", help="One instance type only.")
+@click.option("--refresh", is_flag=True, help="Ask the AWS Price List for today's prices; needs AWS credentials.")
+@click.option("--region", default="us-east-1", show_default=True, help="The region to ask for.")
+@click.option("--profile", help="AWS profile to ask with.")
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write what was asked for here; SM_TRN_PRICES=FILE makes every command use it.",
+)
 @json_option
-def show_prices(*, instance: str | None, as_json: bool) -> None:
-    """Prices per instance and hour: region, date, source; inferred ones say so."""
-    rows = [price for price in snapshot_book().prices if instance in {None, price.instance}]
+def show_prices(
+    *, instance: str | None, refresh: bool, region: str, profile: str | None, save: Path | None, as_json: bool
+) -> None:
+    """Prices per instance and hour: region, date, source; inferred ones say so.
+
+    \b
+    Example: sm-trn catalog prices --refresh --region us-west-2 --save prices.json
+    """
+    if save is not None and not refresh:
+        raise click.UsageError("--save keeps what --refresh finds; the prices shown without it are known already")
+    if refresh:
+        rows = _refreshed(instance, region, profile)
+        if save is not None:
+            save.write_text(dump_prices(rows), "utf-8")
+            click.echo(f"wrote {save}; export SM_TRN_PRICES={save} to use it", err=True)
+    else:
+        rows = [price for price in known_prices().prices if instance in {None, price.instance}]
     if as_json:
-        emit([{**dataclasses.asdict(row), "source_text": price_sources()[row.source]} for row in rows])
+        emit([{**dataclasses.asdict(row), "source_text": price_sources().get(row.source, row.source)} for row in rows])
         return
     say(f"{'INSTANCE':<18} {'REGION':<10} {'USD/HOUR':>10}  {'AS OF':<10}  SOURCE")
     for row in rows:
         mark = ", inferred" if row.inferred else ""
         say(f"{row.instance:<18} {row.region:<10} {row.usd_per_hour:>10}  {row.as_of:<10}  {row.source}{mark}")
+
+
+def _refreshed(instance: str | None, region: str, profile: str | None) -> list[Price]:
+    """Today's training prices. Raises UnknownName when the list has none."""
+    import boto3  # noqa: PLC0415 - only this option needs AWS
+
+    from ..aws import fetch_prices  # noqa: PLC0415 - only this option needs AWS
+
+    session = boto3.Session(profile_name=profile, region_name=region)
+    names = [instance] if instance else [row.name for row in catalog.instances().values() if row.trains]
+    found = [price for name in names for price in fetch_prices(session, name, region)]
+    if not found:
+        raise UnknownName(f"prices: the Price List has none for training on {', '.join(names)} in {region}")
+    return found

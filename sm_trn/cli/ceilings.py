@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 
-from ..pricing import Price, ceiling, snapshot_book
+from ..pricing import Price, ceiling
 from ..report import format as form
+from ..session import known_prices
 from ..specs import JobSpec, Usd
 
 CENT = Decimal("0.01")
@@ -36,8 +37,8 @@ class Ceiling:
 
 
 def ceiling_of(job: JobSpec, region: str = REGION) -> Ceiling:
-    """At the newest shipped price of the region."""
-    price = snapshot_book().find(job.compute.instance, region) if job.compute.instance else None
+    """At the newest known price of the region."""
+    price = known_prices().find(job.compute.instance, region) if job.compute.instance else None
     return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)
 
 

@@ -81,7 +81,7 @@ def command(
 
 def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:
     try:
-        file = files.read(name)
+        file = files.read_file(name)
     except InvalidJobFile as error:
         return [Checked(label=name, found=[], invalid=error)]
     return [_one(file, index, ignore, region) for index in range(len(file.jobs))]
@@ -98,7 +98,7 @@ def _show(checked: list[Checked], style: str, milliseconds: float) -> None:
         if entry.invalid is not None:
             click.echo(f"error: {entry.invalid}", err=True)
         for item in entry.found:
-            say(problems.SHOWN[style](item))
+            say(problems.SHOWN[style](item), paint=problems.paint(item))
     if style != "long":
         return
     for entry in checked:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import click
 
-from ..pricing import job_cost, snapshot_book
+from ..pricing import job_cost
 from ..report import format as form
 from ..report import published_record
-from ..session import Session
+from ..session import Session, known_prices
 from ..specs import JobSnapshot
 from .shared import connection_options, emit, json_option, say
 
@@ -31,7 +31,7 @@ def command(names: tuple[str, ...], *, at: str | None, as_json: bool, connection
     rows = []
     for name in names:
         job = snapshot(name)
-        price = snapshot_book().find(job.instance, job.region, at=at)
+        price = known_prices().find(job.instance, job.region, at=at)
         cost = job_cost(job, price)
         rows.append(
             {

@@ -1,17 +1,16 @@
-"""Job files on disk: which format, which jobs, and paths that are meant from where the file lies."""
+"""Job files on the command line: which arguments are files, and all jobs of several of them."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import InvalidJobFile, UnknownName
-from ..jobfile import JobFile, parse_jobs
-from ..specs import Channel, JobSpec, suggestion
+from ..errors import InvalidJobFile
+from ..jobfile import JobFile
+from ..session.jobfiles import FORMAT_OF, only, read_file, split
+from ..specs import JobSpec
 
-FORMAT_OF = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
-SIZE_CAP_BYTES = 4_000_000
+__all__ = ["FORMAT_OF", "all_jobs", "label", "looks_like_a_file", "only", "read_file", "split"]
 
 
 def looks_like_a_file(name: str) -> bool:
@@ -20,38 +19,13 @@ def looks_like_a_file(name: str) -> bool:
     return Path(path).suffix in FORMAT_OF
 
 
-def split(name: str) -> tuple[str, str | None]:
-    """``jobs.toml#second`` as the file and the job in it; without ``#``, every job."""
-    path, mark, job = name.partition("#")
-    return path, job if mark else None
-
-
-def read(name: str) -> JobFile:
-    """The file ``name``, its paths relative to the working directory. With ``#job``, that job alone.
-
-    Raises UnknownName when there is no such file or job, InvalidJobFile for what stands in it.
-    """
-    path, wanted = split(name)
-    file = parse_jobs(_text(Path(path)), FORMAT_OF[Path(path).suffix], name=path)
-    jobs = tuple(_from(Path(path).parent, job) for job in file.jobs)
-    places = range(len(jobs))
-    if wanted is not None:
-        names = [job.name for job in jobs]
-        if wanted not in names:
-            raise UnknownName(
-                f"job: got {wanted!r}, wanted one of {', '.join(names)} of {path}{suggestion(wanted, names)}"
-            )
-        places = range(names.index(wanted), names.index(wanted) + 1)
-    return dataclasses.replace(file, jobs=tuple(jobs[n] for n in places), bases=tuple(file.bases[n] for n in places))
-
-
-def read_jobs(names: Iterable[str]) -> list[tuple[JobFile, int, JobSpec]]:
-    """Every job of every file: its file, its place in it, the spec. Raises as ``read``, for all files together."""
+def all_jobs(names: Iterable[str]) -> list[tuple[JobFile, int, JobSpec]]:
+    """Every job of every file: its file, its place in it, the spec. Raises as ``read_file``, for all files together."""
     found = []
     faults: list[object] = []
     for name in names:
         try:
-            file = read(name)
+            file = read_file(name)
         except InvalidJobFile as error:  # noqa: PERF203 - the other files are still read
             faults.extend(error.faults)
         else:
@@ -61,48 +35,6 @@ def read_jobs(names: Iterable[str]) -> list[tuple[JobFile, int, JobSpec]]:
     return found
 
 
-def only(name: str) -> JobSpec:
-    """The one job of a file. Raises UnknownName when there are several and none was named."""
-    jobs = read(name).jobs
-    if len(jobs) > 1:
-        raise UnknownName(f"job: got {name} with {len(jobs)} jobs, wanted one of them: {name}#{jobs[0].name}")
-    return jobs[0]
-
-
 def label(file: JobFile, job: JobSpec) -> str:
     """How a job of a file is called on the screen."""
     return file.name if len(file.bases) == 1 and not file.bases[0] else f"{file.name}#{job.name}"
-
-
-def _text(path: Path) -> str:
-    if path.suffix not in FORMAT_OF:
-        raise UnknownName(f"file: got {str(path)!r}, wanted a job file that ends in {', '.join(FORMAT_OF)}")
-    if not path.is_file():
-        here = (
-            [other.name for other in path.parent.glob("*") if other.suffix in FORMAT_OF] if path.parent.is_dir() else []
-        )
-        raise UnknownName(f"file: got {str(path)!r}, wanted an existing job file{suggestion(path.name, here)}")
-    if path.stat().st_size > SIZE_CAP_BYTES:
-        raise UnknownName(
-            f"file: got {path.stat().st_size:,} bytes in {str(path)!r}, wanted a job file of at most {SIZE_CAP_BYTES:,}"
-        )
-    try:
-        return path.read_text("utf-8")
-    except (UnicodeDecodeError, OSError) as error:
-        raise UnknownName(f"file: got {error} in {str(path)!r}, wanted UTF-8 text that can be read") from error
-
-
-def _from(folder: Path, job: JobSpec) -> JobSpec:
-    """``job`` with the paths that are meant from ``folder`` written from the working directory."""
-
-    def here(path: str) -> str:
-        return path if "://" in path or Path(path).is_absolute() else str(folder / path)
-
-    inputs = {
-        name: dataclasses.replace(value, uri=here(value.uri)) if isinstance(value, Channel) else here(value)
-        for name, value in job.inputs.items()
-    }
-    script = job.script
-    if script.source_dir is not None and script.git is None:  # with git, it is a folder of the repository
-        script = dataclasses.replace(script, source_dir=here(script.source_dir))
-    return job.replace(inputs=inputs, script=script)

@@ -50,7 +50,7 @@ def command(
     \b
     Example: sm-trn launch bert.toml gpt2.toml --wait
     """
-    jobs = files.read_jobs(names)
+    jobs = files.all_jobs(names)
     found = {n: _problems(file, index, ignore) for n, (file, index, _) in enumerate(jobs)}
     for items in found.values():
         for item in items:

@@ -10,6 +10,8 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import Any
 
+import click
+
 from ..jobfile import JobFile, Place
 from ..preflight import source
 from ..report import format as form
@@ -20,6 +22,8 @@ WIDTH = 80
 WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 GLYPHS = {Severity.ERROR: "✗", Severity.WARNING: "▲", Severity.INFO: "•"}
 GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+_MARK = re.compile(r"(?m)(?<=\| ) *\^+.*$")
 _IN_SCRIPT = re.compile(r"^(?P<file>[^:]+\.py):(?P<line>\d+)$")
 
 
@@ -92,6 +96,18 @@ def long(item: Located) -> str:
         folded = wrap(text, WIDTH - gutter - 3, break_long_words=False, break_on_hyphens=False) if text else []
         lines += [f"{' ' * gutter} {'=' if first == 0 else ' '} {line}" for first, line in enumerate(folded)]
     return "\n".join(lines) + "\n"
+
+
+def paint(item: Located) -> Callable[[str], str]:
+    """Colour for the head of a problem and for its mark, as compilers do it."""
+    colour = COLOURS[item.problem.severity]
+    head = f"{item.word}[{item.problem.id}]"
+
+    def painted(text: str) -> str:
+        text = text.replace(head, click.style(head, fg=colour, bold=True), 1)
+        return _MARK.sub(lambda mark: click.style(mark[0], fg=colour), text, count=1)
+
+    return painted
 
 
 def short(item: Located) -> str:

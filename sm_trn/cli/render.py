@@ -34,7 +34,7 @@ def command(name: str, *, target: str, role: str | None, bucket: str | None, reg
     """
     given = {"role": role, "bucket": bucket, "region": region}
     at = Destination(**{key: value for key, value in given.items() if value is not None})
-    jobs = files.read(name).jobs
+    jobs = files.read_file(name).jobs
     rendered = [render(job, target, at=at) for job in jobs]
     if as_json or all(isinstance(body, dict) for body in rendered):
         plain = [_plain(body) for body in rendered]

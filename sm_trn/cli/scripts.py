@@ -38,7 +38,7 @@ def copy(name: str, folder: Path) -> None:
     if name not in names:
         raise UnknownName(f"script: got {name!r}, wanted one of {', '.join(names)}{suggestion(name, names)}")
     home = _entry.scripts_folder()
-    others = set(names) - {name}
+    others = {other for other in names if other != name and Path(other).stem not in (home / name).read_text("utf-8")}
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(home.iterdir()):
         if path.name in others or path.name in {"__pycache__", "ruff.toml"}:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
@@ -68,6 +69,10 @@ def plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def say(text: str = "") -> None:
-    """Lines for people: what a job printed cannot move their cursor."""
-    click.echo("\n".join(printable(line) for line in text.split("\n")))
+def say(text: str = "", *, paint: Callable[[str], str] | None = None) -> None:
+    """Lines for people: what a job printed cannot move their cursor. ``paint`` may colour them where that is wanted.
+
+    Colour goes to terminals only (click takes it out elsewhere), and not where NO_COLOR is set (no-color.org).
+    """
+    clean = "\n".join(printable(line) for line in text.split("\n"))
+    click.echo(paint(clean) if paint is not None and not os.environ.get("NO_COLOR") else clean)

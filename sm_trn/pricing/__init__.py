@@ -1,6 +1,6 @@
 """Dated prices, and what jobs cost at them."""
 
-from .book import Price, PriceBook, price_sources, snapshot_book
+from .book import Price, PriceBook, dump_prices, parse_prices, price_sources, snapshot_book
 from .cost import JobCost, break_even, ceiling, job_cost, spot_saving, usd_for
 
 __all__ = [
@@ -9,7 +9,9 @@ __all__ = [
     "PriceBook",
     "break_even",
     "ceiling",
+    "dump_prices",
     "job_cost",
+    "parse_prices",
     "price_sources",
     "snapshot_book",
     "spot_saving",

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from importlib.resources import files
 from types import MappingProxyType
 
+from ..errors import SmTrnError
 from ..specs import Usd
+
+SCHEMA = 1
+_DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,38 @@ class PriceBook:
 
     def with_prices(self, extra: Iterable[Price]) -> PriceBook:
         return replace(self, prices=(*self.prices, *extra))
+
+
+def dump_prices(prices: Iterable[Price]) -> str:
+    """Prices as JSON text, amounts as text; ``parse_prices`` reads them back."""
+    return json.dumps(
+        {"schema": SCHEMA, "rows": [{**asdict(row), "usd_per_hour": str(row.usd_per_hour)} for row in prices]}, indent=1
+    )
+
+
+def parse_prices(text: str, *, where: str = "prices") -> tuple[Price, ...]:
+    """Read ``dump_prices``'s JSON. Raises SmTrnError for anything else, negative and infinite prices included."""
+    try:
+        body = json.loads(text)
+        if body["schema"] != SCHEMA:
+            raise SmTrnError(
+                f"{where}: got schema {body['schema']!r}, wanted {SCHEMA}; refresh the prices with this version"
+            )
+        rows = tuple(Price(**{**row, "usd_per_hour": Decimal(row["usd_per_hour"])}) for row in body["rows"])
+        wrong = [
+            row
+            for row in rows
+            if not row.usd_per_hour.is_finite() or row.usd_per_hour <= 0 or not _DAY.fullmatch(row.as_of)
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise SmTrnError(
+            f"{where}: not a table of prices ({type(error).__name__}: {error}); wanted what sm-trn catalog prices --refresh --save writes"
+        ) from error
+    if wrong:
+        raise SmTrnError(
+            f"{where}: got {wrong[0].usd_per_hour} of {wrong[0].as_of!r}, wanted a positive price of an ISO date"
+        )
+    return rows
 
 
 @functools.cache

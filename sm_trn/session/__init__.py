@@ -1,7 +1,8 @@
 """The door that notebooks use: ``connect``, jobs as live handles, comparison."""
 
 from .comparing import as_record, compare
-from .connecting import connect, estimator
+from .connecting import connect, estimator, known_prices
+from .jobfiles import read_jobs
 from .jobs import TrainingJob
 from .pace import SystemClock, next_delay
 from .session import PartialLaunch, Session, unique_name
@@ -15,6 +16,8 @@ __all__ = [
     "compare",
     "connect",
     "estimator",
+    "known_prices",
     "next_delay",
+    "read_jobs",
     "unique_name",
 ]

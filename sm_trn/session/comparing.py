@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import UnknownName
 from ..pricing import PriceBook
 from ..specs import JobRecord, parse_record, suggestion
+from .connecting import known_prices
 from .jobs import TrainingJob
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ def compare(
 ) -> Comparison:
     """Live jobs, records, files of records, or names of published records side by side.
 
-    ``at`` re-prices everything at that date. Raises UnknownName for a name that is none of these.
+    ``at`` re-prices everything at that date; ``book`` None is ``known_prices()``. Raises UnknownName for a name that is none of these.
     """
     from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
-    return report.compare([as_record(job) for job in jobs], baseline=baseline, at=at, book=book)
+    return report.compare([as_record(job) for job in jobs], baseline=baseline, at=at, book=book or known_prices())
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:

@@ -7,8 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import NotConfigured, UnknownName
+from ..pricing import PriceBook, parse_prices, snapshot_book
 from ..specs import JobSpec, suggestion
 from .session import Session
+
+
+def known_prices() -> PriceBook:
+    """The prices that ship with the package and, when ``SM_TRN_PRICES`` names a file, those of the file.
+
+    Raises NotConfigured when there is no such file, SmTrnError when it holds something else.
+    """
+    path = os.environ.get("SM_TRN_PRICES")
+    if not path:
+        return snapshot_book()
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotConfigured(
+            f"SM_TRN_PRICES: got {error}, wanted a file that sm-trn catalog prices --refresh --save wrote"
+        ) from error
+    return snapshot_book().with_prices(parse_prices(text, where=path))
 
 
 def connect(
@@ -24,7 +42,7 @@ def connect(
     finds credentials, else the emulator, which is started when it is not up.
 
     ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
-    role, bucket or region cannot be found; UnknownName for another backend.
+    role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
     """
     import boto3  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
@@ -52,6 +70,7 @@ def connect(
         emulated=False,
         announcement=f"AWS, {where}, s3://{found_bucket}",
         boto_session=boto_session,
+        prices=known_prices(),
     )
 
 
@@ -73,6 +92,7 @@ def _emulated(state: str | Path | None, region: str | None, why: str) -> Session
         emulated=True,
         announcement=f"EMULATED on this machine ({why}), {endpoint.url}: seconds are this machine's, and there is no cost",
         boto_session=boto_session,
+        prices=known_prices(),
     )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import sm_trn
 
 from sm_trn.cli.__main__ import COMMANDS, SUMMARIES
 
@@ -23,18 +21,6 @@ VARIABLES = (
     "SM_TRN_PID",
 )
 PAIR = ("published/bert-p4d", "published/bert-trn1")
-
-
-def sm_trn(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "sm_trn.cli", *arguments],
-        capture_output=True,
-        text=True,
-        env={**kept, "AWS_EC2_METADATA_DISABLED": "true", **(environment or {})},
-        timeout=120,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)

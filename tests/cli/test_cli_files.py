@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import sm_trn
 
 import sm_trn as st
 from sm_trn.cli import fixes
@@ -57,22 +55,6 @@ job:
     name: second
     hyperparameters: {rate: 6e-5, flag: true}
 """
-
-
-def sm_trn(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
-    path = os.pathsep.join(
-        str(Path(entry or ".").resolve()) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry
-    )
-    return subprocess.run(
-        [sys.executable, "-m", "sm_trn.cli", *arguments],
-        capture_output=True,
-        text=True,
-        env={**kept, "AWS_EC2_METADATA_DISABLED": "true", **({"PYTHONPATH": path} if path else {})},
-        timeout=120,
-        check=False,
-        cwd=cwd,
-    )
 
 
 @pytest.fixture

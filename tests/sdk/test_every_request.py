@@ -62,6 +62,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+@pytest.mark.timeout(300 + EXAMPLES)  # a second and more for each example of a long look
 def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Any, source: str) -> None:
     session, sent = wire
     compared: collections.Counter[str] = collections.Counter()

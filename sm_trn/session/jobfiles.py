@@ -1,0 +1,88 @@
+"""Job files on disk: which format, which jobs, and paths that are meant from where the file lies."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from ..errors import UnknownName
+from ..jobfile import JobFile, parse_jobs
+from ..specs import Channel, JobSpec, suggestion
+
+FORMAT_OF = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
+SIZE_CAP_BYTES = 4_000_000
+
+
+def split(name: str) -> tuple[str, str | None]:
+    """``jobs.toml#second`` as the file and the job in it; without ``#``, every job."""
+    path, mark, job = name.partition("#")
+    return path, job if mark else None
+
+
+def read_file(name: str) -> JobFile:
+    """The file ``name``, its paths relative to the working directory. With ``#job``, that job alone.
+
+    Raises UnknownName when there is no such file or job, InvalidJobFile for what stands in it.
+    """
+    path, wanted = split(name)
+    file = parse_jobs(_text(Path(path)), FORMAT_OF[Path(path).suffix], name=path)
+    jobs = tuple(_from(Path(path).parent, job) for job in file.jobs)
+    places = range(len(jobs))
+    if wanted is not None:
+        names = [job.name for job in jobs]
+        if wanted not in names:
+            raise UnknownName(
+                f"job: got {wanted!r}, wanted one of {', '.join(names)} of {path}{suggestion(wanted, names)}"
+            )
+        places = range(names.index(wanted), names.index(wanted) + 1)
+    return dataclasses.replace(file, jobs=tuple(jobs[n] for n in places), bases=tuple(file.bases[n] for n in places))
+
+
+def read_jobs(name: str | Path) -> tuple[JobSpec, ...]:
+    """The jobs of a TOML, JSON or YAML file, or with ``file#job`` that one.
+
+    Raises UnknownName when there is no such file or job, InvalidJobFile with every fault of what stands in it.
+    """
+    return read_file(str(name)).jobs
+
+
+def only(name: str) -> JobSpec:
+    """The one job of a file. Raises UnknownName when there are several and none was named."""
+    jobs = read_file(name).jobs
+    if len(jobs) > 1:
+        raise UnknownName(f"job: got {name} with {len(jobs)} jobs, wanted one of them: {name}#{jobs[0].name}")
+    return jobs[0]
+
+
+def _text(path: Path) -> str:
+    if path.suffix not in FORMAT_OF:
+        raise UnknownName(f"file: got {str(path)!r}, wanted a job file that ends in {', '.join(FORMAT_OF)}")
+    if not path.is_file():
+        here = (
+            [other.name for other in path.parent.glob("*") if other.suffix in FORMAT_OF] if path.parent.is_dir() else []
+        )
+        raise UnknownName(f"file: got {str(path)!r}, wanted an existing job file{suggestion(path.name, here)}")
+    if path.stat().st_size > SIZE_CAP_BYTES:
+        raise UnknownName(
+            f"file: got {path.stat().st_size:,} bytes in {str(path)!r}, wanted a job file of at most {SIZE_CAP_BYTES:,}"
+        )
+    try:
+        return path.read_text("utf-8")
+    except (UnicodeDecodeError, OSError) as error:
+        raise UnknownName(f"file: got {error} in {str(path)!r}, wanted UTF-8 text that can be read") from error
+
+
+def _from(folder: Path, job: JobSpec) -> JobSpec:
+    """``job`` with the paths that are meant from ``folder`` written from the working directory."""
+
+    def here(path: str) -> str:
+        return path if "://" in path or Path(path).is_absolute() else str(folder / path)
+
+    inputs = {
+        name: dataclasses.replace(value, uri=here(value.uri)) if isinstance(value, Channel) else here(value)
+        for name, value in job.inputs.items()
+    }
+    script = job.script
+    if script.source_dir is not None and script.git is None:  # with git, it is a folder of the repository
+        script = dataclasses.replace(script, source_dir=here(script.source_dir))
+    return job.replace(inputs=inputs, script=script)

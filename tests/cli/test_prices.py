@@ -1,0 +1,103 @@
+"""Prices: refreshed from the Price List API as boto3 speaks it, kept in a file, and used by every command that is told so."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from command import sm_trn
+
+from sm_trn.errors import NotConfigured, SmTrnError
+from sm_trn.pricing import Price, dump_prices, parse_prices
+from sm_trn.session import known_prices
+
+PRICE = Price(
+    instance="ml.p4d.24xlarge", region="us-west-2", usd_per_hour=Decimal("12.5"), as_of="2026-11-01", component="Training", source="a test"
+)  # fmt: skip
+
+
+class PriceList(BaseHTTPRequestHandler):
+    """GetProducts for one instance type; nothing for the others."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        wanted = {item["Field"]: item["Value"] for item in body["Filters"]}
+        hour = {"unit": "Hrs", "pricePerUnit": {"USD": "9.875"}}
+        product = {
+            "product": {"attributes": {"component": "Training", **wanted}},
+            "terms": {"OnDemand": {"A": {"effectiveDate": "2026-11-01T00:00:00Z", "priceDimensions": {"B": hour}}}},
+        }
+        found = [json.dumps(product)] if wanted["instanceName"] == "ml.trn1.32xlarge" else []
+        answer = json.dumps({"FormatVersion": "aws_v1", "PriceList": found}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *_: object) -> None:  # noqa: A002 - the base class's name
+        del format
+
+
+@pytest.fixture
+def price_list() -> Iterator[dict[str, str]]:
+    server = HTTPServer(("127.0.0.1", 0), PriceList)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield {
+        "AWS_ENDPOINT_URL_PRICING": f"http://127.0.0.1:{server.server_port}",
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+    }
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_refreshed_prices_are_kept_and_used(price_list: dict[str, str], tmp_path: Path) -> None:
+    kept = tmp_path / "prices.json"
+    asked = ("catalog", "prices", "--refresh", "--region", "us-west-2", "--save", str(kept), "--json")
+    refreshed = sm_trn(*asked, environment=price_list)
+    assert 0 == refreshed.returncode, refreshed.stderr
+    assert ["ml.trn1.32xlarge", "9.875", "2026-11-01"] == [
+        json.loads(refreshed.stdout)[0][name] for name in ("instance", "usd_per_hour", "as_of")
+    ]
+    shown = sm_trn("catalog", "prices", "--instance", "ml.trn1.32xlarge", environment={"SM_TRN_PRICES": str(kept)})
+    assert "9.875" in shown.stdout
+
+
+def test_an_instance_without_a_price_is_an_error(price_list: dict[str, str]) -> None:
+    refused = sm_trn("catalog", "prices", "--refresh", "--instance", "ml.p4d.24xlarge", environment=price_list)
+    assert (True, "") == (refused.returncode != 0, refused.stdout)
+    assert "the Price List has none for training on ml.p4d.24xlarge in us-east-1" in refused.stderr
+
+
+def test_saving_what_is_known_already_is_a_mistake() -> None:
+    assert 2 == sm_trn("catalog", "prices", "--save", "x.json").returncode
+
+
+def test_prices_survive_the_file() -> None:
+    assert (PRICE,) == parse_prices(dump_prices([PRICE]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"schema": 1}', '{"schema": 2, "rows": []}', dump_prices([PRICE]).replace("12.5", "-1"),
+     dump_prices([PRICE]).replace("12.5", "NaN"), dump_prices([PRICE]).replace("2026-11-01", "soon")],
+)  # fmt: skip
+def test_anything_else_is_no_table_of_prices(text: str) -> None:
+    with pytest.raises(SmTrnError, match="a file: "):
+        parse_prices(text, where="a file")
+
+
+def test_the_named_file_adds_to_what_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "p.json").write_text(dump_prices([PRICE]))
+    monkeypatch.setenv("SM_TRN_PRICES", str(tmp_path / "p.json"))
+    assert PRICE == known_prices().find("ml.p4d.24xlarge", "us-west-2")
+    monkeypatch.setenv("SM_TRN_PRICES", str(tmp_path / "none.json"))
+    with pytest.raises(NotConfigured, match="SM_TRN_PRICES"):
+        known_prices()
