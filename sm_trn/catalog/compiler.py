@@ -22,6 +22,8 @@ SMDDP_PYTORCH: Final = (
     "1.12.1", "1.13.1", "2.0.0", "2.0.1", "2.1.0", "2.1.2", "2.2.0",
 )  # fmt: skip
 
+SMP_V2_FAMILIES: Final = ("p5", "p5e", "p5en")  # newer than the last release of version 1 of the model-parallel library
+
 # The GPU versions that SDK v2 accepts with torch_distributed; older containers have no such launcher.
 TORCHRUN_GPU_FLOOR: Final = (1, 13)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import find_instance
+from ..catalog import compiler, find_instance
 from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
 
 _OWN = frozenset({"processes_per_host", "custom_mpi_options"})
@@ -65,7 +65,7 @@ class SMModelParallel:
             yield _error("DIST015", "more processes than accelerators: the container refuses to start them",
                          got=str(self._processes(job)), wanted=f"at most {instance.chips} on {instance.name}",
                          fix=f"processes_per_host={instance.chips}", where="distribution.processes_per_host")  # fmt: skip
-        if instance is not None and instance.family.startswith("p5"):
+        if instance is not None and instance.family in compiler.SMP_V2_FAMILIES:
             yield _error("DIST004", f"{self.name!r} does not run on this instance", got=repr(instance.name), wanted="ml.p4d.24xlarge",
                          fix="compute=Compute('ml.p4d.24xlarge', …), or SMModelParallelV2()", where="compute.instance")  # fmt: skip
         for name, legal in (("pipeline", ("simple", "interleaved", "_only_forward")), ("placement_strategy", ("spread", "cluster")),

@@ -1,0 +1,139 @@
+"""What changes most often costs one file and one line in a registry: shown on a copy of the package, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sm_trn
+from sm_trn.catalog import instances, limits
+
+PACKAGE = Path(sm_trn.__file__).parent
+JOB = """
+import json, sm_trn as st
+job = st.JobSpec(name="a-job", script=st.Script("train.py", source_dir="s3://a-bucket/source.tar.gz"),
+                 framework=st.PyTorch("2.8.0", python="py312"), compute=st.Compute("ml.p4d.24xlarge", count=2),
+                 distribution=st.TorchDistributed(), inputs={"train": "s3://a-bucket/data"})
+errors = lambda job: [problem.id for problem in st.check(job) if problem.severity is st.Severity.ERROR]
+"""
+STRATEGY = '''
+"""Workers by pigeon."""
+from dataclasses import dataclass
+from typing import ClassVar
+from ..specs import LaunchPlan, Problem, Runner, Severity
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carrier:
+    pigeons: int = 2
+    name: ClassVar[str] = "carrier"
+    image_family: ClassVar[str | None] = None
+
+    def problems(self, job):
+        if self.pigeons < job.compute.count:
+            yield Problem(id="DIST900", severity=Severity.ERROR, where="distribution", what="too few", got="", wanted="", fix="")
+
+    def plan(self, job):
+        return LaunchPlan(runner=Runner.PYTHON, workers_per_host=self.pigeons, toolkit={"coo": True}, estimator={"carrier": {}})
+'''
+TARGET = '''
+"""Target ``haiku``."""
+def render(job, at):
+    return f"{job.name} / runs on {job.compute.hosts} hosts / {at.region} in spring"
+'''
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(PACKAGE, tmp_path / "sm_trn", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def insert(path: Path, before: str, line: str) -> None:
+    text = path.read_text("utf-8")
+    assert 1 == text.count(before), before
+    path.write_text(text.replace(before, f"{line}\n{before}"), "utf-8")
+
+
+def run(folder: Path, code: str) -> list[object]:
+    """What ``code`` prints as JSON, with the package of ``folder``."""
+    done = subprocess.run(
+        [sys.executable, "-c", JOB + code], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert 0 == done.returncode, done.stderr
+    found: list[object] = json.loads(done.stdout)
+    return found
+
+
+def test_a_strategy(copy: Path) -> None:
+    (copy / "sm_trn/strategies/carrier.py").write_text(STRATEGY)
+    registry = copy / "sm_trn/strategies/__init__.py"
+    insert(registry, "        SingleProcess.name: SingleProcess,", "        Carrier.name: Carrier,")
+    insert(registry, "from .ddp import PyTorchDDP", "from .carrier import Carrier")
+    answer = run(
+        copy,
+        """
+from sm_trn.strategies import STRATEGIES, plan
+carried = job.replace(distribution=STRATEGIES["carrier"](pigeons=3))
+file = st.dump_job(carried, "toml")
+print(json.dumps([errors(carried), errors(carried.replace(distribution=STRATEGIES["carrier"](pigeons=1))),
+                  st.render(carried)["HyperParameters"]["coo"], st.render(carried, "estimator-v2").kwargs["distribution"],
+                  plan(carried).workers_per_host, st.load_jobs(file, "toml")[0] == carried]))
+""",
+    )
+    assert [[], ["DIST900"], "true", {"carrier": {}}, 3, True] == answer
+
+
+def test_an_instance_family(copy: Path) -> None:
+    name = next(
+        each for each in limits.members("TrainingInstanceType") if each not in instances()
+    )  # AWS sells more than we list
+    row = {
+        "name": name, "accelerator": "NEURON", "chip": "Trainium9", "chips": 4, "workers": 8, "accelerator_memory_gib": 768,
+        "vcpus": 96, "memory_gib": 512, "network_gbps": 3200, "efa": True, "nvme": True, "trains": True, "source": "a test",
+    }  # fmt: skip
+    table = copy / "sm_trn/catalog/instances.json"
+    insert(table, '    {"name": "ml.trn1.2xlarge"', f"    {json.dumps(row)},")
+    answer = run(
+        copy,
+        """
+from sm_trn.strategies import plan
+neuron = job.replace(framework=st.NeuronX("2.9.0"), compute=st.Compute(NAME, count=2))
+print(json.dumps([plan(neuron).workers_per_host, errors(neuron), errors(neuron.replace(distribution=st.SMDataParallel())),
+                  st.render(neuron)["ResourceConfig"]["InstanceType"], str(st.render(neuron, "local")).count("--nproc_per_node=8") > 0]))
+""".replace("NAME", repr(name)),
+    )
+    assert [8, [], ["DIST003"], name, True] == answer
+
+
+def test_a_render_target(copy: Path) -> None:
+    (copy / "sm_trn/render/haiku.py").write_text(TARGET)
+    registry = copy / "sm_trn/render/__init__.py"
+    insert(
+        registry, '        "request": Target(render=request.render),', '        "haiku": Target(render=haiku.render),'
+    )
+    insert(registry, "from .calls import EstimatorCall", "from . import haiku")
+    answer = run(copy, 'print(json.dumps([st.render(job, "haiku"), st.render(job)["TrainingJobName"]]))')
+    assert ["a-job / runs on 2 hosts / us-west-2 in spring", "a-job"] == answer
+    (copy / "job.json").write_text(run_file())
+    shown = subprocess.run(
+        [sys.executable, "-m", "sm_trn.cli", "render", "job.json", "--to", "haiku"],
+        cwd=copy, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (0, "runs on 2 hosts") == (shown.returncode, shown.stdout.split(" / ")[1]), shown.stderr
+
+
+def run_file() -> str:
+    return json.dumps(
+        {
+            "name": "a-job",
+            "script": {"entry": "train.py", "source_dir": "s3://a-bucket/source.tar.gz"},
+            "framework": {"kind": "pytorch", "version": "2.8.0", "python": "py312"},
+            "compute": {"instance": "ml.p4d.24xlarge", "count": 2},
+            "distribution": {"kind": "torch_distributed"},
+        }
+    )
