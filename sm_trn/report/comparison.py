@@ -79,6 +79,18 @@ class Comparison:
 
         return plot_cost(cost_info(self.section(workload), self.book), ax, theme)
 
+    def plot_phases(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
+        """Minutes since submission by phase: waiting, transfer, compile or warm-up, training, interruptions."""
+        from .figures import phases_info, plot_phases  # noqa: PLC0415 - matplotlib is loaded on use
+
+        return plot_phases(phases_info(self.section(workload)), ax, theme)
+
+    def plot_pareto(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
+        """Cost against billable minutes of a workload's completed measured jobs, and which of them no other beats."""
+        from .figures import pareto_info, plot_pareto  # noqa: PLC0415 - matplotlib is loaded on use
+
+        return plot_pareto(pareto_info(self.section(workload), self.book), ax, theme)
+
     def plot_accuracy(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
         """Held-out accuracy, and the baselines that the logs name."""
         from .figures import accuracy_info, plot_accuracy  # noqa: PLC0415 - matplotlib is loaded on use

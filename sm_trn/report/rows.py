@@ -48,6 +48,7 @@ class Row:
     samples: Throughput | None
     too_short: int | None
     steps: int | None
+    epochs: float | None
     runtime_s: float | None
     billable_s: float | None
     phases: Phases | None
@@ -76,6 +77,18 @@ class Row:
         if self.price is None or self.iterations is None or self.iterations.median <= 0:
             return None
         return float(self.price.usd_per_hour) * self.snapshot.count / 3600 / self.iterations.median * 1000
+
+    @property
+    def usd_per_1000_samples(self) -> float | None:
+        """Price of 1,000 samples at the measured rate: what steady training costs, start-up left out."""
+        if self.price is None or self.samples is None or self.samples.median <= 0:
+            return None
+        return float(self.price.usd_per_hour) * self.snapshot.count / 3600 / self.samples.median * 1000
+
+    @property
+    def usd_per_epoch(self) -> float | None:
+        """The whole cost, start-up and transfers included, over the epochs that the log names."""
+        return float(self.cost.usd) / self.epochs if self.cost is not None and self.epochs else None
 
     def rate(self, unit: str) -> Throughput | None:
         return self.samples if unit == "samples/s" else self.iterations
@@ -106,6 +119,7 @@ def read_row(record: JobRecord, *, label: str, slot: int, book: PriceBook, at: d
         samples=throughput(record.points, unit="samples/s") if rated else None,
         too_short=short,
         steps=steps,
+        epochs=_epochs(record),
         runtime_s=runtime,
         billable_s=snapshot.billable_s,
         phases=phases,
@@ -161,6 +175,12 @@ def _final_loss(record: JobRecord) -> float | None:
 def _steps(record: JobRecord) -> int | None:
     known = [point.step for point in record.points if point.step is not None and math.isfinite(point.step)]
     return int(max(known)) if known else None
+
+
+def _epochs(record: JobRecord) -> float | None:
+    known = [point.epoch for point in record.points if point.epoch is not None and math.isfinite(point.epoch)]
+    known += [point.value for point in record.series("epoch") if math.isfinite(point.value)]
+    return max(known, default=0.0) or None
 
 
 def _phases(

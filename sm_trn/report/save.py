@@ -18,14 +18,18 @@ from .figures import (
     accuracy_info,
     cost_info,
     loss_info,
+    pareto_info,
+    phases_info,
     plot_accuracy,
     plot_cost,
+    plot_phases,
     plot_throughput,
     throughput_info,
 )
 from .figures.bar_values import BarInfo
 from .figures.bars import bar_figure
 from .figures.loss import WIDE, LossInfo, loss_figure
+from .figures.pareto import ParetoInfo, pareto_figure
 from .figures.style import Sheet, rc
 from .page import page
 from .section import Section
@@ -43,7 +47,7 @@ class Picture:
 
     name: str
     section: Section
-    info: BarInfo | LossInfo
+    info: BarInfo | LossInfo | ParetoInfo
     draw: Callable[[Sheet], Figure]
     wide: bool = False
 
@@ -113,6 +117,18 @@ def _measured(item: Comparison, section: Section, tail: str) -> Iterator[Picture
             section=section,
             info=cost,
             draw=lambda sheet: bar_figure(cost, sheet, lambda _, ax, on: plot_cost(cost, ax, sheet=on)),
+        )
+    phases, weighed = phases_info(section), pareto_info(section, item.book)
+    if phases.drawn:
+        yield Picture(
+            name=f"phases{tail}",
+            section=section,
+            info=phases,
+            draw=lambda sheet: bar_figure(phases, sheet, lambda _, ax, on: plot_phases(phases, ax, sheet=on)),
+        )
+    if weighed.drawn:
+        yield Picture(
+            name=f"cost-and-time{tail}", section=section, info=weighed, draw=lambda sheet: pareto_figure(weighed, sheet)
         )
     yield from _learned(section, tail)
 

@@ -13,8 +13,21 @@ NO_BAR = "no bar: its seconds are this machine's"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bracket:
+    """A brace under a bar from ``start`` to ``end``, with a text at its start and another ``beside`` it, at its end."""
+
+    start: float
+    end: float
+    text: str
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One job's row. ``missing`` stands in the bar's place; ``parts`` are (texture, length), ``ghost`` an outline under it."""
+    """One job's row. ``missing`` stands in the bar's place; ``parts`` are (texture, length), ``ghost`` an outline under it.
+
+    Textures are steady, transfer, warmup, emulated, and – in a timeline – waiting and interrupted.
+    """
 
     label: str
     slot: int
@@ -30,11 +43,12 @@ class Bar:
     ghost_text: str = ""
     ghost_note: str = ""
     marks: tuple[tuple[str, float], ...] = ()
+    bracket: Bracket | None = None
 
     @property
     def height(self) -> float:
         """Of the row, in points at the usual size of text."""
-        return NAME + THICK + (GHOST if self.ghost is not None else 0) + GAP
+        return NAME + THICK + (GHOST if self.ghost is not None or self.bracket is not None else 0) + GAP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from .. import format as fmt
 from ..layout import cut
 from ..theme import SLOTS, marker, role
-from .bar_values import NAME, THICK, Bar, BarInfo
+from .bar_values import NAME, THICK, Bar, BarInfo, Bracket
 from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, watermark
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
         return
     left = 0.0
     for texture, length in bar.parts or (("emulated" if bar.emulated else "steady", bar.value),):
-        _part(ax, (left, top, length, thick), texture, color, palette["bg"])
+        _part(ax, (left, top, length, thick), texture, color, palette)
         left += length
     end = bar.value
     if bar.low is not None and bar.high is not None:
@@ -190,6 +190,8 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
         {"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]},
         palette["bg"],
     )
+    if bar.bracket is not None:
+        _bracket(ax, bar.bracket, sheet, top + thick)
     if bar.ghost is not None:
         y = top + thick + 3 * sheet.unit
         ax.add_patch(
@@ -211,8 +213,38 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
         ax.annotate(fmt.unbroken(bar.ghost_note), va="baseline", ha="left", bbox=plate, zorder=3, **at, **muted)
 
 
-def _part(ax: Axes, box: tuple[float, float, float, float], texture: str, color: str, background: str) -> None:
+def _bracket(ax: Axes, bracket: Bracket, sheet: Sheet, below: float) -> None:
+    """The brace and its two texts; the second is left out where it would run into the first."""
+    top, bottom = below + 3 * sheet.unit, below + 7 * sheet.unit
+    xs, ys = (bracket.start, bracket.start, bracket.end, bracket.end), (top, bottom, bottom, top)
+    ax.plot(xs, ys, color=sheet.palette["axis"], linewidth=1, zorder=3)
+    plate = {"facecolor": sheet.palette["bg"], "edgecolor": "none", "pad": 0.6}
+    muted: dict[str, Any] = {"fontsize": sheet.label, "color": sheet.palette["ink3"], "bbox": plate, "zorder": 2.5}
+    at: dict[str, Any] = {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
+    ax.annotate(fmt.unbroken(bracket.text), (bracket.start, bottom), ha="left", **at, **muted)
+    letter = _letters(sheet)[1]
+    room = sheet.room * (bracket.end - bracket.start) / ax.get_xlim()[1]
+    if bracket.beside and (len(bracket.text) + len(bracket.beside)) * letter + 12 <= room:
+        ax.annotate(fmt.unbroken(bracket.beside), (bracket.end, bottom), ha="right", **at, **muted)
+
+
+def _part(
+    ax: Axes, box: tuple[float, float, float, float], texture: str, color: str, palette: Mapping[str, str]
+) -> None:
     left, top, length, thick = box
+    background = palette["bg"]
+    if texture in {"waiting", "interrupted"}:
+        edge = palette["axis" if texture == "waiting" else "err"]
+        style: Any = (0, (3, 2)) if texture == "waiting" else "solid"
+        ax.add_patch(
+            Rectangle(
+                (left, top), length, thick, facecolor=background, edgecolor=edge, linestyle=style, linewidth=1, zorder=2
+            )
+        )
+        if texture == "interrupted":
+            ax.annotate("✕", (left + length / 2, top + thick / 2), ha="center", va="center", color=edge, fontsize=thick * 0.6, zorder=3,
+                        fontfamily="DejaVu Sans")  # fmt: skip
+        return
     ax.add_patch(Rectangle((left, top), length, thick, facecolor=background, edgecolor="none", zorder=2))
     alpha = 1.0 if texture == "steady" else 0.12 if texture == "emulated" else 0.3
     ax.add_patch(Rectangle((left, top), length, thick, facecolor=color, alpha=alpha, edgecolor="none", zorder=2.1))

@@ -1,0 +1,130 @@
+"""Where did the billed time go? One row per job, from its submission to its end, a texture for each phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import format as fmt
+from ..rows import Row
+from ..section import Section
+from ..theme import Theme
+from ..timeline import Timeline, timeline
+from .bar_values import Bar, BarInfo, Bracket, folded
+from .bars import plot_bars
+from .style import Sheet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhasesInfo(BarInfo):
+    """Bars in minutes since submission; ``timelines`` are what they were drawn from, None where nothing was recorded."""
+
+    timelines: tuple[Timeline | None, ...] = ()
+
+
+def phases_info(section: Section) -> PhasesInfo:
+    """The phases of a section's jobs. An emulated job has a row without a bar: its seconds are this machine's."""
+    known = [(row, timeline(row)) for row in section.rows]
+    drawn = [(row, found) for row, found in known if found is not None]
+    return PhasesInfo(
+        title=_title(drawn),
+        subtitle="Where billed time went. Dashed: not billed. Tint: transfer. Hatch: compile or warm-up. Solid: training.",
+        bars=folded([_bar(row, found) for row, found in known], best_first=lambda value: value),
+        axis="minutes since submit",
+        foot=_foot(drawn),
+        alt=_alt(drawn),
+        emulated=not section.measured,
+        timelines=tuple(found for _, found in known),
+    )
+
+
+def plot_phases(
+    info: PhasesInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None
+) -> Axes:
+    """Draw on ``ax`` (a new pyplot figure when None) and return it."""
+    return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:,g}")
+
+
+def _bar(row: Row, found: Timeline | None) -> Bar:
+    if row.emulated:
+        return Bar(label=row.label, slot=row.slot, emulated=True, missing="no phases: its seconds are this machine's")
+    if found is None:
+        return Bar(label=row.label, slot=row.slot, missing="phases not recorded")
+    start, end = found.billed
+    return Bar(
+        label=row.label,
+        slot=row.slot,
+        detail=_detail(row, found),
+        value=found.end_s / MINUTE,
+        text="runs on" if found.open else "",
+        parts=tuple(_gapless(found)),
+        bracket=Bracket(start=start / MINUTE, end=end / MINUTE, text=_billed(row), beside=_beside(found)),
+    )
+
+
+def _gapless(found: Timeline) -> Iterator[tuple[str, float]]:
+    """Texture and minutes of each stretch, and waiting between them where the service recorded nothing."""
+    at = 0.0
+    for item in found.stretches:
+        if item.start_s > at:
+            yield "waiting", (item.start_s - at) / MINUTE
+        begins = max(item.start_s, at)
+        if item.end_s > begins:
+            yield item.texture, (item.end_s - begins) / MINUTE
+        at = max(at, item.end_s)
+
+
+def _share(row: Row) -> float | None:
+    return row.phases.steady_s / row.phases.total_s * 100 if row.phases is not None and row.phases.total_s else None
+
+
+def _detail(row: Row, found: Timeline) -> str:
+    share = _share(row)
+    cuts = row.snapshot.interruptions
+    words = [f"steady {fmt.percent(share)} of billed"] if share is not None and not cuts else []
+    words += [f"interrupted {cuts} time{'s' if cuts > 1 else ''}"] if cuts else []
+    words += [f"{fmt.duration(found.seconds('interrupted'))} between"] if cuts and found.seconds("interrupted") else []
+    return ", ".join(words)
+
+
+def _billed(row: Row) -> str:
+    if row.billable_s is None:
+        return "not billed yet"
+    return f"billed {fmt.count(row.billable_s)} s = {fmt.duration(row.billable_s)}"
+
+
+def _beside(found: Timeline) -> str:
+    words = (("transfer", "transfer"), ("warmup", "compile or warm-up"))
+    return ", ".join(f"{word} {fmt.duration(found.seconds(kind))}" for kind, word in words if found.seconds(kind) >= 1)
+
+
+def _title(drawn: list[tuple[Row, Timeline]]) -> str:
+    known = [(row.label, share) for row, _ in drawn if (share := _share(row)) is not None]
+    if known:
+        worst = sorted(known, key=lambda item: item[1])[:2]
+        first, *others = [f"{label} {'trained' if n == 0 else ''}".strip() for n, (label, _) in enumerate(worst)]
+        text = f"{first} for {fmt.percent(worst[0][1])} of its billed time"
+        return text + (f", {others[0]} for {fmt.percent(worst[1][1])}" if others else "")
+    return "Where the time went" if drawn else "No phases are recorded"
+
+
+def _foot(drawn: list[tuple[Row, Timeline]]) -> str:
+    if not drawn:
+        return ""
+    parts = ["Starting is not billed. Phases from status transitions; compile and warm-up from the log."]
+    if any(row.snapshot.interruptions for row, _ in drawn):
+        parts.append("An interrupted job warms up again at each start; the log does not say for how long.")
+    if any(found.open for _, found in drawn):
+        parts.append("A job that runs on is drawn up to the newest line known of it.")
+    return " ".join(parts)
+
+
+def _alt(drawn: list[tuple[Row, Timeline]]) -> str:
+    said = [f"{row.label}: {_billed(row)}, {_beside(found) or 'no split known'}" for row, found in drawn]
+    return f"Bars of minutes since submission. {'; '.join(said) or 'No phases are recorded'}."
