@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN
 
-from ..pricing import Price, ceiling
+from ..pricing import CENT, Price, ceiling
 from ..report import format as form
 from ..session import known_prices
 from ..specs import JobSpec, Usd
 
-CENT = Decimal("0.01")
 REGION = "us-west-2"  # of most rows of the shipped prices
 
 

@@ -1,9 +1,10 @@
 """Dated prices, and what jobs cost at them."""
 
 from .book import Price, PriceBook, dump_prices, parse_prices, price_sources, snapshot_book
-from .cost import JobCost, break_even, ceiling, job_cost, spot_saving, usd_for
+from .cost import CENT, JobCost, break_even, ceiling, job_cost, spot_saving, usd_for
 
 __all__ = [
+    "CENT",
     "JobCost",
     "Price",
     "PriceBook",

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .display import wants_color as wants_color
     from .display import writes_unicode as writes_unicode
     from .findings import Finding as Finding
+    from .fleet_costs import FLEET_COLUMNS as FLEET_COLUMNS
+    from .fleet_costs import Fleet as Fleet
+    from .fleet_costs import fleet as fleet
     from .metrics import metrics_frame as metrics_frame
     from .published import published_names as published_names
     from .published import published_record as published_record
@@ -33,13 +36,16 @@ _HOMES = {
     "COLUMNS": "table",
     "Comparison": "comparison",
     "Display": "display",
+    "FLEET_COLUMNS": "fleet_costs",
     "Finding": "findings",
+    "Fleet": "fleet_costs",
     "LineDisplay": "display",
     "NotebookDisplay": "display",
     "TerminalDisplay": "display",
     "WatchRow": "watch",
     "compare": "comparison",
     "display_for": "display",
+    "fleet": "fleet_costs",
     "in_notebook": "display",
     "metrics_frame": "metrics",
     "published_names": "published",
@@ -52,15 +58,18 @@ _HOMES = {
 }
 __all__ = [
     "COLUMNS",
+    "FLEET_COLUMNS",
     "Comparison",
     "Display",
     "Finding",
+    "Fleet",
     "LineDisplay",
     "NotebookDisplay",
     "TerminalDisplay",
     "WatchRow",
     "compare",
     "display_for",
+    "fleet",
     "in_notebook",
     "metrics_frame",
     "published_names",

@@ -21,7 +21,7 @@ class Finding:
     """``text`` can be quoted alone. ``headline`` leaves its values out; ``short`` and ``values`` are its two halves for a card.
 
     ``change_pct`` is unrounded.
-    ``kind`` is one of throughput, billable, cost, flip, repriced, not_training, changed, runs, missing, note, emulated.
+    ``kind`` is one of throughput, billable, cost, flip, repriced, not_training, scaling, changed, runs, missing, note, emulated.
     """
 
     kind: str
@@ -91,6 +91,7 @@ def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
         yield from _repriced(pair, book)
         yield from _not_training(pair)
         yield from _changed(pair)
+    yield from _scaling(section)
     yield from _runs(section)
     yield from _missing(section)
     for row in section.rows:
@@ -203,6 +204,32 @@ def _changed(pair: _Pair) -> Iterator[Finding]:
     more = [f"{len(changed) - 4} more"] if len(changed) > 4 else []
     text = f"Not only the instances may differ: {pair.row.label} against {pair.base.label} has {fmt.listing([*shown, *more])}."
     yield pair.says("changed", text)
+
+
+def _scaling(section: Section) -> Iterator[Finding]:
+    """What more instances of one type brought: the rate against the smallest job's, per instance."""
+    unit = section.unit
+    for instance in dict.fromkeys(row.snapshot.instance for row in section.measured):
+        alike = [row for row in section.measured if row.snapshot.instance == instance and row.rate(unit) is not None]
+        smallest = min(alike, key=lambda row: row.snapshot.count, default=None)
+        for row in alike:
+            if smallest is None or row.snapshot.count <= smallest.snapshot.count:
+                continue
+            ours, theirs = row.rate(unit), smallest.rate(unit)
+            if ours is None or theirs is None or theirs.median <= 0:
+                continue
+            times = row.snapshot.count / smallest.snapshot.count
+            share = ours.median / theirs.median / times * 100
+            values = f"{fmt.significant(ours.median)} against {fmt.significant(theirs.median)} {unit} × {times:g}"
+            text = f"{row.label} reached {fmt.percent(share)} of linear scaling from {smallest.label} ({values})."
+            yield Finding(
+                kind="scaling",
+                text=text,
+                workload=section.workload,
+                job=row.label,
+                base=smallest.label,
+                change_pct=share - 100,
+            )
 
 
 def _runs(section: Section) -> Iterator[Finding]:

@@ -82,6 +82,11 @@ def usd_cell(value: float | Decimal) -> str:
     return usd(value).replace("$", "")
 
 
+def usd_small(value: float | Decimal) -> str:
+    """For small dollars by the thousand: ``1.03``, ``0.0342`` – three significant digits below one dollar."""
+    return usd_cell(value) if value >= 1 or value == 0 else significant(float(value))
+
+
 def usd_estimate(value: float | Decimal) -> str:
     """``$29.8``; say "about" or ``~`` before it."""
     return f"${significant(float(value))}"

@@ -24,7 +24,7 @@ _SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
 _WIDTHS = (("wide", 528.0), ("slim", 344.0))
 _FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
 _CARDS = ("throughput", "billable", "cost")
-_NOTES = ("not_training", "changed", "missing", "runs", "note")
+_NOTES = ("not_training", "scaling", "changed", "missing", "runs", "note")
 
 
 def page(item: Comparison, pictures: Sequence[Picture], *, now: datetime | None) -> str:
@@ -50,7 +50,7 @@ def page(item: Comparison, pictures: Sequence[Picture], *, now: datetime | None)
         "</main>",
         _footer(now),
     ]
-    return "\n".join([*_document_head(title), *body, "</body></html>", ""])
+    return "\n".join([*document_head(title), *body, "</body></html>", ""])
 
 
 def _footer(now: datetime | None) -> str:
@@ -58,7 +58,8 @@ def _footer(now: datetime | None) -> str:
     return f"<footer><p>sm_trn comparison{written}. This file loads nothing from the network.</p></footer>"
 
 
-def _document_head(title: str) -> Iterator[str]:
+def document_head(title: str) -> Iterator[str]:
+    """Everything up to the body, and the link that skips to its ``main``."""
     css = files(__package__).joinpath("page.css").read_text("utf-8")
     css = css.replace("VARIABLES_LIGHT", variables("light")).replace("VARIABLES_DARK", variables("dark"))
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'

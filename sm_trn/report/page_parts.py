@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from . import format as fmt
 from .layout import one_line
@@ -148,7 +148,8 @@ def _columns(section: Section) -> Iterator[tuple[str, str, Mapping[str, tuple[st
         {row.label: (cost_words(row), _less(deltas[row.label].cost_saving_pct), row.cost is None) for row in rows},
     )
     for name, kind, values, form in (
-        ("Steady cost", "USD per 1,000 iterations", {row.label: row.usd_per_1000_it for row in rows}, fmt.usd_cell),
+        _steady_cost(section),
+        ("Cost", "USD per epoch", {row.label: row.usd_per_epoch for row in rows}, fmt.usd_cell),
         ("Accuracy", "held out", {row.label: row.accuracy for row in rows}, fmt.accuracy),
         ("Final loss", "training", {row.label: row.final_loss for row in rows}, fmt.loss),
     ):
@@ -161,6 +162,23 @@ def _columns(section: Section) -> Iterator[tuple[str, str, Mapping[str, tuple[st
                     for label, value in values.items()
                 },
             )
+
+
+def _steady_cost(section: Section) -> tuple[str, str, Mapping[str, float | None], Callable[[float], str]]:
+    """In the unit that the section's rates are in."""
+    if section.unit == "samples/s":
+        return (
+            "Steady cost",
+            "USD per 1,000 samples",
+            {row.label: row.usd_per_1000_samples for row in section.measured},
+            fmt.usd_small,
+        )
+    return (
+        "Steady cost",
+        "USD per 1,000 iterations",
+        {row.label: row.usd_per_1000_it for row in section.measured},
+        fmt.usd_small,
+    )
 
 
 def _more(change: float | None) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -31,6 +31,7 @@ from .figures.bars import bar_figure
 from .figures.loss import WIDE, LossInfo, loss_figure
 from .figures.pareto import ParetoInfo, pareto_figure
 from .figures.style import Sheet, rc
+from .fleet_costs import spreadsheet_cell
 from .page import page
 from .section import Section
 from .table import COLUMNS
@@ -80,14 +81,8 @@ def csv_text(item: Comparison) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in item.cells():
-        writer.writerow([_cell(row[name]) for name in COLUMNS])
+        writer.writerow([spreadsheet_cell(row[name]) for name in COLUMNS])
     return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}:
-        return f"'{value}"
-    return "" if value is None else value
 
 
 def pictures(item: Comparison) -> Iterator[Picture]:

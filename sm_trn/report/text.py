@@ -15,7 +15,7 @@ from .theme import marker, painted
 if TYPE_CHECKING:
     from .comparison import Comparison
 
-_ORDER = ("throughput", "billable", "cost", "flip", "repriced", "not_training")
+_ORDER = ("throughput", "billable", "cost", "flip", "repriced", "not_training", "scaling")
 _LIMITS = ("changed", "runs", "missing", "note")
 _LONGEST_NAME = 28
 
@@ -118,11 +118,19 @@ def _columns(section: Section) -> Iterator[Column]:
     yield _column(
         "USD", [cost_words(row) for row in rows], [_signed(_minus(delta.cost_saving_pct)) for delta in deltas]
     )
-    if any(row.usd_per_1000_it is not None for row in rows):
+    per_samples = unit == "samples/s"
+    steady = [row.usd_per_1000_samples if per_samples else row.usd_per_1000_it for row in rows]
+    if any(value is not None for value in steady):
         yield _column(
-            "USD/1,000 it",
-            ["-" if row.usd_per_1000_it is None else fmt.usd_cell(row.usd_per_1000_it) for row in rows],
+            "USD/1,000 samples" if per_samples else "USD/1,000 it",
+            ["-" if value is None else fmt.usd_small(value) for value in steady],
             rank=3,
+        )
+    if any(row.usd_per_epoch is not None for row in rows):
+        yield _column(
+            "USD/EPOCH",
+            ["-" if row.usd_per_epoch is None else fmt.usd_cell(row.usd_per_epoch) for row in rows],
+            rank=5,
         )
     if any(row.accuracy is not None for row in rows):
         yield _column("ACC", ["-" if row.accuracy is None else fmt.accuracy(row.accuracy) for row in rows], rank=1)

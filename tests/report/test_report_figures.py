@@ -269,6 +269,7 @@ def test_files_are_named_by_what_they_show(mixed: Comparison, emulated: Comparis
         "compare.json",
         "throughput.png",
         "cost.png",
+        "cost-and-time.png",
         "accuracy.png",
         "loss-emulated.png",
         "accuracy-emulated.png",

@@ -32,7 +32,12 @@ def _texts(item: Comparison, kind: str) -> list[str]:
 
 
 def test_names_are_known_with_and_without_prefix() -> None:
-    assert published_names() == ("published/bert-p4d", "published/bert-trn1")
+    assert published_names() == (
+        "published/bert-p4d",
+        "published/bert-trn1",
+        "published/squad-p3",
+        "published/squad-smddp",
+    )
     assert published_record("bert-trn1") == published_record("published/bert-trn1")
     assert published_record("bert-trn9") is None
 
@@ -158,3 +163,13 @@ def test_unknown_baseline_suggests_a_name(pair: list[JobRecord]) -> None:
 def test_no_jobs_is_refused() -> None:
     with pytest.raises(SmTrnError, match="got no jobs"):
         compare([])
+
+
+def test_the_data_parallel_claim_of_2021_recomputed() -> None:
+    """Four hours on one GPU for roughly $15 against 24 minutes for $28, whose instances nobody named."""
+    claim = [found for name in ("squad-p3", "squad-smddp") if (found := published_record(name)) is not None]
+    one, many = compare(claim, baseline="squad-p3").cells()
+    assert (15.3, 28.7152) == (one["cost_usd"], many["cost_usd"])
+    assert math.isclose(87.68, -many["cost_saving_pct"], abs_tol=0.01)
+    assert math.isclose(90.0, many["billable_saving_pct"])
+    assert any("2 × ml.p3.16xlarge would give $22.52" in note for note in claim[1].notes)

@@ -156,7 +156,11 @@ def _rays(section: Section, rows: Sequence[Row], book: PriceBook) -> list[Ray]:
     found += [
         (price.usd_per_hour, f"{fmt.usd_per_hour(price.usd_per_hour)}\n{price.as_of}") for price in prices if price
     ]
-    ties = [tie for row in section.others if (tie := flip_price(section, row)) and (dearest is row or dearest is section.base)]
+    ties = [
+        tie
+        for row in section.others
+        if (tie := flip_price(section, row)) and (dearest is row or dearest is section.base)
+    ]
     if len(section.others) == 1 and ties:
         found.append((ties[0][1], f"{fmt.usd_per_hour(ties[0][1])}\nwould tie"))
     count = dearest.snapshot.count

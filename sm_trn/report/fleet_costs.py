@@ -1,0 +1,278 @@
+"""What many jobs cost together: a row per job, sums by instance, status, month, day, name or tag. Compares nothing.
+
+Sums hold only what was billed at a known price. Emulated jobs have no cost, jobs without a price are named, and neither is
+ever counted as zero.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UnknownName
+from ..pricing import CENT, JobCost, Price, PriceBook, job_cost, snapshot_book, spot_saving, usd_for
+from ..specs import JobSnapshot, WallSeconds, instance_seconds, suggestion
+from . import format as fmt
+from .layout import one_line
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FLEET_COLUMNS = (
+    "job", "status", "emulated", "instance", "instances", "created", "billable_s", "instance_hours", "price_usd_per_hour",
+    "price_as_of", "cost_usd", "spot_saved_usd", "interruptions",
+)  # fmt: skip
+TAG = "tag:"
+_RUN = re.compile(
+    r"-\d{6}-\d{6}-[0-9a-f]{6}$|-\d{4}-\d{2}-\d{2}-\d{2}-\d{2}-\d{2}-\d{3}$"
+)  # of this package, of the SDKs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRow:
+    """One job. ``cost`` None: emulated, not billed yet, or no price is known."""
+
+    snapshot: JobSnapshot
+    tags: Mapping[str, str]
+    price: Price | None
+    cost: JobCost | None
+
+    @property
+    def instance_hours(self) -> float | None:
+        if self.snapshot.billable_s is None or self.snapshot.emulated:
+            return None
+        return instance_seconds(self.snapshot.billable_s, self.snapshot.count) / 3600
+
+    @property
+    def spot_saved(self) -> Decimal | None:
+        """What spot took off the price of the training time, in USD."""
+        job = self.snapshot
+        if spot_saving(job) is None or self.cost is None or self.price is None or job.training_s is None:
+            return None
+        return usd_for(WallSeconds(job.training_s), job.count, self.price.usd_per_hour) - self.cost.usd
+
+    @property
+    def unpriced(self) -> bool:
+        """Billed, but no price is known: missing in every sum."""
+        return self.price is None and self.snapshot.billable_s is not None and not self.snapshot.emulated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetGroup:
+    """Jobs that share a value. ``usd`` sums those that have a cost; ``priced`` says how many that are."""
+
+    name: str
+    jobs: int
+    priced: int
+    instance_hours: float
+    usd: Decimal
+    spot_saved: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """Jobs with their costs, newest first; made by ``fleet``. ``at`` is the date of the prices, None: the newest known."""
+
+    rows: tuple[FleetRow, ...]
+    at: str | None = None
+    title: str = "Jobs"
+
+    @property
+    def usd(self) -> Decimal:
+        """What the jobs with a known cost cost together."""
+        return sum((row.cost.usd for row in self.rows if row.cost is not None), Decimal(0))
+
+    def by(self, key: str) -> tuple[FleetGroup, ...]:
+        """Sums by ``instance``, ``status``, ``month``, ``day``, ``name`` (without the time) or ``tag:KEY``, dearest first.
+
+        Raises UnknownName for another key.
+        """
+        name_of = _namer(key)
+        groups: dict[str, list[FleetRow]] = {}
+        for row in self.rows:
+            groups.setdefault(name_of(row), []).append(row)
+        return tuple(
+            sorted((_group(name, rows) for name, rows in groups.items()), key=lambda group: (-group.usd, group.name))
+        )
+
+    @property
+    def frame(self) -> DataFrame:
+        """One row per job, columns ``FLEET_COLUMNS``; what is missing is NaN or None, never 0."""
+        import pandas as pd  # noqa: PLC0415 - pandas is loaded on use
+
+        table: DataFrame = pd.DataFrame([dict(cells) for cells in self.cells()], columns=list(FLEET_COLUMNS))
+        return table
+
+    def cells(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(_cells(row) for row in self.rows)
+
+    def findings(self) -> Iterator[str]:
+        """What the sums say, what they leave out, and at which prices."""
+        priced = [row for row in self.rows if row.cost is not None]
+        yield f"{_jobs(len(priced))} cost {fmt.usd(self.usd)} in all{f' at prices of {self.at} or before' if self.at else ''}."
+        saved = sum((row.spot_saved for row in self.rows if row.spot_saved is not None), Decimal(0))
+        if saved > 0:
+            yield f"Spot took {fmt.usd(saved)} off the price of the training time."
+        failed = [row for row in priced if row.snapshot.status_word == "Failed"]
+        if failed:
+            lost = sum((row.cost.usd for row in failed if row.cost), Decimal(0))
+            share = fmt.percent(float(lost / self.usd * 100)) if self.usd else fmt.percent(0)
+            yield f"{_jobs(len(failed))} failed and cost {fmt.usd(lost)}, {share} of all."
+        unpriced = sorted({row.snapshot.instance for row in self.rows if row.unpriced and row.snapshot.instance})
+        if unpriced:
+            yield f"No price is known for {fmt.listing(unpriced)}: {_jobs(sum(row.unpriced for row in self.rows))} in no sum."
+        waiting = sum(row.snapshot.billable_s is None and not row.snapshot.emulated for row in self.rows)
+        if waiting:
+            yield f"{_jobs(waiting)} not billed yet, or never started."
+        emulated = sum(row.snapshot.emulated for row in self.rows)
+        if emulated:
+            yield f"{_jobs(emulated)} EMULATED on this machine: no cost, in no sum."
+
+    def text(self, width: int = 80, *, by: str = "instance") -> str:
+        """For a terminal: the sums by ``by``, the jobs, what the sums leave out."""
+        from .fleet_text import fleet_text  # noqa: PLC0415 - it reads this module's values
+
+        return "\n".join(fleet_text(self, width, by))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def to_json(self, *, by: str = "instance") -> str:
+        groups = [
+            {
+                "name": g.name,
+                "jobs": g.jobs,
+                "priced": g.priced,
+                "instance_hours": g.instance_hours,
+                "usd": str(g.usd.quantize(CENT)),
+            }
+            for g in self.by(by)
+        ]
+        body = {
+            "schema": 1,
+            "by": by,
+            "groups": groups,
+            "jobs": [dict(cells) for cells in self.cells()],
+            "findings": list(self.findings()),
+        }
+        return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+
+    def _repr_html_(self) -> str:
+        from .fleet_page import fleet_card  # noqa: PLC0415 - a page's parts are loaded on use
+
+        return fleet_card(self)
+
+    def save(self, directory: str | Path, *, by: str = "instance", now: datetime | None = None) -> tuple[Path, ...]:
+        """Write fleet.html, fleet.csv and fleet.json into ``directory``, which is made; ``now`` dates the page."""
+        from .fleet_page import fleet_page  # noqa: PLC0415 - a page's parts are loaded on use
+
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = (folder / "fleet.html", folder / "fleet.csv", folder / "fleet.json")
+        written[0].write_text(fleet_page(self, by=by, now=now), "utf-8")
+        written[1].write_bytes(_csv(self).encode())
+        written[2].write_text(self.to_json(by=by) + "\n", "utf-8")
+        return written
+
+
+def fleet(
+    jobs: Iterable[tuple[JobSnapshot, Mapping[str, str]] | JobSnapshot],
+    *,
+    book: PriceBook | None = None,
+    at: date | str | None = None,
+    title: str = "Jobs",
+) -> Fleet:
+    """The costs of many jobs, each a snapshot or a snapshot with its tags, at the newest price on or before ``at``."""
+    prices = snapshot_book() if book is None else book
+    day = at.isoformat() if isinstance(at, date) else at
+    rows = [_row(*(job if isinstance(job, tuple) else (job, {})), prices, day) for job in jobs]
+    newest = sorted(
+        rows, key=lambda row: row.snapshot.created.timestamp() if row.snapshot.created else 0.0, reverse=True
+    )
+    return Fleet(rows=tuple(newest), at=day, title=title)
+
+
+def _row(snapshot: JobSnapshot, tags: Mapping[str, str], book: PriceBook, at: str | None) -> FleetRow:
+    price = None if snapshot.emulated else book.find(snapshot.instance, snapshot.region, at=at)
+    return FleetRow(snapshot=snapshot, tags=MappingProxyType(dict(tags)), price=price, cost=job_cost(snapshot, price))
+
+
+_NAMERS: Mapping[str, Callable[[FleetRow], str]] = MappingProxyType(
+    {
+        "instance": lambda row: one_line(row.snapshot.instance) or "no instance",
+        "status": lambda row: one_line(row.snapshot.status_word),
+        "month": lambda row: f"{row.snapshot.created:%Y-%m}" if row.snapshot.created else "no date",
+        "day": lambda row: f"{row.snapshot.created:%Y-%m-%d}" if row.snapshot.created else "no date",
+        "name": lambda row: _RUN.sub("", one_line(row.snapshot.name)),
+    }
+)
+
+
+def _namer(key: str) -> Callable[[FleetRow], str]:
+    if key.startswith(TAG):
+        tag = key.removeprefix(TAG)
+        return lambda row: one_line(row.tags.get(tag, "")) or f"no {tag}"
+    if key not in _NAMERS:
+        raise UnknownName(f"by: got {key!r}, wanted one of {', '.join(_NAMERS)} or tag:KEY{suggestion(key, _NAMERS)}")
+    return _NAMERS[key]
+
+
+def _group(name: str, rows: Sequence[FleetRow]) -> FleetGroup:
+    return FleetGroup(
+        name=name,
+        jobs=len(rows),
+        priced=sum(row.cost is not None for row in rows),
+        instance_hours=sum(row.instance_hours or 0.0 for row in rows),
+        usd=sum((row.cost.usd for row in rows if row.cost is not None), Decimal(0)),
+        spot_saved=sum((row.spot_saved for row in rows if row.spot_saved is not None), Decimal(0)),
+    )
+
+
+def _cells(row: FleetRow) -> Mapping[str, Any]:
+    job = row.snapshot
+    return {
+        "job": job.name,
+        "status": job.status_word,
+        "emulated": job.emulated,
+        "instance": job.instance,
+        "instances": job.count,
+        "created": job.created,
+        "billable_s": job.billable_s,
+        "instance_hours": row.instance_hours,
+        "price_usd_per_hour": float(row.price.usd_per_hour) if row.price else None,
+        "price_as_of": row.price.as_of if row.price else None,
+        "cost_usd": float(row.cost.usd) if row.cost else None,
+        "spot_saved_usd": float(row.spot_saved) if row.spot_saved is not None else None,
+        "interruptions": job.interruptions,
+    }
+
+
+def _jobs(number: int) -> str:
+    return "1 job" if number == 1 else f"{fmt.count(number)} jobs"
+
+
+def _csv(item: Fleet) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(FLEET_COLUMNS)
+    for cells in item.cells():
+        writer.writerow([spreadsheet_cell(cells[name]) for name in FLEET_COLUMNS])
+    return text.getvalue()
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """A cell of a CSV file: empty where something is missing; a text that a spreadsheet would run gets an apostrophe."""
+    if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}:
+        return f"'{value}"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return "" if value is None else value
