@@ -18,6 +18,7 @@ from .shared import connection_options, json_option, say
 @click.argument("names", nargs=-1, required=True)
 @click.option("--baseline", help="The job that percentages are about; default: none, only values.")
 @click.option("--at", help="Prices of this date, e.g. 2022-12-31; default: the newest known.")
+@click.option("--in-region", "priced_in", metavar="REGION", help="Prices of this region; default: where each job ran.")
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), help="Write report.html, figures, CSV and JSON here."
 )
@@ -28,6 +29,7 @@ def command(
     *,
     baseline: str | None,
     at: str | None,
+    priced_in: str | None,
     output: Path | None,
     as_json: bool,
     connection: Callable[[], Session],
@@ -50,7 +52,7 @@ def command(
             return as_record(name)  # says what it is not: neither a file, nor published, nor a job's name
         return connection().attach(name)
 
-    result = compare([resolve(name) for name in names], baseline=baseline, at=at)
+    result = compare([resolve(name) for name in names], baseline=baseline, at=at, region=priced_in)
     written = result.save(output) if output is not None else ()
     if as_json:
         click.echo(result.to_json())

@@ -127,12 +127,14 @@ def compare(
     baseline: str | None = None,
     book: PriceBook | None = None,
     at: date | str | None = None,
+    region: str | None = None,
     colors: Comparison | None = None,
 ) -> Comparison:
     """Compare finished (or running) jobs: one section per workload, percentages against ``baseline``.
 
     Without ``baseline`` each section takes its first completed measured job. Emulated jobs are shown and never compared.
-    Prices are the newest on or before ``at`` (of all when None) in ``book``, which is the shipped one when None.
+    Prices are the newest on or before ``at`` (of all when None) in ``book``, which is the shipped one when None, and of
+    ``region``, which is each job's own when None: what the same seconds would have cost there.
     ``colors`` keeps the colours of an earlier comparison. Raises UnknownName for an unknown baseline, and SmTrnError when
     there is no job, two jobs have one name, or the baseline did other work than a job it would be compared with.
     """
@@ -143,7 +145,7 @@ def compare(
     labels = _labels(records)
     slots = _slots(records, labels, colors)
     rows = tuple(
-        read_row(record, label=label, slot=slots[label], book=prices, at=at)
+        read_row(record, label=label, slot=slots[label], book=prices, at=at, region=region)
         for record, label in zip(records, labels, strict=True)
     )
     chosen = _baseline(rows, baseline)

@@ -252,7 +252,7 @@ def _missing(section: Section) -> Iterator[Finding]:
     for row in section.measured:
         if row.price is None and row.snapshot.instance:
             name = row.snapshot.instance
-            where = f" in {row.snapshot.region}" if row.snapshot.region else ""
+            where = f" in {row.region}" if row.region else ""
             text = f"{row.label}: no price for {name}{where}; give one with --price {name}=USD_PER_HOUR."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
         if not row.completed and len(section.measured) > 1:

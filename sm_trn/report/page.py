@@ -154,7 +154,7 @@ def _meta(item: Comparison, now: datetime | None) -> Iterator[str]:
     tag = f'{", " if counts else ""}<span class="tag">{emulated} EMULATED</span>' if emulated else ""
     yield f"<div><dt>Jobs</dt><dd>{text(', '.join(counts))}{tag}</dd></div>"
     facts = {
-        "Region": ", ".join(dict.fromkeys(row.snapshot.region for row in measured if row.snapshot.region)),
+        "Region": ", ".join(dict.fromkeys(row.region for row in measured if row.region)),
         "Prices of": ", ".join(sorted({row.price.as_of for row in measured if row.price is not None})),
         "Written": fmt.stamp(now) if now else "",
     }

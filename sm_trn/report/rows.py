@@ -37,11 +37,15 @@ class Phases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One job. What is not known is None. ``too_short`` holds the steps of a log that is too short for a rate."""
+    """One job. What is not known is None. ``region`` is whose prices it has.
+
+    ``too_short`` holds the steps of a log that is too short for a rate.
+    """
 
     record: JobRecord
     label: str
     slot: int
+    region: str
     status: StatusLook
     emulated: bool
     iterations: Throughput | None
@@ -94,8 +98,10 @@ class Row:
         return self.samples if unit == "samples/s" else self.iterations
 
 
-def read_row(record: JobRecord, *, label: str, slot: int, book: PriceBook, at: date | str | None) -> Row:
-    """The row of a record, priced at the newest price on or before ``at``."""
+def read_row(
+    record: JobRecord, *, label: str, slot: int, book: PriceBook, at: date | str | None, region: str | None = None
+) -> Row:
+    """The row of a record, priced at the newest price on or before ``at`` in ``region`` (its own when None)."""
     snapshot = record.snapshot
     emulated = is_emulated(record)
     steps = _steps(record)
@@ -107,12 +113,14 @@ def read_row(record: JobRecord, *, label: str, slot: int, book: PriceBook, at: d
     rated = not emulated and short is None
     iterations = throughput(record.points, unit="it/s") if rated else None
     runtime = _first(snapshot.training_s, _finite(record.last("train_runtime")))
-    price = None if emulated else book.find(snapshot.instance, snapshot.region, at=at)
+    priced_in = region or snapshot.region
+    price = None if emulated else book.find(snapshot.instance, priced_in, at=at)
     phases = None if emulated else _phases(snapshot, steps, iterations, record.last("first_step_seconds"))
     return Row(
         record=record,
         label=label,
         slot=slot,
+        region=priced_in,
         status=status_look(snapshot),
         emulated=emulated,
         iterations=iterations,

@@ -103,12 +103,12 @@ def dated_savings(section: Section, row: Row, book: PriceBook) -> tuple[DatedSav
     base = section.base
     if base is None or section.delta(row).cost_saving_pct is None or row.price is None or base.price is None:
         return ()
-    pair = (row.snapshot, base.snapshot)
-    days = sorted({price.as_of for job in pair for price in book.history(job.instance, job.region)})
+    pair = ((row.snapshot, row.region), (base.snapshot, base.region))
+    days = sorted({price.as_of for job, region in pair for price in book.history(job.instance, region)})
     seen = {(row.price.usd_per_hour, base.price.usd_per_hour)}
     found = []
     for day in days:
-        ours, theirs = (job_cost(job, book.find(job.instance, job.region, at=day)) for job in pair)
+        ours, theirs = (job_cost(job, book.find(job.instance, region, at=day)) for job, region in pair)
         saving = _less(ours.usd, theirs.usd) if ours and theirs else None
         if ours is None or theirs is None or saving is None:
             continue
@@ -126,7 +126,7 @@ def other_price(row: Row, book: PriceBook) -> Price | None:
         return None
     history = [
         price
-        for price in book.history(row.snapshot.instance, row.snapshot.region)
+        for price in book.history(row.snapshot.instance, row.region)
         if price.usd_per_hour != row.price.usd_per_hour
     ]
     before = [price for price in history if price.as_of <= row.price.as_of]
@@ -146,7 +146,7 @@ def price_dates(prices: Sequence[Price]) -> str:
 
 def section_prices(section: Section, book: PriceBook) -> tuple[Price, ...]:
     """Every dated price of the instance types of a section, newest first within a type."""
-    places = dict.fromkeys((row.snapshot.instance, row.snapshot.region) for row in section.measured)
+    places = dict.fromkeys((row.snapshot.instance, row.region) for row in section.measured)
     return tuple(price for name, region in places for price in reversed(book.history(name, region)))
 
 

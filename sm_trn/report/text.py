@@ -49,7 +49,7 @@ def missing_rate(row: Row, unit: str) -> str:
 
 
 def _measured(item: Comparison, section: Section, width: int, *, ascii_only: bool) -> list[str]:
-    regions = dict.fromkeys(row.snapshot.region for row in section.measured if row.snapshot.region)
+    regions = dict.fromkeys(row.region for row in section.measured if row.region)
     prices = "newest known prices" if item.at is None else f"prices of {item.at} or before"
     lines = between(one_line(section.workload) or "Jobs", ", ".join([*regions, prices]), width)
     lines += ["", *_table(section, width, ascii_only=ascii_only), ""]

@@ -22,15 +22,19 @@ def compare(
     *,
     baseline: str | None = None,
     at: date | str | None = None,
+    region: str | None = None,
     book: PriceBook | None = None,
 ) -> Comparison:
     """Live jobs, records, files of records, or names of published records side by side.
 
-    ``at`` re-prices everything at that date; ``book`` None is ``known_prices()``. Raises UnknownName for a name that is none of these.
+    ``at`` re-prices everything at that date, ``region`` in another region; ``book`` None is ``known_prices()``.
+    Raises UnknownName for a name that is none of these.
     """
     from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
-    return report.compare([as_record(job) for job in jobs], baseline=baseline, at=at, book=book or known_prices())
+    return report.compare(
+        [as_record(job) for job in jobs], baseline=baseline, at=at, region=region, book=book or known_prices()
+    )
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:

@@ -173,3 +173,10 @@ def test_the_data_parallel_claim_of_2021_recomputed() -> None:
     assert math.isclose(87.68, -many["cost_saving_pct"], abs_tol=0.01)
     assert math.isclose(90.0, many["billable_saving_pct"])
     assert any("2 × ml.p3.16xlarge would give $22.52" in note for note in claim[1].notes)
+
+
+def test_the_same_seconds_priced_in_another_region(pair: list[JobRecord]) -> None:
+    east = compare(pair, baseline="bert-p4d", region="us-east-1")
+    assert {"us-east-1"} == {row.price.region for row in east.rows if row.price is not None}
+    assert math.isclose(39.6, east.cells()[1]["cost_saving_pct"], abs_tol=0.1)
+    assert all(row.price is None for row in compare(pair, region="mars-north-1").rows)
