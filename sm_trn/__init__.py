@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from .pricing import JobCost, Price, PriceBook
     from .render import EstimatorCall
     from .report import Comparison
-    from .session import PartialLaunch, Session, TrainingJob, compare, connect, estimator, read_jobs
+    from .session import (
+        PartialLaunch,
+        Rehearsal,
+        Session,
+        TrainingJob,
+        compare,
+        connect,
+        estimator,
+        read_jobs,
+        rehearse,
+    )
     from .specs import (
         EVALUATION_METRICS,
         TRAINER_METRICS,
@@ -71,7 +81,17 @@ _HOME = {
     ".pricing": ("JobCost", "Price", "PriceBook"),
     ".render": ("EstimatorCall",),
     ".report": ("Comparison",),
-    ".session": ("PartialLaunch", "Session", "TrainingJob", "compare", "connect", "estimator", "read_jobs"),
+    ".session": (
+        "PartialLaunch",
+        "Rehearsal",
+        "Session",
+        "TrainingJob",
+        "compare",
+        "connect",
+        "estimator",
+        "read_jobs",
+        "rehearse",
+    ),
     ".specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",
@@ -152,6 +172,7 @@ __all__ = [
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
+    "Rehearsal",
     "S3Kind",
     "SMDataParallel",
     "SMModelParallel",
@@ -175,6 +196,7 @@ __all__ = [
     "estimator",
     "load_jobs",
     "read_jobs",
+    "rehearse",
     "render",
 ]
 

@@ -1,5 +1,6 @@
 """boto3 behind the ports."""
 
+from .artefacts import model_digests
 from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
 from .git import Checkout, checkout
@@ -22,6 +23,7 @@ __all__ = [
     "find_role",
     "has_credentials",
     "make_client",
+    "model_digests",
     "online_problems",
     "pack",
 ]

@@ -5,10 +5,12 @@ from .connecting import connect, estimator, known_prices
 from .jobfiles import read_jobs
 from .jobs import TrainingJob
 from .pace import SystemClock, next_delay
+from .rehearsing import Rehearsal, rehearse
 from .session import PartialLaunch, Session, unique_name
 
 __all__ = [
     "PartialLaunch",
+    "Rehearsal",
     "Session",
     "SystemClock",
     "TrainingJob",
@@ -19,5 +21,6 @@ __all__ = [
     "known_prices",
     "next_delay",
     "read_jobs",
+    "rehearse",
     "unique_name",
 ]

@@ -1,0 +1,59 @@
+"""What a job left in S3, looked at without unpacking it."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+
+from ..errors import CloudError
+from .backend import make_client
+from .errors import as_cloud_error
+
+IN_MEMORY_BYTES = 16_000_000
+CHUNK = 1 << 20
+
+
+def model_digests(session: boto3.Session, uri: str) -> dict[str, str]:
+    """SHA-256 by name of every file of the ``model.tar.gz``, or of every object below a prefix. Raises CloudError."""
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    client = make_client(session, "s3")
+    with as_cloud_error("GetObject", uri):
+        if key.endswith(".tar.gz"):
+            return _of_tar(client, bucket, key, uri)
+        return dict(_of_objects(client, bucket, f"{key.rstrip('/')}/"))
+
+
+def _of_tar(client: Any, bucket: str, key: str, uri: str) -> dict[str, str]:
+    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
+        client.download_fileobj(bucket, key, file)
+        file.seek(0)
+        try:
+            with tarfile.open(fileobj=file, mode="r:gz") as tar:
+                return {
+                    member.name.removeprefix("./"): _digest(tar.extractfile(member))
+                    for member in tar
+                    if member.isfile()
+                }
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise CloudError(
+                f"{uri}: got no readable tar.gz ({error}), wanted a model", operation="GetObject"
+            ) from error
+
+
+def _of_objects(client: Any, bucket: str, prefix: str) -> Iterator[tuple[str, str]]:
+    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+        for item in page.get("Contents", ()):
+            body = client.get_object(Bucket=bucket, Key=item["Key"])["Body"]
+            yield item["Key"].removeprefix(prefix), _digest(body)
+
+
+def _digest(file: Any) -> str:
+    found = hashlib.sha256()
+    while chunk := file.read(CHUNK):
+        found.update(chunk)
+    return found.hexdigest()

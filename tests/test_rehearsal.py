@@ -1,0 +1,123 @@
+"""A spot rehearsal tells a script that survives interruptions from one that does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import sm_trn
+from hypothesis import given
+from hypothesis import strategies as some
+
+import sm_trn as st
+from sm_trn.session.rehearsing import redone_steps
+
+COUNTER = """
+import json, os, pathlib, random, sys, time
+folder = pathlib.Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"), "checkpoints")
+kept = folder / "state.json"
+step, total = json.loads(kept.read_text()) if EXACT and kept.exists() else (0, 0.0)
+while step < 40:
+    step += 1
+    total += random.Random(step).random() if EXACT else random.random()
+    print({"loss": 1.0 / step, "step": step}, flush=True)
+    kept.with_suffix(".new").write_text(json.dumps([step, total]))
+    kept.with_suffix(".new").replace(kept)
+    time.sleep(0.05)
+print({"eval_total": total}, flush=True)
+pathlib.Path(os.environ["SM_MODEL_DIR"], "model.pt").write_text(repr(total))
+"""
+
+
+def job(folder: Path, *, exact: bool) -> st.JobSpec:
+    (folder / "train.py").write_text(COUNTER.replace("EXACT", str(exact)))
+    return st.JobSpec(
+        name="counter",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.8.0", python="py312"),
+        compute=st.Compute("ml.c5.xlarge"),
+        max_run_s=600,
+    )
+
+
+@pytest.mark.local
+def test_a_script_that_resumes_exactly_is_told_so(emulator: Any, tmp_path: Path) -> None:
+    found = st.rehearse(job(tmp_path, exact=True), interruptions=2, notice=False, state=emulator.state)
+    assert (True, 2, 40) == (found.identical, found.interruptions, found.steps)
+    assert found.redone is not None
+    assert found.redone <= 4
+    alone, cut = found.evaluations["eval_total"]
+    assert alone == cut
+    assert "The weights are bitwise identical (model.pt)." in str(found)
+    assert "EMULATED" in str(found)
+
+
+@pytest.mark.local
+def test_a_script_that_starts_over_is_told_so_on_the_command_line(emulator: Any, tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(st.dump_job(job(tmp_path, exact=False), "toml"))
+    shown = sm_trn(
+        "rehearse",
+        str(tmp_path / "job.toml"),
+        "--interruptions",
+        "1",
+        "--seed",
+        "3",
+        "--json",
+        "--state",
+        str(emulator.state),
+    )
+    body = json.loads(shown.stdout)
+    assert (1, False, 1, {"model.pt": False}) == (
+        shown.returncode,
+        body["identical"],
+        body["interruptions"],
+        body["files"],
+    )
+    assert body["redone_at_most"] >= 5
+    assert body["evaluations"]["eval_total"][0] != body["evaluations"]["eval_total"][1]
+
+
+@pytest.mark.local
+def test_a_job_that_fails_is_no_rehearsal(emulator: Any, tmp_path: Path) -> None:
+    broken = job(tmp_path, exact=True)
+    (tmp_path / "train.py").write_text("raise SystemExit(3)")
+    with pytest.raises(st.JobFailed, match=r"(?s)counter-plain-.* ended as Failed: .*sm-trn logs"):
+        st.rehearse(broken, state=emulator.state)
+
+
+def test_nothing_to_interrupt_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="interruptions: got 0"):
+        st.rehearse(job(tmp_path, exact=True), interruptions=0)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "redone"),
+    [
+        ([[1, 2, 3]], 0),
+        ([[1, 2, 3, 4], [3, 4, 5]], 2),
+        ([[1, 2], [3, 4]], 0),
+        ([[10, 20, 30], [20, 30]], 29),
+        ([[1, 2], [], [1, 2]], 2),
+    ],
+)
+def test_steps_done_again_are_counted_with_what_a_log_leaves_open(attempts: list[list[int]], redone: int) -> None:
+    assert redone == redone_steps(attempts)
+
+
+def test_a_log_without_steps_says_nothing() -> None:
+    assert redone_steps([[], []]) is None
+
+
+@given(some.integers(5, 60), some.lists(some.tuples(some.integers(1, 60), some.integers(0, 60)), max_size=5))
+def test_every_step_that_was_done_again_counts(total: int, cuts: list[tuple[int, int]]) -> None:
+    """Against the truth: a run that logs each step, is cut after some step and goes on after an earlier one."""
+    attempts, at = [], 0
+    for forward, kept in cuts:
+        end = min(total, at + forward)
+        attempts.append(list(range(at + 1, end + 1)))
+        at = max(at, min(kept, end))
+    attempts.append(list(range(at + 1, total + 1)))
+    done = sum(len(steps) for steps in attempts)
+    assert done - total == redone_steps(attempts)
