@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .jobfile import dump_job, load_jobs
     from .preflight import check
     from .pricing import JobCost, Price, PriceBook
-    from .render import EstimatorCall
+    from .render import EstimatorCall, Policies, policies
     from .report import Comparison
     from .session import (
         PartialLaunch,
@@ -79,7 +79,7 @@ _HOME = {
     ".jobfile": ("dump_job", "load_jobs"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook"),
-    ".render": ("EstimatorCall",),
+    ".render": ("EstimatorCall", "Policies", "policies"),
     ".report": ("Comparison",),
     ".session": (
         "PartialLaunch",
@@ -166,6 +166,7 @@ __all__ = [
     "NotConfigured",
     "Output",
     "PartialLaunch",
+    "Policies",
     "Price",
     "PriceBook",
     "Problem",
@@ -195,6 +196,7 @@ __all__ = [
     "dump_job",
     "estimator",
     "load_jobs",
+    "policies",
     "read_jobs",
     "rehearse",
     "render",

@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": "compare",
     "cost": "cost",
     "local": "local",
+    "policy": "policy",
     "catalog": "catalog",
     "scripts": "scripts",
 }
@@ -47,6 +48,7 @@ SUMMARIES = {
     "compare": "throughput, loss, billable time and cost",
     "cost": "what jobs cost, and why",
     "local": "the emulator: up, down, status, env, interrupt, reset",
+    "policy": "IAM policies of least privilege for a job",
     "catalog": "instances, images, prices",
     "scripts": "entry scripts that come along",
 }

@@ -12,6 +12,7 @@ from ..specs import Destination, JobSpec, Problem, Severity, suggestion
 from . import local, local_problems, request, sdk_v2, sdk_v3, sdk_v3_problems
 from .calls import EstimatorCall
 from .local import LocalHost, LocalRun
+from .policy import Policies, policies
 
 
 def _says_everything(job: JobSpec) -> Iterable[Problem]:
@@ -60,4 +61,4 @@ def problems(job: JobSpec, target: str) -> list[Problem]:
     return list(TARGETS[target].problems(job))
 
 
-__all__ = ["TARGETS", "EstimatorCall", "LocalHost", "LocalRun", "Target", "problems", "render"]
+__all__ = ["TARGETS", "EstimatorCall", "LocalHost", "LocalRun", "Policies", "Target", "policies", "problems", "render"]
