@@ -103,6 +103,6 @@ def _from(folder: Path, job: JobSpec) -> JobSpec:
         for name, value in job.inputs.items()
     }
     script = job.script
-    if script.source_dir is not None and script.git is None:  # with git, it is a folder of the repository
+    if script is not None and script.source_dir is not None and script.git is None:  # with git, it is a folder of the repository
         script = dataclasses.replace(script, source_dir=here(script.source_dir))
     return job.replace(inputs=inputs, script=script)

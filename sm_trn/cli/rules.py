@@ -26,6 +26,7 @@ FAMILIES = {
     "DATA": "data and places",
     "MEM": "memory",
     "COST": "cost",
+    "KEPT": "parts of an attached job's request",
     "TARGET": "what a render target cannot say",
 }
 _ID = re.compile(r"[A-Z]{3,6}\d{3}$")

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..specs import Channel, JobSpec, Problem, Runner, Severity
+from ..specs import Channel, Container, JobSpec, Problem, Runner, Severity
 from ..strategies import debugged, plan, profiled
+from . import unsaid
 
 FIELDS: Final = "sagemaker 3.27.0, ModelTrainer's fields"
 DRIVERS: Final = "sagemaker-train 1.27.0, container_drivers"
@@ -67,7 +68,7 @@ def compiler(job: JobSpec) -> Iterator[Problem]:
 
 def git(job: JobSpec) -> Iterator[Problem]:
     """TARGET006: no source from a repository."""
-    if job.script.git is not None:
+    if job.script is not None and job.script.git is not None:
         yield _dropped(
             "TARGET006",
             "script.git",
@@ -224,6 +225,8 @@ def channels(job: JobSpec) -> Iterator[Problem]:
 
 def script(job: JobSpec) -> Iterator[Problem]:
     """TARGET015, TARGET016: kinds of script; requirements that it would not install."""
+    if job.script is None:
+        return
     allowed = (".py",) if plan(job).runner is not Runner.PYTHON else (".py", ".sh")
     if not job.script.entry.endswith(allowed):
         yield _error(
@@ -262,6 +265,41 @@ def series(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def kept(job: JobSpec) -> Iterator[Problem]:
+    """TARGET018, TARGET019, TARGET020: parts of an attached job's request, and programs, that ModelTrainer has no words for."""
+    lost, harmless = unsaid.parts(job)
+    if lost:
+        yield _error(
+            "TARGET018",
+            "kept",
+            "SDK v3 cannot say what this job's request says",
+            got=unsaid.listed(lost),
+            wanted="a job without it",
+            fix=f"{STAY}; or replace(kept=()) to leave it out",
+            evidence=FIELDS,
+        )
+    if harmless:
+        yield Problem(
+            id="TARGET019",
+            severity=Severity.WARNING,
+            where="kept",
+            what="SDK v3 says this its own way",
+            got=unsaid.listed(harmless),
+            fix="nothing, if its defaults will do",
+            evidence=FIELDS,
+        )
+    if isinstance(job.framework, Container) and not job.image_uri:
+        yield _error(
+            "TARGET020",
+            "image_uri",
+            "this target starts images only",
+            got=repr(job.framework.algorithm or "neither image nor algorithm"),
+            wanted="image_uri=…",
+            fix=STAY,
+            evidence=FIELDS,
+        )
+
+
 def _error(rule: str, where: str, what: str, *, got: str, wanted: str, fix: str, evidence: str) -> Problem:
     return Problem(
         id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=evidence
@@ -285,4 +323,5 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     channels,
     script,
     series,
+    kept,
 )

@@ -173,8 +173,10 @@ class Session:
         request: dict[str, Any] = render(placed, "request", at=at)
         return request
 
-    def _source(self, job: JobSpec) -> tuple[str, dict[str, str]]:
+    def _source(self, job: JobSpec) -> tuple[str | None, dict[str, str]]:
         """Where the source lies in S3, and the tags that say where it is from."""
+        if job.script is None:
+            return None, {}
         git = job.script.git
         if git is None:
             return self.storage.put_source(job.script.source_dir or str(_entry.scripts_folder())), {}
