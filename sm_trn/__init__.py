@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from .errors import CloudError, EmulatorError, InvalidJob, JobFailed, NotConfigured, SmTrnError, UnknownName
     from .preflight import check
     from .pricing import JobCost, Price, PriceBook
-    from .render import EstimatorCall
+    from .render import Diff, EstimatorCall, parse_request
     from .report import Comparison
-    from .session import PartialLaunch, Session, TrainingJob, compare, connect, estimator
+    from .session import PartialLaunch, Session, TrainingJob, compare, connect, diff, estimator
     from .specs import (
         EVALUATION_METRICS,
         TRAINER_METRICS,
         Channel,
         Checkpoint,
         Compute,
+        Container,
         Destination,
         Git,
         HuggingFace,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         JobSnapshot,
         JobSpec,
         JobStatus,
+        Kept,
         MetricRule,
         Network,
         NeuronOptions,
@@ -67,15 +69,16 @@ _HOME = {
     ".errors": ("CloudError", "EmulatorError", "InvalidJob", "JobFailed", "NotConfigured", "SmTrnError", "UnknownName"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook"),
-    ".render": ("EstimatorCall",),
+    ".render": ("Diff", "EstimatorCall", "parse_request"),
     ".report": ("Comparison",),
-    ".session": ("PartialLaunch", "Session", "TrainingJob", "compare", "connect", "estimator"),
+    ".session": ("PartialLaunch", "Session", "TrainingJob", "compare", "connect", "diff", "estimator"),
     ".specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",
         "Channel",
         "Checkpoint",
         "Compute",
+        "Container",
         "Destination",
         "Git",
         "HuggingFace",
@@ -86,6 +89,7 @@ _HOME = {
         "JobSnapshot",
         "JobSpec",
         "JobStatus",
+        "Kept",
         "MetricRule",
         "Network",
         "NeuronOptions",
@@ -122,7 +126,9 @@ __all__ = [
     "CloudError",
     "Comparison",
     "Compute",
+    "Container",
     "Destination",
+    "Diff",
     "EmulatorError",
     "EstimatorCall",
     "Git",
@@ -137,6 +143,7 @@ __all__ = [
     "JobSnapshot",
     "JobSpec",
     "JobStatus",
+    "Kept",
     "MetricRule",
     "Network",
     "NeuronOptions",
@@ -169,7 +176,9 @@ __all__ = [
     "check",
     "compare",
     "connect",
+    "diff",
     "estimator",
+    "parse_request",
     "render",
 ]
 

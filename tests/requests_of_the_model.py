@@ -27,9 +27,13 @@ IMAGES = some.sampled_from(
                        compiler=st.TrainingCompiler()))),
     ]
 )  # fmt: skip
-SCALARS = some.one_of(TEXT, some.integers(), some.floats(), some.booleans(), some.none(), some.lists(some.integers(), max_size=2))
+SCALARS = some.one_of(
+    TEXT, some.integers(), some.floats(), some.booleans(), some.none(), some.lists(some.integers(), max_size=2)
+)
 VALUES = some.one_of(
-    SCALARS.map(json.dumps), TEXT, some.sampled_from(['"s3://b/source.tar.gz"', "5E-5", "1e999", '"\\ud800"', "true", "[" * 2000])
+    SCALARS.map(json.dumps),
+    TEXT,
+    some.sampled_from(['"s3://b/source.tar.gz"', "5E-5", "1e999", '"\\ud800"', "true", "[" * 2000]),
 )
 TOOLKIT = some.fixed_dictionaries(
     {},
@@ -51,12 +55,16 @@ TOOLKIT = some.fixed_dictionaries(
         "sagemaker_mpi_custom_mpi_options": some.sampled_from(['""', '"-x A"', "3"]),
         "sagemaker_training_compiler_enabled": some.sampled_from(["true", "false"]),
         "sagemaker_training_compiler_debug_mode": some.sampled_from(["true", "false"]),
-        "mp_parameters": some.sampled_from(['{"partitions": 2, "unheard_of": 1}', '{"tensor_parallel_degree": 8}', "x", "[]"]),
+        "mp_parameters": some.sampled_from(
+            ['{"partitions": 2, "unheard_of": 1}', '{"tensor_parallel_degree": 8}', "x", "[]"]
+        ),
     },
 )
 HYPERPARAMETERS = some.builds(dict.__or__, some.dictionaries(some.one_of(WORDS, TEXT), VALUES, max_size=3), TOOLKIT)
 SPECIAL: dict[str, Any] = {
-    "TrainingJobName": some.sampled_from(["a", "bert-261120-101500-a1b2c3", "sdk-2026-11-20-16-15-23-990", "v3-20261120163549", "x" * 63]),
+    "TrainingJobName": some.sampled_from(
+        ["a", "bert-261120-101500-a1b2c3", "sdk-2026-11-20-16-15-23-990", "v3-20261120163549", "x" * 63]
+    ),
     "AlgorithmImage": IMAGES,
     "HyperParameters": HYPERPARAMETERS,
     "ChannelName": WORDS,
@@ -75,7 +83,9 @@ def of_shape(name: str, depth: int = 0) -> Any:
     if "enum" in shape:
         return some.sampled_from(shape["enum"])
     if shape["type"] == "structure":
-        members = {key: of_shape(member["shape"], depth + 1) for key, member in shape["members"].items() if depth < DEEPEST}
+        members = {
+            key: of_shape(member["shape"], depth + 1) for key, member in shape["members"].items() if depth < DEEPEST
+        }
         required = set(shape.get("required", ()))
         optional = {key: value for key, value in members.items() if key not in required}
         return some.fixed_dictionaries({key: members[key] for key in required & set(members)}, optional=optional)
@@ -93,11 +103,20 @@ def of_shape(name: str, depth: int = 0) -> Any:
 
 def requests() -> Any:
     """Requests of the model's shape, and requests of our own specs with some of their fields replaced by those."""
-    return some.one_of(of_shape("CreateTrainingJobRequest"), some.builds(_mixed, specs("s3://b/src"), of_shape("CreateTrainingJobRequest")))
+    return some.one_of(
+        of_shape("CreateTrainingJobRequest"),
+        some.builds(_mixed, specs("s3://b/src"), of_shape("CreateTrainingJobRequest")),
+    )
 
 
 def _mixed(job: st.JobSpec, other: dict[str, Any]) -> dict[str, Any]:
-    at = Destination(role="arn:aws:iam::123456789012:role/r", region="us-east-1", bucket="b", job_name=f"{job.name}-1", source_uri="s3://b/s")
+    at = Destination(
+        role="arn:aws:iam::123456789012:role/r",
+        region="us-east-1",
+        bucket="b",
+        job_name=f"{job.name}-1",
+        source_uri="s3://b/s",
+    )
     try:
         request: dict[str, Any] = st.render(job, at=at)
     except st.UnknownName:

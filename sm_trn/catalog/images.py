@@ -107,7 +107,9 @@ def image_uri(job: JobSpec, region: str) -> str:
     if job.image_uri:
         return job.image_uri
     if isinstance(job.framework, Container):
-        raise UnknownName("framework: got a Container without an image, wanted image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'")
+        raise UnknownName(
+            "framework: got a Container without an image, wanted image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'"
+        )
     row = choose(job)
     if row is None:
         raise UnknownName(f"framework: no {family_of(job)!r} image for {describe(job)}; {wanted(job)}")
@@ -132,7 +134,12 @@ def recognise(uri: str) -> Framework | None:
     if tagged is None or not families_there:
         return None
     family = min(families_there)
-    pytorch, python, transformers, release = tagged["pytorch"], tagged["python"], tagged["transformers"], tagged["neuron_sdk"]
+    pytorch, python, transformers, release = (
+        tagged["pytorch"],
+        tagged["python"],
+        tagged["transformers"],
+        tagged["neuron_sdk"],
+    )
     if family.startswith("huggingface") and transformers is None:
         return None
     if family == "huggingface-neuronx":

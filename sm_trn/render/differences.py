@@ -66,7 +66,9 @@ class Diff:
         return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def diff(before: JobSpec | Mapping[str, Any], after: JobSpec | Mapping[str, Any], *, names: tuple[str, str] | None = None) -> Diff:
+def diff(
+    before: JobSpec | Mapping[str, Any], after: JobSpec | Mapping[str, Any], *, names: tuple[str, str] | None = None
+) -> Diff:
     """What ``after`` asks for that ``before`` does not. Each is a spec, a request, or a describe answer (with its Tags).
 
     A spec is compared with a request as if it had gone to the same account and bucket; what is in its source and local data
@@ -127,7 +129,8 @@ def symbolic_destination(job: JobSpec) -> Destination:
 def placed_as(job: JobSpec, answer: Mapping[str, Any]) -> JobSpec:
     """``job`` with its local data where the job of the answer has the data that was uploaded for it."""
     sent = {
-        item["ChannelName"]: (item.get("DataSource") or {}).get("S3DataSource") or {} for item in answer.get("InputDataConfig") or ()
+        item["ChannelName"]: (item.get("DataSource") or {}).get("S3DataSource") or {}
+        for item in answer.get("InputDataConfig") or ()
     }
     uris = {name: str(source.get("S3Uri", "")) for name, source in sent.items()}
     inputs = {

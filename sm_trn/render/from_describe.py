@@ -13,7 +13,10 @@ from typing import Any, Final
 from ..catalog import limits
 from ..specs import Destination
 
-OWN_TAGS: Final = ("sm_trn:", "aws:")  # written on the job by submit, by the emulator, by AWS: no part of what was asked
+OWN_TAGS: Final = (
+    "sm_trn:",
+    "aws:",
+)  # written on the job by submit, by the emulator, by AWS: no part of what was asked
 CODE_CHANNEL: Final = "code"  # how the source reaches a container that has no network
 CODE_IN_CONTAINER: Final = "/opt/ml/input/data/code/sourcedir.tar.gz"
 
@@ -32,7 +35,7 @@ _DEFAULTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
     "ProfilerRuleConfiguration": {"VolumeSizeInGB": (0,)},
 }
 _ANSWERS: Final = {"ResourceConfig": frozenset({"SelectedInstanceType", "SelectedInstanceCount"})}  # not asked, told
-_EMPTY_MEANS_ABSENT: Final = frozenset({"ResourceConfig", "HyperParameters", "Environment"})
+_EMPTY_MEANS_ABSENT: Final = frozenset({"ResourceConfig", "HyperParameters", "Environment", "InputDataConfig"})
 
 
 def as_request(answer: Mapping[str, Any], tags: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def _cleaned(name: str, value: Any) -> Any:
         part = _cleaned(member["shape"], value[key]) if value.get(key) is not None else None
         if part is None or _same(part, _DEFAULTS.get(name, {}).get(key, ())) or key in _ANSWERS.get(name, ()):
             continue
-        if part == {} and key in _EMPTY_MEANS_ABSENT:
+        if part in ({}, []) and key in _EMPTY_MEANS_ABSENT:
             continue
         found[key] = part
     return found

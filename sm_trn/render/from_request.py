@@ -153,7 +153,11 @@ def _places(request: Mapping[str, Any]) -> dict[str, Any]:
     uri, local = config.get("S3Uri") or None, config.get("LocalPath")
     wait = (request.get("StoppingCondition") or {}).get("MaxWaitTimeInSeconds")
     if request.get("EnableManagedSpotTraining") is True and _positive(wait, 0):
-        return {"spot": Spot(max_wait_s=_positive(wait, 0), checkpoint_s3_uri=uri, checkpoint_local_path=local if uri else None)}
+        return {
+            "spot": Spot(
+                max_wait_s=_positive(wait, 0), checkpoint_s3_uri=uri, checkpoint_local_path=local if uri else None
+            )
+        }
     return {"checkpoint": Checkpoint(s3_uri=uri, local_path=local)} if uri else {}
 
 

@@ -13,7 +13,9 @@ from . import request, unsaid
 from .keeping import kept_parts, restored
 
 _PREVIEW = Destination()
-_ELSEWHERE = Destination(role="arn:aws:iam::111122223333:role/other", bucket="other", job_name="other", source_uri="s3://other/s")
+_ELSEWHERE = Destination(
+    role="arn:aws:iam::111122223333:role/other", bucket="other", job_name="other", source_uri="s3://other/s"
+)
 _TOLD = "/HyperParameters/sagemaker_region"
 
 

@@ -128,7 +128,9 @@ def _container(job: JobSpec, at: Destination) -> dict[str, Any]:
     framework = job.framework
     if job.image_uri or job.script is None or isinstance(framework, (NeuronX, HuggingFaceNeuronX, Container)):
         chosen: dict[str, Any] = {"image_uri": image_uri(job, at.region)}
-        if job.script is not None and isinstance(framework, (HuggingFace, HuggingFaceNeuronX)):  # HuggingFace asks for it even beside image_uri
+        if job.script is not None and isinstance(
+            framework, (HuggingFace, HuggingFaceNeuronX)
+        ):  # asked for beside image_uri too
             row = images.choose(job)
             chosen["py_version"] = framework.python or (row.python if row else "py3")
         return chosen

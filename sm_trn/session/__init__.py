@@ -2,6 +2,7 @@
 
 from .comparing import as_record, compare
 from .connecting import connect, estimator
+from .differing import diff
 from .jobs import TrainingJob
 from .pace import SystemClock, next_delay
 from .session import PartialLaunch, Session, unique_name
@@ -14,6 +15,7 @@ __all__ = [
     "as_record",
     "compare",
     "connect",
+    "diff",
     "estimator",
     "next_delay",
     "unique_name",

@@ -19,6 +19,7 @@ from ..preflight import check
 from ..pricing import Price, PriceBook, ceiling, snapshot_book
 from ..render import render
 from ..specs import Destination, JobSnapshot, JobSpec, MetricPoint, Problem, Severity, Usd
+from .attaching import remember
 from .jobs import TrainingJob
 from .pace import SystemClock, next_delay
 
@@ -171,6 +172,7 @@ class Session:
             source_uri=source,
         )
         request: dict[str, Any] = render(placed, "request", at=at)
+        remember(self.storage, job, request)
         return request
 
     def _source(self, job: JobSpec) -> tuple[str | None, dict[str, str]]:

@@ -73,7 +73,7 @@ class TorchDistributed:
                 severity=Severity.WARNING,
                 where="compute",
                 what=f"{instance.name!r} has no EFA; gradients of {job.compute.count} hosts go over plain TCP",
-                got=f"{instance.network_gbps:g} Gbit/s without EFA",
+                got=f"{instance.network_gbps or 'unknown'} Gbit/s without EFA",
                 wanted="an instance with EFA, or one host",
                 fix="count=1, or the family's largest size",
                 evidence=instance.source,

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from requests_of_the_model import requests
 from strategies_of_values import specs
 
 import sm_trn as st
-from sm_trn.errors import SmTrnError
 from sm_trn.jobfile import FORMATS, dump_job, load_jobs
-from sm_trn.render import as_request, destination_of, parse_request
-from sm_trn.specs import Destination, Kept, json_text
+from sm_trn.render import destination_of, parse_request
+from sm_trn.specs import Destination, json_text
 
 EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "300"))
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 REQUESTS = sorted(Path(os.environ.get("SM_TRN_REQUESTS", SHARED / "requests")).glob("*.json"))
 AT = Destination(
-    role="arn:aws:iam::123456789012:role/r", region="us-east-1", bucket="b", job_name="j-1", source_uri="s3://b/s.tar.gz"
+    role="arn:aws:iam::123456789012:role/r",
+    region="us-east-1",
+    bucket="b",
+    job_name="j-1",
+    source_uri="s3://b/s.tar.gz",
 )
 
 
