@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..catalog import limits
-from ..specs import Destination, JobSpec
+from ..specs import Channel, Destination, JobSpec
 from . import request as target
 from .from_describe import decoded, destination_of
 from .keeping import NAMED
@@ -133,12 +133,11 @@ def placed_as(job: JobSpec, answer: Mapping[str, Any]) -> JobSpec:
         for item in answer.get("InputDataConfig") or ()
     }
     uris = {name: str(source.get("S3Uri", "")) for name, source in sent.items()}
-    inputs = {
-        name: dataclasses.replace(channel, uri=uris[name])
-        if UPLOADED in uris.get(name, "") and "://" not in channel.uri
-        else channel
-        for name, channel in job.channels.items()
-    }
+    inputs: dict[str, str | Channel] = dict(job.inputs)
+    for name, channel in job.channels.items():
+        if UPLOADED in uris.get(name, "") and "://" not in channel.uri:
+            plain = isinstance(inputs[name], str)
+            inputs[name] = uris[name] if plain else dataclasses.replace(channel, uri=uris[name])
     return job.replace(inputs=inputs)
 
 

@@ -62,7 +62,11 @@ def fetch_attached(session: Session, job_name: str) -> Attached:
     at = destination_of(request, region=snapshot.region or session.region)
     written = (_written(session.storage, bucket, job_name, request, at) for bucket in _buckets(at, session.bucket))
     spec = next((spec for spec in written if spec is not None), None)
-    return Attached(request=request, at=at, spec=spec or parse_request(request, at=at))
+    if (
+        spec is not None
+    ):  # the same request, with its tags in the order that was asked: ListTags tells them in any order
+        return Attached(request=render(spec, at=at), at=at, spec=spec)
+    return Attached(request=request, at=at, spec=parse_request(request, at=at))
 
 
 def once(memory: dict[str, Any], key: str, make: Callable[[], T]) -> T:
