@@ -61,10 +61,15 @@ def again(job: st.TrainingJob) -> str:
 
 
 def test_the_spec_of_a_submitted_job_comes_back_equal(session: Session, source: Path) -> None:
-    seen: set[str] = set()
+    seen: list[str] = []
 
     @settings(
-        max_examples=60, deadline=None, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck)
+        max_examples=100,
+        deadline=None,
+        phases=[Phase.generate],
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
     )
     @given(job=sensible(str(source)))
     def compare(job: st.JobSpec) -> None:
@@ -73,7 +78,7 @@ def test_the_spec_of_a_submitted_job_comes_back_equal(session: Session, source: 
         attached = session.attach(session.submit(job).name)
         assert job == attached.spec
         assert json_text(attached.request()) == again(attached)
-        seen.add(job.name)
+        seen.append(job.name)
 
     compare()
     assert len(seen) >= 20, seen
@@ -357,3 +362,42 @@ def test_a_job_that_left_no_checkpoint_is_not_resumed_unless_that_is_waived(live
 def test_the_destination_of_a_request_is_where_it_went() -> None:
     at = destination_of(json.loads(json.dumps(BUILT_IN)))
     assert ("us-east-1", "a-bucket", "xgboost-by-hand", None) == (at.region, at.bucket, at.job_name, at.source_uri)
+
+
+def test_what_lies_under_a_place_is_counted_without_its_neighbours(session: Session) -> None:
+    for key in ("ckpt/a", "ckpt/deep/b", "ckpt-other/c"):
+        session.storage.put_text(key, "text")
+    place = f"s3://{session.bucket}/ckpt"
+    found = session.storage.fetch_objects(place)
+    assert (2, 8) == (found.count, found.size_bytes)
+    assert found.newest is not None
+    assert f"2 objects in {place}, 8 bytes, newest of {found.newest:%Y-%m-%d}" in str(found)
+    assert f"no objects in {place}s" == str(session.storage.fetch_objects(f"{place}s"))
+
+
+def test_a_text_is_read_back_and_a_missing_one_is_nothing(session: Session) -> None:
+    assert "ä" == session.storage.fetch_text(session.storage.put_text("a/b.json", "ä"))
+    assert session.storage.fetch_text(f"s3://{session.bucket}/a/none.json") is None
+    assert session.storage.fetch_text("s3://a-bucket-of-nobody/a.json") is None
+
+
+def test_two_jobs_a_spec_and_a_request_are_compared_in_any_mixture(session: Session, source: Path) -> None:
+    spec = specs.trainium(str(source)).replace(inputs={})
+    other = spec.replace(max_run_s=60, hyperparameters={**spec.hyperparameters, "<b>": "&"})
+    one, two = session.submit_all([spec, other])
+    fields = {"StoppingCondition.MaxRuntimeInSeconds", "HyperParameters.<b>"}
+    for before, after in (
+        (one, two),
+        (one, other),
+        (spec, two),
+        (spec, other),
+        (one.request(), two),
+        (spec, two.request()),
+    ):
+        found = st.diff(before, after)
+        assert fields == {item.field for item in found}
+        assert "StoppingCondition.MaxRuntimeInSeconds\n- 86400\n+ 60\n" in str(found)
+        assert "HyperParameters.&lt;b&gt;" in found._repr_html_()
+        assert "<b>" not in found._repr_html_()
+    assert not st.diff(one, spec)
+    assert f"No difference between {one.name} and gpt2-trn1." == str(st.diff(one, spec))

@@ -120,7 +120,7 @@ class S3Storage:
             body: bytes = self._s3.get_object(Bucket=bucket, Key=key)["Body"].read(TEXT_CAP_BYTES)
         except ClientError as error:
             status: Any = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-            if status in {403, 404}:
+            if status in {301, 403, 404}:  # 301: a bucket of another region, where nothing of this session lies
                 return None
             with as_cloud_error("GetObject", uri):
                 raise
@@ -128,7 +128,8 @@ class S3Storage:
 
     def fetch_objects(self, uri: str) -> StoredObjects:
         """What lies under an S3 URI; nothing is read but the list."""
-        bucket, _, prefix = uri.removeprefix("s3://").partition("/")
+        bucket, _, place = uri.removeprefix("s3://").partition("/")
+        prefix = f"{place.rstrip('/')}/" if place else ""
         count, size, newest = 0, 0, None
         with as_cloud_error("ListObjectsV2", uri):
             for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):

@@ -200,7 +200,7 @@ def _distributed(job: JobSpec, sent: Mapping[str, Any], at: Destination) -> JobS
         said = target.toolkit_hyperparameters(with_it, at)
         right = sum(sent.get(key) == value and key in sent for key, value in said.items())
         score = 2 * right - len(said)
-        if score > most:
+        if score >= most:  # one that recognises itself is more than none
             best, most = with_it, score
     return best
 

@@ -7,6 +7,7 @@ renders the job's own request; otherwise the spec is derived from that request. 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 T = TypeVar("T")
+_BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 GIT_TAG: Final = "sm_trn:git"  # submit's note: repository@commit
 
 
@@ -90,7 +92,7 @@ def _pinned(job: JobSpec, note: str) -> JobSpec:
 def _buckets(at: Destination, own: str) -> Iterator[str]:
     """Where submit may have written: the bucket of the source, of the session, of the output."""
     source = (at.source_uri or "").removeprefix("s3://").partition("/")[0]
-    yield from dict.fromkeys(bucket for bucket in (source, own, at.bucket) if bucket)
+    yield from dict.fromkeys(bucket for bucket in (source, own, at.bucket) if _BUCKET.fullmatch(bucket))
 
 
 def _written(
