@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..specs import Channel, Container, JobSpec, Problem, Runner, Severity
+from ..specs import Channel, JobSpec, Problem, Runner, Severity
 from ..strategies import debugged, plan, profiled
-from . import unsaid
+from . import sdk_v3_kept
 
 FIELDS: Final = "sagemaker 3.27.0, ModelTrainer's fields"
 DRIVERS: Final = "sagemaker-train 1.27.0, container_drivers"
@@ -265,41 +265,6 @@ def series(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def kept(job: JobSpec) -> Iterator[Problem]:
-    """TARGET018, TARGET019, TARGET020: parts of an attached job's request, and programs, that ModelTrainer has no words for."""
-    lost, harmless = unsaid.parts(job)
-    if lost:
-        yield _error(
-            "TARGET018",
-            "kept",
-            "SDK v3 cannot say what this job's request says",
-            got=unsaid.listed(lost),
-            wanted="a job without it",
-            fix=f"{STAY}; or replace(kept=()) to leave it out",
-            evidence=FIELDS,
-        )
-    if harmless:
-        yield Problem(
-            id="TARGET019",
-            severity=Severity.WARNING,
-            where="kept",
-            what="SDK v3 says this its own way",
-            got=unsaid.listed(harmless),
-            fix="nothing, if its defaults will do",
-            evidence=FIELDS,
-        )
-    if isinstance(job.framework, Container) and not job.image_uri:
-        yield _error(
-            "TARGET020",
-            "image_uri",
-            "this target starts images only",
-            got=repr(job.framework.algorithm or "neither image nor algorithm"),
-            wanted="image_uri=…",
-            fix=STAY,
-            evidence=FIELDS,
-        )
-
-
 def _error(rule: str, where: str, what: str, *, got: str, wanted: str, fix: str, evidence: str) -> Problem:
     return Problem(
         id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=evidence
@@ -323,5 +288,5 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     channels,
     script,
     series,
-    kept,
+    sdk_v3_kept.kept,
 )
