@@ -114,6 +114,9 @@ def test_a_source_that_was_changed_since_comes_back_as_what_was_uploaded(session
     resubmitted = submitted.resubmit()  # though this handle still knows the folder, what ran is sent
     assert attached.destination().source_uri == resubmitted.destination().source_uri
     assert not resubmitted.changes
+    shorter = submitted.resubmit(submitted.spec.replace(max_run_s=60))
+    assert attached.destination().source_uri == shorter.destination().source_uri
+    assert ["StoppingCondition.MaxRuntimeInSeconds"] == [item.field for item in shorter.changes or ()]
 
 
 def test_a_changed_script_is_uploaded_and_shown(session: Session, source: Path, tmp_path: Path) -> None:

@@ -112,8 +112,9 @@ def test_a_channel_that_is_taken_away_takes_what_was_kept_of_it_along() -> None:
 def test_a_kept_channel_gives_way_to_one_of_the_same_name() -> None:
     job = parse_request(REQUEST)
     job = job.replace(inputs={**job.inputs, "fsx": "s3://b/f"})
-    found = {channel["ChannelName"]: channel for channel in sent(job)["InputDataConfig"]}
-    assert "s3://b/f" == found["fsx"]["DataSource"]["S3DataSource"]["S3Uri"]
+    channels = sent(job)["InputDataConfig"]
+    assert ["train", "test", "fsx"] == [channel["ChannelName"] for channel in channels]
+    assert "s3://b/f" == channels[2]["DataSource"]["S3DataSource"]["S3Uri"]
 
 
 def test_without_its_kept_parts_the_spec_alone_is_sent() -> None:
