@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .jobfile import dump_job, load_jobs
     from .preflight import check
     from .pricing import JobCost, Price, PriceBook
-    from .render import EstimatorCall, Policies, policies
+    from .render import Diff, EstimatorCall, Policies, parse_request, policies
     from .report import Comparison
     from .session import (
         PartialLaunch,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TrainingJob,
         compare,
         connect,
+        diff,
         estimator,
         read_jobs,
         rehearse,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         Channel,
         Checkpoint,
         Compute,
+        Container,
         Destination,
         Git,
         HuggingFace,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         JobSnapshot,
         JobSpec,
         JobStatus,
+        Kept,
         MetricRule,
         Network,
         NeuronOptions,
@@ -79,7 +82,7 @@ _HOME = {
     ".jobfile": ("dump_job", "load_jobs"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook"),
-    ".render": ("EstimatorCall", "Policies", "policies"),
+    ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
     ".report": ("Comparison",),
     ".session": (
         "PartialLaunch",
@@ -88,6 +91,7 @@ _HOME = {
         "TrainingJob",
         "compare",
         "connect",
+        "diff",
         "estimator",
         "read_jobs",
         "rehearse",
@@ -98,6 +102,7 @@ _HOME = {
         "Channel",
         "Checkpoint",
         "Compute",
+        "Container",
         "Destination",
         "Git",
         "HuggingFace",
@@ -108,6 +113,7 @@ _HOME = {
         "JobSnapshot",
         "JobSpec",
         "JobStatus",
+        "Kept",
         "MetricRule",
         "Network",
         "NeuronOptions",
@@ -144,7 +150,9 @@ __all__ = [
     "CloudError",
     "Comparison",
     "Compute",
+    "Container",
     "Destination",
+    "Diff",
     "EmulatorError",
     "EstimatorCall",
     "Git",
@@ -159,6 +167,7 @@ __all__ = [
     "JobSnapshot",
     "JobSpec",
     "JobStatus",
+    "Kept",
     "MetricRule",
     "Network",
     "NeuronOptions",
@@ -193,9 +202,11 @@ __all__ = [
     "check",
     "compare",
     "connect",
+    "diff",
     "dump_job",
     "estimator",
     "load_jobs",
+    "parse_request",
     "policies",
     "read_jobs",
     "rehearse",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from .logs import LogEvent
@@ -45,9 +46,30 @@ class LogSource(Protocol):
     def fetch_events(self, job_name: str, cursor: LogCursor) -> tuple[Iterable[LogEvent], LogCursor]: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredObjects:
+    """What lies under a place in S3: how many objects, their bytes, and when the newest was written."""
+
+    uri: str
+    count: int
+    size_bytes: int
+    newest: datetime | None
+
+    def __str__(self) -> str:
+        if self.newest is None:
+            return f"no objects in {self.uri}"
+        return f"{self.count} objects in {self.uri}, {self.size_bytes:,} bytes, newest of {self.newest:%Y-%m-%d %H:%M:%S} UTC"
+
+
 class Storage(Protocol):
-    """S3, content-addressed: the same content is uploaded once."""
+    """S3, content-addressed: the same content is uploaded once. ``fetch_text`` is None where there is nothing to read."""
 
     def put_source(self, folder: str) -> str: ...
 
     def put_input(self, path: str) -> str: ...
+
+    def put_text(self, key: str, text: str) -> str: ...
+
+    def fetch_text(self, uri: str) -> str | None: ...
+
+    def fetch_objects(self, uri: str) -> StoredObjects: ...

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from sm_trn.logs import LogEvent, numbers, points, printable
-from sm_trn.specs import dump_record, parse_record, parse_snapshot, record
+from sm_trn.preflight import check
+from sm_trn.render import as_request, destination_of, parse_request, render
+from sm_trn.specs import Severity, dump_record, json_text, parse_record, parse_snapshot, record
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 pytestmark = pytest.mark.skipif(
@@ -51,3 +53,14 @@ def test_a_real_log_is_read_to_its_end(path: Path) -> None:
     trainer = [line for line in lines if "'train_runtime':" in line and "}" in line]
     assert all("train_runtime" in numbers(line) for line in trainer)
     assert bool(trainer) <= ("train_runtime" in {point.name for point in found})
+
+
+@pytest.mark.parametrize("path", DESCRIBES, ids=lambda path: path.stem)
+def test_the_spec_behind_a_real_describe_renders_its_request(path: Path) -> None:
+    body = answer(path)
+    if "RoleArn" not in body or "TrainingJobName" not in body:
+        pytest.skip(f"{path.name} holds no whole describe answer")
+    job, request = parse_request(body), as_request(body)
+    assert json_text(request) == json_text(render(job, at=destination_of(body)))
+    assert {"TrainingJobArn", "SecondaryStatusTransitions", "CreationTime"}.isdisjoint(request)
+    assert [] == [str(problem) for problem in check(job) if problem.severity is Severity.ERROR]

@@ -14,11 +14,13 @@ import boto3
 from botocore.exceptions import ClientError
 
 from ..errors import NotConfigured
+from ..ports import StoredObjects
 from .backend import make_client
 from .errors import as_cloud_error
 
 PREFIX = "sm_trn"
 SIZE_CAP_BYTES = 500_000_000
+TEXT_CAP_BYTES = 4_000_000
 IGNORED = frozenset(
     {
         "__pycache__",
@@ -68,6 +70,11 @@ def pack(folder: Path) -> bytes:
     return packed.getvalue()
 
 
+def source_digest(folder: Path) -> str:
+    """The hash of the folder's content, which is in the URI of its source."""
+    return hashlib.sha256(pack(folder)).hexdigest()
+
+
 class S3Storage:
     """The ``Storage`` port over one bucket."""
 
@@ -99,6 +106,37 @@ class S3Storage:
             name = file.name if root.is_file() else file.relative_to(root).as_posix()
             self._put(f"{prefix}/{name}", file.read_bytes())
         return f"s3://{self._bucket}/{prefix}"
+
+    def put_text(self, key: str, text: str) -> str:
+        """Write a small text, over what was there; returns its S3 URI."""
+        with as_cloud_error("PutObject", f"s3://{self._bucket}/{key}"):
+            self._s3.put_object(Bucket=self._bucket, Key=key, Body=text.encode())
+        return f"s3://{self._bucket}/{key}"
+
+    def fetch_text(self, uri: str) -> str | None:
+        """The text at an S3 URI; None when there is none, or none that this identity may read."""
+        bucket, _, key = uri.removeprefix("s3://").partition("/")
+        try:
+            body: bytes = self._s3.get_object(Bucket=bucket, Key=key)["Body"].read(TEXT_CAP_BYTES)
+        except ClientError as error:
+            status: Any = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+            if status in {301, 403, 404}:  # 301: a bucket of another region, where nothing of this session lies
+                return None
+            with as_cloud_error("GetObject", uri):
+                raise
+        return body.decode("utf-8", errors="replace")
+
+    def fetch_objects(self, uri: str) -> StoredObjects:
+        """What lies under an S3 URI; nothing is read but the list."""
+        bucket, _, place = uri.removeprefix("s3://").partition("/")
+        prefix = f"{place.rstrip('/')}/" if place else ""
+        count, size, newest = 0, 0, None
+        with as_cloud_error("ListObjectsV2", uri):
+            for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+                for item in page.get("Contents", ()):
+                    count, size = count + 1, size + item["Size"]
+                    newest = max(newest or item["LastModified"], item["LastModified"])
+        return StoredObjects(uri=uri, count=count, size_bytes=size, newest=newest)
 
     def _put(self, key: str, body: bytes) -> None:
         if not self._exists(key):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,9 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import UnknownName
-from ..specs import HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
+from ..specs import Container, Framework, HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
 
 NEURON = (NeuronX, HuggingFaceNeuronX)
+_URI = re.compile(r"(?P<account>\d{12})\.dkr\.ecr\.[a-z0-9-]+\.[a-z.]+/(?P<repository>[^:@]+):(?P<tag>[^@]+)")
+_TAG = re.compile(
+    r"(?P<pytorch>\d+\.\d+(\.\d+)?)(-transformers(?P<transformers>\d+\.\d+(\.\d+)?))?-(cpu|gpu|neuronx?)-(?P<python>py\d+)"
+    r"(-sdk(?P<neuron_sdk>\d+\.\d+\.\d+))?(-.+)?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,10 @@ class ImageRow:
 @functools.cache
 def _table() -> Mapping[str, Any]:
     return MappingProxyType(json.loads(files(__package__).joinpath("images.json").read_text("utf-8")))
+
+
+def _rows() -> Iterator[ImageRow]:
+    return (row for family in families() for row in rows(family))
 
 
 @functools.cache
@@ -96,6 +106,10 @@ def image_uri(job: JobSpec, region: str) -> str:
     """The image's URI in ``region``. Raises UnknownName when no row fits or the region has no registry."""
     if job.image_uri:
         return job.image_uri
+    if isinstance(job.framework, Container):
+        raise UnknownName(
+            "framework: got a Container without an image, wanted image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'"
+        )
     row = choose(job)
     if row is None:
         raise UnknownName(f"framework: no {family_of(job)!r} image for {describe(job)}; {wanted(job)}")
@@ -106,6 +120,35 @@ def image_uri(job: JobSpec, region: str) -> str:
         )
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
     return f"{account}.dkr.ecr.{region}.{domain}/{row.repository}:{tag(row, job)}"
+
+
+def recognise(uri: str) -> Framework | None:
+    """The framework in one of AWS's own training images, by its repository and tag; None for any other image.
+
+    The versions are as long as the tag writes them. Whether they select this very image again is for the caller to see.
+    """
+    found = _URI.fullmatch(uri)
+    tagged = _TAG.fullmatch(found["tag"]) if found else None
+    families_there = {row.family for row in _rows() if found and row.repository == found["repository"]
+                      and found["account"] in {row.account, *_table()["registries"].values()}}  # fmt: skip
+    if tagged is None or not families_there:
+        return None
+    family = min(families_there)
+    pytorch, python, transformers, release = (
+        tagged["pytorch"],
+        tagged["python"],
+        tagged["transformers"],
+        tagged["neuron_sdk"],
+    )
+    if family.startswith("huggingface") and transformers is None:
+        return None
+    if family == "huggingface-neuronx":
+        return HuggingFaceNeuronX(transformers, pytorch=pytorch, python=python, neuron_sdk=release)
+    if family.startswith("huggingface"):
+        return HuggingFace(transformers, pytorch=pytorch, python=python)
+    if family.startswith("neuron"):
+        return NeuronX(pytorch, python=python, neuron_sdk=release)
+    return PyTorch(pytorch, python=python)
 
 
 def tag(row: ImageRow, job: JobSpec) -> str:
@@ -120,6 +163,8 @@ def tag(row: ImageRow, job: JobSpec) -> str:
 def describe(job: JobSpec) -> str:
     """The versions that the job names, in words."""
     framework = job.framework
+    if isinstance(framework, Container):
+        return f"image {job.image_uri or framework.algorithm!r}"
     named = (("transformers", framework.transformers), ("pytorch", framework.pytorch), ("python", framework.python))
     words = [f"{name} {version!r}" for name, version in named if version]
     if isinstance(framework, NEURON) and framework.neuron_sdk:
@@ -140,6 +185,8 @@ def wanted(job: JobSpec) -> str:
         return "wanted transformers/pytorch/python/Neuron of " + _join(
             f"{row.transformers}/{row.pytorch}/{row.python}/{row.neuron_sdk}" for row in rows(family_of(job))
         )
+    if isinstance(framework, Container):
+        return "wanted image_uri=…"
     return "wanted pytorch/python/Neuron of " + _join(
         f"{row.pytorch}/{row.python}/{row.neuron_sdk}" for row in rows(family_of(job))
     )

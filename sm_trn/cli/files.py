@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ..errors import InvalidJobFile
 from ..jobfile import JobFile
-from ..session.jobfiles import FORMAT_OF, only, read_file, split
+from ..session.jobfiles import FORMAT_OF, only, read_file, save, split
 from ..specs import JobSpec
 
-__all__ = ["FORMAT_OF", "all_jobs", "label", "looks_like_a_file", "only", "read_file", "split"]
+__all__ = ["FORMAT_OF", "all_jobs", "label", "looks_like_a_file", "only", "read_file", "save", "split"]
 
 
 def looks_like_a_file(name: str) -> bool:

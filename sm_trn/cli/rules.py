@@ -27,6 +27,7 @@ FAMILIES = {
     "MEM": "memory",
     "SCALE": "batch and learning rate",
     "COST": "cost",
+    "KEPT": "parts of an attached job's request",
     "TARGET": "what a render target cannot say",
 }
 _ID = re.compile(r"[A-Z]{3,6}\d{3}$")

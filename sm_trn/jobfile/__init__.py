@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .changes import change_job
 from .files import FORMATS, JobFile, dump_job, load_jobs, parse_jobs
 from .places import Place
 
-__all__ = ["FORMATS", "JobFile", "Place", "dump_job", "load_jobs", "parse_jobs"]
+__all__ = ["FORMATS", "JobFile", "Place", "change_job", "dump_job", "load_jobs", "parse_jobs"]

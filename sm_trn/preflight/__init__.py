@@ -14,6 +14,7 @@ from . import (
     devices,
     distribution,
     images,
+    kept,
     limits,
     memory,
     neuron,
@@ -38,6 +39,7 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *saving.RULES,
     *scaling.RULES,
     *cost.RULES,
+    *kept.RULES,
 )
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 

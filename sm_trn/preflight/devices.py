@@ -26,7 +26,7 @@ def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:
     yield Problem(
         id="SCRIPT005",
         severity=Severity.WARNING,
-        where=f"{job.script.entry}:{first.lineno}",
+        where=f"{source.entry_name(job)}:{first.lineno}",
         what="the script names CUDA without asking whether it is there",
         got=f"{ast.unparse(first)[:60]} for {rows[0].name!r} ({rows[0].accelerator.name}){others}",
         wanted="the device that is there",

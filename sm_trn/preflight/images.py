@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import find_instance, images
-from ..specs import Accelerator, HuggingFace, JobSpec, Problem, Severity
+from ..specs import Accelerator, Container, HuggingFace, JobSpec, Problem, Severity
 
 TABLE = "sm_trn/catalog/images.json"
 
 
 def unknown_image(job: JobSpec) -> Iterator[Problem]:
     """IMG001, IMG002: no published image has these versions; the SDK guesses for Trainium and fails late for GPUs."""
-    if job.image_uri or images.choose(job) is not None:
+    if job.image_uri or isinstance(job.framework, Container) or images.choose(job) is not None:
         return
     versions = images.matching(job)
     if versions and job.framework.python:
@@ -42,10 +42,28 @@ def unknown_image(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def no_image(job: JobSpec) -> Iterator[Problem]:
+    """IMG006: a container of one's own is found by its URI only, an algorithm by its name."""
+    framework = job.framework
+    if not isinstance(framework, Container) or job.keeps("/ServerlessJobConfig"):
+        return
+    if bool(job.image_uri) == bool(framework.algorithm):
+        yield Problem(
+            id="IMG006",
+            severity=Severity.ERROR,
+            where="image_uri",
+            what="a Container needs an image or an algorithm",
+            got="both" if job.image_uri else "neither",
+            wanted="one of them",
+            fix="image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'",
+            evidence="API reference, AlgorithmSpecification",
+        )
+
+
 def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
     """IMG003: a GPU image on Trainium or a Neuron image on GPUs; both SDKs send it."""
     instance = find_instance(job.compute.instance)
-    if instance is None or job.image_uri:
+    if instance is None or job.image_uri or isinstance(job.framework, Container):
         return
     on_neuron = instance.accelerator is Accelerator.NEURON
     if on_neuron == isinstance(job.framework, images.NEURON):
@@ -113,4 +131,4 @@ def mixed_versions(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-RULES = (unknown_image, wrong_accelerator, support_ended, mixed_versions)
+RULES = (unknown_image, no_image, wrong_accelerator, support_ended, mixed_versions)

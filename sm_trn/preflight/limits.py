@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog import find_instance, limits
-from ..specs import JobSpec, Problem, Severity, suggestion
+from ..specs import SERVERLESS, JobSpec, Problem, Severity, suggestion
 from ..strategies import debugged, plan, profiled
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
@@ -34,7 +34,7 @@ def instance_exists(job: JobSpec) -> Iterator[Problem]:
     """LIMIT001: a mistyped instance type goes out unchanged from both SDKs."""
     known = limits.members("TrainingInstanceType")
     for instance in job.compute.instances:
-        if instance in known:
+        if instance in known or (instance == SERVERLESS and job.keeps("/ResourceConfig")):
             continue
         yield Problem(
             id="LIMIT001",
@@ -78,6 +78,7 @@ def name(job: JobSpec) -> Iterator[Problem]:
 def hyperparameters(job: JobSpec) -> Iterator[Problem]:
     """LIMIT004, LIMIT005: the toolkit's own count against the limit of 100; values are JSON texts of 2,500 at most."""
     injected = TOOLKIT_HYPERPARAMETERS + len(plan(job).toolkit) + (COMPILER_HYPERPARAMETERS if job.compiled else 0)
+    injected = injected if job.script is not None else 0
     yield from _over(
         "LIMIT004",
         where="hyperparameters",

@@ -62,7 +62,7 @@ def _inside(path: str, folder: str) -> bool:
 
 def _trainer(job: JobSpec) -> bool:
     """Whether the script seems to be the Trainer's. The shipped scripts know where checkpoints belong."""
-    if job.script.source_dir is None and job.script.git is None:
+    if job.script is None or (job.script.source_dir is None and job.script.git is None):
         return False
     return bool(TRAINER_FLAGS & set(job.hyperparameters)) or "TrainingArguments" in (source.source_text(job) or "")
 

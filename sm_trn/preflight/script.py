@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import _entry
-from ..specs import JobSpec, Problem, Severity, suggestion
+from ..specs import Container, JobSpec, Problem, Severity, suggestion
 from . import source
 
 TOOLKIT = "sagemaker-training 5.1.4, mapping.to_cmd_args"
@@ -17,7 +17,7 @@ TOOLKIT = "sagemaker-training 5.1.4, mapping.to_cmd_args"
 def missing(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT001: the SDK finds this out in fit(), after it has made a session."""
     folder = source.source_folder(job)
-    if folder is None or (folder / job.script.entry).is_file():
+    if folder is None or job.script is None or (folder / job.script.entry).is_file():
         return
     if job.script.source_dir is None:
         wanted = f"a shipped script ({', '.join(_entry.shipped_scripts())}), or source_dir=…"
@@ -43,9 +43,27 @@ def missing(job: JobSpec) -> Iterator[Problem]:
     )
 
 
+def no_script(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT010: a framework's container runs the script that it is given; without one only an image with a program of its own runs."""
+    if job.script is not None or job.keeps("/AlgorithmSpecification/ContainerEntrypoint"):
+        return
+    asked = [name for name in ("distribution", "compiler", "neuron") if getattr(job, name) is not None]
+    if asked or not (isinstance(job.framework, Container) or job.image_uri):
+        yield Problem(
+            id="SCRIPT010",
+            severity=Severity.ERROR,
+            where="script",
+            what="there is nothing to run",
+            got=f"no script, with {', '.join(asked) or type(job.framework).__name__}",
+            wanted="a script, or an image with a program of its own",
+            fix="script=Script('train.py', source_dir='./src'), or framework=Container() with image_uri=…",
+            evidence=TOOLKIT,
+        )
+
+
 def not_python(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT002: torchrun and the other launchers start Python files only."""
-    if job.distribution is not None and not job.script.entry.endswith(".py"):
+    if job.distribution is not None and job.script is not None and not job.script.entry.endswith(".py"):
         yield Problem(
             id="SCRIPT002",
             severity=Severity.ERROR,
@@ -61,7 +79,9 @@ def not_python(job: JobSpec) -> Iterator[Problem]:
 def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT006, SCRIPT007: bool('False') is True, and a store_true flag takes no value: SageMaker always passes one."""
     program = source.program(job)
-    for call, name in source.arguments(program) if program else ():
+    if program is None or job.script is None:
+        return
+    for call, name in source.arguments(program):
         kind = next((word.value for word in call.keywords if word.arg == "type"), None)
         action = next((word.value for word in call.keywords if word.arg == "action"), None)
         place = f"{job.script.entry}:{call.lineno}"
@@ -94,7 +114,7 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
 
 def words(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT004: a text with spaces or quotes travels as JSON; what the script is given is not what the console shows."""
-    for name, value in job.hyperparameters.items():
+    for name, value in job.hyperparameters.items() if job.script is not None else ():
         if isinstance(value, str) and value and shlex.quote(value) != value and any(c in value for c in " \t\"'"):
             yield Problem(
                 id="SCRIPT004",
@@ -109,7 +129,7 @@ def words(job: JobSpec) -> Iterator[Problem]:
 def undeclared(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT008: a hyperparameter that argparse does not know ends the job with exit code 2."""
     program = source.program(job)
-    if program is None or not job.arguments:
+    if program is None or job.script is None or not job.arguments:
         return
     methods = {call.func.attr for call in source.calls(program) if isinstance(call.func, ast.Attribute)}
     strict = any(method.startswith("parse_") for method in methods)
@@ -151,7 +171,7 @@ def missing_data(job: JobSpec) -> Iterator[Problem]:
 def syntax(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT003: a script that does not parse fails after the machines are paid for."""
     text = source.text(source.entry_path(job))
-    if text is None or not job.script.entry.endswith(".py") or source.program(job) is not None:
+    if text is None or job.script is None or not job.script.entry.endswith(".py") or source.program(job) is not None:
         return
     try:
         ast.parse(text)
@@ -168,4 +188,4 @@ def syntax(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-RULES = (missing, not_python, syntax, words, boolean_arguments, undeclared, missing_data)
+RULES = (missing, no_script, not_python, syntax, words, boolean_arguments, undeclared, missing_data)

@@ -15,7 +15,7 @@ KEPT = 256  # files whose text and tree are remembered
 
 def source_folder(job: JobSpec) -> Path | None:
     """The folder that will be uploaded; None when the source lies in S3 or git and cannot be looked at offline."""
-    if job.script.git is not None:
+    if job.script is None or job.script.git is not None:
         return None
     if job.script.source_dir is None:
         return _entry.scripts_folder()
@@ -25,13 +25,18 @@ def source_folder(job: JobSpec) -> Path | None:
 def entry_path(job: JobSpec) -> Path | None:
     """The entry script's own path, whether it exists or not."""
     folder = source_folder(job)
-    return folder / job.script.entry if folder is not None else None
+    return folder / job.script.entry if folder is not None and job.script is not None else None
+
+
+def entry_name(job: JobSpec) -> str:
+    """What the job calls its entry script."""
+    return job.script.entry if job.script is not None else "script"
 
 
 def source_text(job: JobSpec) -> str | None:
     """All Python of the source folder's top level, or None when there is none to read."""
     folder = source_folder(job)
-    if folder is None or not (folder / job.script.entry).is_file():
+    if folder is None or job.script is None or not (folder / job.script.entry).is_file():
         return None
     if job.script.source_dir is None:  # the shipped folder holds other scripts too
         paths = [folder / job.script.entry, *folder.glob("_*.py")]

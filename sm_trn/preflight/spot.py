@@ -88,7 +88,7 @@ def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
     text = source_text(job)
     path = job.checkpoints.local_path or DEFAULT_PATH
     named = any(path in str(value) for value in job.hyperparameters.values())
-    if text is None or named or "checkpoint" in text:
+    if text is None or job.script is None or named or "checkpoint" in text:
         return
     yield Problem(
         id="SPOT005",

@@ -9,15 +9,13 @@ from typing import Any
 
 from ..errors import InvalidJob, UnknownName
 from ..specs import Destination, JobSpec, Problem, Severity, suggestion
-from . import local, local_problems, request, sdk_v2, sdk_v3, sdk_v3_problems
+from . import local, local_problems, request, request_problems, sdk_v2, sdk_v2_problems, sdk_v3, sdk_v3_problems
 from .calls import EstimatorCall
+from .differences import Diff, Difference, diff
+from .from_describe import OWN_TAGS, as_request, destination_of
+from .from_request import parse_request
 from .local import LocalHost, LocalRun
 from .policy import Policies, policies
-
-
-def _says_everything(job: JobSpec) -> Iterable[Problem]:
-    del job
-    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +23,13 @@ class Target:
     """A way to render a job, and what of a job it cannot say."""
 
     render: Callable[[JobSpec, Destination], Any]
-    problems: Callable[[JobSpec], Iterable[Problem]] = _says_everything
+    problems: Callable[[JobSpec], Iterable[Problem]]
 
 
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {
-        "request": Target(render=request.render),
-        "estimator-v2": Target(render=sdk_v2.render),
+        "request": Target(render=request.render, problems=request_problems.problems),
+        "estimator-v2": Target(render=sdk_v2.render, problems=sdk_v2_problems.problems),
         "model-trainer-v3": Target(render=sdk_v3.render, problems=sdk_v3_problems.problems),
         "local": Target(render=local.render, problems=local_problems.problems),
     }
@@ -61,4 +59,21 @@ def problems(job: JobSpec, target: str) -> list[Problem]:
     return list(TARGETS[target].problems(job))
 
 
-__all__ = ["TARGETS", "EstimatorCall", "LocalHost", "LocalRun", "Policies", "Target", "policies", "problems", "render"]
+__all__ = [
+    "OWN_TAGS",
+    "TARGETS",
+    "Diff",
+    "Difference",
+    "EstimatorCall",
+    "LocalHost",
+    "LocalRun",
+    "Policies",
+    "Target",
+    "as_request",
+    "destination_of",
+    "diff",
+    "parse_request",
+    "policies",
+    "problems",
+    "render",
+]

@@ -109,8 +109,12 @@ def _launcher(job: JobSpec, rank: int) -> Iterator[str]:
             yield from (f"--master_addr={MASTER}", f"--master_port={MASTER_PORT}")
         yield f"--nproc_per_node={launch.workers_per_host}"
     else:
-        yield "sh" if job.script.entry.endswith(".sh") else "python"
-    yield job.script.entry
+        yield "sh" if _entry_of(job).endswith(".sh") else "python"
+    yield _entry_of(job)
+
+
+def _entry_of(job: JobSpec) -> str:
+    return job.script.entry if job.script is not None else ""  # TARGET062: such a job is not rendered
 
 
 def _environment(job: JobSpec, rank: int) -> dict[str, str]:
@@ -153,6 +157,8 @@ def _prepare(job: JobSpec) -> Iterator[tuple[str, ...]]:
 def _source(job: JobSpec) -> Iterator[tuple[str, ...]]:
     """A copy of the source in ``code``: the script runs in a folder of its own, as in a container."""
     script, code, packed = job.script, f"{job.name}/code", f"{job.name}/sourcedir.tar.gz"
+    if script is None:
+        return
     folder = script.source_dir or ("." if script.git else str(_entry.scripts_folder()))
     if script.git is not None:
         clone = f"{job.name}/repository"

@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Final
 
 from .. import _entry
+from ..catalog import images
 from ..specs import InputMode, JobSpec, Problem, Runner, S3Kind, Severity, Spread
 from ..strategies import debugged, plan, profiled, strategy
+from . import unsaid
 
 REHEARSE: Final = "rehearse it in the emulator, which says what it puts in the place of that"
 IMAGES: Final = "the library comes with AWS's images; it is in no package index"
 CONTAINER: Final = "/opt/ml"
+STARTS_OTHERWISE: Final = (
+    "/InputDataConfig",
+    "/AlgorithmSpecification/ContainerEntrypoint",
+    "/AlgorithmSpecification/ContainerArguments",
+    "/ServerlessJobConfig",
+)
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:
@@ -117,6 +125,17 @@ def channels(job: JobSpec) -> Iterator[Problem]:
 
 def script(job: JobSpec) -> Iterator[Problem]:
     """TARGET057, TARGET058: kinds of script; packages that a container would install."""
+    if job.script is None:
+        yield Problem(
+            id="TARGET062",
+            severity=Severity.ERROR,
+            where="script",
+            what="the program is inside the image, and no image is started here",
+            got=images.describe(job),
+            wanted="a script",
+            fix="docker run with that image, where it can be pulled",
+        )
+        return
     allowed = (".py", ".sh") if plan(job).runner is Runner.PYTHON else (".py",)
     if not job.script.entry.endswith(allowed):
         yield Problem(
@@ -165,6 +184,21 @@ def container_paths(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def kept(job: JobSpec) -> Iterator[Problem]:
+    """TARGET063: parts of an attached job's request that start another program, or bring data from elsewhere than S3."""
+    lost = [part for part in job.kept if part.at.startswith(STARTS_OTHERWISE) and part.sent is not None]
+    if lost:
+        yield Problem(
+            id="TARGET063",
+            severity=Severity.ERROR,
+            where="kept",
+            what="the commands cannot do what this job's request says",
+            got=unsaid.listed(lost),
+            wanted="a script, and data in S3 or here",
+            fix=f"replace(kept=()) to leave it out, or {REHEARSE}",
+        )
+
+
 def service(job: JobSpec) -> Iterator[Problem]:
     """TARGET061: what only the service does."""
     left_out = [
@@ -181,6 +215,7 @@ def service(job: JobSpec) -> Iterator[Problem]:
             ("profiler", profiled(job)),
             ("debugger", debugged(job)),
             ("image_uri", job.image_uri is not None),
+            ("kept", bool(job.kept)),
         )
         if there
     ]
@@ -202,5 +237,6 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     channels,
     script,
     container_paths,
+    kept,
     service,
 )

@@ -75,7 +75,7 @@ def _launch(job: JobSpec, where: _Place) -> Iterator[dict[str, Any]]:
     at = where.at
     jobs = [where.arn("sagemaker", f"training-job/{job.name.lower()}-*")]
     own = {"CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTags"}
-    if job.tags or job.script.git:
+    if job.tags or (job.script is not None and job.script.git is not None):
         own.add("AddTags")
     yield _allow("Jobs", (f"sagemaker:{name}" for name in own), jobs)
     yield _allow("ListJobs", ["sagemaker:ListTrainingJobs"], ["*"])  # knows no resource

@@ -7,16 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..catalog import image_uri
-from ..specs import Channel, Destination, JobSpec
+from ..specs import Channel, Container, Destination, JobSpec
 from ..strategies import debugged, plan, profiled
+from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER
+from .keeping import restored
 
 CONTAINER_LOG_LEVEL = 20  # logging.INFO, as the SDK sends
-CODE_CHANNEL = "code"  # how the source reaches a container that has no network
-CODE_IN_CONTAINER = "/opt/ml/input/data/code/sourcedir.tar.gz"
 
 
 def render(job: JobSpec, at: Destination) -> dict[str, Any]:
-    """The request as a dict. Raises UnknownName when no image fits the framework or the region."""
+    """The request as a dict, kept parts and all. Raises UnknownName when no image fits the framework or the region."""
+    return restored(typed(job, at), job.kept)[0]
+
+
+def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
+    """What the spec says without its kept parts. Raises as ``render``."""
+    hyperparameters = _hyperparameters(job, at)
     request: dict[str, Any] = {
         "TrainingJobName": at.named(job),
         "AlgorithmSpecification": _algorithm(job, at),
@@ -24,10 +30,11 @@ def render(job: JobSpec, at: Destination) -> dict[str, Any]:
         "OutputDataConfig": _output(job, at),
         "ResourceConfig": _resources(job),
         "StoppingCondition": {"MaxRuntimeInSeconds": job.max_run_s},
-        "HyperParameters": encode({**job.arguments, **toolkit_hyperparameters(job, at)}),
+        **({"HyperParameters": hyperparameters} if hyperparameters else {}),
         "ProfilerConfig": {"DisableProfiler": not profiled(job)},
     }
-    channels = dict(job.channels) | ({CODE_CHANNEL: Channel(at.source(job))} if isolated(job) else {})
+    code = {CODE_CHANNEL: Channel(at.source(job))} if isolated(job) and job.script is not None else {}
+    channels = dict(job.channels) | code
     if channels:
         request["InputDataConfig"] = [_channel(name, channel) for name, channel in channels.items()]
     if job.spot is not None:
@@ -59,8 +66,17 @@ def encode(hyperparameters: Mapping[str, Any]) -> dict[str, str]:
     return {str(key): json.dumps(value) for key, value in hyperparameters.items()}
 
 
+def _hyperparameters(job: JobSpec, at: Destination) -> dict[str, str]:
+    """An image with a program of its own reads plain texts, as SDK v2's Estimator sends them; the toolkit reads JSON."""
+    if job.script is None:
+        return {key: str(value) for key, value in job.arguments.items()}
+    return encode({**job.arguments, **toolkit_hyperparameters(job, at)})
+
+
 def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Any]:
-    """What the training toolkit in the container needs beside the user's own hyperparameters."""
+    """What the training toolkit in the container needs beside the user's own hyperparameters; without a script, nothing."""
+    if job.script is None:
+        return {}
     own: dict[str, Any] = dict(plan(job).toolkit)
     if job.compiler is not None and job.compiled:
         own["sagemaker_training_compiler_enabled"] = True
@@ -76,13 +92,19 @@ def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 def _algorithm(job: JobSpec, at: Destination) -> dict[str, Any]:
     algorithm: dict[str, Any] = {
-        "TrainingImage": image_uri(job, at.region),
+        **_program(job, at),
         "TrainingInputMode": "File",
         "EnableSageMakerMetricsTimeSeries": True,
     }
     if job.metrics:
         algorithm["MetricDefinitions"] = [{"Name": rule.name, "Regex": rule.regex} for rule in job.metrics]
     return algorithm
+
+
+def _program(job: JobSpec, at: Destination) -> dict[str, str]:
+    if isinstance(job.framework, Container) and not job.image_uri:
+        return {"AlgorithmName": job.framework.algorithm} if job.framework.algorithm else {}  # neither: IMG006
+    return {"TrainingImage": image_uri(job, at.region)}
 
 
 def _channel(name: str, channel: Channel) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _entry
 from ..catalog import image_uri, images
-from ..specs import Channel, Destination, HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
+from ..specs import Channel, Container, Destination, Git, HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
 from ..strategies import debugged, plan, profiled
 from .calls import EstimatorCall
 
@@ -17,11 +17,7 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
     """The estimator's class and arguments. Raises UnknownName when no image fits the framework or the region."""
     launch = plan(job)
     kwargs: dict[str, Any] = {
-        "entry_point": job.script.entry,
-        "source_dir": at.source_uri
-        or job.script.source_dir
-        or (None if job.script.git else str(_entry.scripts_folder())),
-        "git_config": _git(job, at),
+        **_source(job, at),
         "role": at.role,
         "volume_size": job.compute.volume_gb,
         "volume_kms_key": job.compute.volume_kms_key,
@@ -103,14 +99,25 @@ def _training_input(channel: Channel) -> EstimatorCall:
     return EstimatorCall(cls="sagemaker.inputs.TrainingInput", kwargs=_given(kwargs))
 
 
-def _git(job: JobSpec, at: Destination) -> dict[str, str] | None:
-    git = job.script.git
-    if git is None or at.source_uri:
-        return None
+def _source(job: JobSpec, at: Destination) -> dict[str, Any]:
+    script = job.script
+    if script is None:
+        return {}
+    shipped = None if script.git else str(_entry.scripts_folder())
+    return {
+        "entry_point": script.entry,
+        "source_dir": at.source_uri or script.source_dir or shipped,
+        "git_config": None if script.git is None or at.source_uri else _git(script.git),
+    }
+
+
+def _git(git: Git) -> dict[str, str]:
     return {name: value for name in ("repo", "branch", "commit") if (value := getattr(git, name)) is not None}
 
 
 def _estimator(job: JobSpec) -> str:
+    if job.script is None:
+        return "sagemaker.estimator.Estimator"
     return (
         "sagemaker.huggingface.HuggingFace" if isinstance(job.framework, HuggingFace) else "sagemaker.pytorch.PyTorch"
     )
@@ -119,9 +126,11 @@ def _estimator(job: JobSpec) -> str:
 def _container(job: JobSpec, at: Destination) -> dict[str, Any]:
     """How the estimator finds its image. Trainium's is passed by URI: the SDK knows one image of 2022 only."""
     framework = job.framework
-    if job.image_uri or isinstance(framework, (NeuronX, HuggingFaceNeuronX)):
+    if job.image_uri or job.script is None or isinstance(framework, (NeuronX, HuggingFaceNeuronX, Container)):
         chosen: dict[str, Any] = {"image_uri": image_uri(job, at.region)}
-        if not isinstance(framework, (PyTorch, NeuronX)):  # HuggingFace asks for it even beside image_uri
+        if job.script is not None and isinstance(
+            framework, (HuggingFace, HuggingFaceNeuronX)
+        ):  # asked for beside image_uri too
             row = images.choose(job)
             chosen["py_version"] = framework.python or (row.python if row else "py3")
         return chosen

@@ -72,7 +72,9 @@ def _part(cls: str, fields: Mapping[str, Any]) -> EstimatorCall:
     return EstimatorCall(cls=cls, kwargs=_given(fields), method="")
 
 
-def _source_code(job: JobSpec, at: Destination) -> EstimatorCall:
+def _source_code(job: JobSpec, at: Destination) -> EstimatorCall | None:
+    if job.script is None:
+        return None
     folder = at.source_uri or job.script.source_dir or str(_entry.scripts_folder())
     if folder.startswith("s3://") and not folder.endswith((".tar.gz", "/")):
         folder += "/"  # the only spelling of a folder in S3 that ModelTrainer accepts

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ..specs import Channel, JobSpec, Problem, Runner, Severity
 from ..strategies import debugged, plan, profiled
+from . import sdk_v3_kept
 
 FIELDS: Final = "sagemaker 3.27.0, ModelTrainer's fields"
 DRIVERS: Final = "sagemaker-train 1.27.0, container_drivers"
@@ -67,7 +68,7 @@ def compiler(job: JobSpec) -> Iterator[Problem]:
 
 def git(job: JobSpec) -> Iterator[Problem]:
     """TARGET006: no source from a repository."""
-    if job.script.git is not None:
+    if job.script is not None and job.script.git is not None:
         yield _dropped(
             "TARGET006",
             "script.git",
@@ -224,6 +225,8 @@ def channels(job: JobSpec) -> Iterator[Problem]:
 
 def script(job: JobSpec) -> Iterator[Problem]:
     """TARGET015, TARGET016: kinds of script; requirements that it would not install."""
+    if job.script is None:
+        return
     allowed = (".py",) if plan(job).runner is not Runner.PYTHON else (".py", ".sh")
     if not job.script.entry.endswith(allowed):
         yield _error(
@@ -285,4 +288,5 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     channels,
     script,
     series,
+    sdk_v3_kept.kept,
 )

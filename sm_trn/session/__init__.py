@@ -2,6 +2,7 @@
 
 from .comparing import as_record, compare
 from .connecting import connect, estimator, known_prices
+from .differing import diff
 from .jobfiles import read_jobs
 from .jobs import TrainingJob
 from .pace import SystemClock, next_delay
@@ -17,6 +18,7 @@ __all__ = [
     "as_record",
     "compare",
     "connect",
+    "diff",
     "estimator",
     "known_prices",
     "next_delay",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import UnknownName
-from ..jobfile import JobFile, parse_jobs
+from ..jobfile import JobFile, dump_job, parse_jobs
 from ..specs import Channel, JobSpec, suggestion
 
 FORMAT_OF = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
@@ -54,6 +56,18 @@ def only(name: str) -> JobSpec:
     return jobs[0]
 
 
+def save(path: Path, job: JobSpec) -> None:
+    """Write ``job`` as a job file of its own; its local paths are written so that they are found from where the file lies.
+
+    Raises UnknownName for a suffix that no format has.
+    """
+    if path.suffix not in FORMAT_OF:
+        raise UnknownName(f"file: got {str(path)!r}, wanted a job file that ends in {', '.join(FORMAT_OF)}")
+    path.write_text(
+        dump_job(_moved(job, lambda local: os.path.relpath(local, path.parent)), FORMAT_OF[path.suffix]), "utf-8"
+    )
+
+
 def _text(path: Path) -> str:
     if path.suffix not in FORMAT_OF:
         raise UnknownName(f"file: got {str(path)!r}, wanted a job file that ends in {', '.join(FORMAT_OF)}")
@@ -74,15 +88,21 @@ def _text(path: Path) -> str:
 
 def _from(folder: Path, job: JobSpec) -> JobSpec:
     """``job`` with the paths that are meant from ``folder`` written from the working directory."""
+    return _moved(job, lambda path: str(folder / path))
+
+
+def _moved(job: JobSpec, move: Callable[[str], str]) -> JobSpec:
+    """``job`` with its relative local paths moved."""
 
     def here(path: str) -> str:
-        return path if "://" in path or Path(path).is_absolute() else str(folder / path)
+        return path if "://" in path or Path(path).is_absolute() else move(path)
 
     inputs = {
         name: dataclasses.replace(value, uri=here(value.uri)) if isinstance(value, Channel) else here(value)
         for name, value in job.inputs.items()
     }
     script = job.script
-    if script.source_dir is not None and script.git is None:  # with git, it is a folder of the repository
+    of_folder = script is not None and script.git is None  # with git, it is a folder of the repository
+    if script is not None and of_folder and script.source_dir is not None:
         script = dataclasses.replace(script, source_dir=here(script.source_dir))
     return job.replace(inputs=inputs, script=script)

@@ -1,18 +1,21 @@
-"""The live handle of one job. It knows its name and its session, and keeps no state of the job."""
+"""The live handle of one job. It knows its name and its session, and of the job only what cannot change: how it was made."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ..errors import JobFailed
+from ..errors import InvalidJob, JobFailed
 from ..logs import LogEvent, points
-from ..ports import LogCursor
+from ..ports import LogCursor, StoredObjects
+from ..preflight.resuming import resuming
 from ..pricing import JobCost, Price, job_cost
-from ..specs import JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, WallSeconds, record
+from ..render import Diff, diff
+from ..specs import Destination, JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, WallSeconds, record
+from .attaching import Attached, fetch_attached, once
 from .pace import FIRST_PAUSE_S, next_delay
 
 if TYPE_CHECKING:
@@ -21,17 +24,81 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class TrainingJob:
-    """A live handle of one job, by its full name; made by ``submit`` or ``attach``. ``spec`` is known after a submit."""
+    """A live handle of one job, by its full name; made by ``submit`` or ``attach``.
+
+    ``changes`` is what a resubmitted job asks for that its original did not.
+    """
 
     name: str
     session: Session = dataclasses.field(repr=False)
-    spec: JobSpec | None = dataclasses.field(default=None, repr=False)
+    changes: Diff | None = dataclasses.field(repr=False, compare=False)
+    _asked: JobSpec | None = dataclasses.field(repr=False, compare=False)
+    _memory: dict[str, Any] = dataclasses.field(repr=False, compare=False)
+
+    def __init__(
+        self, *, name: str, session: Session, spec: JobSpec | None = None, changes: Diff | None = None
+    ) -> None:
+        fields = {"name": name, "session": session, "changes": changes, "_asked": spec, "_memory": {}}
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
 
     @property
     def label(self) -> str:
-        return self.spec.name if self.spec is not None else self.name
+        return self._asked.name if self._asked is not None else self.name
+
+    @property
+    def spec(self) -> JobSpec:
+        """What was asked: as submitted by this handle, else read from the service once. Raises CloudError.
+
+        ``render(job.spec, at=job.destination())`` is ``job.request()``.
+        """
+        return self._asked if self._asked is not None else self._attached().spec
+
+    def request(self) -> Mapping[str, Any]:
+        """The CreateTrainingJob request behind the job, with its tags: what the service added is left out."""
+        return self._attached().request
+
+    def destination(self) -> Destination:
+        """Where the job went: role, region, bucket, name, source."""
+        return self._attached().at
+
+    def checkpoints(self) -> StoredObjects | None:
+        """What lies in the job's checkpoint place now; None when it has none."""
+        place = self.spec.checkpoints
+        return self.session.storage.fetch_objects(place.s3_uri) if place is not None else None
+
+    def resubmit(
+        self, spec: JobSpec | None = None, *, name: str | None = None, ignore: Sequence[str] = ()
+    ) -> TrainingJob:
+        """Launch the job once more, or ``spec``, which is usually ``job.spec.replace(…)``: same role, same source unless the
+        script is another. What differs is in the new job's ``changes``. Raises as ``submit``.
+        """
+        before = self._attached()
+        asked = spec or before.spec
+        if asked.script == self.spec.script:
+            asked = asked.replace(script=before.spec.script)  # what ran, though the folder may have changed since
+        asked = asked.replace(name=name) if name is not None else asked
+        role = before.at.role or self.session.role
+        made = dataclasses.replace(self.session, role=role).submit(asked, ignore=ignore)
+        changes = diff(before.spec, asked, names=(self.name, made.name))
+        return TrainingJob(name=made.name, session=self.session, spec=asked, changes=changes)
+
+    def resume(self, *, ignore: Sequence[str] = ()) -> TrainingJob:
+        """Launch a stopped or failed job again, to go on from its checkpoints: the same spec, the same place for them.
+
+        Raises InvalidJob when the job has not ended, or has no checkpoints to go on from; otherwise as ``submit``.
+        """
+        stored = self.checkpoints()
+        found = resuming(self.spec, self.snapshot(), None if stored is None else stored.count)
+        refused = tuple(problem for problem in found if problem.id not in ignore)
+        if refused:
+            raise InvalidJob(self.name, refused)
+        return self.resubmit(ignore=ignore)
+
+    def _attached(self) -> Attached:
+        return once(self._memory, "attached", lambda: fetch_attached(self.session, self.name))
 
     def snapshot(self) -> JobSnapshot:
         """The job as it is now: one DescribeTrainingJob."""
@@ -94,5 +161,6 @@ class TrainingJob:
 
     def record(self) -> JobRecord:
         """The job's story as a value: its snapshot and the numbers of its log."""
-        workload = Path(self.spec.script.entry).stem if self.spec is not None else ""
+        script = self._asked.script if self._asked is not None else None
+        workload = Path(script.entry).stem if script is not None else ""
         return record(self.snapshot(), self.points(), label=self.label, workload=workload)

@@ -19,6 +19,7 @@ from ..preflight import check
 from ..pricing import Price, PriceBook, ceiling, snapshot_book
 from ..render import render
 from ..specs import Destination, JobSnapshot, JobSpec, MetricPoint, Problem, Severity, Usd
+from .attaching import remember
 from .jobs import TrainingJob
 from .pace import SystemClock, next_delay
 
@@ -171,10 +172,13 @@ class Session:
             source_uri=source,
         )
         request: dict[str, Any] = render(placed, "request", at=at)
+        remember(self.storage, job, request)
         return request
 
-    def _source(self, job: JobSpec) -> tuple[str, dict[str, str]]:
+    def _source(self, job: JobSpec) -> tuple[str | None, dict[str, str]]:
         """Where the source lies in S3, and the tags that say where it is from."""
+        if job.script is None:
+            return None, {}
         git = job.script.git
         if git is None:
             return self.storage.put_source(job.script.source_dir or str(_entry.scripts_folder())), {}

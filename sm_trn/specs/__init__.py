@@ -1,8 +1,9 @@
 """Values: what is asked for, what came back, what is wrong. No I/O, no clock."""
 
-from .compute import Accelerator, Compute, InstanceGroup, InstanceType, Spot
-from .framework import Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+from .compute import SERVERLESS, Accelerator, Compute, InstanceGroup, InstanceType, Spot
+from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
 from .job import Git, HyperValue, JobSpec, Script
+from .kept import Kept, json_text, pointer
 from .launch import Destination, Distribution, LaunchPlan, Runner
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from .neuron import NeuronOptions
@@ -16,11 +17,13 @@ from .value import suggestion
 __all__ = [
     "EMULATED_ACCOUNT",
     "EVALUATION_METRICS",
+    "SERVERLESS",
     "TRAINER_METRICS",
     "Accelerator",
     "Channel",
     "Checkpoint",
     "Compute",
+    "Container",
     "Destination",
     "Distribution",
     "Framework",
@@ -36,6 +39,7 @@ __all__ = [
     "JobSnapshot",
     "JobSpec",
     "JobStatus",
+    "Kept",
     "LaunchPlan",
     "MetricPoint",
     "MetricRule",
@@ -58,9 +62,11 @@ __all__ = [
     "WallSeconds",
     "dump_record",
     "instance_seconds",
+    "json_text",
     "parse_record",
     "parse_snapshot",
     "parse_time",
+    "pointer",
     "record",
     "suggestion",
 ]

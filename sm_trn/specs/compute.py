@@ -7,6 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 
 from .value import suggesting
 
+SERVERLESS = "serverless"  # stands for an instance type where a job names none: the service chooses its machines
+
 
 class Accelerator(enum.Enum):
     NEURON = "NEURON"

@@ -1,4 +1,4 @@
-"""What runs in the container: frameworks with their versions, and the Training Compiler."""
+"""What runs in the container: frameworks with their versions, images of others, and the Training Compiler."""
 
 from __future__ import annotations
 
@@ -71,7 +71,31 @@ class HuggingFaceNeuronX:
     family: ClassVar[str] = "huggingface-neuronx"
 
 
-Framework: TypeAlias = PyTorch | HuggingFace | NeuronX | HuggingFaceNeuronX
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """An image that no table here knows: one's own, or a built-in algorithm's. ``JobSpec.image_uri`` names it.
+
+    ``algorithm`` stands in the place of an image: the name or ARN of an algorithm resource of the account or of the marketplace.
+    """
+
+    algorithm: str | None = None
+    family: ClassVar[str] = "container"
+
+    @property
+    def pytorch(self) -> str:
+        return ""  # not known, so no rule about versions applies
+
+    @property
+    def transformers(self) -> str | None:
+        return None
+
+    @property
+    def python(self) -> str | None:
+        return None
+
+
+Framework: TypeAlias = PyTorch | HuggingFace | NeuronX | HuggingFaceNeuronX | Container
 
 
 @suggesting

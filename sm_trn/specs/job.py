@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from .compute import Compute, Spot
 from .framework import Framework, TrainingCompiler
+from .kept import Kept
 from .launch import NOTHING, Distribution
 from .metrics import TRAINER_METRICS, MetricRule
 from .neuron import NeuronOptions
@@ -51,12 +52,14 @@ class JobSpec:
 
     ``inputs`` maps channel names to S3 URIs or local folders (uploaded at submit). ``hyperparameters`` reach the script
     as command-line arguments, JSON-encoded on the way exactly as SDK v2 does. ``image_uri`` overrides the container that
-    ``framework`` would select. ``retries`` is how often the service starts the job again after its own internal errors.
+    ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
+    ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
+    ``retries`` is how often the service starts the job again after its own internal errors.
     Profiler and debugger are off: both start machines of their own.
     """
 
     name: str
-    script: Script
+    script: Script | None = None
     framework: Framework
     compute: Compute
     distribution: Distribution | None = None
@@ -76,6 +79,7 @@ class JobSpec:
     retries: int | None = None
     profiler: bool = False
     debugger: bool = False
+    kept: tuple[Kept, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -85,6 +89,7 @@ class JobSpec:
         for name in ("hyperparameters", "inputs", "environment", "tags"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         object.__setattr__(self, "metrics", tuple(self.metrics))
+        object.__setattr__(self, "kept", tuple(self.kept))
 
     def replace(self, **changes: Any) -> JobSpec:
         """A copy with ``changes``; an unknown field is a TypeError with a suggestion."""
@@ -111,6 +116,10 @@ class JobSpec:
         if self.spot is not None and self.spot.checkpoint_s3_uri:
             return Checkpoint(s3_uri=self.spot.checkpoint_s3_uri, local_path=self.spot.checkpoint_local_path)
         return self.checkpoint
+
+    def keeps(self, at: str) -> bool:
+        """Whether a kept part is about the request's field ``at``, a part of it, or all around it."""
+        return any(f"{part.at}/".startswith(f"{at}/") or f"{at}/".startswith(f"{part.at}/") for part in self.kept)
 
     @property
     def compiled(self) -> bool:

@@ -57,6 +57,10 @@ class Distribution(Protocol):
 
     def plan(self, job: JobSpec) -> LaunchPlan: ...
 
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> Distribution | None:
+        """The strategy that ``plan`` wrote these decoded hyperparameters for; None when they are not its own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
@@ -72,4 +76,6 @@ class Destination:
         return self.job_name or job.name
 
     def source(self, job: JobSpec) -> str:
-        return self.source_uri or f"s3://{self.bucket}/{self.named(job)}/source/sourcedir.tar.gz"
+        asked = job.script.source_dir if job.script is not None else None
+        there = asked if asked is not None and asked.startswith("s3://") else None
+        return self.source_uri or there or f"s3://{self.bucket}/{self.named(job)}/source/sourcedir.tar.gz"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from ..catalog import find_instance
 from ..specs import Accelerator, Distribution, JobSpec, LaunchPlan, PyTorch
@@ -40,6 +41,14 @@ def plan(job: JobSpec) -> LaunchPlan:
     return strategy(job).plan(job)
 
 
+def recognise(sent: Mapping[str, Any]) -> Iterator[Distribution]:
+    """Every strategy that may have written these decoded hyperparameters, by what each says of itself."""
+    for strategy_class in STRATEGIES.values():
+        found = strategy_class.recognise(sent)
+        if found is not None:
+            yield found
+
+
 def profiled(job: JobSpec) -> bool:
     """Whether SageMaker's profiler runs: where it was asked for and there are no NeuronCores, which it does not know."""
     return job.profiler and not _on_neuron(job)
@@ -69,5 +78,6 @@ __all__ = [
     "debugged",
     "plan",
     "profiled",
+    "recognise",
     "strategy",
 ]

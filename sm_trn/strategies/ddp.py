@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -43,6 +43,11 @@ class PyTorchDDP:
                 fix="distribution=TorchDistributed(), or SMDataParallel() if that is meant",
                 evidence="SageMaker SDK 2.257.7, PyTorch.__init__",
             )
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> PyTorchDDP | None:
+        """Its MPI options are in no request: the SDK drops them."""
+        return cls() if sent.get("sagemaker_pytorch_ddp_enabled") is True else None
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -46,6 +46,16 @@ class MPI:
                 fix=f"processes_per_host={instance.chips}",
                 evidence="aws/amazon-sagemaker-examples issue 2023",
             )
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> MPI | None:
+        if sent.get("sagemaker_mpi_enabled") is not True:
+            return None
+        processes = sent.get("sagemaker_mpi_num_of_processes_per_host")
+        return cls(
+            processes_per_host=processes if type(processes) is int else None,
+            custom_mpi_options=str(sent.get("sagemaker_mpi_custom_mpi_options") or ""),
+        )
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])

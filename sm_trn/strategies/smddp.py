@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -83,6 +83,12 @@ class SMDataParallel:
             fix="a version of the list, or distribution=TorchDistributed()",
             evidence=GUIDE,
         )
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> SMDataParallel | None:
+        if sent.get("sagemaker_distributed_dataparallel_enabled") is not True:
+            return None
+        return cls(custom_mpi_options=str(sent.get("sagemaker_distributed_dataparallel_custom_mpi_options") or ""))
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])

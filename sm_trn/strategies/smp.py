@@ -12,6 +12,7 @@ from ..catalog import compiler, find_instance
 from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
 
 _OWN = frozenset({"processes_per_host", "custom_mpi_options"})
+_LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain MPI sends neither
 GUIDE = "SageMaker developer guide, model-parallel (v1)"
 
 
@@ -132,6 +133,19 @@ class SMModelParallel:
     def _processes(self, job: JobSpec) -> int:
         instance = find_instance(job.compute.instances[0])
         return self.processes_per_host or (instance.chips if instance and instance.chips else 1)
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> SMModelParallel | None:
+        if sent.get("sagemaker_mpi_enabled") is not True or not _LIBRARY & set(sent):
+            return None
+        parameters, processes = sent.get("mp_parameters"), sent.get("sagemaker_mpi_num_of_processes_per_host")
+        known = {field.name for field in dataclasses.fields(cls)} - _OWN
+        given = parameters if isinstance(parameters, Mapping) else {}
+        return cls(
+            **{name: value for name, value in given.items() if name in known},
+            processes_per_host=processes if type(processes) is int else None,
+            custom_mpi_options=str(sent.get("sagemaker_mpi_custom_mpi_options") or ""),
+        )
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         processes = self._processes(job)

@@ -12,6 +12,7 @@ from ..catalog import find_instance
 from ..specs import JobSpec, LaunchPlan, Problem, PyTorch, Runner, Severity
 
 INSTANCES = ("ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p5.48xlarge")
+_LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain torchrun sends neither
 GUIDE = "SageMaker developer guide, model-parallel-v2"
 
 
@@ -58,6 +59,15 @@ class SMModelParallelV2:
                 fix="compute=Compute('ml.p4d.24xlarge', …)",
                 evidence=GUIDE,
             )
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> SMModelParallelV2 | None:
+        if sent.get("sagemaker_torch_distributed_enabled") is not True or not _LIBRARY & set(sent):
+            return None
+        parameters = sent.get("mp_parameters")
+        known = {field.name for field in dataclasses.fields(cls)}
+        given = parameters if isinstance(parameters, Mapping) else {}
+        return cls(**{name: value for name, value in given.items() if name in known})
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])

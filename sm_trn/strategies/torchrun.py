@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -73,7 +73,7 @@ class TorchDistributed:
                 severity=Severity.WARNING,
                 where="compute",
                 what=f"{instance.name!r} has no EFA; gradients of {job.compute.count} hosts go over plain TCP",
-                got=f"{instance.network_gbps:g} Gbit/s without EFA",
+                got=f"{instance.network_gbps or 'unknown'} Gbit/s without EFA",
                 wanted="an instance with EFA, or one host",
                 fix="count=1, or the family's largest size",
                 evidence=instance.source,
@@ -100,6 +100,13 @@ class TorchDistributed:
                 fix=f"workers_per_host={max((count for count in legal if count <= asked), default=1)}",
                 evidence=instance.source,
             )
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> TorchDistributed | None:
+        if sent.get("sagemaker_torch_distributed_enabled") is not True:
+            return None
+        workers = sent.get("sagemaker_mpi_num_of_processes_per_host")
+        return cls(workers_per_host=workers if type(workers) is int else None)
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])

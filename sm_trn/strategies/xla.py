@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..catalog import find_instance
 from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
@@ -42,6 +42,10 @@ class PyTorchXLA:
                 fix="compiler=TrainingCompiler(), or distribution=TorchDistributed()",
                 evidence="SageMaker SDK 2.257.7, validate_torch_distributed_distribution",
             )
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> PyTorchXLA | None:
+        return cls() if sent.get("sagemaker_pytorch_xla_multi_worker_enabled") is True else None
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instance)

@@ -12,8 +12,8 @@ from command import sm_trn
 
 import sm_trn as st
 from sm_trn.cli import fixes
-from sm_trn.cli.differences import destination_from, differences
-from sm_trn.render import TARGETS
+from sm_trn.render import TARGETS, destination_of
+from sm_trn.render.differences import differences
 
 WRONG = """\
 name = "bert-trn1"
@@ -349,7 +349,7 @@ def test_entries_that_only_moved_have_not_changed() -> None:
 
 
 def test_a_spec_is_compared_as_if_it_had_gone_where_the_job_went() -> None:
-    at = destination_from(ANSWER)
+    at = destination_of(ANSWER)
     assert ("eu-west-1", "b", "j-1", "s3://b/code.tar.gz") == (at.region, at.bucket, at.job_name, at.source_uri)
 
 

@@ -193,3 +193,32 @@ def test_driving_the_sdk_prints_nothing_on_stdout(wire: Any, source: str, capsys
     session, _ = wire
     sdk.estimator(jobs.smddp(source), role=jobs.ROLE, bucket=jobs.BUCKET, session=session)
     assert capsys.readouterr().out == ""
+
+
+def test_an_image_with_its_own_program_is_sent_as_the_sdks_estimator_sends_it(wire: Any) -> None:
+    session, sent = wire
+    job = st.JobSpec(
+        name="xgboost",
+        framework=st.Container(),
+        image_uri="683313688378.dkr.ecr.us-east-1.amazonaws.com/sagemaker-xgboost:1.7-1",
+        compute=st.Compute("ml.m5.large"),
+        hyperparameters={"eta": 0.46, "objective": "reg:squarederror", "num_round": 100, "verbose": True},
+        inputs={"train": "s3://a-bucket/train"},
+    )
+    call = st.render(job, "estimator-v2", at=at(job))
+    assert "sagemaker.estimator.Estimator" == call.cls
+    with sdk.contained():
+        sdk.build(call, sagemaker_session=session).fit(**sdk.built(dict(call.fit)))
+    assert set() == differences(st.render(job, at=at(job)), sent)
+
+
+def test_a_script_in_an_image_of_ones_own_is_sent_as_the_sdk_sends_it(wire: Any, source: str) -> None:
+    session, sent = wire
+    own = "123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1"
+    job = jobs.smddp(source).replace(
+        framework=st.Container(), image_uri=own, compute=st.Compute("ml.p4d.24xlarge", count=2)
+    )
+    call = st.render(job, "estimator-v2", at=at(job))
+    with sdk.contained():
+        sdk.build(call, sagemaker_session=session).fit(**sdk.built(dict(call.fit)))
+    assert set() == differences(st.render(job, at=at(job)), sent)

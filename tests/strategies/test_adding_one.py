@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jobs
 import pytest
@@ -45,6 +45,10 @@ class Carrier:
             estimator=wish,
         )
 
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> Carrier | None:
+        return cls() if sent.get("coo") is True else None
+
 
 def test_a_new_strategy_is_checked_planned_and_rendered_without_another_change() -> None:
     job = jobs.smddp("s3://a-bucket/src").replace(distribution=Carrier())
@@ -69,3 +73,27 @@ def test_workers_come_from_the_catalogue() -> None:
     job = jobs.trainium(".")
     assert instance("ml.trn1.32xlarge").workers == plan(job).workers_per_host == 32
     assert 8 == plan(job.replace(distribution=st.TorchDistributed(workers_per_host=8))).workers_per_host
+
+
+RICH = {
+    "torch_distributed": st.TorchDistributed(workers_per_host=8),
+    "smdistributed.dataparallel": st.SMDataParallel(custom_mpi_options="-x NCCL_DEBUG=VERSION"),
+    "mpi": st.MPI(processes_per_host=4, custom_mpi_options="-verbose"),
+    "smdistributed.modelparallel": st.SMModelParallel(partitions=2, ddp=True, memory_weight=0.5, processes_per_host=8),
+    "smdistributed.modelparallel.v2": st.SMModelParallelV2(tensor_parallel_degree=8, sm_activation_offloading=True),
+}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_recognises_what_it_wrote(name: str) -> None:
+    job = jobs.smddp("s3://a-bucket/src")
+    for strategy in (STRATEGIES[name](), *([RICH[name]] if name in RICH else [])):
+        written = dict(plan(job.replace(distribution=strategy)).toolkit)
+        read = type(strategy).recognise(written)
+        assert written == dict(plan(job.replace(distribution=read)).toolkit)
+    assert name not in RICH or read == RICH[name]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_no_strategy_recognises_a_job_without_any(name: str) -> None:
+    assert STRATEGIES[name].recognise({"sagemaker_program": "train.py", "lr": 0.1}) is None

@@ -1,0 +1,138 @@
+"""From a job that exists to the spec it was made of: read from the service, and checked against what submit wrote beside it.
+
+Submit writes the spec as it was asked to ``s3://<bucket>/sm_trn/jobs/<job>/spec.json``. At attach it is believed only where it
+renders the job's own request; otherwise the spec is derived from that request. It must not launch anything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from .. import _entry
+from ..errors import InvalidJobFile, SmTrnError
+from ..jobfile import dump_job, load_jobs
+from ..render import as_request, destination_of, parse_request, render
+from ..render.differences import placed_as
+from ..specs import Destination, JobSpec, Script, json_text
+
+if TYPE_CHECKING:
+    from ..ports import Storage
+    from .session import Session
+
+T = TypeVar("T")
+_BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+GIT_TAG: Final = "sm_trn:git"  # submit's note: repository@commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """What the service tells of a job's making: its request, where it went, and the spec that renders the one at the other."""
+
+    request: Mapping[str, Any]
+    at: Destination
+    spec: JobSpec
+
+
+def spec_key(job_name: str) -> str:
+    """Where in the bucket the spec of a job lies."""
+    return f"sm_trn/jobs/{job_name}/spec.json"
+
+
+def remember(storage: Storage, job: JobSpec, request: Mapping[str, Any]) -> None:
+    """Write the spec of a job that is about to be created, so that a failure to write starts nothing. Raises CloudError.
+
+    A branch is written as the commit it was pinned to. A distribution outside the registry has no file: nothing is written,
+    and attach derives the spec from the request.
+    """
+    tags = {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}
+    try:
+        text = dump_job(_pinned(job, tags.get(GIT_TAG, "")), "json")
+    except SmTrnError:
+        return
+    storage.put_text(spec_key(str(request["TrainingJobName"])), text)
+
+
+def fetch_attached(session: Session, job_name: str) -> Attached:
+    """Read a job's request and spec: DescribeTrainingJob, ListTags, and one object of S3. Raises CloudError."""
+    snapshot = session.backend.fetch_snapshot(job_name)
+    request = as_request(snapshot.raw, session.backend.fetch_tags(snapshot.arn))
+    at = destination_of(request, region=snapshot.region or session.region)
+    written = (_written(session.storage, bucket, job_name, request, at) for bucket in _buckets(at, session.bucket))
+    spec = next((spec for spec in written if spec is not None), None)
+    if (
+        spec is not None
+    ):  # the same request, with its tags in the order that was asked: ListTags tells them in any order
+        return Attached(request=render(spec, at=at), at=at, spec=spec)
+    return Attached(request=request, at=at, spec=parse_request(request, at=at))
+
+
+def once(memory: dict[str, Any], key: str, make: Callable[[], T]) -> T:
+    """The remembered value, made when it is first asked for."""
+    if key not in memory:
+        memory[key] = make()
+    found: T = memory[key]
+    return found
+
+
+def _pinned(job: JobSpec, note: str) -> JobSpec:
+    script = job.script
+    if script is None or script.git is None or not note.startswith(f"{script.git.repo}@"):
+        return job
+    commit = note.removeprefix(f"{script.git.repo}@")
+    return job.replace(
+        script=dataclasses.replace(script, git=dataclasses.replace(script.git, branch=None, commit=commit))
+    )
+
+
+def _buckets(at: Destination, own: str) -> Iterator[str]:
+    """Where submit may have written: the bucket of the source, of the session, of the output."""
+    source = (at.source_uri or "").removeprefix("s3://").partition("/")[0]
+    yield from dict.fromkeys(bucket for bucket in (source, own, at.bucket) if _BUCKET.fullmatch(bucket))
+
+
+def _written(
+    storage: Storage, bucket: str, job_name: str, request: Mapping[str, Any], at: Destination
+) -> JobSpec | None:
+    """The spec in a bucket, if there is one and it renders the request of the job."""
+    text = storage.fetch_text(f"s3://{bucket}/{spec_key(job_name)}")
+    if text is None:
+        return None
+    try:
+        (job,) = load_jobs(text, "json")
+        placed = placed_as(job, request)
+        said = as_request(render(placed, at=at))
+    except (InvalidJobFile, SmTrnError, ValueError):
+        return None  # of another version, or not ours
+    if _plain(said) != _plain(request):
+        return None
+    return placed.replace(script=_script(placed.script, at))
+
+
+def _plain(request: Mapping[str, Any]) -> str:
+    """A request's text; the order in which ListTags tells the tags means nothing."""
+    tags = sorted(request.get("Tags", ()), key=lambda tag: str(tag["Key"]))
+    return json_text({**request, "Tags": tags})
+
+
+def _script(script: Script | None, at: Destination) -> Script | None:
+    """As it was asked where the folder still has the same content; else the source that was uploaded."""
+    if script is None or script.git is not None or (script.source_dir or "").startswith("s3://"):
+        return script
+    folder = Path(script.source_dir) if script.source_dir is not None else _entry.scripts_folder()
+    if at.source_uri is None or f"/{_digest(folder)}/" in at.source_uri:
+        return script
+    return Script(script.entry, source_dir=at.source_uri)
+
+
+def _digest(folder: Path) -> str:
+    from ..aws.storage import source_digest  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    try:
+        return source_digest(folder) if folder.is_dir() else "no such folder"
+    except (OSError, SmTrnError):
+        return "not readable, or not a source"
