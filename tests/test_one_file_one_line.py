@@ -114,7 +114,9 @@ def test_a_render_target(copy: Path) -> None:
     (copy / "sm_trn/render/haiku.py").write_text(TARGET)
     registry = copy / "sm_trn/render/__init__.py"
     insert(
-        registry, '        "request": Target(render=request.render),', '        "haiku": Target(render=haiku.render),'
+        registry,
+        '        "request": Target(render=request.render, problems=request_problems.problems),',
+        '        "haiku": Target(render=haiku.render),',
     )
     insert(registry, "from .calls import EstimatorCall", "from . import haiku")
     answer = run(copy, 'print(json.dumps([st.render(job, "haiku"), st.render(job)["TrainingJobName"]]))')
