@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
+from .errors import CloudError
 from .logs import LogEvent
 from .specs import JobSnapshot
 
@@ -18,12 +21,53 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None: ...
 
 
-class Backend(Protocol):
+class Trouble(enum.Enum):
+    """Why a call failed although nothing about it was wrong."""
+
+    PASSING = "the service throttles, fails or cannot be reached"
+    EXPIRED = "the login expired"
+    GONE = "what was asked about does not exist"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobQuery:
+    """Which jobs a list is about; the empty query is about all of them. ``status`` is AWS's word."""
+
+    containing: str = ""
+    modified_after: datetime | None = None
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """Part of a list of jobs, newest first, and the token of the part that follows. Its snapshots know what a list knows."""
+
+    jobs: tuple[JobSnapshot, ...]
+    token: str | None = None
+
+
+class JobFeed(Protocol):
+    """What a watch reads. The fetches raise CloudError with the operation and the job's name.
+
+    ``trouble`` says whether such an error passes by itself; ``renew`` looks for new credentials and says whether there are
+    any; ``service_time`` is the service's own clock in its newest answer, None before the first.
+    """
+
+    def fetch_snapshot(self, name: str) -> JobSnapshot: ...
+
+    def fetch_page(self, query: JobQuery, token: str | None = None) -> JobPage: ...
+
+    def service_time(self) -> float | None: ...
+
+    def trouble(self, error: CloudError) -> Trouble | None: ...
+
+    def renew(self) -> bool: ...
+
+
+class Backend(JobFeed, Protocol):
     """SageMaker's training jobs. Every method raises CloudError with the operation and the job's name."""
 
     def create_job(self, request: Mapping[str, Any]) -> str: ...
-
-    def fetch_snapshot(self, name: str) -> JobSnapshot: ...
 
     def fetch_tags(self, arn: str) -> Mapping[str, str]: ...
 
@@ -46,8 +90,12 @@ class LogSource(Protocol):
 
 
 class Storage(Protocol):
-    """S3, content-addressed: the same content is uploaded once."""
+    """S3, content-addressed: the same content is uploaded once. ``newest`` counts the objects under a URI and gives the time
+    of the newest; None where looking is not allowed.
+    """
 
-    def put_source(self, folder: str) -> str: ...
+    def put_source(self, folder: str, *, allow_secrets: bool = False) -> str: ...
 
     def put_input(self, path: str) -> str: ...
+
+    def newest(self, uri: str) -> tuple[int, datetime | None] | None: ...

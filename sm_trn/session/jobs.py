@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -12,8 +12,9 @@ from ..errors import JobFailed
 from ..logs import LogEvent, points
 from ..ports import LogCursor
 from ..pricing import JobCost, Price, job_cost
-from ..specs import JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, WallSeconds, record
+from ..specs import JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, Usd, WallSeconds, record
 from .pace import FIRST_PAUSE_S, next_delay
+from .stopping import stop_one
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,14 +38,32 @@ class TrainingJob:
         """The job as it is now: one DescribeTrainingJob."""
         return self.session.backend.fetch_snapshot(self.name)
 
-    def watch(self) -> Iterator[JobSnapshot]:
-        """Snapshots until the job has ended; the last one is terminal."""
-        for snapshots in self.session._sweeps([self]):  # noqa: SLF001 - one poller for all
-            yield snapshots[self.name]
+    def watch(self, *, notice: Callable[[str], None] | None = None) -> Iterator[JobSnapshot]:
+        """Snapshots until the job has ended; the last one is terminal, unless the job was deleted.
 
-    def wait(self, *, progress: bool = True, stream: TextIO | None = None) -> JobSnapshot:
-        """Wait until the job has ended, with live progress. Raises JobFailed with AWS's reason when it failed."""
-        final = self.session.wait([self], progress=progress, stream=stream)[0]
+        ``notice`` hears what is no snapshot: that the login expired, that the service does not answer.
+        """
+        from .waiting import poller_for  # noqa: PLC0415 - it needs this class
+
+        for known in poller_for(self.session, (self,), notice or _ignored).sweeps([self.name]):
+            if self.name in known:
+                yield known[self.name]
+
+    def wait(
+        self,
+        *,
+        progress: bool = True,
+        stream: TextIO | None = None,
+        max_usd: Usd | float | None = None,
+        usd_per_hour: Usd | float | None = None,
+    ) -> JobSnapshot:
+        """Wait until the job has ended, with live progress. Raises JobFailed with AWS's reason when it failed.
+
+        ``max_usd`` and ``usd_per_hour`` are those of ``Session.wait``: the job is asked to stop once it has cost so much.
+        """
+        final = self.session.wait([self], progress=progress, stream=stream, max_usd=max_usd, usd_per_hour=usd_per_hour)[
+            0
+        ]
         if final.status is JobStatus.FAILED:
             raise JobFailed(
                 f"{self.name} failed: {final.failure_reason or 'no reason given'}",
@@ -89,10 +108,14 @@ class TrainingJob:
         """Ask the job to stop; its script gets SIGTERM, and what it saves is kept. A job that has ended is left alone."""
         now = self.snapshot()
         if not now.terminal and now.status is not JobStatus.STOPPING:
-            self.session.backend.stop_job(self.name)
+            stop_one(self.session.backend, self.name)
         return self.session.wait([self], progress=False)[0] if wait else self.snapshot()
 
     def record(self) -> JobRecord:
         """The job's story as a value: its snapshot and the numbers of its log."""
         workload = Path(self.spec.script.entry).stem if self.spec is not None else ""
         return record(self.snapshot(), self.points(), label=self.label, workload=workload)
+
+
+def _ignored(_text: str) -> None:
+    """Nobody asked to be told."""
