@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -53,12 +53,12 @@ class Wait:
     session: Session
     jobs: tuple[TrainingJob, ...]
     told: Callable[[str], None] | None = None
-    _display: Display | None = field(default=None, init=False)
+    display: Display | None = None
 
     def run(
-        self, *, stream: TextIO | None, max_usd: Usd | None = None, usd_per_hour: Usd | None = None
+        self, *, stream: TextIO | None = None, max_usd: Usd | None = None, usd_per_hour: Usd | None = None
     ) -> list[JobSnapshot]:
-        """Until all have ended. ``stream`` None shows nothing."""
+        """Until all have ended. Without a ``display`` of one's own, the one that fits ``stream``; with neither, nothing shows."""
         session = self.session
         budget = self._budget(max_usd, usd_per_hour)
         poller = poller_for(session, self.jobs, self._notice, detailed=budget is not None)
@@ -76,15 +76,15 @@ class Wait:
             self._notice(self._parting())
             raise
         finally:
-            if self._display is not None:
-                self._display.close()
+            if self.display is not None:
+                self.display.close()
         return [known[job.name] for job in self.jobs]
 
     def _notice(self, text: str) -> None:
         if self.told is not None:
             self.told(text)
-        elif self._display is not None:
-            self._display.note(text, datetime.fromtimestamp(self.session.clock.now(), tz=timezone.utc))
+        elif self.display is not None:
+            self.display.note(text, datetime.fromtimestamp(self.session.clock.now(), tz=timezone.utc))
 
     def _budget(self, max_usd: Usd | None, usd_per_hour: Usd | None) -> Budget | None:
         if max_usd is None:
@@ -106,16 +106,17 @@ class Wait:
             # the stop did not get through: the next look asks again
 
     def _progress(self, stream: TextIO | None) -> Progress | None:
-        if stream is None:
+        if stream is None and self.display is None:
             return None
         from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
         from .progress import Progress, Reader  # noqa: PLC0415 - as above
 
         session = self.session
-        self._display = report.display_for(stream)
+        if self.display is None and stream is not None:
+            self.display = report.display_for(stream)
         return Progress(
             readers=[Reader(name=job.name, label=job.label) for job in self.jobs],
-            display=self._display,
+            display=self.display,
             logs=session.logs,
             storage=session.storage,
             clock=session.clock,
