@@ -5,8 +5,7 @@ It yields what is known after each look. It must not know who shows it, nor read
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -43,9 +42,9 @@ class Poller:
     detailed: bool = False  # every change is described, however many jobs there are
     calls: int = 0
     known: dict[str, JobSnapshot] = field(default_factory=dict)
+    _open: dict[str, None] = field(default_factory=dict)  # not known to have ended
     _queue: dict[str, None] = field(default_factory=dict)  # to be described now
     _curious: dict[str, None] = field(default_factory=dict)  # to be described when there are calls to spare
-    _gone: set[str] = field(default_factory=set)
     _few: bool = True
     _spent: int = 0
     _newest: datetime | None = None
@@ -54,36 +53,30 @@ class Poller:
     _said: bool = False
     _ahead_s: float = 0.0
 
-    def sweeps(self, names: Sequence[str]) -> Iterator[dict[str, JobSnapshot]]:
+    def sweeps(self, names: Collection[str]) -> Iterator[dict[str, JobSnapshot]]:
         """Everything known after each look; the last has every job ended, or as it was last seen before it was deleted.
 
         Raises CloudError for what asking again will not mend: no permission, or a job that never was.
         """
-        names = tuple(dict.fromkeys(names))
+        self._open = {name: None for name in names if name not in self.known or not self.known[name].terminal}
         due = self.clock.now()
-        while running := self._running(names):
+        while self._open:
             now = self.clock.now()
             if now >= due or due - now > LONGEST_PAUSE_S:  # later than planned, or the clock was set back
-                smooth = self._look(functools.partial(self._survey, running), self._describe)
-                due = now + self._pause_s(running) if smooth is not None else now
+                smooth = self._look(self._survey, self._describe)
+                due = now + self._pause_s() if smooth is not None else now
             else:
                 smooth = self._look(self._describe)
             yield dict(self.known)
-            if smooth is not None and self._running(names) and not (smooth and self._queue):
+            if smooth is not None and self._open and not (smooth and self._queue):
                 self.clock.sleep(min(LONGEST_PAUSE_S, max(0.0, due - self.clock.now())))
 
     def service_now(self) -> datetime:
         """The service's time, as far as it is known."""
         return datetime.fromtimestamp(self.clock.now() + self._ahead_s, tz=timezone.utc)
 
-    def _running(self, names: Sequence[str]) -> list[str]:
-        return [name for name in names if name not in self._gone and not self._ended(name)]
-
-    def _ended(self, name: str) -> bool:
-        return name in self.known and self.known[name].terminal
-
-    def _pause_s(self, running: Sequence[str]) -> float:
-        jobs = (self.known[name] for name in running if name in self.known)
+    def _pause_s(self) -> float:
+        jobs = (self.known[name] for name in self._open if name in self.known)
         return next_look_s(jobs, self.service_now(), failures=self._failures, jitter=self.jitter())
 
     def _look(self, *steps: Callable[[], None]) -> bool | None:
@@ -110,19 +103,20 @@ class Poller:
             self.notice(_words(found, error))
         return False
 
-    def _survey(self, running: Sequence[str]) -> None:
+    def _survey(self) -> None:
         """Find out which of the jobs are worth a describe."""
-        if len(running) <= PLAIN:
-            self._queue = dict.fromkeys(running)
+        if len(self._open) <= PLAIN:
+            self._queue = dict(self._open)
             return
-        self._few = len(running) <= DETAILED
+        self._few = len(self._open) <= DETAILED
         now = self.clock.now()
         whole = self._newest is None or self._whole_at is None or abs(now - self._whole_at) >= WHOLE_EVERY_S
         after = None if whole or self._newest is None else self._newest - OVERLAP
-        unseen = self._list(JobQuery(containing=_shared(running), modified_after=after), set(running), whole=whole)
+        query = JobQuery(containing=_shared(self._open), modified_after=after)
+        unseen = self._list(query, set(self._open), whole=whole)
         if whole:
             self._whole_at = now
-            self._queue.update(dict.fromkeys(name for name in running if name in unseen))
+            self._queue.update(dict.fromkeys(name for name in self._open if name in unseen))
 
     def _list(self, query: JobQuery, unseen: set[str], *, whole: bool) -> set[str]:
         """Hear what the list says; which of ``unseen`` it did not name. Others' jobs are paged over only while that pays."""
@@ -175,9 +169,11 @@ class Poller:
         except CloudError as error:
             if name not in self.known or self.feed.trouble(error) is not Trouble.GONE:
                 raise
-            self._gone.add(name)
+            del self._open[name]
             self.notice(f"{name} was deleted; it was last seen {self.known[name].status_word}.")
         self._called()
+        if self.known[name].terminal:
+            self._open.pop(name, None)
         self._queue.pop(name, None)
         self._curious.pop(name, None)
 
@@ -192,7 +188,7 @@ def _state(job: JobSnapshot) -> tuple[str, str, datetime | None]:
     return job.status_word, job.secondary, job.modified
 
 
-def _shared(names: Sequence[str]) -> str:
+def _shared(names: Collection[str]) -> str:
     """What all names begin with, when that is enough to keep others' jobs out of a list."""
     first, last = min(names), max(names)
     same = next((place for place, letter in enumerate(first) if last[place : place + 1] != letter), len(first))

@@ -106,14 +106,14 @@ class Wait:
             # the stop did not get through: the next look asks again
 
     def _progress(self, stream: TextIO | None) -> Progress | None:
-        if stream is None and self.display is None:
-            return None
         from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
         from .progress import Progress, Reader  # noqa: PLC0415 - as above
 
-        session = self.session
         if self.display is None and stream is not None:
             self.display = report.display_for(stream)
+        if self.display is None:
+            return None
+        session = self.session
         return Progress(
             readers=[Reader(name=job.name, label=job.label) for job in self.jobs],
             display=self.display,

@@ -68,6 +68,8 @@ class SimulatedJob:
     request: Mapping[str, Any]
     tags: list[dict[str, str]] = field(default_factory=list)
     stopped: float | None = None
+    _row: dict[str, Any] = field(default_factory=dict)
+    _row_until: float = 0.0
 
     @property
     def arn(self) -> str:
@@ -93,6 +95,14 @@ class SimulatedJob:
     @property
     def outcome(self) -> str:
         return "Stopped" if self.stopped is not None and self.end < self.created + self.story.seconds else self.story.outcome
+
+    def row(self, now: float) -> dict[str, Any]:
+        """``listed``, worked out once a phase. Virtual time does not go back."""
+        if now >= self._row_until:
+            rows = self.transitions(now)
+            left = sum(length for _, length in self.story.phases[: len(rows)])
+            self._row, self._row_until = self.listed(now), self.created + left if now < self.end else float("inf")
+        return self._row
 
     def listed(self, now: float) -> dict[str, Any]:
         rows = self.transitions(now)
@@ -132,6 +142,7 @@ class Service:
         self.counts: Counter[str] = Counter()
         self.created: Counter[str] = Counter()
         self.page_events = 40
+        self._newest_first: list[SimulatedJob] = []
         self._lock = threading.RLock()
 
     def add(self, name: str, *, created: float, story: Story | None = None) -> SimulatedJob:
@@ -178,15 +189,16 @@ class Service:
         if job.end <= self.clock.now():
             raise Refusal("ValidationException", f"The request was rejected because the training job is in status {job.outcome}.")
         job.stopped = job.stopped or self.clock.now()
+        job._row_until = 0.0
+        self.clock.at(job.end, lambda: setattr(job, "_row_until", 0.0))
         return {}
 
     def _list(self, body: Mapping[str, Any]) -> dict[str, Any]:
         now = self.clock.now()
-        rows = (
-            job.listed(now)
-            for job in sorted(self.jobs.values(), key=lambda job: (-job.created, job.name))
-            if body.get("NameContains", "").lower() in job.name.lower()
-        )
+        if len(self._newest_first) != len(self.jobs):
+            self._newest_first = sorted(self.jobs.values(), key=lambda job: (-job.created, job.name))
+        containing = body.get("NameContains", "").lower()
+        rows = (job.row(now) for job in self._newest_first if containing in job.name.lower())
         after = body.get("LastModifiedTimeAfter")
         found = [row for row in rows if after is None or row["LastModifiedTime"] > after]
         page, token = _page(found, body.get("NextToken"), body.get("MaxResults", 10))

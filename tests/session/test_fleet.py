@@ -23,7 +23,7 @@ from sm_trn.session.waiting import Wait, poller_for
 from sm_trn.specs import JobSnapshot
 
 FAULTY = int(os.environ.get("SM_TRN_FAULT_JOBS", "200"))
-FLEET = int(os.environ.get("SM_TRN_FLEET_JOBS", "5000"))
+FLEET = int(os.environ.get("SM_TRN_FLEET_JOBS", "1000"))
 SEED = int(os.environ.get("SM_TRN_FAULT_SEED", "7"))
 ENDS = ("Completed", "Completed", "Completed", "Failed")
 
@@ -133,10 +133,11 @@ def watched(here: World, names: list[str]) -> tuple[dict[str, JobSnapshot], list
     jobs = tuple(attached(here.session, name) for name in names)
     noticed: dict[str, float] = {}
     known: dict[str, JobSnapshot] = {}
+    waiting = set(names)
     for known in poller_for(here.session, jobs, print).sweeps(names):
-        for name, snapshot in known.items():
-            if snapshot.terminal and name not in noticed:
-                noticed[name] = here.clock.now()
+        for name in [name for name in waiting if name in known and known[name].terminal]:
+            waiting.remove(name)
+            noticed[name] = here.clock.now()
     return known, sorted(noticed[name] - here.service.jobs[name].end for name in names)
 
 
