@@ -15,11 +15,13 @@ from .render import render
 
 if TYPE_CHECKING:
     from .errors import CloudError, EmulatorError, InvalidJob, JobFailed, NotConfigured, SmTrnError, UnknownName
+    from .logs import LogEvent, MetricLog, SavedLog
     from .preflight import check
     from .pricing import JobCost, Price, PriceBook
     from .render import EstimatorCall
     from .report import Comparison
     from .session import PartialLaunch, Session, TrainingJob, compare, connect, estimator
+    from .session.reading import read_log
     from .specs import (
         EVALUATION_METRICS,
         TRAINER_METRICS,
@@ -65,11 +67,13 @@ __version__ = "0.1.0"
 
 _HOME = {
     ".errors": ("CloudError", "EmulatorError", "InvalidJob", "JobFailed", "NotConfigured", "SmTrnError", "UnknownName"),
+    ".logs": ("LogEvent", "MetricLog", "SavedLog"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook"),
     ".render": ("EstimatorCall",),
     ".report": ("Comparison",),
     ".session": ("PartialLaunch", "Session", "TrainingJob", "compare", "connect", "estimator"),
+    ".session.reading": ("read_log",),
     ".specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",
@@ -137,6 +141,8 @@ __all__ = [
     "JobSnapshot",
     "JobSpec",
     "JobStatus",
+    "LogEvent",
+    "MetricLog",
     "MetricRule",
     "Network",
     "NeuronOptions",
@@ -154,6 +160,7 @@ __all__ = [
     "SMDataParallel",
     "SMModelParallel",
     "SMModelParallelV2",
+    "SavedLog",
     "Script",
     "Session",
     "Severity",
@@ -170,6 +177,7 @@ __all__ = [
     "compare",
     "connect",
     "estimator",
+    "read_log",
     "render",
 ]
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from .errors import CloudError
+from .errors import CloudError, SmTrnError
 from .logs import LogEvent
 from .specs import JobSnapshot
 
@@ -76,17 +78,69 @@ class Backend(JobFeed, Protocol):
     def stop_job(self, name: str) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlace:
+    """Where a reader stands in one stream: ``skip`` events into the page that ``token`` names (None: the stream's head).
+
+    ``at_ms`` and ``same`` – the newest time that was read, and how many events had it – find the place again when the
+    token is no longer valid: CloudWatch's expire after 24 hours.
+    """
+
+    stream: str
+    token: str | None = None
+    skip: int = 0
+    at_ms: int | None = None
+    same: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class LogCursor:
-    """Where a reader stands: the next token of every stream it has seen. A value: keep it, and reading goes on there."""
+    """Where a reader of a job's log stands: one place for every stream it has seen. A value: keep it, and reading goes on
+    there; ``dump_cursor`` and ``parse_cursor`` make it text and back. ``since_ms`` is where unread streams begin.
+    """
 
-    tokens: tuple[tuple[str, str], ...] = ()
+    places: tuple[StreamPlace, ...] = ()
+    looks: int = 0
+    since_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogBatch:
+    """Events in time order, and the cursor behind the last of them."""
+
+    events: tuple[LogEvent, ...]
+    cursor: LogCursor
 
 
 class LogSource(Protocol):
-    """A job's log. ``fetch_events`` returns what is new since ``cursor`` and the cursor to come back with."""
+    """A job's log. Both methods read what is new since ``cursor``; at least one batch comes, be it empty.
 
-    def fetch_events(self, job_name: str, cursor: LogCursor) -> tuple[Iterable[LogEvent], LogCursor]: ...
+    ``streams`` None reads everything there is. A number says how many streams a running job must have by now: streams are
+    looked for only until so many are known, and then seldom, and a page that may follow is left to the next look.
+    """
+
+    def fetch_events(
+        self, job_name: str, cursor: LogCursor, *, streams: int | None = None
+    ) -> tuple[Iterable[LogEvent], LogCursor]: ...
+
+    def stream_events(self, job_name: str, cursor: LogCursor, *, streams: int | None = None) -> Iterator[LogBatch]: ...
+
+
+def dump_cursor(cursor: LogCursor) -> str:
+    """The cursor as one line of JSON."""
+    return json.dumps(dataclasses.asdict(cursor))
+
+
+def parse_cursor(text: str) -> LogCursor:
+    """Read ``dump_cursor``'s text back. Raises SmTrnError when it is something else."""
+    try:
+        body = json.loads(text)
+        places = tuple(StreamPlace(**place) for place in body.pop("places"))
+        return LogCursor(places=places, **body)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SmTrnError(
+            f"cursor: got {text[:60]!r}, wanted the text of a saved LogCursor; read from the start"
+        ) from error
 
 
 class Storage(Protocol):

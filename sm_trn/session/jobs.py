@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
-from ..errors import JobFailed
-from ..logs import LogEvent, points
-from ..ports import LogCursor
+from ..errors import JobFailed, UnknownName
+from ..logs import LogEvent, LogFilter, MetricLog
 from ..pricing import JobCost, Price, job_cost
 from ..specs import JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, Usd, WallSeconds, record
-from .pace import FIRST_PAUSE_S, next_delay
+from . import reading
+from .saving import save_log
 from .stopping import stop_one
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .session import Session
+
+MetricView = Literal["all", "train", "eval", "summary", "final"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,27 +74,62 @@ class TrainingJob:
             )
         return final
 
-    def logs(self, *, follow: bool = False) -> Iterator[LogEvent]:
-        """The lines of every host in time order; with ``follow`` also those to come, until the job has ended."""
-        cursor, attempt = LogCursor(), 0
-        while True:
-            last = self.snapshot() if follow else None
-            events, cursor = self.session.logs.fetch_events(self.name, cursor)
-            yield from events
-            if last is None or last.terminal:
-                return
-            self.session.clock.sleep(min(next_delay(last, attempt), FIRST_PAUSE_S))
-            attempt += 1
+    def logs(
+        self,
+        *,
+        follow: bool = False,
+        host: str | None = None,
+        rank: int | None = None,
+        matching: str | None = None,
+        since: str | datetime | None = None,
+    ) -> Iterator[LogEvent]:
+        """The lines of every host in time order; with ``follow`` also those to come, until the job has ended.
+
+        ``matching`` is a regular expression, ``rank`` the worker as its launcher names it, ``since`` an age (``5m``), a time
+        or ISO text. Raises SmTrnError for an expression that is wrong or would not end, CloudError.
+        """
+        wanted = LogFilter(host=host, rank=rank, matching=matching)
+        return reading.events(self, follow=follow, wanted=wanted, since=since)
+
+    def save_logs(self, target: str | Path, *, follow: bool = False) -> tuple[Path, ...]:
+        """Download the log to a file, or – when ``target`` is a folder or ends with a slash – to one file a host.
+
+        Called again it goes on where it ended. ``st.read_log`` reads the files. Raises SmTrnError when something else is there.
+        """
+        by_host = str(target).endswith("/") or Path(target).is_dir()
+        return save_log(self, Path(target), by_host=by_host, follow=follow)
+
+    def metric_log(self) -> MetricLog:
+        """Every line with numbers: ``train``, ``eval``, ``summary`` and ``points`` of one reading of the log."""
+        return reading.metric_log(self)
 
     def points(self) -> list[MetricPoint]:
-        """Every number in the job's log."""
-        return list(points(self.logs()))
+        """Every number in the job's log: of dict lines, and of the job's own metric definitions."""
+        return list(self.metric_log().points)
 
-    def metrics(self) -> pd.DataFrame:
-        """The same as a tidy frame: step, epoch, host, name, value, time."""
-        from ..report import metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+    def metrics(self, *, view: MetricView = "all") -> pd.DataFrame:
+        """The same as a tidy frame: step, epoch, host, name, value, time.
 
-        return metrics_frame(self.points())
+        ``train``, ``eval``, ``summary``: one row a printed line, one column a number. ``final``: what the service itself kept
+        (FinalMetricDataList) as ``value`` beside ``log_value``, what the same expression finds in the log – the two differ
+        where the expression stops before an exponent. Raises UnknownName for another view.
+        """
+        from ..report.metrics import final_frame, lines_frame, metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+
+        if view == "all":
+            return metrics_frame(self.points())
+        if view == "final":
+            return final_frame(reading.final_rows(self))
+        if view not in {"train", "eval", "summary"}:
+            raise UnknownName(f"view: got {view!r}, wanted 'all', 'train', 'eval', 'summary' or 'final'")
+        return lines_frame(self.metric_log().view(view))
+
+    def utilization(self) -> pd.DataFrame:
+        """CPUUtilization, GPUUtilization, … in percent by host and time, as CloudWatch measured them; the columns of
+        ``metrics()``, no rows where there is nothing. Raises CloudError."""
+        from ..report.metrics import metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+
+        return metrics_frame(reading.utilization(self))
 
     @property
     def billable_s(self) -> WallSeconds | None:
