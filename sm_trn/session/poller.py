@@ -15,7 +15,7 @@ from ..ports import Clock, JobFeed, JobQuery, Trouble
 from ..specs import JobSnapshot, parse_snapshot
 from .pace import LONGEST_PAUSE_S, next_look_s
 
-PLAIN = 3  # so few are described one by one: a list would cost a call more and say less
+PLAIN = 1  # so few are described one by one; two cost less in a list, with a describe for each change
 DETAILED = 20  # so many are described whenever something about them changed
 BATCH = 25  # describes between two yields, so that a thousand ends at once are seen as they come
 SPARE, SPARE_SHARE = 20, 0.08  # calls for details nobody waits for: so many, and this share of all

@@ -11,16 +11,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..errors import CloudError
-from ..logs import points
+from ..logs import MetricReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ..pricing import Price
 from ..report.watch import Checkpoints, WatchRow
 from ..specs import JobSnapshot, MetricPoint
+from .reading import expected_streams
 
 if TYPE_CHECKING:
     from ..report import Display
 
-LOG_EVERY_S = 75.0  # of one training job; its first look comes with the first look at the job in Training
+LOG_EVERY_S = 60.0  # of one training job; its first look comes with the first look at the job in Training
 LOG_LOOKS = 10  # at running jobs, per sweep: of more jobs, those that waited longest come first
 LOGGED = 200  # of more jobs than that the table shows no steps: their logs would cost more than all else
 CHECKPOINT_EVERY_S = 120.0
@@ -35,6 +36,7 @@ class Reader:
 
     name: str
     label: str
+    metrics: MetricReader = field(default_factory=MetricReader)
     found: list[MetricPoint] = field(default_factory=list)
     cursor: LogCursor = field(default_factory=LogCursor)
     looked: float | None = None
@@ -98,7 +100,7 @@ class Progress:
         due = [r for r in readers if not known[r.name].terminal and self._due(r, known[r.name], now)]
         due.sort(key=lambda reader: reader.looked or 0.0)
         for reader in [*ended, *due[:LOG_LOOKS]]:
-            if not self._advance(reader, last=known[reader.name].terminal):
+            if not self._advance(reader, known[reader.name]):
                 return  # the logs do not answer now: the next sweep goes on
 
     def _due(self, reader: Reader, job: JobSnapshot, now: float) -> bool:
@@ -106,15 +108,16 @@ class Progress:
             return False
         return job.emulated or reader.looked is None or abs(now - reader.looked) >= LOG_EVERY_S
 
-    def _advance(self, reader: Reader, *, last: bool) -> bool:
-        """Read one log on; whether it answered. What a broken look brought is forgotten, and read again from the old cursor."""
+    def _advance(self, reader: Reader, job: JobSnapshot) -> bool:
+        """Read one log on; whether it answered. A running job's streams are known, so a look costs one call for each."""
+        streams = None if job.terminal else expected_streams(job)
         try:
-            events, cursor = self.logs.fetch_events(reader.name, reader.cursor)
-            fresh = list(points(events))
+            events, cursor = self.logs.fetch_events(reader.name, reader.cursor, streams=streams)
+            fresh = list(events)
         except CloudError as error:
             return self._survive(reader, error)
-        reader.found.extend(fresh)
-        reader.cursor, reader.looked, reader.complete = cursor, self.clock.now(), last
+        reader.found.extend(point for line in reader.metrics.lines(fresh) for point in line.points())
+        reader.cursor, reader.looked, reader.complete = cursor, self.clock.now(), job.terminal
         return True
 
     def _survive(self, reader: Reader, error: CloudError) -> bool:

@@ -50,7 +50,12 @@ class Refusal(Exception):  # noqa: N818 - an answer of the service
 class Story:
     """What happens to a job: phases with their seconds, the end, and per host its lines at seconds after the creation."""
 
-    phases: tuple[tuple[str, float], ...] = (("Starting", 90.0), ("Downloading", 50.0), ("Training", 440.0), ("Uploading", 20.0))
+    phases: tuple[tuple[str, float], ...] = (
+        ("Starting", 90.0),
+        ("Downloading", 50.0),
+        ("Training", 440.0),
+        ("Uploading", 20.0),
+    )
     outcome: str = "Completed"
     reason: str = ""
     lines: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
@@ -86,7 +91,10 @@ class SimulatedJob:
             if start > now or start >= self.end:
                 break
             stop = min(start + length, self.end)
-            rows.append({"Status": phase, "StartTime": start, "StatusMessage": phase} | ({"EndTime": stop} if stop <= now else {}))
+            rows.append(
+                {"Status": phase, "StartTime": start, "StatusMessage": phase}
+                | ({"EndTime": stop} if stop <= now else {})
+            )
             start = stop
         if self.end <= now:
             rows.append({"Status": self.outcome, "StartTime": self.end, "EndTime": self.end, "StatusMessage": ""})
@@ -94,7 +102,11 @@ class SimulatedJob:
 
     @property
     def outcome(self) -> str:
-        return "Stopped" if self.stopped is not None and self.end < self.created + self.story.seconds else self.story.outcome
+        return (
+            "Stopped"
+            if self.stopped is not None and self.end < self.created + self.story.seconds
+            else self.story.outcome
+        )
 
     def row(self, now: float) -> dict[str, Any]:
         """``listed``, worked out once a phase. Virtual time does not go back."""
@@ -141,7 +153,7 @@ class Service:
         self.objects: dict[str, bytes] = {}
         self.counts: Counter[str] = Counter()
         self.created: Counter[str] = Counter()
-        self.page_events = 40
+        self.page_events = 10_000
         self._newest_first: list[SimulatedJob] = []
         self._lock = threading.RLock()
 
@@ -187,7 +199,9 @@ class Service:
     def _stop(self, body: Mapping[str, Any]) -> dict[str, Any]:
         job = self._job(body)
         if job.end <= self.clock.now():
-            raise Refusal("ValidationException", f"The request was rejected because the training job is in status {job.outcome}.")
+            raise Refusal(
+                "ValidationException", f"The request was rejected because the training job is in status {job.outcome}."
+            )
         job.stopped = job.stopped or self.clock.now()
         job._row_until = 0.0
         self.clock.at(job.end, lambda: setattr(job, "_row_until", 0.0))
@@ -213,9 +227,9 @@ class Service:
     def _streams(self, body: Mapping[str, Any]) -> dict[str, Any]:
         name = body["logStreamNamePrefix"].split("/")[0]
         job = self.jobs.get(name)
-        names = [
-            f"{name}/{host}-{int(job.created)}" for host in job.story.lines if self._lines(job, host)
-        ] if job else []
+        names = (
+            [f"{name}/{host}-{int(job.created)}" for host in job.story.lines if self._lines(job, host)] if job else []
+        )
         page, token = _page(sorted(names), body.get("nextToken"), 50)
         streams = [{"logStreamName": stream} for stream in page]
         return {"logStreams": streams} | {"nextToken": value for value in token.values()}
@@ -224,7 +238,7 @@ class Service:
         name, stream = body["logStreamName"].split("/")
         lines = self._lines(self.jobs[name], stream.rpartition("-")[0])
         start = int(body["nextToken"].removeprefix("f/")) if "nextToken" in body else 0
-        page = lines[start : start + self.page_events]
+        page = lines[start : start + min(self.page_events, body.get("limit", 10_000))]
         events = [{"timestamp": int(at * 1000), "message": text, "ingestionTime": int(at * 1000)} for at, text in page]
         return {"events": events, "nextForwardToken": f"f/{start + len(page)}", "nextBackwardToken": f"b/{start}"}
 

@@ -70,7 +70,9 @@ class Wire:
                 raise ConnectionClosedError(endpoint_url=request.url)
             if found and found[1] in self.expired:
                 self.faults["expired"] += 1
-                return self._refuse(request, Refusal("ExpiredTokenException", "The security token included in the request is expired"))
+                return self._refuse(
+                    request, Refusal("ExpiredTokenException", "The security token included in the request is expired")
+                )
             fate = self._random.random()
             late = self._random.random() < 0.5
             if fate < self.throttled:

@@ -7,7 +7,7 @@ import dataclasses
 import os
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from fakes.simulated_wire import World, attached, world
 
 import sm_trn as st
 from sm_trn.logs import LogEvent
-from sm_trn.ports import LogCursor, LogSource
+from sm_trn.ports import LogBatch, LogCursor, LogSource
 from sm_trn.report import WatchRow
 from sm_trn.session.waiting import Wait, poller_for
 from sm_trn.specs import JobSnapshot
@@ -52,11 +52,16 @@ class Tape:
         self._inner = inner
         self.lines: dict[str, list[str]] = defaultdict(list)
 
-    def fetch_events(self, job_name: str, cursor: LogCursor) -> tuple[Iterable[LogEvent], LogCursor]:
-        events, after = self._inner.fetch_events(job_name, cursor)
+    def fetch_events(
+        self, job_name: str, cursor: LogCursor, *, streams: int | None = None
+    ) -> tuple[Iterable[LogEvent], LogCursor]:
+        events, after = self._inner.fetch_events(job_name, cursor, streams=streams)
         found = list(events)
         self.lines[job_name].extend(f"{event.host} {event.text}" for event in found)
         return found, after
+
+    def stream_events(self, job_name: str, cursor: LogCursor, *, streams: int | None = None) -> Iterator[LogBatch]:
+        yield from self._inner.stream_events(job_name, cursor, streams=streams)
 
 
 def story(name: str) -> Story:
@@ -65,7 +70,12 @@ def story(name: str) -> Story:
     phases = [("Starting", chance.uniform(40, 300)), ("Downloading", chance.uniform(10, 120))]
     phases += [("Training", chance.uniform(100, 1000))]
     if chance.random() < 0.2:
-        phases += [("Interrupted", 60.0), ("Starting", 90.0), ("Downloading", 20.0), ("Training", chance.uniform(100, 600))]
+        phases += [
+            ("Interrupted", 60.0),
+            ("Starting", 90.0),
+            ("Downloading", 20.0),
+            ("Training", chance.uniform(100, 600)),
+        ]
     phases += [("Uploading", chance.uniform(2, 40))]
     whole = sum(seconds for _, seconds in phases)
     begin = phases[0][1] + phases[1][1]
@@ -99,6 +109,7 @@ def test_no_fault_reaches_the_user_and_nothing_is_lost_or_doubled(
 ) -> None:
     here = world(monkeypatch, tmp_path, seed=SEED, throttled=0.20, broken=0.05, reset=0.02)
     here.service.story_of = story
+    here.service.page_events = 7  # many pages, as if lines were long
     clock, start = here.clock, here.clock.now()
     clock.at(start + 600, lambda: here.wire.expired.add("FIRST"))
     clock.at(start + 900, lambda: here.log_in("SECOND"))
@@ -118,7 +129,9 @@ def test_no_fault_reaches_the_user_and_nothing_is_lost_or_doubled(
     assert all(snapshot.failure_reason for snapshot in final if snapshot.status_word == "Failed")
     for job in jobs:
         wanted = service.jobs[job.name].story.lines
-        assert sorted(f"{host} {text}" for host, rows in wanted.items() for _, text in rows) == sorted(tape.lines[job.name])
+        assert sorted(f"{host} {text}" for host, rows in wanted.items() for _, text in rows) == sorted(
+            tape.lines[job.name]
+        )
         losses = [point.value for point in shown.rows[job.name].points if point.name == "loss"]
         assert [ast.literal_eval(text)["loss"] for _, text in wanted["algo-1"]] == losses
     assert 2 == sum("login expired" in note for note in shown.notes)
@@ -149,7 +162,12 @@ def test_a_fleet_needs_hardly_more_calls_than_its_ends_and_every_end_is_seen_soo
     start = here.clock.now()
     names = [f"sweep-{n:05d}" for n in range(FLEET)]
     for name in names:
-        phases = (("Starting", 100.0), ("Downloading", 60.0), ("Training", chance.uniform(400, 7000)), ("Uploading", 15.0))
+        phases = (
+            ("Starting", 100.0),
+            ("Downloading", 60.0),
+            ("Training", chance.uniform(400, 7000)),
+            ("Uploading", 15.0),
+        )
         here.service.add(name, created=start - chance.uniform(0, 150), story=Story(phases=phases))
     for n in range(300):
         here.service.add(f"others-{n}", created=start - 10.0, story=Story())
