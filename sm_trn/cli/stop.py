@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -25,13 +26,11 @@ from .shared import connection_options, emit, json_option, say
 def command(
     names: tuple[str, ...],
     *,
-    everything: bool,
-    containing: str | None,
-    tag: str | None,
     yes: bool,
     wait: bool,
     as_json: bool,
     connection: Callable[[], Session],
+    **search: Any,
 ) -> int:
     """Stop the jobs NAMES, or those that run and fit. Their scripts get SIGTERM; what they save is kept.
 
@@ -41,15 +40,15 @@ def command(
     \b
     Example: sm-trn stop --tag project=bert --yes
     """
-    searched = everything or containing is not None or tag is not None
+    searched = search["everything"] or search["containing"] is not None or search["tag"] is not None
     if searched == bool(names):
         raise click.UsageError("wanted either names of jobs, or --all, --containing or --tag to find those that run")
-    wanted = _pair(tag)
+    tag = _pair(search["tag"])
     session = connection()
     if names:
         jobs = [session.attach(name) for name in names]
     else:
-        jobs = session.running(containing=containing or "", tag=wanted)
+        jobs = session.running(containing=search["containing"] or "", tag=tag)
         if not yes:
             return _list(jobs, as_json=as_json)
     session.stop_all(jobs)

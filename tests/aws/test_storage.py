@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from sm_trn.aws.storage import pack
-from sm_trn.preflight.packing import packing
 from sm_trn.errors import NotConfigured
+from sm_trn.preflight.packing import packing
 
 NAMES = some.from_regex(r"[a-z]{1,6}(/[a-z]{1,6})?\.py", fullmatch=True)
 

@@ -154,6 +154,7 @@ class Service:
         self.counts: Counter[str] = Counter()
         self.created: Counter[str] = Counter()
         self.page_events = 10_000
+        self.list_lag_s = 0.0  # a list shows what was so long ago
         self._newest_first: list[SimulatedJob] = []
         self._lock = threading.RLock()
 
@@ -208,11 +209,11 @@ class Service:
         return {}
 
     def _list(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        now = self.clock.now()
+        now = self.clock.now() - self.list_lag_s
         if len(self._newest_first) != len(self.jobs):
             self._newest_first = sorted(self.jobs.values(), key=lambda job: (-job.created, job.name))
         containing = body.get("NameContains", "").lower()
-        rows = (job.row(now) for job in self._newest_first if containing in job.name.lower())
+        rows = (job.row(now) for job in self._newest_first if containing in job.name.lower() and job.created <= now)
         after = body.get("LastModifiedTimeAfter")
         found = [row for row in rows if after is None or row["LastModifiedTime"] > after]
         page, token = _page(found, body.get("NextToken"), body.get("MaxResults", 10))
@@ -232,7 +233,7 @@ class Service:
         )
         page, token = _page(sorted(names), body.get("nextToken"), 50)
         streams = [{"logStreamName": stream} for stream in page]
-        return {"logStreams": streams} | {"nextToken": value for value in token.values()}
+        return {"logStreams": streams} | ({"nextToken": token["NextToken"]} if token else {})
 
     def _events(self, body: Mapping[str, Any]) -> dict[str, Any]:
         name, stream = body["logStreamName"].split("/")

@@ -12,7 +12,7 @@ import random
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import format_datetime
@@ -29,6 +29,7 @@ from fakes.simulated_sagemaker import ACCOUNT, REGION, Refusal, Service, Virtual
 
 import sm_trn as st
 from sm_trn.aws import Boto3Backend, CloudWatchLogs, RenewableSession, S3Storage
+from sm_trn.report import WatchRow
 from sm_trn.session import Session
 
 _KEY = re.compile(r"Credential=([^/]+)/")
@@ -53,7 +54,7 @@ class Wire:
     faults: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)
+        self._random = random.Random(self.seed)  # noqa: S311 - faults that can be repeated
         self._lock = threading.RLock()
 
     def join(self, session: boto3.Session) -> None:
@@ -171,6 +172,23 @@ def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
         clock=clock,
     )
     return World(clock=clock, service=service, wire=wire, session=session, login=login)
+
+
+class Recorder:
+    """A display that keeps what it is shown."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, WatchRow] = {}
+        self.notes: list[str] = []
+
+    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:  # noqa: ARG002 - the port's signature
+        self.rows = {row.snapshot.name: row for row in rows}
+
+    def note(self, text: str, now: datetime) -> None:  # noqa: ARG002 - the port's signature
+        self.notes.append(text)
+
+    def close(self) -> None:
+        pass
 
 
 def attached(session: Session, name: str) -> st.TrainingJob:
