@@ -71,6 +71,11 @@ class Poller:
             if smooth is not None and self._open and not (smooth and self._queue):
                 self.clock.sleep(min(LONGEST_PAUSE_S, max(0.0, due - self.clock.now())))
 
+    @property
+    def failing(self) -> bool:
+        """Whether the newest look got no answer: other questions would get none either."""
+        return self._failures > 0
+
     def service_now(self) -> datetime:
         """The service's time, as far as it is known."""
         return datetime.fromtimestamp(self.clock.now() + self._ahead_s, tz=timezone.utc)

@@ -70,12 +70,12 @@ class Progress:
     renew: Callable[[], bool]
     notice: Callable[[str], None]
 
-    def show(self, known: Mapping[str, JobSnapshot], now: datetime) -> None:
-        """Read what is due, then show every job that is known."""
+    def show(self, known: Mapping[str, JobSnapshot], now: datetime, *, ask: bool = True) -> None:
+        """Read what is due – when there is somebody to ``ask`` – then show every job that is known."""
         seen = [reader for reader in self.readers if reader.name in known]
-        if len(self.readers) <= LOGGED:
+        if ask and len(self.readers) <= LOGGED:
             self._read(seen, known)
-        if len(self.readers) <= CHECKPOINTED:
+        if ask and len(self.readers) <= CHECKPOINTED:
             for reader in seen:
                 self._look_at_checkpoints(reader, known[reader.name])
         self._draw(seen, known, now)

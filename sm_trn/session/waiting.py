@@ -69,7 +69,7 @@ class Wait:
                 if budget is not None:
                     self._guard(budget, poller)
                 if progress is not None:
-                    progress.show(known, poller.service_now())
+                    progress.show(known, poller.service_now(), ask=not poller.failing)
             if progress is not None:
                 progress.finish(known, poller.service_now())
         except KeyboardInterrupt:

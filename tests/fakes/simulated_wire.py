@@ -19,6 +19,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import boto3
 import botocore.endpoint
@@ -100,12 +101,24 @@ class Wire:
             return self._refuse(request, refusal)
 
     def _s3(self, request: AWSPreparedRequest, operation: str) -> AWSResponse:
-        key = request.url.split("?")[0]
+        key = urlsplit(request.url).path.removeprefix("/")
+        if operation == "ListObjectsV2":
+            return self._objects(request)
         if operation == "PutObject":
             body = request.body
             self.service.objects[key] = body if isinstance(body, bytes) else body.read()
         there = operation == "PutObject" or key in self.service.objects
         return self._response(request, 200 if there else 404, None)
+
+    def _objects(self, request: AWSPreparedRequest) -> AWSResponse:
+        prefix = parse_qs(urlsplit(request.url).query)["prefix"][0]
+        written = datetime.fromtimestamp(self.clock.now() - 60, tz=timezone.utc).isoformat()
+        rows = "".join(
+            f"<Contents><Key>{key}</Key><LastModified>{written}</LastModified><Size>{len(body)}</Size></Contents>"
+            for key, body in sorted(self.service.objects.items())
+            if key.startswith(prefix)
+        )
+        return AWSResponse(request.url, 200, {}, _Raw(f"<ListBucketResult>{rows}</ListBucketResult>".encode()))
 
     def _refuse(self, request: AWSPreparedRequest, refusal: Refusal) -> AWSResponse:
         return self._response(request, refusal.status, {"__type": refusal.code, "message": refusal.message})
