@@ -21,7 +21,7 @@ from .reading import expected_streams
 if TYPE_CHECKING:
     from ..report import Display
 
-LOG_EVERY_S = 60.0  # of one training job; its first look comes with the first look at the job in Training
+LOG_FIRST_S, LOG_EVERY_S = 40.0, 120.0  # between looks at one training job's log: until there are numbers, and then
 LOG_LOOKS = 10  # at running jobs, per sweep: of more jobs, those that waited longest come first
 LOGGED = 200  # of more jobs than that the table shows no steps: their logs would cost more than all else
 CHECKPOINT_EVERY_S = 120.0
@@ -106,7 +106,8 @@ class Progress:
     def _due(self, reader: Reader, job: JobSnapshot, now: float) -> bool:
         if reader.complete or job.secondary not in SPEAKING:
             return False
-        return job.emulated or reader.looked is None or abs(now - reader.looked) >= LOG_EVERY_S
+        every_s = LOG_EVERY_S if reader.found else LOG_FIRST_S
+        return job.emulated or reader.looked is None or abs(now - reader.looked) >= every_s
 
     def _advance(self, reader: Reader, job: JobSnapshot) -> bool:
         """Read one log on; whether it answered. A running job's streams are known, so a look costs one call for each."""

@@ -107,7 +107,7 @@ class Wire:
         if operation == "PutObject":
             body = request.body
             self.service.objects[key] = body if isinstance(body, bytes) else body.read()
-        there = operation == "PutObject" or key in self.service.objects
+        there = operation in {"PutObject", "HeadBucket", "CreateBucket"} or key in self.service.objects
         return self._response(request, 200 if there else 404, None)
 
     def _objects(self, request: AWSPreparedRequest) -> AWSResponse:
