@@ -21,7 +21,7 @@ from .reading import expected_streams
 if TYPE_CHECKING:
     from ..report import Display
 
-LOG_FIRST_S, LOG_EVERY_S = 40.0, 120.0  # between looks at one training job's log: until there are numbers, and then
+LOG_FIRST_S, LOG_EVERY_S = 40.0, 120.0  # between looks at one training job's log: the first two, and all others
 LOG_LOOKS = 10  # at running jobs, per sweep: of more jobs, those that waited longest come first
 LOGGED = 200  # of more jobs than that the table shows no steps: their logs would cost more than all else
 CHECKPOINT_EVERY_S = 120.0
@@ -40,6 +40,7 @@ class Reader:
     found: list[MetricPoint] = field(default_factory=list)
     cursor: LogCursor = field(default_factory=LogCursor)
     looked: float | None = None
+    looks: int = 0
     complete: bool = False
     checkpoints: Checkpoints | None = None
     checkpoints_looked: float | None = None
@@ -106,7 +107,7 @@ class Progress:
     def _due(self, reader: Reader, job: JobSnapshot, now: float) -> bool:
         if reader.complete or job.secondary not in SPEAKING:
             return False
-        every_s = LOG_EVERY_S if reader.found else LOG_FIRST_S
+        every_s = LOG_EVERY_S if reader.looks > 1 else LOG_FIRST_S
         return job.emulated or reader.looked is None or abs(now - reader.looked) >= every_s
 
     def _advance(self, reader: Reader, job: JobSnapshot) -> bool:
@@ -119,6 +120,7 @@ class Progress:
             return self._survive(reader, error)
         reader.found.extend(point for line in reader.metrics.lines(fresh) for point in line.points())
         reader.cursor, reader.looked, reader.complete = cursor, self.clock.now(), job.terminal
+        reader.looks += 1
         return True
 
     def _survive(self, reader: Reader, error: CloudError) -> bool:
