@@ -6,8 +6,11 @@ Every step is linear in the line's length, whatever the line holds.
 from __future__ import annotations
 
 import json
+import json.scanner
+import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from .shown import plain
@@ -31,7 +34,11 @@ _INSIDE = re.compile(
 )
 # What the toolkit says about its own settings is no metric: SM_HPS={"learning_rate":5e-05}
 _SETTING = re.compile(r"\bSM_[A-Z0-9_]{1,64}=$")
-_DECODER = json.JSONDecoder(parse_int=float)
+NAN = math.nan
+_CONSTANTS = {"NaN": NAN, "Infinity": math.inf, "-Infinity": -math.inf}
+_DECODER = json.JSONDecoder(parse_int=float, parse_constant=_CONSTANTS.__getitem__)
+_decode = json.scanner.make_scanner(_DECODER)  # type: ignore[arg-type]  # typeshed names the scanner's own class
+_FLOATS = {float}
 
 
 def numbers(line: str) -> Mapping[str, float]:
@@ -42,34 +49,33 @@ def numbers(line: str) -> Mapping[str, float]:
     return found
 
 
-def dicts(line: str) -> Iterator[dict[str, float]]:
+def dicts(line: str) -> list[dict[str, float]]:
     """The numbers of each outermost dict of a line, in order. Numbers in quotes count; a dict that is cut off does not.
 
-    A nested dict's pairs come along under their own keys, and as ``outer/key`` where the key is taken further out.
+    A nested dict's pairs come along under their own keys, and as ``outer/key`` where the key is taken further out. Every NaN
+    is the same object, so equal lines make equal values.
     """
-    at = line.find("{")
-    if at < 0:
-        return
     if "\x1b" in line or "#033" in line:
         line = plain(line)
-        at = line.find("{")
-    swapped = line.replace("'", '"') if "'" in line else line
+    at = line.find("{")
+    found: list[dict[str, float]] = []
+    swapped = line.replace("'", '"')
     while at >= 0:
-        source = line if line.startswith('"', at + 1) else swapped
         try:  # the decoder is written in C, and most lines are JSON but for their quotes
-            tree, end = _DECODER.raw_decode(source, at)
-        except (ValueError, RecursionError):
-            yield from _scanned(line, at)
-            return
-        if tree and not _is_setting(line, at):
-            found = _flat(tree)
-            if found:
-                yield found
+            tree, end = _decode(line if line.startswith('"', at + 1) else swapped, at)
+        except (ValueError, RecursionError, StopIteration):
+            found.extend(_scanned(line, at))
+            break
+        if {*map(type, tree.values())} != _FLOATS or not _are_keys(tuple(tree)):
+            tree = _flat(tree)
+        if tree and not (at and line[at - 1] == "=" and _is_setting(line, at)):
+            found.append(tree)
         at = line.find("{", end)
+    return found
 
 
 def _is_setting(line: str, at: int) -> bool:
-    return line[at - 1 : at] == "=" and _SETTING.search(line, max(0, at - 70), at) is not None
+    return _SETTING.search(line, max(0, at - 70), at) is not None
 
 
 def _scanned(line: str, at: int) -> Iterator[dict[str, float]]:
@@ -81,7 +87,7 @@ def _scanned(line: str, at: int) -> Iterator[dict[str, float]]:
     for token in _INSIDE.finditer(line, at):
         key, brace = token["key"], token["brace"]
         if key is not None and path and not deeper and token["open"] is None:
-            path[-1][key] = float(token["value"] or token["wrapped"])
+            path[-1][key] = _float(token["value"] or token["wrapped"])
         elif brace == "{" or token["open"]:
             if not path:
                 tree, setting = {}, _is_setting(line, token.start())
@@ -100,6 +106,21 @@ def _scanned(line: str, at: int) -> Iterator[dict[str, float]]:
                     yield found
 
 
+@lru_cache(maxsize=4096)
+def _is_key(key: str) -> bool:
+    return _KEY.fullmatch(key) is not None
+
+
+@lru_cache(maxsize=256)  # a job's lines have few different sets of names
+def _are_keys(keys: tuple[str, ...]) -> bool:
+    return all(map(_is_key, keys))
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    return NAN if math.isnan(value) else value
+
+
 def _taken(tree: Mapping[str, Any], key: str) -> bool:
     return not isinstance(tree.get(key, {}), dict)
 
@@ -113,9 +134,11 @@ def _flat(tree: Mapping[str, Any], depth: int = 1) -> dict[str, float]:
             nested.append((key, item))
         elif kind is list:
             nested.extend((key, part) for part in item if type(part) is dict)
-        elif (kind is float or (kind is str and _NUMBER.fullmatch(item))) and _KEY.fullmatch(key):
-            found[key] = float(item)
-    if depth < _DEPTH:
+        elif kind is float and _is_key(key):
+            found[key] = item
+        elif kind is str and _NUMBER.fullmatch(item) and _is_key(key):
+            found[key] = _float(item)
+    if nested and depth < _DEPTH:
         for outer, inner in nested:
             for key, value in _flat(inner, depth + 1).items():
                 found.setdefault(key if key not in found else f"{outer}/{key}", value)

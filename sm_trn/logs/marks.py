@@ -6,19 +6,24 @@ from collections.abc import Iterator
 
 BRACE = "{"
 COMPILER = "PARALLEL_COMPILE||:"  # in front of what neuron_parallel_compile says
+HEAD = 500_000  # characters; the toolkit and the compiler's wrapper speak before the script does
+_BRACE, _COMPILER = BRACE.encode(), COMPILER.encode()
 
 
-def marked_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every line with a brace or with the word of a compiler's trial run."""
-    at, size = 0, len(text)
-    brace, mark = text.find(BRACE), text.find(COMPILER)
-    while brace >= 0 or mark >= 0:
-        found = min(brace, mark) if brace >= 0 and mark >= 0 else max(brace, mark)
-        start = text.rfind("\n", at, found) + 1 or at
-        end = text.find("\n", found)
-        at = end if end >= 0 else size
-        yield start, at
-        if 0 <= brace < at:
-            brace = text.find(BRACE, at)
+def marked_lines(raw: bytes) -> Iterator[str]:
+    """Every line of UTF-8 with a brace, or with the word of a compiler's trial run."""
+    mark = raw.find(_COMPILER, 0, HEAD)
+    at, size = 0, len(raw)
+    while True:
+        found = raw.find(_BRACE, at)
+        if mark >= 0 and (mark < found or found < 0):
+            found = mark
+        if found < 0:
+            return
+        end = raw.find(b"\n", found)
+        if end < 0:
+            end = size
+        yield raw[raw.rfind(b"\n", at, found) + 1 or at : end].decode("utf-8", "replace")
+        at = end
         if 0 <= mark < at:
-            mark = text.find(COMPILER, at)
+            mark = raw.find(_COMPILER, at)

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..specs import MetricPoint, MetricRule
 from .dicts import dicts
 from .events import LogEvent
+from .marks import BRACE, COMPILER
 from .prefixes import prefix_of
 from .rules import RuleReader
 
 _PLACE = frozenset({"step", "epoch"})
 # neuron_parallel_compile first runs the script for its graphs and says itself that the numbers mean nothing; its next
 # line comes when that run is over.
-_COMPILER, _TRIAL = "PARALLEL_COMPILE||:", "Running trial run"
+_TRIAL = "Running trial run"
 _REMEMBERED = 4096  # distinct metric lines; copies of other ranks come within seconds
 _ECHO_S = 5.0  # workers without a prefix: the same step and the same values again within this time are another worker's
 
 Values = Mapping[str, float]
+Key = tuple[tuple[str, float], ...]
+Worker = tuple[str, "int | None"]  # host and rank
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricLine:
-    """The numbers of one printed dict, or of the rules that matched one line."""
+class MetricLine(NamedTuple):
+    """The numbers of one printed dict, or of the rules that matched one line. (A tuple: logs hold a great many.)"""
 
     values: Values
     time_s: float | None
@@ -96,6 +97,7 @@ class MetricReader:
 
     def __init__(self, rules: Iterable[MetricRule] = ()) -> None:
         self.rules = RuleReader(rules)
+        self._ruled = bool(self.rules)
         self._copies = _Copies()
         self._trials: set[str] = set()
 
@@ -107,33 +109,29 @@ class MetricReader:
     def lines(self, events: Iterable[LogEvent]) -> Iterator[MetricLine]:
         for event in events:
             text = event.text
-            if _COMPILER in text:
-                self._trial(event)
-            if ("{" in text or self.rules) and not (self._trials and event.host in self._trials):
-                yield from self._of(event)
+            if self._ruled or BRACE in text or COMPILER in text:
+                time_s = event.time_s if event.time_s == event.time_s else None  # NaN: not known
+                yield from self.feed(event.host, text, time_s)
 
-    def _of(self, event: LogEvent) -> Iterator[MetricLine]:
-        prefix = prefix_of(event.text)
-        host = prefix.host or event.host
-        time_s = None if math.isnan(event.time_s) else event.time_s
-        for values in self._values(event.text):
-            if not self._copies.copy(values, host, prefix.rank, time_s):
-                yield MetricLine(values=values, time_s=time_s, host=event.host, rank=prefix.rank)
-
-    def _values(self, text: str) -> Iterator[Values]:
-        found = list(dicts(text))
-        yield from found
-        if self.rules:
+    def feed(self, host: str, text: str, time_s: float | None) -> list[MetricLine]:
+        """The news of one log line."""
+        if COMPILER in text:
+            (self._trials.add if _TRIAL in text else self._trials.discard)(host)
+        if host in self._trials:
+            return []
+        found: list[dict[str, float]] = dicts(text)
+        if self._ruled:
             known = {name for values in found for name in values}
             ruled = {name: value for name, value in self.rules.values(text).items() if name not in known}
-            if ruled:
-                yield ruled
-
-    def _trial(self, event: LogEvent) -> None:
-        if _TRIAL in event.text:
-            self._trials.add(event.host)
-        else:
-            self._trials.discard(event.host)
+            found += [ruled] if ruled else []
+        news: list[MetricLine] = []
+        if found:
+            prefix = prefix_of(text)
+            who = prefix.host or host, prefix.rank
+            for values in found:
+                if not self._copies.copy(values, who, time_s):
+                    news.append(MetricLine(values, time_s, host, prefix.rank))  # noqa: PERF401 - mostly one: half the time
+        return news
 
 
 def points(events: Iterable[LogEvent]) -> Iterator[MetricPoint]:
@@ -141,13 +139,25 @@ def points(events: Iterable[LogEvent]) -> Iterator[MetricPoint]:
     return MetricReader().read(events)
 
 
-@dataclass(slots=True)
 class _Tally:
-    """How often each worker has said a line, and how often that was news."""
+    """How often each worker has said a line, how often that was news, and when each host last began to say it."""
 
-    news: int = 0
-    said: dict[tuple[str, int | None], int] = field(default_factory=dict)
-    since: dict[str, float] = field(default_factory=dict)
+    __slots__ = ("_since", "news", "said")
+
+    def __init__(self, who: Worker, time_s: float | None) -> None:
+        self.news = 1
+        self.said = {who: 1}
+        self._since = {} if time_s is None else {who[0]: time_s}
+
+    def echo(self, host: str, time_s: float | None, adjacent: bool) -> bool:
+        """Workers of one host without a prefix: who speaks is not known, but nobody repeats a step that fast."""
+        if time_s is None:
+            return adjacent
+        before = self._since.get(host)
+        if before is not None and 0 <= time_s - before < _ECHO_S:
+            return True
+        self._since[host] = time_s
+        return False
 
 
 class _Copies:
@@ -155,33 +165,27 @@ class _Copies:
     other rank has said it n times."""
 
     def __init__(self) -> None:
-        self._tallies: OrderedDict[frozenset[tuple[str, object]], _Tally] = OrderedDict()
-        self._latest: dict[str, frozenset[tuple[str, object]]] = {}
+        # What was said once, by whom and when; a tally only where it was said again. Two generations bound the memory.
+        self._young: dict[Key, tuple[Worker, float | None] | _Tally] = {}
+        self._old: dict[Key, tuple[Worker, float | None] | _Tally] = {}
+        self._latest: dict[str, Key] = {}
 
-    def copy(self, values: Values, host: str, rank: int | None, time_s: float | None) -> bool:
-        key = frozenset((name, value if value == value else "nan") for name, value in values.items())  # noqa: PLR0124 - NaN
-        tally = self._tallies.get(key)
-        if tally is None:
-            tally = self._tallies[key] = _Tally()
-            if len(self._tallies) > _REMEMBERED:
-                self._tallies.popitem(last=False)
-        latest = self._latest.get(host)
-        self._latest[host] = key
-        if rank is None and not _PLACE.isdisjoint(values) and self._echo(tally, host, time_s, key == latest):
+    def copy(self, values: Values, who: Worker, time_s: float | None) -> bool:
+        key = tuple(values.items())
+        said = self._young.get(key) or self._old.get(key)
+        if said is None:
+            if len(self._young) >= _REMEMBERED:
+                self._young, self._old = {}, self._young
+            self._young[key] = who, time_s
+            self._latest[who[0]] = key
+            return False
+        before, self._latest[who[0]] = self._latest.get(who[0]), key
+        tally = said if isinstance(said, _Tally) else _Tally(*said)
+        self._young[key] = tally
+        if who[1] is None and ("step" in values or "epoch" in values) and tally.echo(who[0], time_s, before == key):
             return True
-        times = tally.said[host, rank] = tally.said.get((host, rank), 0) + 1
+        times = tally.said[who] = tally.said.get(who, 0) + 1
         if times <= tally.news:
             return True
         tally.news = times
-        return False
-
-    @staticmethod
-    def _echo(tally: _Tally, host: str, time_s: float | None, adjacent: bool) -> bool:
-        """Workers of one host without a prefix: who speaks is not known, but nobody repeats a step that fast."""
-        if time_s is None:
-            return adjacent
-        before = tally.since.get(host)
-        if before is not None and 0 <= time_s - before < _ECHO_S:
-            return True
-        tally.since[host] = time_s
         return False

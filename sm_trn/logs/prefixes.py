@@ -32,7 +32,7 @@ _NONE = Prefix()
 
 def prefix_of(text: str) -> Prefix:
     """The launcher's prefix at the beginning of a line."""
-    if "]" not in text[:64]:
+    if not text.startswith(("[", "\x1b")):
         return _NONE
     found = _PREFIX.match(text)
     if found is None:

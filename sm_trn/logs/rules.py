@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 
 import regex
 
 from ..specs import MetricRule
+from .dicts import NAN
 
 LIMIT_S = 0.25  # processor seconds for one expression and one line; an honest one needs microseconds
 _EXPONENT = re.compile(r"[eE][+-]?\d{1,5}(?![\w.])")
@@ -54,6 +56,7 @@ def _number(match: regex.Match[str], text: str) -> float | None:
     said = match.group(group) or ""
     exponent = _EXPONENT.match(text, match.end(group)) if said else None
     try:
-        return float(said + exponent.group()) if exponent and "e" not in said.lower() else float(said)
+        value = float(said + exponent.group()) if exponent and "e" not in said.lower() else float(said)
     except ValueError:
         return None
+    return NAN if math.isnan(value) else value

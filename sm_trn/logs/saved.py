@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from ..specs import MetricPoint
 from .events import LogEvent
-from .marks import marked_spans
+from .marks import HEAD, marked_lines
 from .metrics import MetricLine, MetricLog, MetricReader
-from .sdk_output import Ending, SdkOutput, StatusLine
+from .sdk_output import Ending, SdkOutput, StatusLine, host_and_text, host_colours
+from .sdk_panel import is_panel
 
 _OURS = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\t([^\t\n]{1,512})\t")
 _CONTROLS = {"\n": "#012", "\r": "#015"}
@@ -28,20 +29,40 @@ def saved_line(event: LogEvent) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SavedLog:
-    """A log as text. What the text does not tell – a time, a host – is NaN or empty in its events."""
+    """A log as the bytes of its file. What it does not tell – a time, a host – is NaN or empty in its events."""
 
-    text: str
+    raw: bytes
+
+    @property
+    def text(self) -> str:
+        """Bytes that are no UTF-8 become U+FFFD."""
+        return self.raw.decode("utf-8", "replace")
 
     def events(self) -> Iterator[LogEvent]:
         """Every line, in the order of the text. The SDK's own status lines, dots and panels are not the job's and left out."""
-        return _events(self.text, only_marked=False)
-
-    def metrics(self) -> MetricLog:
-        """The metric lines, by way of a search for braces: most of a log is never looked at."""
-        return MetricLog(tuple(self.lines()))
+        parse = _line_parser(self.raw)
+        if parse is None:
+            return SdkOutput(self.text).events()
+        return (LogEvent(*parse(line)) for line in self.text.split("\n") if line)
 
     def lines(self) -> Iterator[MetricLine]:
-        return MetricReader().lines(_events(self.text, only_marked=True))
+        """The metric lines, by way of a search for braces: most of a log is never even decoded."""
+        reader = MetricReader()
+        head = self.raw[:HEAD].decode("utf-8", "replace")
+        parse = _line_parser(self.raw)
+        if parse is None and is_panel(head):
+            yield from reader.lines(self.events())
+            return
+        hosts = host_colours(head) if parse is None else {}
+        for line in marked_lines(self.raw):
+            if parse is None:
+                yield from reader.feed(*host_and_text(line, hosts), None)
+            else:
+                time_s, host, text = parse(line)
+                yield from reader.feed(host, text, None if math.isnan(time_s) else time_s)
+
+    def metrics(self) -> MetricLog:
+        return MetricLog(tuple(self.lines()))
 
     def points(self) -> tuple[MetricPoint, ...]:
         return tuple(point for line in self.lines() for point in line.points())
@@ -57,35 +78,29 @@ class SavedLog:
         return SdkOutput(self.text).ending()
 
 
-def parse_log(text: str) -> SavedLog:
+def parse_log(text: str | bytes) -> SavedLog:
     """Any text is a log; only what it tells differs."""
-    return SavedLog(text)
+    return SavedLog(text if isinstance(text, bytes) else text.encode("utf-8", "replace"))
 
 
-def _events(text: str, *, only_marked: bool) -> Iterator[LogEvent]:
-    if _OURS.match(text):
-        return (_ours(line) for line in _lines(text, only_marked=only_marked))
-    if text.startswith('{"time_s":'):
-        return (_from_json(line) for line in _lines(text, only_marked=False))
-    return SdkOutput(text).events(only_marked=only_marked)
+def _line_parser(raw: bytes) -> Callable[[str], tuple[float, str, str]] | None:
+    """How each line of our own formats is read; None when somebody else wrote the log."""
+    if _OURS.match(raw[:1024].decode("utf-8", "replace")):
+        return _ours
+    return _from_json if raw.startswith(b'{"time_s":') else None
 
 
-def _lines(text: str, *, only_marked: bool) -> Iterator[str]:
-    if only_marked:
-        return (text[start:end] for start, end in marked_spans(text))
-    return (line for line in text.split("\n") if line)
-
-
-def _ours(line: str) -> LogEvent:
+def _ours(line: str) -> tuple[float, str, str]:
     head = _OURS.match(line)
     if head is None:
-        return LogEvent(math.nan, "", line)
-    return LogEvent(datetime.fromisoformat(head[1].replace("Z", "+00:00")).timestamp(), head[2], line[head.end() :])
+        return math.nan, "", line
+    when = datetime.fromisoformat(head[1].replace("Z", "+00:00"))
+    return when.timestamp(), head[2], line[head.end() :]
 
 
-def _from_json(line: str) -> LogEvent:
+def _from_json(line: str) -> tuple[float, str, str]:
     try:
         body = json.loads(line)
-        return LogEvent(float(body["time_s"]), str(body["host"]), str(body["text"]))
+        return float(body["time_s"]), str(body["host"]), str(body["text"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        return LogEvent(math.nan, "", line)
+        return math.nan, "", line

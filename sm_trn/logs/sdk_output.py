@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from ..specs.units import InstanceSeconds
 from .events import LogEvent
-from .marks import marked_spans
+from .marks import HEAD
 from .prefixes import prefix_of
 from .sdk_panel import is_panel, panel_events
 from .shown import plain
 
 _COLOUR = re.compile(r"\x1b\[3[1-6]m")
-_CURRENT_HOST = re.compile(r"(\x1b\[3[1-6]m)?SM_CURRENT_HOST=(algo-\d{1,5})")
+_CURRENT_HOST = "SM_CURRENT_HOST="  # the toolkit prints it once a host
+_HOST = re.compile(r"algo-\d{1,5}")
 # docker-compose in front of a local-mode line: "algo-1-biljy_1  | ", "7ru878yq03-algo-1-2mrdy | "
 _COMPOSE = re.compile(r"(?:\x1b\[\d{1,3}m)?(?:\w{1,32}-)?(algo-\d{1,5})(?:-\w{1,32})?\s{1,8}\|(?:\x1b\[0m)?\s?")
 _STATUS = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (\w{1,40}) - ([^\n]{1,4000})", re.MULTILINE)
@@ -77,11 +78,21 @@ class SdkOutput:
 
     text: str
 
-    def events(self, *, only_marked: bool = False) -> Iterator[LogEvent]:
-        """The job's lines, times unknown. ``only_marked`` skips, unread, those that cannot hold a metric."""
+    def events(self) -> Iterator[LogEvent]:
+        """The job's lines, times unknown."""
         if is_panel(self.text):
-            return panel_events(self.text)
-        return self._marked() if only_marked else self._all()
+            yield from panel_events(self.text)
+            return
+        hosts, colour = host_colours(self.text), ""
+        for line in self.text.split("\n"):
+            found = _COLOUR.search(line) if "\x1b" in line else None
+            colour = found.group() if found else colour
+            rest = _without_status(line)
+            if rest is not None:
+                host, text = host_and_text(rest, hosts, colour)
+                yield LogEvent(math.nan, host, plain(text))
+            if line.endswith("\x1b[0m"):
+                colour = ""
 
     def status_lines(self) -> tuple[StatusLine, ...]:
         return tuple(StatusLine(found[1], found[2], _message(found[3])[0]) for found in _STATUS.finditer(self.text))
@@ -99,39 +110,39 @@ class SdkOutput:
             failure_reason=plain(self.text[reason.end() : reason.end() + _REASON_MAX]).strip() if reason else "",
         )
 
-    def _marked(self) -> Iterator[LogEvent]:
-        hosts = self._hosts()
-        for start, end in marked_spans(self.text):
-            yield _event(self.text[start:end], hosts, "")
 
-    def _all(self) -> Iterator[LogEvent]:
-        hosts, colour = self._hosts(), ""
-        for line in self.text.split("\n"):
-            found = _COLOUR.search(line)
-            colour = found.group() if found else colour
-            rest = _without_status(line)
-            if rest is not None:
-                yield _event(rest, hosts, colour)
-            if line.endswith("\x1b[0m"):
-                colour = ""
+def host_colours(text: str) -> Mapping[str, str]:
+    """Host by colour, where the toolkit's own line says it; without colours, the only host that is named.
 
-    def _hosts(self) -> Mapping[str, str]:
-        """Host by colour, where the toolkit's own line says it; without colours, the only host that is named."""
-        hosts = {found[1] or "": found[2] for found in _CURRENT_HOST.finditer(self.text)}
-        alone = len(set(hosts.values())) == 1 and "algo-2" not in self.text
-        if alone:
-            return dict.fromkeys(["", *hosts], next(iter(hosts.values())))
-        return {colour: host for colour, host in hosts.items() if colour}
+    The toolkit speaks first, so the head of a long text is enough.
+    """
+    head = text[:HEAD]
+    hosts: dict[str, str] = {}
+    at = head.find(_CURRENT_HOST)
+    while at >= 0:
+        host = _HOST.match(head, at + len(_CURRENT_HOST))
+        colour = _COLOUR.search(head, max(0, at - 5), at)
+        if host:
+            hosts[colour.group() if colour else ""] = host.group()
+        at = head.find(_CURRENT_HOST, at + 1)
+    if len(set(hosts.values())) == 1 and "algo-2" not in head:
+        return dict.fromkeys(["", *hosts], next(iter(hosts.values())))
+    return {colour: host for colour, host in hosts.items() if colour}
 
 
-def _event(line: str, hosts: Mapping[str, str], colour: str) -> LogEvent:
-    compose = _COMPOSE.match(line)
-    if compose:
-        return LogEvent(math.nan, compose[1], plain(line[compose.end() :]))
-    found = _COLOUR.search(line)
-    host = hosts.get(found.group() if found else colour, "")
-    text = plain(line)
-    return LogEvent(math.nan, prefix_of(text).host or host, text)
+def host_and_text(line: str, hosts: Mapping[str, str], colour: str = "") -> tuple[str, str]:
+    """Who said a line, as far as prefixes and colours tell, and what he said, colours and all."""
+    if "algo-" in line:
+        compose = _COMPOSE.match(line)
+        if compose:
+            return compose[1], line[compose.end() :]
+        host = prefix_of(line).host
+        if host:
+            return host, line
+    if hosts and "\x1b" in line:
+        found = _COLOUR.search(line)
+        colour = found.group() if found else colour
+    return hosts.get(colour, ""), line
 
 
 def _message(said: str) -> tuple[str, str]:

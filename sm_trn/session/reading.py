@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CloudError
@@ -14,8 +15,6 @@ from ..specs import EVALUATION_METRICS, TRAINER_METRICS, JobSnapshot, MetricPoin
 from .pace import FIRST_PAUSE_S, next_delay
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .jobs import TrainingJob
 
 SETTLE_S = 1.0  # between two looks at the log of a job that has just ended
@@ -134,8 +133,7 @@ def utilization(job: TrainingJob) -> tuple[MetricPoint, ...]:
 def read_log(path: str | Path) -> SavedLog:
     """A log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited for
     the job with SageMaker's SDK 2 or 3. Bytes that are no UTF-8 become U+FFFD."""
-    with open(path, encoding="utf-8", errors="replace", newline="") as source:  # noqa: PTH123 - any path; newline matters
-        return parse_log(source.read())
+    return parse_log(Path(path).read_bytes())
 
 
 def _epoch_s(value: Any) -> float | None:
