@@ -24,6 +24,9 @@ LOGGED_OUT = {
     "NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "SSOTokenLoadError",
     "UnauthorizedSSOTokenError", "TokenRetrievalError", "LoginRefreshRequired",
 }  # fmt: skip
+# A laptop that wakes up may sign with a time that is minutes off, until its clock is set.
+SKEWED = {"RequestTimeTooSkewed", "RequestInTheFuture", "SignatureExpired"}
+_SKEW_WORDS = ("signature expired", "signature not yet current")
 _SERVER = 500
 _UNREACHED = (HTTPClientError, BotoConnectionError, IncompleteReadError)
 
@@ -34,7 +37,7 @@ def trouble(error: CloudError) -> Trouble | None:
     if error.code in EXPIRED | LOGGED_OUT or isinstance(cause, NoCredentialsError):
         return Trouble.EXPIRED
     if isinstance(cause, ClientError):
-        if error.code in THROTTLED or _status(cause) >= _SERVER:
+        if error.code in THROTTLED | SKEWED or _status(cause) >= _SERVER or _skewed(cause):
             return Trouble.PASSING
         if error.code == "ResourceNotFoundException" or "not found" in str(cause).lower():
             return Trouble.GONE
@@ -67,6 +70,10 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
         raise CloudError(
             f"{operation} of {subject!r}: {error}", operation=operation, code=type(error).__name__
         ) from error
+
+
+def _skewed(error: ClientError) -> bool:
+    return any(words in str(error).lower() for words in _SKEW_WORDS)
 
 
 def _status(error: ClientError) -> int:

@@ -53,7 +53,7 @@ def packing(folder: Path) -> Packing:
 
 
 def secret_files(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT010: whoever may read the bucket reads the source, and so does everybody who sees the container."""
+    """SCRIPT011: whoever may read the bucket reads the source, and so does everybody who sees the container."""
     folder = source.source_folder(job)
     if folder is None or job.script.source_dir is None or not folder.is_dir():
         return
@@ -62,7 +62,7 @@ def secret_files(job: JobSpec) -> Iterator[Problem]:
         return
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     yield Problem(
-        id="SCRIPT010",
+        id="SCRIPT011",
         severity=Severity.ERROR,
         where="script.source_dir",
         what="files that look like keys or passwords would be uploaded with the source",

@@ -14,7 +14,7 @@ from .. import _entry
 from ..errors import CloudError, SmTrnError, UnknownName
 from ..ports import Clock, Storage
 from ..specs import Git, JobSpec, Script
-from .pace import send_times
+from .pace import CREATES_PER_S, send_times
 
 LAUNCHERS = 4  # at once: with an answer in half a second, more would only be throttled
 
@@ -115,7 +115,9 @@ def create_all(
         for request, at in zip(asked, times, strict=True):
             wait_s = at - clock.now()
             if paced and wait_s > 0:
-                clock.sleep(min(wait_s, len(asked)))
+                clock.sleep(
+                    min(wait_s, len(asked) / CREATES_PER_S)
+                )  # a clock that was set back holds nothing up for longer
             sent[request["TrainingJobName"]] = pool.submit(_created, create, request)
     return {name: future.result() for name, future in sent.items()}
 

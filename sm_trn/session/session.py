@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import boto3
 
 Notice = Callable[[str], None]
-SECRETS_RULE = "SCRIPT010"  # whoever waives it wants the secret-looking files in the source
+SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,6 +75,6 @@ def test_only_the_file_that_is_named_is_meant(tmp_path: Path) -> None:
 
 def test_the_rule_says_it_offline_with_the_line_to_type(tmp_path: Path) -> None:
     job = jobs.trainium(str(folder(tmp_path, ".env", "a.pem", "b.pem", "c.pem")))
-    (problem,) = [problem for problem in st.check(job) if problem.id == "SCRIPT010"]
+    (problem,) = [problem for problem in st.check(job) if problem.id == "SCRIPT011"]
     assert (Severity.ERROR, "'.env', 'a.pem', 'b.pem' and 1 more") == (problem.severity, problem.got)
     assert "with the line /.env in .sm_trn_ignore" in problem.fix

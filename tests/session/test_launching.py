@@ -109,10 +109,10 @@ def test_a_secret_in_the_source_is_refused_before_anything_is_sent(here: World, 
     secret = Path(str(spec.script.source_dir), name)
     secret.parent.mkdir(exist_ok=True)
     secret.write_text("hunter2")
-    with pytest.raises(st.InvalidJob, match="SCRIPT010"):
+    with pytest.raises(st.InvalidJob, match="SCRIPT011"):
         here.session.submit(spec)
     assert 0 == sum(here.wire.calls.values())
-    here.session.submit(spec, ignore=("SCRIPT010",))
+    here.session.submit(spec, ignore=("SCRIPT011",))
     assert 1 == len(here.service.jobs)
 
 
