@@ -155,6 +155,7 @@ class Service:
         self.created: Counter[str] = Counter()
         self.page_events = 10_000
         self.list_lag_s = 0.0  # a list shows what was so long ago
+        self.late: dict[str, float] = {}  # and of these jobs, what was so much longer ago
         self._newest_first: list[SimulatedJob] = []
         self._lock = threading.RLock()
 
@@ -213,7 +214,11 @@ class Service:
         if len(self._newest_first) != len(self.jobs):
             self._newest_first = sorted(self.jobs.values(), key=lambda job: (-job.created, job.name))
         containing = body.get("NameContains", "").lower()
-        rows = (job.row(now) for job in self._newest_first if containing in job.name.lower() and job.created <= now)
+        rows = (
+            job.row(now - self.late.get(job.name, 0.0))
+            for job in self._newest_first
+            if containing in job.name.lower() and job.created <= now - self.late.get(job.name, 0.0)
+        )
         after = body.get("LastModifiedTimeAfter")
         found = [row for row in rows if after is None or row["LastModifiedTime"] > after]
         page, token = _page(found, body.get("NextToken"), body.get("MaxResults", 10))

@@ -89,14 +89,29 @@ def test_others_jobs_cost_pages_only_while_that_pays(here: World) -> None:
 
 
 def test_a_list_that_lags_behind_never_turns_a_job_back(here: World) -> None:
-    here.service.list_lag_s = 40.0
-    for n in range(4):
-        here.service.add(f"late-{n}", created=here.clock.now() - 60)
+    here.service.list_lag_s = 70.0
+    names = [f"late-{n:02d}" for n in range(25)]
+    for name in names:
+        here.service.add(name, created=here.clock.now() - 80)
     order = ["Starting", "Downloading", "Training", "Uploading", "Completed"]
-    for name in (f"late-{n}" for n in range(4)):
-        phases = [known[name].secondary for _, known in looks(here, *(f"late-{n}" for n in range(4))) if name in known]
+    seen = looks(here, *names)
+    for name in names:
+        phases = [known[name].secondary for _, known in seen if name in known]
         assert phases == sorted(phases, key=order.index)
         assert "Completed" == phases[-1]
+
+
+def test_an_end_that_a_list_tells_after_newer_ones_is_not_missed(here: World) -> None:
+    now = here.clock.now()
+    here.service.late["some-late"] = 45.0
+    slow = here.service.add("some-late", created=now - 100)
+    for n in range(60):  # something changes every ten seconds
+        here.service.add(
+            f"some-{n}", created=now - 60, story=Story(phases=(("Starting", 70.0 + 10 * n), ("Training", 900.0)))
+        )
+    seen = looks(here, "some-late", *(f"some-{n}" for n in range(60)))
+    noticed = next(time for time, known in seen if "some-late" in known and known["some-late"].terminal)
+    assert noticed - slow.end <= 45 + 20
 
 
 def test_an_expired_login_is_said_once_and_the_watch_goes_on_after_renewal(here: World) -> None:
@@ -138,12 +153,25 @@ def test_an_end_during_laptop_sleep_is_seen_at_waking(here: World) -> None:
     assert seen[-1][0] - start < 8 * 3600 + 400
 
 
-def test_a_clock_that_is_set_back_delays_no_look(here: World) -> None:
+@pytest.mark.parametrize("asleep", [True, False])
+def test_a_clock_that_is_set_back_delays_no_look(here: World, asleep: bool) -> None:  # noqa: FBT001 - a table
     start = here.clock.now()
     here.service.add("back", created=start - 3600, story=Story(phases=(("Training", 7200.0),)))
-    here.clock.at(start + 300, lambda: setattr(here.clock, "_now", start - 1800))
-    times = [time for time, _ in looks(here, "back")]
+
+    def set_back() -> None:
+        here.clock._now = start - 1800
+
+    if asleep:
+        here.clock.at(start + 300, set_back)
+    times, calls = [], []
+    for look, _ in enumerate(poller_for(here.session, (attached(here.session, "back"),), print).sweeps(["back"])):
+        if look == 10 and not asleep:
+            set_back()
+        times.append(here.clock.now())
+        calls.append(here.wire.calls["DescribeTrainingJob"])
+    assert min(times) < start
     assert all(later - earlier <= 31 for earlier, later in pairwise(times))
+    assert all(later > earlier for earlier, later in pairwise(calls))
 
 
 @pytest.mark.parametrize("skew_s", [-280.0, 280.0])
