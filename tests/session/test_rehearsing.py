@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import sm_trn as st
+from sm_trn.jobfile import dump_job
 
 pytestmark = pytest.mark.local
 
@@ -90,6 +91,21 @@ def test_the_shell_stops_what_it_is_told_and_only_with_yes(
     assert other.wait(progress=False).terminal
     for wrong in (("stop",), ("stop", "a", "--all"), ("stop", "--tag", "owner")):
         assert 2 == shell(emulator, *wrong).returncode
+
+
+def test_the_shell_watches_a_budget_and_says_where_there_is_none(
+    emulator: Any, session: st.Session, endless: st.JobSpec, tmp_path: Path
+) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(dump_job(endless.replace(name="by-shell"), "json"))
+    launched = shell(emulator, "launch", str(file), "--max-usd", "0.01")
+    assert 0 == launched.returncode, launched.stderr
+    assert "EMULATED: no cost, so --max-usd has nothing to refuse." in launched.stderr
+    name = launched.stdout.strip()
+    watched = shell(emulator, "watch", name, "--max-usd", "0.01", "--usd-per-hour", "3600", "--json")
+    assert (0, "Stopped") == (watched.returncode, json.loads(watched.stdout)[0]["status"])
+    assert f"{name} was asked to stop" in watched.stderr
+    assert session.attach(name).snapshot().terminal
 
 
 def test_the_newest_object_under_a_uri_is_dated(session: st.Session, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_an_end_during_laptop_sleep_is_seen_at_waking(here: World) -> None:
 
 
 @pytest.mark.parametrize("asleep", [True, False])
-def test_a_clock_that_is_set_back_delays_no_look(here: World, asleep: bool) -> None:  # noqa: FBT001 - a table
+def test_a_clock_that_is_set_back_delays_no_look(here: World, asleep: bool) -> None:
     start = here.clock.now()
     here.service.add("back", created=start - 3600, story=Story(phases=(("Training", 7200.0),)))
 
