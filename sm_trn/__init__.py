@@ -16,11 +16,13 @@ from .render import render
 if TYPE_CHECKING:
     from .errors import CloudError, EmulatorError, InvalidJob, JobFailed, NotConfigured, SmTrnError, UnknownName
     from .jobfile import dump_job, load_jobs
+    from .logs import LogEvent, MetricLog, SavedLog
     from .preflight import check
     from .pricing import JobCost, Price, PriceBook
     from .render import Diff, EstimatorCall, Policies, parse_request, policies
     from .report import Comparison
     from .session import (
+        OverBudget,
         PartialLaunch,
         Rehearsal,
         Session,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         read_jobs,
         rehearse,
     )
+    from .session.reading import read_log
     from .specs import (
         EVALUATION_METRICS,
         TRAINER_METRICS,
@@ -80,11 +83,13 @@ __version__ = "0.1.0"
 _HOME = {
     ".errors": ("CloudError", "EmulatorError", "InvalidJob", "JobFailed", "NotConfigured", "SmTrnError", "UnknownName"),
     ".jobfile": ("dump_job", "load_jobs"),
+    ".logs": ("LogEvent", "MetricLog", "SavedLog"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook"),
     ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
     ".report": ("Comparison",),
     ".session": (
+        "OverBudget",
         "PartialLaunch",
         "Rehearsal",
         "Session",
@@ -96,6 +101,7 @@ _HOME = {
         "read_jobs",
         "rehearse",
     ),
+    ".session.reading": ("read_log",),
     ".specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",
@@ -168,12 +174,15 @@ __all__ = [
     "JobSpec",
     "JobStatus",
     "Kept",
+    "LogEvent",
+    "MetricLog",
     "MetricRule",
     "Network",
     "NeuronOptions",
     "NeuronX",
     "NotConfigured",
     "Output",
+    "OverBudget",
     "PartialLaunch",
     "Policies",
     "Price",
@@ -187,6 +196,7 @@ __all__ = [
     "SMDataParallel",
     "SMModelParallel",
     "SMModelParallelV2",
+    "SavedLog",
     "Script",
     "Session",
     "Severity",
@@ -209,6 +219,7 @@ __all__ = [
     "parse_request",
     "policies",
     "read_jobs",
+    "read_log",
     "rehearse",
     "render",
 ]

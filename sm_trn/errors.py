@@ -2,6 +2,7 @@
 
 SmTrnError
 ├── InvalidJob          a spec that must not be sent; carries every problem
+│   └── OverBudget      it may cost more than was allowed (sm_trn.session.budget)
 ├── InvalidJobFile      a job file that cannot be read as specs; carries every fault
 ├── UnknownName         an instance, image, target or job that does not exist
 ├── NotConfigured       role, bucket, region or an optional package is missing

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import dataclasses
+import enum
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from .errors import CloudError, SmTrnError
 from .logs import LogEvent
 from .specs import JobSnapshot
 
@@ -19,12 +23,53 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None: ...
 
 
-class Backend(Protocol):
+class Trouble(enum.Enum):
+    """Why a call failed although nothing about it was wrong."""
+
+    PASSING = "the service throttles, fails or cannot be reached"
+    EXPIRED = "the login expired"
+    GONE = "what was asked about does not exist"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobQuery:
+    """Which jobs a list is about; the empty query is about all of them. ``status`` is AWS's word."""
+
+    containing: str = ""
+    modified_after: datetime | None = None
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """Part of a list of jobs, newest first, and the token of the part that follows. Its snapshots know what a list knows."""
+
+    jobs: tuple[JobSnapshot, ...]
+    token: str | None = None
+
+
+class JobFeed(Protocol):
+    """What a watch reads. The fetches raise CloudError with the operation and the job's name.
+
+    ``trouble`` says whether such an error passes by itself; ``renew`` looks for new credentials and says whether there are
+    any; ``service_time`` is the service's own clock in its newest answer, None before the first.
+    """
+
+    def fetch_snapshot(self, name: str) -> JobSnapshot: ...
+
+    def fetch_page(self, query: JobQuery, token: str | None = None) -> JobPage: ...
+
+    def service_time(self) -> float | None: ...
+
+    def trouble(self, error: CloudError) -> Trouble | None: ...
+
+    def renew(self) -> bool: ...
+
+
+class Backend(JobFeed, Protocol):
     """SageMaker's training jobs. Every method raises CloudError with the operation and the job's name."""
 
     def create_job(self, request: Mapping[str, Any]) -> str: ...
-
-    def fetch_snapshot(self, name: str) -> JobSnapshot: ...
 
     def fetch_tags(self, arn: str) -> Mapping[str, str]: ...
 
@@ -33,17 +78,69 @@ class Backend(Protocol):
     def stop_job(self, name: str) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlace:
+    """Where a reader stands in one stream: ``skip`` events into the page that ``token`` names (None: the stream's head).
+
+    ``at_ms`` and ``same`` – the newest time that was read, and how many events had it – find the place again when the
+    token is no longer valid: CloudWatch's expire after 24 hours.
+    """
+
+    stream: str
+    token: str | None = None
+    skip: int = 0
+    at_ms: int | None = None
+    same: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class LogCursor:
-    """Where a reader stands: the next token of every stream it has seen. A value: keep it, and reading goes on there."""
+    """Where a reader of a job's log stands: one place for every stream it has seen. A value: keep it, and reading goes on
+    there; ``dump_cursor`` and ``parse_cursor`` make it text and back. ``since_ms`` is where unread streams begin.
+    """
 
-    tokens: tuple[tuple[str, str], ...] = ()
+    places: tuple[StreamPlace, ...] = ()
+    looks: int = 0
+    since_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogBatch:
+    """Events in time order, and the cursor behind the last of them."""
+
+    events: tuple[LogEvent, ...]
+    cursor: LogCursor
 
 
 class LogSource(Protocol):
-    """A job's log. ``fetch_events`` returns what is new since ``cursor`` and the cursor to come back with."""
+    """A job's log. Both methods read what is new since ``cursor``; at least one batch comes, be it empty.
 
-    def fetch_events(self, job_name: str, cursor: LogCursor) -> tuple[Iterable[LogEvent], LogCursor]: ...
+    ``streams`` None reads everything there is. A number says how many streams a running job must have by now: streams are
+    looked for only until so many are known, and then seldom, and a page that may follow is left to the next look.
+    """
+
+    def fetch_events(
+        self, job_name: str, cursor: LogCursor, *, streams: int | None = None
+    ) -> tuple[Iterable[LogEvent], LogCursor]: ...
+
+    def stream_events(self, job_name: str, cursor: LogCursor, *, streams: int | None = None) -> Iterator[LogBatch]: ...
+
+
+def dump_cursor(cursor: LogCursor) -> str:
+    """The cursor as one line of JSON."""
+    return json.dumps(dataclasses.asdict(cursor))
+
+
+def parse_cursor(text: str) -> LogCursor:
+    """Read ``dump_cursor``'s text back. Raises SmTrnError when it is something else."""
+    try:
+        body = json.loads(text)
+        places = tuple(StreamPlace(**place) for place in body.pop("places"))
+        return LogCursor(places=places, **body)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SmTrnError(
+            f"cursor: got {text[:60]!r}, wanted the text of a saved LogCursor; read from the start"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +159,11 @@ class StoredObjects:
 
 
 class Storage(Protocol):
-    """S3, content-addressed: the same content is uploaded once. ``fetch_text`` is None where there is nothing to read."""
+    """S3, content-addressed: the same content is uploaded once. ``fetch_objects`` is None where looking is
+    not allowed, ``fetch_text`` where there is nothing to read.
+    """
 
-    def put_source(self, folder: str) -> str: ...
+    def put_source(self, folder: str, *, allow_secrets: bool = False) -> str: ...
 
     def put_input(self, path: str) -> str: ...
 
@@ -72,4 +171,4 @@ class Storage(Protocol):
 
     def fetch_text(self, uri: str) -> str | None: ...
 
-    def fetch_objects(self, uri: str) -> StoredObjects: ...
+    def fetch_objects(self, uri: str) -> StoredObjects | None: ...

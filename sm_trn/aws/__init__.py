@@ -8,6 +8,7 @@ from .identity import find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
 from .online import online_problems
 from .prices import fetch_prices
+from .renewal import RenewableSession
 from .storage import S3Storage, pack
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Checkout",
     "CloudWatchLogs",
     "EndpointSession",
+    "RenewableSession",
     "S3Storage",
     "checkout",
     "fetch_prices",

@@ -6,62 +6,49 @@ import gzip
 import hashlib
 import io
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError
 
-from ..errors import NotConfigured
+from ..errors import CloudError, NotConfigured
 from ..ports import StoredObjects
+from ..preflight.packing import IGNORE_FILE, packing
+from ..specs import parse_time
 from .backend import make_client
-from .errors import as_cloud_error
+from .errors import as_cloud_error, trouble
 
 PREFIX = "sm_trn"
 SIZE_CAP_BYTES = 500_000_000
 TEXT_CAP_BYTES = 4_000_000
-IGNORED = frozenset(
-    {
-        "__pycache__",
-        ".git",
-        ".venv",
-        "venv",
-        ".ipynb_checkpoints",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".pytest_cache",
-        ".DS_Store",
-    }
-)
+LISTED = 10_000
 
 
-def source_files(folder: Path) -> Iterator[Path]:
-    """The files that are part of a source, in one order. Links that leave the folder are not followed."""
-    root = folder.resolve()
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        if IGNORED & set(inside.parts) or path.suffix == ".pyc" or not path.is_file():
-            continue
-        if path.is_symlink() and not path.resolve().is_relative_to(root):
-            continue
-        yield path
+def pack(folder: Path, *, allow_secrets: bool = False) -> bytes:
+    """A tar.gz whose bytes depend on names, modes' execute bit and contents alone: no time, no owner, no order.
 
-
-def pack(folder: Path) -> bytes:
-    """A tar.gz whose bytes depend on names, modes' execute bit and contents alone: no time, no owner, no order."""
+    Raises NotConfigured for more than code, and for files whose names look like keys or passwords.
+    """
+    found = packing(folder)
+    if found.secrets and not allow_secrets:
+        names = ", ".join(repr(path.relative_to(folder).as_posix()) for path in found.secrets[:3])
+        raise NotConfigured(
+            f"source_dir: got {names} in {str(folder)!r}, which look like keys or passwords, wanted code; leave them out in "
+            f"{IGNORE_FILE}, or say there with !/name that one is meant. Nothing was uploaded"
+        )
+    total = sum(path.stat().st_size for path in found.files)
+    if total > SIZE_CAP_BYTES:
+        raise NotConfigured(
+            f"source_dir: got {total:,} bytes in {str(folder)!r}, wanted code of at most {SIZE_CAP_BYTES:,}; "
+            f"move data to an input channel, or name it in {IGNORE_FILE}"
+        )
     packed = io.BytesIO()
-    total = 0
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for path in source_files(folder):
-            total += path.stat().st_size
-            if total > SIZE_CAP_BYTES:
-                raise NotConfigured(
-                    f"source_dir: got over {SIZE_CAP_BYTES:,} bytes in {str(folder)!r}, wanted code only; move data to an input channel"
-                )
+        for path in found.files:
             body = path.read_bytes()
             entry = tarfile.TarInfo(path.relative_to(folder).as_posix())
             entry.size = len(body)
@@ -72,7 +59,7 @@ def pack(folder: Path) -> bytes:
 
 def source_digest(folder: Path) -> str:
     """The hash of the folder's content, which is in the URI of its source."""
-    return hashlib.sha256(pack(folder)).hexdigest()
+    return hashlib.sha256(pack(folder, allow_secrets=True)).hexdigest()
 
 
 class S3Storage:
@@ -82,11 +69,11 @@ class S3Storage:
         self._s3 = make_client(session, "s3")
         self._bucket = bucket
 
-    def put_source(self, folder: str) -> str:
-        """Upload the folder as one tar unless the same content is there; returns its S3 URI."""
+    def put_source(self, folder: str, *, allow_secrets: bool = False) -> str:
+        """Upload the folder as one tar unless the same content is there; returns its S3 URI. Raises as ``pack``."""
         if folder.startswith("s3://"):
             return folder
-        body = pack(Path(folder))
+        body = pack(Path(folder), allow_secrets=allow_secrets)
         key = f"{PREFIX}/source/{hashlib.sha256(body).hexdigest()}/sourcedir.tar.gz"
         self._put(key, body)
         return f"s3://{self._bucket}/{key}"
@@ -96,7 +83,7 @@ class S3Storage:
         if path.startswith("s3://"):
             return path
         root = Path(path)
-        files = [root] if root.is_file() else list(source_files(root))
+        files = [root] if root.is_file() else list(packing(root).files)
         whole = hashlib.sha256()
         for file in files:
             whole.update(f"{file.name if root.is_file() else file.relative_to(root).as_posix()}\0".encode())
@@ -126,17 +113,27 @@ class S3Storage:
                 raise
         return body.decode("utf-8", errors="replace")
 
-    def fetch_objects(self, uri: str) -> StoredObjects:
-        """What lies under an S3 URI; nothing is read but the list."""
+    def fetch_objects(self, uri: str) -> StoredObjects | None:
+        """What lies under an S3 URI; nothing is read but the list. None where this identity may not look.
+
+        Looks at 10,000 objects at most: a folder of checkpoints that holds more is not pruned, and its count says so.
+        """
         bucket, _, place = uri.removeprefix("s3://").partition("/")
         prefix = f"{place.rstrip('/')}/" if place else ""
         count, size, newest = 0, 0, None
-        with as_cloud_error("ListObjectsV2", uri):
-            for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-                for item in page.get("Contents", ()):
-                    count, size = count + 1, size + item["Size"]
-                    newest = max(newest or item["LastModified"], item["LastModified"])
-        return StoredObjects(uri=uri, count=count, size_bytes=size, newest=newest)
+        try:
+            with as_cloud_error("ListObjectsV2", uri):
+                for page in self._s3.get_paginator("list_objects_v2").paginate(
+                    Bucket=bucket, Prefix=prefix, PaginationConfig={"MaxItems": LISTED}
+                ):
+                    for item in page.get("Contents", ()):
+                        count, size = count + 1, size + item["Size"]
+                        newest = max(newest or item["LastModified"], item["LastModified"])
+        except CloudError as error:
+            if trouble(error) is None:
+                return None
+            raise
+        return StoredObjects(uri=uri, count=count, size_bytes=size, newest=parse_time(newest))
 
     def _put(self, key: str, body: bytes) -> None:
         if not self._exists(key):

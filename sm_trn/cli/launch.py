@@ -18,6 +18,7 @@ from . import facts, files, problems
 from .ceilings import ceiling_of, cents
 from .problems import Located
 from .shared import emit, json_option, say
+from .watch import watching
 
 Job = tuple[JobFile, int, JobSpec]
 
@@ -27,6 +28,7 @@ Job = tuple[JobFile, int, JobSpec]
 @click.option("--wait", is_flag=True, help="Stay until they have ended; exit code 1 when one failed.")
 @click.option("--dry-run", is_flag=True, help="Check, and print what would be sent; nothing is uploaded or started.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Waive a rule; may be given several times.")
+@click.option("--max-usd", type=float, metavar="USD", help="Launch nothing when all together can cost more than this.")
 @click.option("--role", help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(
     "--bucket", help="Bucket for sources and models. Default: SM_TRN_BUCKET, else SageMaker's default bucket."
@@ -41,7 +43,14 @@ Job = tuple[JobFile, int, JobSpec]
 @click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
 @json_option
 def command(
-    names: tuple[str, ...], *, wait: bool, dry_run: bool, ignore: tuple[str, ...], as_json: bool, **where: Any
+    names: tuple[str, ...],
+    *,
+    wait: bool,
+    dry_run: bool,
+    ignore: tuple[str, ...],
+    max_usd: float | None,
+    as_json: bool,
+    **where: Any,
 ) -> int:
     """Start the jobs of FILE…: all are checked first, and none starts when one of them is wrong.
 
@@ -63,7 +72,16 @@ def command(
     session = connect(**where)
     if not as_json:
         click.echo(session.announcement, err=True)
-    return _launch(session, [job for _, _, job in jobs], ignore=ignore, wait=wait, as_json=as_json)
+    specs = [job for _, _, job in jobs]
+    if not as_json:
+        click.echo(_most(session, specs, max_usd), err=True)
+    try:
+        launched = session.submit_all(specs, ignore=ignore, max_usd=max_usd)
+    except PartialLaunch as error:
+        if as_json:
+            emit([_entry(session, job) for job in error.launched])
+        raise
+    return _report(session, launched, wait=wait, as_json=as_json)
 
 
 def _problems(file: JobFile, index: int, ignore: tuple[str, ...]) -> list[Located]:
@@ -83,18 +101,10 @@ def _preview(jobs: list[Job], *, as_json: bool) -> int:
     return 0
 
 
-def _launch(session: Session, specs: list[JobSpec], *, ignore: tuple[str, ...], wait: bool, as_json: bool) -> int:
-    if not as_json:
-        click.echo(_most(session, specs), err=True)
-    try:
-        jobs = session.submit_all(specs, ignore=ignore)
-    except PartialLaunch as error:
-        if as_json:
-            emit([_entry(session, job) for job in error.launched])
-        raise
+def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: bool) -> int:
     if not as_json:
         say("\n".join(job.name for job in jobs))
-    final = _wait(session, jobs, as_json=as_json) if wait else None
+    final = watching(session, jobs, as_json=as_json) if wait else None
     if as_json:
         emit([_entry(session, job) for job in jobs] if final is None else [facts.facts(snapshot) for snapshot in final])
     elif final is None:
@@ -102,18 +112,9 @@ def _launch(session: Session, specs: list[JobSpec], *, ignore: tuple[str, ...], 
     return int(final is not None and any(snapshot.status is JobStatus.FAILED for snapshot in final))
 
 
-def _wait(session: Session, jobs: list[TrainingJob], *, as_json: bool) -> list[Any]:
-    try:
-        return session.wait(jobs, progress=not as_json)
-    except KeyboardInterrupt:
-        names = " ".join(job.name for job in jobs)
-        click.echo(f"Stopped watching. The jobs go on and are billed; stop them with sm-trn stop {names}", err=True)
-        raise SystemExit(130) from None
-
-
-def _most(session: Session, specs: list[JobSpec]) -> str:
+def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
     if session.emulated:
-        return "EMULATED: no cost."
+        return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
     known = {spec.name: session.ceiling(spec) for spec in specs}
     lines = [
         f"{name}: at most {form.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling"

@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import click
 
-from ..session import Session
-from ..specs import JobStatus
+from ..session import Session, TrainingJob
+from ..specs import JobSnapshot, JobStatus
 from . import facts
 from .shared import connection_options, emit, json_option
 
 
 @click.command("watch")
 @click.argument("names", nargs=-1, required=True)
+@click.option("--max-usd", type=float, metavar="USD", help="Stop those that still run once all have cost this much.")
+@click.option(
+    "--usd-per-hour", type=float, metavar="USD", help="Reckon with this price; rehearses --max-usd on the emulator."
+)
 @json_option
 @connection_options
-def command(names: tuple[str, ...], *, as_json: bool, connection: Callable[[], Session]) -> int:
+def command(
+    names: tuple[str, ...],
+    *,
+    max_usd: float | None,
+    usd_per_hour: float | None,
+    as_json: bool,
+    connection: Callable[[], Session],
+) -> int:
     """Follow the jobs NAMES until they have ended: a live table on a terminal, a line per change elsewhere.
 
-    Ctrl-C stops the watching, never a job. Exit code 1 when a job failed.
+    Ctrl-C stops the watching, never a job. A throttle, a lost connection or a login that expired does not end it. A job
+    that --max-usd stops gets SIGTERM first and keeps what it saves. Exit code 1 when a job failed.
     """
     session = connection()
     jobs = [session.attach(name) for name in names]
-    try:
-        final = session.wait(jobs, progress=not as_json)
-    except KeyboardInterrupt:
-        one = len(names) == 1
-        click.echo(
-            f"Stopped watching. {', '.join(names)} {'goes' if one else 'go'} on; stop with sm-trn stop {' '.join(names)}",
-            err=True,
-        )
-        raise SystemExit(130) from None
+    final = watching(session, jobs, as_json=as_json, max_usd=max_usd, usd_per_hour=usd_per_hour)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
     return int(any(snapshot.status is JobStatus.FAILED for snapshot in final))
+
+
+def watching(
+    session: Session,
+    jobs: Sequence[TrainingJob],
+    *,
+    as_json: bool,
+    max_usd: float | None = None,
+    usd_per_hour: float | None = None,
+) -> list[JobSnapshot]:
+    """Wait for ``jobs``; Ctrl-C leaves them running and exits with 130. With JSON, what there is to say goes to stderr."""
+    try:
+        return session.wait(
+            jobs,
+            progress=not as_json,
+            max_usd=max_usd,
+            usd_per_hour=usd_per_hour,
+            notice=partial(click.echo, err=True) if as_json else None,
+        )
+    except KeyboardInterrupt:  # the wait has said how to come back
+        raise SystemExit(130) from None

@@ -1,7 +1,36 @@
 """Log lines, their order, and the numbers in them."""
 
+from .dicts import dicts, numbers
 from .events import LogEvent, host_of, merge, printable
-from .parse import numbers, points
+from .metrics import MetricLine, MetricLog, MetricReader, points
+from .prefixes import Prefix, prefix_of
+from .rules import RuleReader
+from .saved import SavedLog, parse_log, saved_line
+from .selection import LogFilter, since_s
+from .shown import plain, shown
 from .throughput import Throughput, throughput
 
-__all__ = ["LogEvent", "Throughput", "host_of", "merge", "numbers", "points", "printable", "throughput"]
+__all__ = [
+    "LogEvent",
+    "LogFilter",
+    "MetricLine",
+    "MetricLog",
+    "MetricReader",
+    "Prefix",
+    "RuleReader",
+    "SavedLog",
+    "Throughput",
+    "dicts",
+    "host_of",
+    "merge",
+    "numbers",
+    "parse_log",
+    "plain",
+    "points",
+    "prefix_of",
+    "printable",
+    "saved_line",
+    "shown",
+    "since_s",
+    "throughput",
+]

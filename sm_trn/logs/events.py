@@ -7,18 +7,31 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .prefixes import prefix_of
+from .shown import printable
+
+__all__ = ["LogEvent", "host_of", "merge", "printable"]
+
 _STREAM = re.compile(r"(?P<job>[^/]+)/(?P<host>algo-\d+)")
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """One line. ``time_s`` is epoch seconds; ``host`` is ``algo-1``, ``algo-2``, …"""
+    """One line. ``time_s`` is epoch seconds, NaN where a saved log has none; ``host`` is ``algo-1``, ``algo-2``, …"""
 
     time_s: float
     host: str
     text: str
+
+    @property
+    def rank(self) -> int | None:
+        """The worker that printed the line, where its launcher wrote it in front; see ``Prefix``."""
+        return prefix_of(self.text).rank
+
+    @property
+    def message(self) -> str:
+        """The line without the launcher's prefix."""
+        return self.text[prefix_of(self.text).length :]
 
 
 def host_of(stream: str) -> str:
@@ -30,8 +43,3 @@ def host_of(stream: str) -> str:
 def merge(streams: Iterable[Iterable[LogEvent]]) -> Iterator[LogEvent]:
     """Interleave by timestamp. Lazy; keeps each stream's own order when times tie."""
     return heapq.merge(*streams, key=lambda event: event.time_s)
-
-
-def printable(text: str) -> str:
-    """A line that a terminal can show: escape sequences and control characters that a job printed are taken out."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TextIO
 
+from . import format as fmt
 from .watch import WatchRow, watch_lines
 from .watch_card import watch_html
 from .watch_table import watch_text
@@ -21,9 +22,11 @@ _PROBE = "●○◇✓✗■↓↑×…█▒░┄▁"
 
 
 class Display(Protocol):
-    """Shows what a watch sees; ``close`` leaves the last state where it is."""
+    """Shows what a watch sees, and notes what no row can say; ``close`` leaves the last state where it is."""
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None: ...
+
+    def note(self, text: str, now: datetime) -> None: ...
 
     def close(self) -> None: ...
 
@@ -40,6 +43,11 @@ class LineDisplay:
         for line in watch_lines(self._before, rows, now):
             self._stream.write((_ascii(line) if self._ascii else line) + "\n")
         self._before = tuple(rows)
+        self._stream.flush()
+
+    def note(self, text: str, now: datetime) -> None:
+        line = f"{fmt.iso(now)} {text}"
+        self._stream.write((_ascii(line) if self._ascii else line) + "\n")
         self._stream.flush()
 
     def close(self) -> None:
@@ -59,6 +67,7 @@ class TerminalDisplay:
         self._drawn = 0
         self._last: datetime | None = None
         self._words: list[str] = []
+        self._rows: tuple[WatchRow, ...] = ()
         self._waiting: tuple[tuple[WatchRow, ...], datetime] | None = None
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
@@ -67,6 +76,16 @@ class TerminalDisplay:
             self._waiting = (tuple(rows), now)
             return
         self._draw(rows, now)
+
+    def note(self, text: str, now: datetime) -> None:
+        """A line above the table, which stays; the table is drawn again below it."""
+        rows = self._rows
+        back = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
+        self._stream.write(f"{back}{_ascii(text) if self._ascii else text}\n")
+        self._drawn = 0
+        if rows:
+            self._draw(rows, now)
+        self._stream.flush()
 
     def close(self) -> None:
         if self._waiting is not None:
@@ -80,6 +99,7 @@ class TerminalDisplay:
         self._stream.write(f"{back}{text}\n")
         self._stream.flush()
         self._drawn = text.count("\n") + 1
+        self._rows = tuple(rows)
         self._last, self._words, self._waiting = now, [row.look.word for row in rows], None
 
 
@@ -93,12 +113,32 @@ class NotebookDisplay:
         self._display = display or _ipython_display()
         self._lines = LineDisplay(stream or sys.stdout)
         self._handle: Any = None
+        self._rows: tuple[WatchRow, ...] = ()
+        self._notes: tuple[str, ...] = ()
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
         if self._display is None:
             self._lines.show(rows, now)
             return
-        bundle = {"text/html": watch_html(rows, now), "text/plain": watch_text(rows, now)}
+        self._rows = tuple(rows)
+        self._update(now)
+
+    def note(self, text: str, now: datetime) -> None:
+        """Below the rows, the last three."""
+        if self._display is None:
+            self._lines.note(text, now)
+            return
+        self._notes = (*self._notes, f"{fmt.clock(now)} {text}")[-3:]
+        self._update(now)
+
+    def _update(self, now: datetime) -> None:
+        said = "\n".join(self._notes)
+        bundle = {
+            "text/html": watch_html(self._rows, now, self._notes),
+            "text/plain": watch_text(self._rows, now) + (f"\n{said}" if said else ""),
+        }
+        if self._display is None:
+            return
         if self._handle is None:
             self._handle = self._display(bundle, raw=True, display_id=True)
         else:

@@ -21,6 +21,17 @@ SPARK = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoints:
+    """What lies under a job's checkpoint URI: how many objects, and when the newest was written."""
+
+    count: int
+    newest: datetime | None
+
+    def age_s(self, now: datetime) -> float | None:
+        return None if self.newest is None else max(0.0, (now - self.newest).total_seconds())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRow:
     """One job at one look: ``points`` are the newest numbers of its log; ``compiling`` is what only a log can tell."""
 
@@ -30,6 +41,7 @@ class WatchRow:
     price: Price | None = None
     total_steps: int | None = None
     compiling: bool = False
+    checkpoints: Checkpoints | None = None
 
     @property
     def name(self) -> str:

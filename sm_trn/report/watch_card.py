@@ -14,12 +14,11 @@ from .watch_table import facts_words, left_words, ordered, step_words, summary, 
 _HEADS = ("Job", "Status", "Step", "Rate", "Loss", "Left", "USD", "Interruptions")
 
 
-def watch_html(rows: Sequence[WatchRow], now: datetime) -> str:
-    """Everything that ``watch_text`` says, for a notebook."""
+def watch_html(rows: Sequence[WatchRow], now: datetime, notes: Sequence[str] = ()) -> str:
+    """Everything that ``watch_text`` says, for a notebook; ``notes`` below it."""
     body = _card(rows[0], now) if len(rows) == 1 else _table(ordered(rows), now) if rows else ["<p>No jobs.</p>"]
-    return (
-        f'<div class="smtrn"><style>{CSS}</style>{"".join(body)}<p class="ink3">Seen {text(fmt.clock(now))}.</p></div>'
-    )
+    said = "".join(f"<p>{text(note)}</p>" for note in notes)
+    return f'<div class="smtrn"><style>{CSS}</style>{"".join(body)}{said}<p class="ink3">Seen {text(fmt.clock(now))}.</p></div>'
 
 
 def _status(row: WatchRow) -> str:

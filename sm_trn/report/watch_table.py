@@ -16,7 +16,7 @@ from .watch import WatchRow, rate_words
 _BARS = "▁▂▃▄▅▆▇█"
 _ASCII = str.maketrans("×…≤✕✗▒░┄·" + _BARS, "x~<xx=-.." + ".:-=+*%#")
 _PHASE = {"Downloading": "░", "DownloadingTrainingImage": "░", "Uploading": "░", "Training": "█", "Interrupted": "✕"}
-_DROPPED = ("", "RATE", "LOSS", "✕")  # below 80 columns, in this order
+_DROPPED = ("", "RATE", "LOSS", "CKPT", "✕")  # below 80 columns, in this order
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,8 @@ def _columns(rows: Sequence[WatchRow], now: datetime, screen: _Screen) -> Iterat
         yield column("BILLED", 6, [_billed(row, now) for row in rows])
     yield column("LEFT", 6, [left_words(row) for row in rows])
     yield column("USD", 7, [usd_words(row, now) for row in rows])
+    if any(row.checkpoints is not None for row in rows):
+        yield column("CKPT", 5, [_checkpoint_age(row, now) for row in rows])
     yield column("✕", 1, [str(row.snapshot.interruptions or "-") for row in rows])
 
 
@@ -176,6 +178,14 @@ def step_words(row: WatchRow) -> str:
 def _billed(row: WatchRow, now: datetime) -> str:
     billed = row.billed_s(now)
     return "-" if billed is None else fmt.brief(billed) + (" emu" if row.emulated else "")
+
+
+def _checkpoint_age(row: WatchRow, now: datetime) -> str:
+    """Of the newest object; ``none`` while there is nothing yet that an interrupted job could go on from."""
+    if row.checkpoints is None:
+        return "-"
+    age = row.checkpoints.age_s(now)
+    return "none" if age is None else fmt.brief(age)
 
 
 def left_words(row: WatchRow) -> str:
@@ -279,6 +289,14 @@ def facts_words(row: WatchRow, now: datetime) -> Iterator[tuple[str, str]]:
             + (f" × {row.snapshot.count}" if row.snapshot.count > 1 else ""),
         )
     yield "cost", _cost(row, now)
+    if row.checkpoints is not None:
+        age = row.checkpoints.age_s(now)
+        yield (
+            "checkpoint",
+            f"newest {fmt.compact(age)} old, {fmt.count(row.checkpoints.count)} objects"
+            if age is not None
+            else "none yet",
+        )
     if row.snapshot.interruptions:
         yield "interrupted", f"{row.snapshot.interruptions} times"
 

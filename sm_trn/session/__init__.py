@@ -1,15 +1,18 @@
 """The door that notebooks use: ``connect``, jobs as live handles, comparison."""
 
+from .budget import OverBudget
 from .comparing import as_record, compare
 from .connecting import connect, estimator, known_prices
 from .differing import diff
 from .jobfiles import read_jobs
 from .jobs import TrainingJob
+from .launching import PartialLaunch, unique_name
 from .pace import SystemClock, next_delay
 from .rehearsing import Rehearsal, rehearse
-from .session import PartialLaunch, Session, unique_name
+from .session import Session
 
 __all__ = [
+    "OverBudget",
     "PartialLaunch",
     "Rehearsal",
     "Session",

@@ -44,9 +44,7 @@ def connect(
     ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
     role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
     """
-    import boto3  # noqa: PLC0415 - `import sm_trn` loads no boto3
-
-    from .. import aws  # noqa: PLC0415 - see above
+    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
     chosen = backend or os.environ.get("SM_TRN_BACKEND")
     if chosen not in {None, "aws", "emulator"}:
@@ -55,7 +53,7 @@ def connect(
         )
     if chosen == "emulator":
         return _emulated(state, region, "chosen" if backend else "SM_TRN_BACKEND")
-    boto_session = boto3.Session(profile_name=profile, region_name=region)
+    boto_session = aws.RenewableSession(profile=profile, region=region)
     if chosen is None and not aws.has_credentials(boto_session):
         return _emulated(state, region, "no AWS credentials were found")
     where = aws.find_region(boto_session, region)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from ..errors import InvalidJob, JobFailed
-from ..logs import LogEvent, points
-from ..ports import LogCursor, StoredObjects
+from ..errors import InvalidJob, JobFailed, UnknownName
+from ..logs import LogEvent, LogFilter, MetricLog
+from ..ports import StoredObjects
 from ..preflight.resuming import resuming
 from ..pricing import JobCost, Price, job_cost
 from ..render import Diff, diff
-from ..specs import Destination, JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, WallSeconds, record
+from ..specs import Destination, JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, Usd, WallSeconds, record
+from . import reading
 from .attaching import Attached, fetch_attached, once
-from .pace import FIRST_PAUSE_S, next_delay
+from .saving import save_log
+from .stopping import stop_one
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .session import Session
+
+MetricView = Literal["all", "train", "eval", "summary", "final"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, init=False)
@@ -65,7 +69,7 @@ class TrainingJob:
         return self._attached().at
 
     def checkpoints(self) -> StoredObjects | None:
-        """What lies in the job's checkpoint place now; None when it has none."""
+        """What lies in the job's checkpoint place now; None when it has none, or may not be looked at."""
         place = self.spec.checkpoints
         return self.session.storage.fetch_objects(place.s3_uri) if place is not None else None
 
@@ -104,14 +108,32 @@ class TrainingJob:
         """The job as it is now: one DescribeTrainingJob."""
         return self.session.backend.fetch_snapshot(self.name)
 
-    def watch(self) -> Iterator[JobSnapshot]:
-        """Snapshots until the job has ended; the last one is terminal."""
-        for snapshots in self.session._sweeps([self]):  # noqa: SLF001 - one poller for all
-            yield snapshots[self.name]
+    def watch(self, *, notice: Callable[[str], None] | None = None) -> Iterator[JobSnapshot]:
+        """Snapshots until the job has ended; the last one is terminal, unless the job was deleted.
 
-    def wait(self, *, progress: bool = True, stream: TextIO | None = None) -> JobSnapshot:
-        """Wait until the job has ended, with live progress. Raises JobFailed with AWS's reason when it failed."""
-        final = self.session.wait([self], progress=progress, stream=stream)[0]
+        ``notice`` hears what is no snapshot: that the login expired, that the service does not answer.
+        """
+        from .waiting import poller_for  # noqa: PLC0415 - it needs this class
+
+        for known in poller_for(self.session, (self,), notice or _ignored).sweeps([self.name]):
+            if self.name in known:
+                yield known[self.name]
+
+    def wait(
+        self,
+        *,
+        progress: bool = True,
+        stream: TextIO | None = None,
+        max_usd: Usd | float | None = None,
+        usd_per_hour: Usd | float | None = None,
+    ) -> JobSnapshot:
+        """Wait until the job has ended, with live progress. Raises JobFailed with AWS's reason when it failed.
+
+        ``max_usd`` and ``usd_per_hour`` are those of ``Session.wait``: the job is asked to stop once it has cost so much.
+        """
+        final = self.session.wait([self], progress=progress, stream=stream, max_usd=max_usd, usd_per_hour=usd_per_hour)[
+            0
+        ]
         if final.status is JobStatus.FAILED:
             raise JobFailed(
                 f"{self.name} failed: {final.failure_reason or 'no reason given'}",
@@ -120,27 +142,62 @@ class TrainingJob:
             )
         return final
 
-    def logs(self, *, follow: bool = False) -> Iterator[LogEvent]:
-        """The lines of every host in time order; with ``follow`` also those to come, until the job has ended."""
-        cursor, attempt = LogCursor(), 0
-        while True:
-            last = self.snapshot() if follow else None
-            events, cursor = self.session.logs.fetch_events(self.name, cursor)
-            yield from events
-            if last is None or last.terminal:
-                return
-            self.session.clock.sleep(min(next_delay(last, attempt), FIRST_PAUSE_S))
-            attempt += 1
+    def logs(
+        self,
+        *,
+        follow: bool = False,
+        host: str | None = None,
+        rank: int | None = None,
+        matching: str | None = None,
+        since: str | datetime | None = None,
+    ) -> Iterator[LogEvent]:
+        """The lines of every host in time order; with ``follow`` also those to come, until the job has ended.
+
+        ``matching`` is a regular expression, ``rank`` the worker as its launcher names it, ``since`` an age (``5m``), a time
+        or ISO text. Raises SmTrnError for an expression that is wrong or would not end, CloudError.
+        """
+        wanted = LogFilter(host=host, rank=rank, matching=matching)
+        return reading.events(self, follow=follow, wanted=wanted, since=since)
+
+    def save_logs(self, target: str | Path, *, follow: bool = False) -> tuple[Path, ...]:
+        """Download the log to a file, or – when ``target`` is a folder or ends with a slash – to one file a host.
+
+        Called again it goes on where it ended. ``st.read_log`` reads the files. Raises SmTrnError when something else is there.
+        """
+        by_host = str(target).endswith("/") or Path(target).is_dir()
+        return save_log(self, Path(target), by_host=by_host, follow=follow)
+
+    def metric_log(self) -> MetricLog:
+        """Every line with numbers: ``train``, ``eval``, ``summary`` and ``points`` of one reading of the log."""
+        return reading.metric_log(self)
 
     def points(self) -> list[MetricPoint]:
-        """Every number in the job's log."""
-        return list(points(self.logs()))
+        """Every number in the job's log: of dict lines, and of the job's own metric definitions."""
+        return list(self.metric_log().points)
 
-    def metrics(self) -> pd.DataFrame:
-        """The same as a tidy frame: step, epoch, host, name, value, time."""
-        from ..report import metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+    def metrics(self, *, view: MetricView = "all") -> pd.DataFrame:
+        """The same as a tidy frame: step, epoch, host, name, value, time.
 
-        return metrics_frame(self.points())
+        ``train``, ``eval``, ``summary``: one row a printed line, one column a number. ``final``: what the service itself kept
+        (FinalMetricDataList) as ``value`` beside ``log_value``, what the same expression finds in the log – the two differ
+        where the expression stops before an exponent. Raises UnknownName for another view.
+        """
+        from ..report.metrics import final_frame, lines_frame, metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+
+        if view == "all":
+            return metrics_frame(self.points())
+        if view == "final":
+            return final_frame(reading.final_rows(self))
+        if view not in {"train", "eval", "summary"}:
+            raise UnknownName(f"view: got {view!r}, wanted 'all', 'train', 'eval', 'summary' or 'final'")
+        return lines_frame(self.metric_log().view(view))
+
+    def utilization(self) -> pd.DataFrame:
+        """CPUUtilization, GPUUtilization, … in percent by host and time, as CloudWatch measured them; the columns of
+        ``metrics()``, no rows where there is nothing. Raises CloudError."""
+        from ..report.metrics import metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+
+        return metrics_frame(reading.utilization(self))
 
     @property
     def billable_s(self) -> WallSeconds | None:
@@ -156,11 +213,14 @@ class TrainingJob:
         """Ask the job to stop; its script gets SIGTERM, and what it saves is kept. A job that has ended is left alone."""
         now = self.snapshot()
         if not now.terminal and now.status is not JobStatus.STOPPING:
-            self.session.backend.stop_job(self.name)
+            stop_one(self.session.backend, self.name)
         return self.session.wait([self], progress=False)[0] if wait else self.snapshot()
 
     def record(self) -> JobRecord:
         """The job's story as a value: its snapshot and the numbers of its log."""
-        script = self._asked.script if self._asked is not None else None
-        workload = Path(script.entry).stem if script is not None else ""
-        return record(self.snapshot(), self.points(), label=self.label, workload=workload)
+        now = self.snapshot()
+        return record(now, self.points(), label=self.label, workload=Path(now.program).stem)
+
+
+def _ignored(_text: str) -> None:
+    """Nobody asked to be told."""

@@ -1,14 +1,38 @@
-"""When to look again: a pure schedule, and the clock that it runs on."""
+"""When to look again and when to send: pure schedules, and the clock that they run on."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from ..specs import JobSnapshot
 
 EMULATED_PAUSE_S = 0.5
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 30.0
+
+# A job that trains may end at any time: it is looked at every 15 s at first, then every 10 s, and from 10 minutes on every
+# 60th of the time that it trained. A quarter of the calls that SDK v2 makes is enough for that: tests/benchmarks/bench_live.py.
+BEGINNING_S, BEGINNING_PAUSE_S = 180.0, 15.0
+TRAINING_PAUSE_S = 10.0
+TRAINING_SHARE = 1 / 60
+# Before that it seldom ends, and after it soon does.
+PAUSES_S = {
+    "Pending": 30.0,
+    "Starting": 30.0,
+    "LaunchingMLInstances": 30.0,
+    "PreparingTrainingStack": 25.0,
+    "Downloading": 25.0,
+    "DownloadingTrainingImage": 25.0,
+    "Interrupted": 30.0,
+    "Restarting": 30.0,
+    "Uploading": 8.0,
+    "Stopping": 8.0,
+}
+JITTER = (0.95, 0.99)  # of a pause: many watchers do not meet, and a call still fits into the pause
+CREATES_PER_S = 1.0  # CreateTrainingJob, per account and region: General Reference, SageMaker AI endpoints and quotas
+CREATES_AT_ONCE = 4
 
 
 class SystemClock:
@@ -22,7 +46,42 @@ class SystemClock:
 
 
 def next_delay(snapshot: JobSnapshot, attempt: int) -> float:
-    """Seconds until a job is worth another look: short while it is young, never more than half a minute."""
+    """Seconds until a job's log is worth another look: short while it is young, never more than half a minute."""
     if snapshot.emulated:
         return EMULATED_PAUSE_S
     return min(LONGEST_PAUSE_S, FIRST_PAUSE_S + attempt)
+
+
+def pause_s(job: JobSnapshot, now: datetime) -> float:
+    """Seconds until one job is worth another look. ``now`` is the service's time."""
+    if job.emulated:
+        return EMULATED_PAUSE_S
+    phase = "Stopping" if job.status_word == "Stopping" else job.secondary
+    if phase in PAUSES_S:
+        return PAUSES_S[phase]
+    trained_s = (now - (_training_since(job) or job.started or job.created or now)).total_seconds()
+    if trained_s < BEGINNING_S:
+        return BEGINNING_PAUSE_S
+    return min(LONGEST_PAUSE_S, max(TRAINING_PAUSE_S, trained_s * TRAINING_SHARE))
+
+
+def _training_since(job: JobSnapshot) -> datetime | None:
+    return next((phase.started for phase in reversed(job.transitions) if phase.status == "Training"), None)
+
+
+def next_look_s(jobs: Iterable[JobSnapshot], now: datetime, *, failures: int, jitter: float) -> float:
+    """Seconds until any of the running ``jobs`` is; longer, but never more than half a minute, while looks fail in a row.
+
+    ``jitter`` is a random number from 0 to 1.
+    """
+    soonest = min((pause_s(job, now) for job in jobs), default=FIRST_PAUSE_S)
+    low, high = JITTER
+    return min(LONGEST_PAUSE_S, soonest * 2.0 ** min(failures, 6)) * (low + (high - low) * jitter)
+
+
+def send_times(
+    count: int, start: float, *, per_s: float = CREATES_PER_S, at_once: int = CREATES_AT_ONCE
+) -> Iterator[float]:
+    """When each of ``count`` requests may leave: a token bucket of ``at_once`` that fills at ``per_s``."""
+    for place in range(count):
+        yield start + max(0, place + 1 - at_once) / per_s

@@ -1,55 +1,32 @@
-"""One account and region, or the emulator: launching, attaching, and the one poller that watches any number of jobs."""
+"""One account and region, or the emulator: launching, attaching, waiting, stopping."""
 
 from __future__ import annotations
 
 import dataclasses
-import secrets
-import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from datetime import date, datetime, timezone
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .. import _entry
-from ..errors import CloudError, InvalidJob, SmTrnError, UnknownName
-from ..logs import points
-from ..ports import Backend, Clock, LogCursor, LogSource, Storage
+from ..errors import InvalidJob
+from ..ports import Backend, Clock, LogSource, Storage
 from ..preflight import check
 from ..pricing import Price, PriceBook, ceiling, snapshot_book
 from ..render import render
-from ..specs import Destination, JobSnapshot, JobSpec, MetricPoint, Problem, Severity, Usd
+from ..specs import Destination, JobSnapshot, JobSpec, Problem, Severity, Usd
 from .attaching import remember
+from .budget import as_usd, refuse_over
 from .jobs import TrainingJob
-from .pace import SystemClock, next_delay
+from .launching import PartialLaunch, Staging, create_all, unique_names
+from .pace import SystemClock
+from .stopping import fetch_running, stop_one
+from .waiting import Wait
 
 if TYPE_CHECKING:
     import boto3
 
-    from ..report import WatchRow
-
-LAUNCHERS = 4  # CreateTrainingJob takes about one a second per account; more threads would only be throttled
-
-
-class PartialLaunch(CloudError):  # noqa: N818 - the vocabulary names it
-    """Some jobs of a ``submit_all`` were launched and some were not; nothing is lost or launched twice."""
-
-    def __init__(self, launched: tuple[TrainingJob, ...], failed: Mapping[str, Exception]) -> None:
-        self.launched = launched
-        self.failed = failed
-        lines = [f"  launched {job.name}" for job in launched] + [
-            f"  not launched {name}: {error}" for name, error in failed.items()
-        ]
-        super().__init__(
-            "\n".join([f"{len(failed)} of {len(launched) + len(failed)} jobs were not launched", *lines]),
-            operation="CreateTrainingJob",
-        )
-
-
-def unique_name(base: str, now: float) -> str:
-    """``base`` with the time and six random digits: legal, at most 63 characters, unique within a millisecond too."""
-    stamp = datetime.fromtimestamp(now, tz=timezone.utc).strftime("%y%m%d-%H%M%S")
-    return f"{base}-{stamp}-{secrets.token_hex(3)}"
+Notice = Callable[[str], None]
+SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,28 +45,43 @@ class Session:
     clock: Clock = dataclasses.field(default_factory=SystemClock, repr=False)
     prices: PriceBook = dataclasses.field(default_factory=snapshot_book, repr=False)
 
-    def submit(self, job: JobSpec, *, ignore: Sequence[str] = ()) -> TrainingJob:
-        """Check, upload, create. Raises InvalidJob with every error of ``check``; ``ignore`` waives some by id."""
-        return self.submit_all([job], ignore=ignore)[0]
+    def submit(self, job: JobSpec, *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None) -> TrainingJob:
+        """Check, upload, create. Raises InvalidJob with every error of ``check``; ``ignore`` waives some by id.
 
-    def submit_all(self, jobs: Iterable[JobSpec], *, ignore: Sequence[str] = ()) -> list[TrainingJob]:
-        """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts.
+        ``max_usd`` refuses, with OverBudget, what may cost more: max_run_s × instances × price. An emulated job costs nothing.
+        """
+        return self.submit_all([job], ignore=ignore, max_usd=max_usd)[0]
 
-        Raises InvalidJob, CloudError, or – when some jobs did start – PartialLaunch, which holds them.
+    def submit_all(
+        self, jobs: Iterable[JobSpec], *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None
+    ) -> list[TrainingJob]:
+        """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts,
+        and so is ``max_usd``: the most that all of them together may cost.
+
+        Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start – PartialLaunch, which holds them.
         """
         specs = list(jobs)
         for spec in specs:
             _refuse(spec, ignore)
-        requests = [self._request(spec) for spec in specs]
-        with ThreadPoolExecutor(max_workers=LAUNCHERS) as pool:
-            outcomes = list(pool.map(self._create, specs, requests))
-        launched = [outcome for outcome in outcomes if isinstance(outcome, TrainingJob)]
-        failed = {
-            request["TrainingJobName"]: outcome
-            for request, outcome in zip(requests, outcomes, strict=True)
-            if isinstance(outcome, SmTrnError)
-        }
-        if failed and not launched and len(failed) == 1:
+        if max_usd is not None and not self.emulated:
+            refuse_over(max_usd, specs, self.price)
+        staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
+        names = unique_names([spec.name for spec in specs], self.clock.now())
+        requests = [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
+        asked = dict(zip(names, specs, strict=True))
+
+        def create(request: Mapping[str, Any]) -> str:
+            remember(self.storage, asked[request["TrainingJobName"]], request)
+            return self.backend.create_job(request)
+
+        outcomes = create_all(requests, create, self.clock, paced=not self.emulated)
+        launched = [
+            TrainingJob(name=name, session=self, spec=spec)
+            for spec, name in zip(specs, names, strict=True)
+            if outcomes[name] is None
+        ]
+        failed = {name: error for name, error in outcomes.items() if error is not None}
+        if len(failed) == 1 and not launched:
             raise next(iter(failed.values()))
         if failed:
             raise PartialLaunch(tuple(launched), failed)
@@ -108,28 +100,60 @@ class Session:
             for name in self.backend.fetch_names(containing=containing, limit=limit)
         ]
 
+    def stop_all(
+        self,
+        jobs: Iterable[TrainingJob] | None = None,
+        *,
+        containing: str | None = None,
+        tag: tuple[str, str] | None = None,
+    ) -> list[TrainingJob]:
+        """Ask jobs to stop: those given, or those that run and have ``containing`` in their name and the ``tag``; with
+        ``containing=""``, all that run here. Returns those that were asked; ended ones are left alone.
+
+        Raises ValueError when nothing says which.
+        """
+        if jobs is None:
+            jobs = self.running(containing=containing, tag=tag)
+        return [job for job in jobs if stop_one(self.backend, job.name)]
+
+    def running(self, *, containing: str | None = None, tag: tuple[str, str] | None = None) -> list[TrainingJob]:
+        """Jobs that have not ended, newest first: whose name has ``containing`` in it, and that have the ``tag``.
+
+        Raises ValueError when neither is given: ``containing=""`` means all.
+        """
+        if containing is None and tag is None:
+            raise ValueError(
+                "running: got neither containing nor tag, wanted one; containing='' means every job that runs"
+            )
+        found = fetch_running(self.backend, containing or "")
+        if tag is not None:
+            found = [job for job in found if self.backend.fetch_tags(job.arn).get(tag[0]) == tag[1]]
+        return [TrainingJob(name=job.name, session=self) for job in found]
+
     def wait(
-        self, jobs: Sequence[TrainingJob], *, progress: bool = True, stream: TextIO | None = None
+        self,
+        jobs: Sequence[TrainingJob],
+        *,
+        progress: bool = True,
+        stream: TextIO | None = None,
+        max_usd: Usd | float | None = None,
+        usd_per_hour: Usd | float | None = None,
+        notice: Notice | None = None,
     ) -> list[JobSnapshot]:
         """Wait for all of them with one poller; shows a live table in a notebook or terminal, lines elsewhere.
 
-        Returns the final snapshots in the order given; a failed job does not end the wait for the others.
+        Returns the final snapshots in the order given; a failed job does not end the wait for the others, nor does a
+        throttle, a lost connection or a login that expired: ``notice`` (else the display) is told, and it goes on.
         Ctrl-C stops the watching only: the jobs run on.
-        """
-        from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
-        display = report.display_for(stream or sys.stdout) if progress else None
-        readers = [_Points(job) for job in jobs]
-        latest: dict[str, JobSnapshot] = {}
-        try:
-            for latest in self._sweeps(jobs):
-                if display is not None:
-                    rows = [reader.row(report.WatchRow, latest[reader.name]) for reader in readers]
-                    display.show(rows, datetime.fromtimestamp(self.clock.now(), tz=timezone.utc))
-        finally:
-            if display is not None:
-                display.close()
-        return [latest[job.name] for job in jobs]
+        Once all of them together have been billed ``max_usd``, those that still run are asked to stop, and save.
+        ``usd_per_hour`` stands for every price; without it an emulated job costs nothing.
+        """
+        return Wait(session=self, jobs=tuple(jobs), told=notice).run(
+            stream=(stream or sys.stdout) if progress else None,
+            max_usd=None if max_usd is None else as_usd(max_usd),
+            usd_per_hour=None if usd_per_hour is None else as_usd(usd_per_hour),
+        )
 
     def check(self, job: JobSpec) -> list[Problem]:
         """``check``, and what only the account can say: quota, role, bucket, image. Starts nothing.
@@ -157,90 +181,11 @@ class Session:
         """The most that the job can cost, in USD; None without a price, or on the emulator."""
         return None if self.emulated else ceiling(job, self.price(job.compute.instance))
 
-    def _request(self, job: JobSpec) -> dict[str, Any]:
-        source, tags = self._source(job)
-        inputs = {
-            name: dataclasses.replace(channel, uri=self.storage.put_input(channel.uri))
-            for name, channel in job.channels.items()
-        }
-        placed = job.replace(inputs=inputs, tags={**job.tags, **tags})
-        at = Destination(
-            role=self.role,
-            region=self.region,
-            bucket=self.bucket,
-            job_name=unique_name(job.name, self.clock.now()),
-            source_uri=source,
-        )
+    def _request(self, job: JobSpec, name: str, staging: Staging) -> dict[str, Any]:
+        placed, source = staging.place(job)
+        at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
         request: dict[str, Any] = render(placed, "request", at=at)
-        remember(self.storage, job, request)
         return request
-
-    def _source(self, job: JobSpec) -> tuple[str | None, dict[str, str]]:
-        """Where the source lies in S3, and the tags that say where it is from."""
-        if job.script is None:
-            return None, {}
-        git = job.script.git
-        if git is None:
-            return self.storage.put_source(job.script.source_dir or str(_entry.scripts_folder())), {}
-        from ..aws import checkout  # noqa: PLC0415 - `import sm_trn` loads no boto3
-
-        pinned = checkout(git)
-        try:
-            folder = pinned.folder / (job.script.source_dir or ".")
-            if (
-                not folder.resolve().is_relative_to(pinned.folder.resolve())
-                or not (folder / job.script.entry).is_file()
-            ):
-                path = f"{job.script.source_dir or '.'}/{job.script.entry}"
-                raise UnknownName(f"script: got {path!r}, wanted a file of {git.repo} at {pinned.commit}")
-            return self.storage.put_source(str(folder)), {"sm_trn:git": f"{git.repo}@{pinned.commit}"[:256]}
-        finally:
-            shutil.rmtree(pinned.folder, ignore_errors=True)
-
-    def _create(self, job: JobSpec, request: dict[str, Any]) -> TrainingJob | SmTrnError:
-        try:
-            self.backend.create_job(request)
-        except SmTrnError as error:
-            return error
-        return TrainingJob(name=request["TrainingJobName"], session=self, spec=job)
-
-    def _sweeps(self, jobs: Sequence[TrainingJob]) -> Iterator[dict[str, JobSnapshot]]:
-        """Look at every unfinished job, yield all of them, pause; until all have ended."""
-        known: dict[str, JobSnapshot] = {}
-        attempt = 0
-        while True:
-            for job in jobs:
-                if job.name not in known or not known[job.name].terminal:
-                    known[job.name] = job.snapshot()
-            yield dict(known)
-            running = [snapshot for snapshot in known.values() if not snapshot.terminal]
-            if not running:
-                return
-            self.clock.sleep(min(next_delay(snapshot, attempt) for snapshot in running))
-            attempt += 1
-
-
-class _Points:
-    """The numbers of one job's log, read on from where the last look ended."""
-
-    def __init__(self, job: TrainingJob) -> None:
-        self.name = job.name
-        self._job = job
-        self._cursor = LogCursor()
-        self._found: list[MetricPoint] = []
-
-    def row(self, cls: type[WatchRow], snapshot: JobSnapshot) -> WatchRow:
-        """What a display shows of the job now; reads the log on."""
-        events, self._cursor = self._job.session.logs.fetch_events(self.name, self._cursor)
-        self._found.extend(points(events))
-        total = next((int(point.value) for point in self._found if point.name == "total_steps"), None)
-        return cls(
-            snapshot=snapshot,
-            label=self._job.label,
-            points=tuple(self._found),
-            price=self._job.session.price(snapshot.instance),
-            total_steps=total,
-        )
 
 
 def _refuse(job: JobSpec, ignore: Sequence[str]) -> None:

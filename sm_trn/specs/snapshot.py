@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -84,6 +85,15 @@ class JobSnapshot:
     @property
     def emulated(self) -> bool:
         return self.arn.count(":") >= 5 and self.arn.split(":")[4] == EMULATED_ACCOUNT
+
+    @property
+    def program(self) -> str:
+        """The entry script that the toolkit in the container was told to run; empty for an image's own program."""
+        told = self.hyperparameters.get("sagemaker_program", "")
+        try:
+            return str(json.loads(told))
+        except ValueError:
+            return told
 
     @property
     def interruptions(self) -> int:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from sm_trn.aws.storage import pack, source_files
+from sm_trn.aws.storage import pack
 from sm_trn.errors import NotConfigured
+from sm_trn.preflight.packing import packing
 
 NAMES = some.from_regex(r"[a-z]{1,6}(/[a-z]{1,6})?\.py", fullmatch=True)
 
@@ -53,7 +54,7 @@ def test_caches_and_repositories_stay_here(tmp_path: Path) -> None:
     write(
         tmp_path, {"a.py": b"", "__pycache__/a.pyc": b"", ".git/config": b"", "b.pyc": b"", "pkg/__pycache__/c.py": b""}
     )
-    assert ["a.py"] == [path.name for path in source_files(tmp_path)]
+    assert ["a.py"] == [path.name for path in packing(tmp_path).files]
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:

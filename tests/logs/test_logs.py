@@ -51,7 +51,7 @@ def test_a_trainer_line_is_read_as_python_would(pairs: dict[str, float]) -> None
         ("{'loss': 5e-05, 'epoch': 1.0}", {"loss": 5e-05, "epoch": 1.0}),
         ("{'loss': inf, 'grad_norm': -inf}", {"loss": math.inf, "grad_norm": -math.inf}),
         ('{"loss": "0.5", "epoch": "2"}', {"loss": 0.5, "epoch": 2.0}),
-        ("{'eval': {'loss': 1.0, 'f1': 0.5}, 'loss': 2.0}", {"f1": 0.5, "loss": 2.0}),
+        ("{'eval': {'loss': 1.0, 'f1': 0.5}, 'loss': 2.0}", {"f1": 0.5, "loss": 2.0, "eval/loss": 1.0}),
         ("finance: {'name': 'nan', 'banana': 1}", {"name": math.nan, "banana": 1.0}),
         ("no numbers {here}", {}),
         ("{" * 5000, {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 from datetime import datetime, timedelta, timezone
@@ -28,6 +29,7 @@ from sm_trn.report import (
     watch_text,
 )
 from sm_trn.report.status import LOOKS, status_look
+from sm_trn.report.watch import Checkpoints
 from sm_trn.specs import JobStatus, parse_snapshot
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
@@ -364,3 +366,56 @@ def test_old_encodings_get_ascii() -> None:
 def test_no_jobs_is_said() -> None:
     assert "No jobs." in watch_text([], NOW)
     assert "No jobs." in watch_html([], NOW)
+
+
+SAVED = Checkpoints(count=12, newest=NOW - timedelta(seconds=190))
+
+
+def test_the_age_of_the_newest_checkpoint_has_a_column_only_when_it_is_known() -> None:
+    rows = [row(name="a"), dataclasses.replace(row(name="b"), checkpoints=SAVED)]
+    assert "CKPT" not in watch_text(rows[:1] * 2, NOW)
+    head, *lines = [line for line in watch_text(rows, NOW, 120).splitlines() if line.startswith(("  JOB", "●"))]
+    assert "CKPT" in head
+    assert ["-", "3m"] == [line.split()[-2] for line in sorted(lines)]
+
+
+def test_the_detail_says_how_old_the_newest_checkpoint_is_or_that_there_is_none() -> None:
+    one = dataclasses.replace(row(), checkpoints=SAVED)
+    assert "checkpoint  newest 3m10s old, 12 objects" in watch_text([one], NOW)
+    none = dataclasses.replace(row(), checkpoints=Checkpoints(count=0, newest=None))
+    assert "checkpoint  none yet" in watch_text([none], NOW)
+
+
+def test_a_note_is_a_stamped_line_among_the_lines() -> None:
+    out = io.StringIO()
+    LineDisplay(out).note("Your AWS login expired.", NOW)
+    assert "2023-11-14T22:38:20Z Your AWS login expired.\n" == out.getvalue()
+
+
+def test_a_note_stays_above_the_table_which_is_drawn_again() -> None:
+    out = io.StringIO()
+    display = TerminalDisplay(out, environ={}, size=(100, 30))
+    display.show([row()], NOW)
+    table = out.getvalue()
+    display.note("said", NOW)
+    after = out.getvalue()[len(table) :]
+    assert after.startswith(f"\x1b[{table.count(chr(10))}F\x1b[Jsaid\n")
+    assert after.endswith(table)
+
+
+def test_a_note_in_a_notebook_stands_below_the_rows_and_is_escaped() -> None:
+    shown: list[dict[str, str]] = []
+
+    class Handle:
+        def update(self, bundle: dict[str, str], **_options: Any) -> None:
+            shown.append(bundle)
+
+    def show(bundle: dict[str, str], **_options: Any) -> Handle:
+        shown.append(bundle)
+        return Handle()
+
+    display = NotebookDisplay(display=show)
+    display.show([row()], NOW)
+    display.note("<b>said</b>", NOW)
+    assert "&lt;b&gt;said&lt;/b&gt;" in shown[-1]["text/html"]
+    assert shown[-1]["text/plain"].endswith("<b>said</b>")

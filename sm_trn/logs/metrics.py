@@ -1,0 +1,191 @@
+"""Metric lines of a whole log: who said what at which step, copies of other ranks and trial runs left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..specs import MetricPoint, MetricRule
+from .dicts import dicts
+from .events import LogEvent
+from .marks import BRACE, COMPILER
+from .prefixes import prefix_of
+from .rules import RuleReader
+
+_PLACE = frozenset({"step", "epoch"})
+# neuron_parallel_compile first runs the script for its graphs and says itself that the numbers mean nothing; its next
+# line comes when that run is over.
+_TRIAL = "Running trial run"
+_REMEMBERED = 4096  # distinct metric lines; copies of other ranks come within seconds
+_ECHO_S = 5.0  # workers without a prefix: the same step and the same values again within this time are another worker's
+
+Values = Mapping[str, float]
+Key = tuple[tuple[str, float], ...]
+Worker = tuple[str, "int | None"]  # host and rank
+
+
+class MetricLine(NamedTuple):
+    """The numbers of one printed dict, or of the rules that matched one line. (A tuple: logs hold a great many.)"""
+
+    values: Values
+    time_s: float | None
+    host: str
+    rank: int | None
+
+    @property
+    def step(self) -> float | None:
+        return self.values.get("step")
+
+    @property
+    def epoch(self) -> float | None:
+        return self.values.get("epoch")
+
+    @property
+    def view(self) -> str:
+        """``train`` (has a loss), ``eval``, ``summary`` (the Trainer's last words) or ``other``."""
+        if "loss" in self.values:
+            return "train"
+        if any(name.startswith("eval_") for name in self.values):
+            return "eval"
+        return "summary" if "train_runtime" in self.values else "other"
+
+    def points(self) -> Iterator[MetricPoint]:
+        """One point a number; step and epoch are where the others stand, unless nothing else was said."""
+        for name, value in self.values.items():
+            if name not in _PLACE or len(self.values) == 1:
+                yield MetricPoint(name, value, step=self.step, epoch=self.epoch, time_s=self.time_s, host=self.host)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricLog:
+    """All metric lines of a log, in order, and the views that a training run is read in."""
+
+    lines: tuple[MetricLine, ...] = ()
+
+    @property
+    def points(self) -> tuple[MetricPoint, ...]:
+        return tuple(point for line in self.lines for point in line.points())
+
+    def view(self, name: str) -> tuple[MetricLine, ...]:
+        return tuple(line for line in self.lines if line.view == name)
+
+    @property
+    def train(self) -> tuple[Values, ...]:
+        """What was logged while training: loss, learning_rate, epoch, …"""
+        return tuple(line.values for line in self.view("train"))
+
+    @property
+    def eval(self) -> tuple[Values, ...]:
+        return tuple(line.values for line in self.view("eval"))
+
+    @property
+    def summary(self) -> Values:
+        """train_runtime, train_samples_per_second, … – the last word of each."""
+        merged: dict[str, float] = {}
+        for line in self.view("summary"):
+            merged.update(line.values)
+        return merged
+
+
+class MetricReader:
+    """Reads a log piece by piece; keep one per job. Memory does not grow with the log.
+
+    A line that another rank has said already is left out; the same values again from the same rank are a real repeat and
+    stay. ``rules`` are the job's own expressions; where a dict of the same line has a name already, the dict is right.
+    """
+
+    def __init__(self, rules: Iterable[MetricRule] = ()) -> None:
+        self.rules = RuleReader(rules)
+        self._ruled = bool(self.rules)
+        self._copies = _Copies()
+        self._trials: set[str] = set()
+
+    def read(self, events: Iterable[LogEvent]) -> Iterator[MetricPoint]:
+        """Every number of every metric line."""
+        for line in self.lines(events):
+            yield from line.points()
+
+    def lines(self, events: Iterable[LogEvent]) -> Iterator[MetricLine]:
+        for event in events:
+            text = event.text
+            if self._ruled or BRACE in text or COMPILER in text:
+                time_s = event.time_s if event.time_s == event.time_s else None  # NaN: not known
+                yield from self.feed(event.host, text, time_s)
+
+    def feed(self, host: str, text: str, time_s: float | None) -> list[MetricLine]:
+        """The news of one log line."""
+        if COMPILER in text:
+            (self._trials.add if _TRIAL in text else self._trials.discard)(host)
+        if host in self._trials:
+            return []
+        found: list[dict[str, float]] = dicts(text)
+        if self._ruled:
+            known = {name for values in found for name in values}
+            ruled = {name: value for name, value in self.rules.values(text).items() if name not in known}
+            found += [ruled] if ruled else []
+        news: list[MetricLine] = []
+        if found:
+            prefix = prefix_of(text)
+            who = prefix.host or host, prefix.rank
+            for values in found:
+                if not self._copies.copy(values, who, time_s):
+                    news.append(MetricLine(values, time_s, host, prefix.rank))  # noqa: PERF401 - mostly one: half the time
+        return news
+
+
+def points(events: Iterable[LogEvent]) -> Iterator[MetricPoint]:
+    """Every number of every dict line, with the line's own step and epoch; see ``MetricReader``."""
+    return MetricReader().read(events)
+
+
+class _Tally:
+    """How often each worker has said a line, how often that was news, and when each host last began to say it."""
+
+    __slots__ = ("_since", "news", "said")
+
+    def __init__(self, who: Worker, time_s: float | None) -> None:
+        self.news = 1
+        self.said = {who: 1}
+        self._since = {} if time_s is None else {who[0]: time_s}
+
+    def echo(self, host: str, time_s: float | None, adjacent: bool) -> bool:
+        """Workers of one host without a prefix: who speaks is not known, but nobody repeats a step that fast."""
+        if time_s is None:
+            return adjacent
+        before = self._since.get(host)
+        if before is not None and 0 <= time_s - before < _ECHO_S:
+            return True
+        self._since[host] = time_s
+        return False
+
+
+class _Copies:
+    """Recognises what several ranks say about the same step. The n-th time that a rank says a line is news only if no
+    other rank has said it n times."""
+
+    def __init__(self) -> None:
+        # What was said once, by whom and when; a tally only where it was said again. Two generations bound the memory.
+        self._young: dict[Key, tuple[Worker, float | None] | _Tally] = {}
+        self._old: dict[Key, tuple[Worker, float | None] | _Tally] = {}
+        self._latest: dict[str, Key] = {}
+
+    def copy(self, values: Values, who: Worker, time_s: float | None) -> bool:
+        key = tuple(values.items())
+        said = self._young.get(key) or self._old.get(key)
+        if said is None:
+            if len(self._young) >= _REMEMBERED:
+                self._young, self._old = {}, self._young
+            self._young[key] = who, time_s
+            self._latest[who[0]] = key
+            return False
+        before, self._latest[who[0]] = self._latest.get(who[0]), key
+        tally = said if isinstance(said, _Tally) else _Tally(*said)
+        self._young[key] = tally
+        if who[1] is None and ("step" in values or "epoch" in values) and tally.echo(who[0], time_s, before == key):
+            return True
+        times = tally.said[who] = tally.said.get(who, 0) + 1
+        if times <= tally.news:
+            return True
+        tally.news = times
+        return False

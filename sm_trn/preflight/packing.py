@@ -1,0 +1,115 @@
+"""Which files of a folder are its source: what is left behind, and which names look like secrets. Reads names, no contents.
+
+``.sm_trn_ignore`` in the folder leaves out more, in gitignore's syntax; ``!name`` in it brings back what would be left out,
+and says of a secret-looking file that it is meant to travel.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pathspec
+
+from ..specs import JobSpec, Problem, Severity
+from . import source
+
+IGNORE_FILE = ".sm_trn_ignore"
+LEFT_OUT = frozenset(
+    {
+        "__pycache__", ".git", ".venv", "venv", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".pytest_cache",
+        ".DS_Store", IGNORE_FILE,
+    }
+)  # fmt: skip
+# Names that tools give to keys and passwords; a certificate (*.crt, *.cer) is public and not among them.
+SECRET_FILES = (
+    ".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.ppk", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
+    ".netrc", "_netrc", ".pgpass", ".git-credentials", "credentials", "credentials.json", "service_account*.json",
+    "kaggle.json", ".pypirc", ".npmrc", ".dockercfg",
+)  # fmt: skip
+SECRET_FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".docker"})
+EXAMPLES = (".example", ".sample", ".template", ".dist", ".pub")
+_SECRET = re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES), re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """``files`` travel, in one order; ``secrets`` are those of them whose names look like keys or passwords."""
+
+    files: tuple[Path, ...]
+    secrets: tuple[Path, ...]
+
+
+def packing(folder: Path) -> Packing:
+    """What of ``folder`` would be uploaded. Links that leave the folder are not followed."""
+    rules = _rules(folder)
+    files = tuple(sorted(_walk(folder, rules)))
+    looking = (path for path in files if _looks_secret(path.relative_to(folder)))
+    return Packing(files=files, secrets=tuple(path for path in looking if not _meant(path.relative_to(folder), rules)))
+
+
+def secret_files(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT011: whoever may read the bucket reads the source, and so does everybody who sees the container."""
+    folder = source.source_folder(job)
+    if folder is None or job.script is None or job.script.source_dir is None or not folder.is_dir():
+        return
+    found = [path.relative_to(folder).as_posix() for path in packing(folder).secrets]
+    if not found:
+        return
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    yield Problem(
+        id="SCRIPT011",
+        severity=Severity.ERROR,
+        where="script.source_dir",
+        what="files that look like keys or passwords would be uploaded with the source",
+        got=", ".join(map(repr, found[:3])) + more,
+        wanted="code",
+        fix=f"leave it out with the line /{found[0]} in {IGNORE_FILE}, or say that it is meant with !/{found[0]}",
+    )
+
+
+def _rules(folder: Path) -> pathspec.GitIgnoreSpec | None:
+    """The folder's own ignore file after the usual rules; None without one, which spares thousands of matches."""
+    try:
+        asked = (folder / IGNORE_FILE).read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    return pathspec.GitIgnoreSpec.from_lines([*sorted(LEFT_OUT), "*.pyc", *asked])
+
+
+def _walk(folder: Path, rules: pathspec.GitIgnoreSpec | None) -> Iterator[Path]:
+    """Folders that are left out are not entered: a virtual environment has 10,000 files."""
+    root = folder.resolve()
+    for here, folders, files in os.walk(folder):
+        inside = Path(here).relative_to(folder)
+        folders[:] = [name for name in folders if not _left_out(inside / name, rules, mark="/")]
+        for name in files:
+            path = Path(here, name)
+            if _left_out(inside / name, rules) or not path.is_file():
+                continue
+            if not path.is_symlink() or path.resolve().is_relative_to(root):
+                yield path
+
+
+def _left_out(inside: Path, rules: pathspec.GitIgnoreSpec | None, *, mark: str = "") -> bool:
+    if rules is None:
+        return inside.name in LEFT_OUT or inside.name.endswith(".pyc")
+    return bool(rules.match_file(inside.as_posix() + mark))
+
+
+def _looks_secret(inside: Path) -> bool:
+    if inside.name.endswith(EXAMPLES):
+        return False
+    return _SECRET.match(inside.name) is not None or not SECRET_FOLDERS.isdisjoint(inside.parts[:-1])
+
+
+def _meant(inside: Path, rules: pathspec.GitIgnoreSpec | None) -> bool:
+    """Whether a line of the ignore file brings it back."""
+    return rules is not None and rules.check_file(inside.as_posix()).include is False
+
+
+RULES = (secret_files,)

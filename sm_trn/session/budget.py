@@ -1,0 +1,127 @@
+"""What jobs may cost: a ceiling that is checked before anything is launched, and a sum that is watched while they run.
+
+Pure, but for the stop that ``Budget.guard`` asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from ..errors import InvalidJob, NotConfigured
+from ..pricing import Price, ceiling, usd_for
+from ..specs import JobSnapshot, JobSpec, JobStatus, Usd, WallSeconds
+
+CENT = Decimal("0.01")
+PriceOf = Callable[[str], Price | None]
+
+
+class OverBudget(InvalidJob):
+    """What was to be launched can cost more than ``max_usd``, or nobody knows what it costs. ``problems`` has each ceiling."""
+
+    def __init__(self, problems: tuple[str, ...], *, total: Usd | None, max_usd: Usd) -> None:
+        self.total = total
+        self.max_usd = max_usd
+        super().__init__("max_usd", problems)
+        got = "a job without a price" if total is None else f"at most {_usd(total)} together"
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        self.args = (
+            f"max_usd: got {got}, wanted at most {_usd(max_usd)}; lower max_run_s, or raise max_usd. Nothing was started\n{lines}",
+        )
+
+
+def refuse_over(max_usd: Usd | float, jobs: Sequence[JobSpec], price_of: PriceOf) -> None:
+    """Raise OverBudget when Σ max_run_s × instances × price passes ``max_usd``, or when a price is not known."""
+    limit = as_usd(max_usd)
+    priced = [(job, price_of(job.compute.instance)) for job in jobs]
+    known = [most for job, price in priced if (most := ceiling(job, price)) is not None]
+    total = None if len(known) < len(jobs) else sum(known, Decimal(0))
+    if total is None or total > limit:
+        raise OverBudget(tuple(_line(job, price) for job, price in priced), total=total, max_usd=limit)
+
+
+def as_usd(value: Usd | float) -> Usd:
+    """Money as it was written: 0.1 is a tenth of a dollar, not its binary neighbour."""
+    amount = Decimal(str(value))
+    if not amount.is_finite() or amount < 0:
+        raise NotConfigured(f"USD: got {value!r}, wanted a number of dollars from 0")
+    return amount
+
+
+def billed_so_far(job: JobSnapshot, now: datetime) -> WallSeconds:
+    """What the service says, else the time since billing began: for a running spot job that is the most it can be."""
+    if job.billable_s is not None:
+        return job.billable_s
+    if job.started is None:
+        return WallSeconds(0.0)
+    return WallSeconds(max(0.0, ((job.ended or now) - job.started).total_seconds()))
+
+
+@dataclass(kw_only=True)
+class Budget:
+    """Stops every watched job that still runs once all of them together have cost ``max_usd``.
+
+    ``usd_per_hour`` stands for every price: the only way in which an emulated job costs anything.
+    """
+
+    max_usd: Usd
+    price_of: PriceOf
+    stop: Callable[[str], bool]
+    notice: Callable[[str], None]
+    usd_per_hour: Usd | None = None
+    _stopped: set[str] = field(default_factory=set)
+    _said: set[str] = field(default_factory=set)
+
+    def guard(self, jobs: Iterable[JobSnapshot], now: datetime) -> None:
+        """One look at the sum. Raises NotConfigured for a job whose price is not known, and what ``stop`` raises."""
+        seen = list(jobs)
+        spent = sum((self._cost(job, now) for job in seen), Decimal(0))
+        if spent < self.max_usd:
+            return
+        for job in seen:
+            if job.terminal or job.status is JobStatus.STOPPING or job.name in self._stopped:
+                continue
+            self.stop(job.name)
+            self._stopped.add(job.name)
+            rehearsed = f", as if {_usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
+            self._say(
+                f"{job.name} was asked to stop: {_usd(spent)} of {_usd(self.max_usd)} are spent{rehearsed}. "
+                "Its script gets SIGTERM; what it saves is kept."
+            )
+
+    def _cost(self, job: JobSnapshot, now: datetime) -> Usd:
+        billed = billed_so_far(job, now)
+        if self.usd_per_hour is not None:
+            return usd_for(billed, job.count, self.usd_per_hour)
+        if job.emulated:
+            self._say("EMULATED: there is no cost, so max_usd guards nothing; usd_per_hour rehearses it.")
+            return Decimal(0)
+        if not job.instance:  # a list says nothing of machines; the describe that does is on its way
+            return Decimal(0)
+        price = self.price_of(job.instance)
+        if price is None:
+            raise NotConfigured(
+                f"max_usd: got no price for {job.instance} ({job.name}), wanted one to watch the budget; give usd_per_hour. "
+                "The jobs go on"
+            )
+        return usd_for(billed, job.count, price.usd_per_hour)
+
+    def _say(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self.notice(text)
+
+
+def _line(job: JobSpec, price: Price | None) -> str:
+    most = ceiling(job, price)
+    if most is None or price is None:
+        return (
+            f"{job.name}: no price is known for {' and '.join(job.compute.instances)}, so no ceiling; none is guessed"
+        )
+    return f"{job.name}: at most {_usd(most)} ({job.max_run_s:,} s × {job.compute.count} × {price})"
+
+
+def _usd(value: Usd) -> str:
+    return f"${value.quantize(CENT):,}"

@@ -1,0 +1,149 @@
+"""What a wait shows beside the statuses: numbers out of the logs and the age of checkpoints, read on the poller's looks.
+
+It asks seldom – a look at a log costs as much as a look at a job – and no failure here ends a wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ..errors import CloudError
+from ..logs import MetricReader
+from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
+from ..pricing import Price
+from ..report.watch import Checkpoints, WatchRow
+from ..specs import JobSnapshot, MetricPoint
+from .reading import expected_streams
+
+if TYPE_CHECKING:
+    from ..report import Display
+
+LOG_FIRST_S, LOG_EVERY_S = 40.0, 120.0  # between looks at one training job's log: the first two, and all others
+LOG_LOOKS = 10  # at running jobs, per sweep: of more jobs, those that waited longest come first
+LOGGED = 200  # of more jobs than that the table shows no steps: their logs would cost more than all else
+CHECKPOINT_EVERY_S = 120.0
+CHECKPOINTED = 20  # jobs of which the checkpoints are looked at: what a screen shows
+LAST_TRIES, LAST_PAUSE_S = 12, 10.0
+SPEAKING = {"Training", "Uploading", "Stopping"}  # phases in which a log grows
+
+
+@dataclass(kw_only=True)
+class Reader:
+    """The numbers of one job's log, read on from where the last look ended."""
+
+    name: str
+    label: str
+    metrics: MetricReader = field(default_factory=MetricReader)
+    found: list[MetricPoint] = field(default_factory=list)
+    cursor: LogCursor = field(default_factory=LogCursor)
+    looked: float | None = None
+    looks: int = 0
+    complete: bool = False
+    checkpoints: Checkpoints | None = None
+    checkpoints_looked: float | None = None
+
+    def row(self, snapshot: JobSnapshot, price: Price | None) -> WatchRow:
+        total = next((int(point.value) for point in self.found if point.name == "total_steps"), None)
+        return WatchRow(
+            snapshot=snapshot,
+            label=self.label,
+            points=tuple(self.found),
+            price=price,
+            total_steps=total,
+            checkpoints=self.checkpoints,
+        )
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """Keeps a display up to date. ``readers`` are in the order of the rows."""
+
+    readers: Sequence[Reader]
+    display: Display
+    logs: LogSource
+    storage: Storage
+    clock: Clock
+    price_of: Callable[[str], Price | None]
+    trouble: Callable[[CloudError], Trouble | None]
+    renew: Callable[[], bool]
+    notice: Callable[[str], None]
+
+    def show(self, known: Mapping[str, JobSnapshot], now: datetime, *, ask: bool = True) -> None:
+        """Read what is due – when there is somebody to ``ask`` – then show every job that is known."""
+        seen = [reader for reader in self.readers if reader.name in known]
+        if ask and len(self.readers) <= LOGGED:
+            self._read(seen, known)
+        if ask and len(self.readers) <= CHECKPOINTED:
+            for reader in seen:
+                self._look_at_checkpoints(reader, known[reader.name])
+        self._draw(seen, known, now)
+
+    def finish(self, known: Mapping[str, JobSnapshot], now: datetime) -> None:
+        """The last lines of jobs that ended while their logs could not be read."""
+        for _ in range(LAST_TRIES):
+            late = [r for r in self.readers if r.name in known and known[r.name].terminal and not r.complete]
+            if not late or len(self.readers) > LOGGED:
+                return
+            self.clock.sleep(LAST_PAUSE_S)
+            self._read(late, known)
+            self._draw([reader for reader in self.readers if reader.name in known], known, now)
+
+    def _draw(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], now: datetime) -> None:
+        rows = [reader.row(known[reader.name], self.price_of(known[reader.name].instance)) for reader in readers]
+        self.display.show(rows, now)
+
+    def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot]) -> None:
+        now = self.clock.now()
+        ended = [r for r in readers if known[r.name].terminal and not r.complete]
+        due = [r for r in readers if not known[r.name].terminal and self._due(r, known[r.name], now)]
+        due.sort(key=lambda reader: reader.looked or 0.0)
+        for reader in [*ended, *due[:LOG_LOOKS]]:
+            if not self._advance(reader, known[reader.name]):
+                return  # the logs do not answer now: the next sweep goes on
+
+    def _due(self, reader: Reader, job: JobSnapshot, now: float) -> bool:
+        if reader.complete or job.secondary not in SPEAKING:
+            return False
+        every_s = LOG_EVERY_S if reader.looks > 1 else LOG_FIRST_S
+        return job.emulated or reader.looked is None or abs(now - reader.looked) >= every_s
+
+    def _advance(self, reader: Reader, job: JobSnapshot) -> bool:
+        """Read one log on; whether it answered. A running job's streams are known, so a look costs one call for each."""
+        streams = None if job.terminal else expected_streams(job)
+        try:
+            events, cursor = self.logs.fetch_events(reader.name, reader.cursor, streams=streams)
+            fresh = list(events)
+        except CloudError as error:
+            return self._survive(reader, error)
+        reader.found.extend(point for line in reader.metrics.lines(fresh) for point in line.points())
+        reader.cursor, reader.looked, reader.complete = cursor, self.clock.now(), job.terminal
+        reader.looks += 1
+        return True
+
+    def _survive(self, reader: Reader, error: CloudError) -> bool:
+        found = self.trouble(error)
+        if found is Trouble.EXPIRED:
+            self.renew()  # the poller says so
+        elif found is None or found is Trouble.GONE:
+            reader.complete = True
+            self.notice(
+                f"The log of {reader.name} cannot be read ({error.code or error}); the watch goes on without it."
+            )
+            return True
+        return False
+
+    def _look_at_checkpoints(self, reader: Reader, job: JobSnapshot) -> None:
+        now = self.clock.now()
+        uri = (job.raw.get("CheckpointConfig") or {}).get("S3Uri")
+        looked = reader.checkpoints_looked
+        if not uri or job.secondary != "Training" or (looked is not None and abs(now - looked) < CHECKPOINT_EVERY_S):
+            return
+        reader.checkpoints_looked = now
+        try:
+            found = self.storage.fetch_objects(uri)
+        except CloudError:
+            return  # an age that is not known now is shown as it was
+        reader.checkpoints = None if found is None else Checkpoints(count=found.count, newest=found.newest)

@@ -1,0 +1,142 @@
+"""Reading one job's log: once or while it runs, in pieces, and the numbers in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CloudError
+from ..logs import LogEvent, LogFilter, MetricLog, MetricReader, SavedLog, parse_log, since_s
+from ..ports import LogBatch, LogCursor
+from ..specs import EVALUATION_METRICS, TRAINER_METRICS, JobSnapshot, MetricPoint, MetricRule
+from .pace import FIRST_PAUSE_S, next_delay
+
+if TYPE_CHECKING:
+    from .jobs import TrainingJob
+
+SETTLE_S = 1.0  # between two looks at the log of a job that has just ended
+SETTLED_S = 20.0  # CloudWatch has everything after this: seconds at most, says its documentation
+PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
+_ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
+_TRANSIENT = frozenset(
+    {
+        "Throttling", "ThrottlingException", "ThrottledException", "TooManyRequestsException", "RequestLimitExceeded",
+        "RequestTimeout", "RequestTimeoutException", "ServiceUnavailable", "ServiceUnavailableException",
+        "InternalFailure", "InternalServerError", "InternalServerException", "InternalError",
+        "500", "502", "503", "504",
+        "EndpointConnectionError", "ConnectionClosedError", "ConnectTimeoutError", "ReadTimeoutError",
+        "ConnectionError", "HTTPClientError", "ProxyConnectionError", "SSLError",
+    }
+)  # fmt: skip
+_READ_ANYWAY = frozenset(TRAINER_METRICS + EVALUATION_METRICS)  # the reader of dicts knows these, and their exponents
+
+
+def expected_streams(snapshot: JobSnapshot) -> int:
+    """How many streams a job can have by now: one a host and attempt."""
+    return snapshot.count * (1 + sum(item.status in _ATTEMPT for item in snapshot.transitions))
+
+
+def batches(job: TrainingJob, cursor: LogCursor, *, follow: bool) -> Iterator[LogBatch]:
+    """The log since ``cursor`` in pieces; with ``follow`` also what is to come, until the job has ended.
+
+    Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks. The last
+    batch's cursor is then the place to go on from.
+    """
+    if not follow:
+        yield from job.session.logs.stream_events(job.name, cursor)
+        return
+    clock, attempt, failures, ended = job.session.clock, 0, 0, False
+    while True:
+        news, last = False, None
+        try:
+            last = job.snapshot()
+            ended = last.terminal
+            streams = None if ended else expected_streams(last)
+            for batch in job.session.logs.stream_events(job.name, cursor, streams=streams):
+                cursor, news, failures = batch.cursor, news or bool(batch.events), 0
+                yield batch
+            failures = 0
+        except CloudError as error:
+            failures += 1
+            if error.code not in _TRANSIENT or failures > PATIENCE:
+                raise
+        else:
+            if ended and not (news and _fresh(last, clock.now())):
+                return
+        clock.sleep(SETTLE_S if ended else min(next_delay(last, attempt), FIRST_PAUSE_S) if last else FIRST_PAUSE_S)
+        attempt += 1
+
+
+def _fresh(snapshot: JobSnapshot, now: float) -> bool:
+    """Whether the job ended so lately that CloudWatch may still take in lines."""
+    end = snapshot.ended or snapshot.modified
+    return end is not None and now - end.timestamp() < SETTLED_S
+
+
+def start(job: TrainingJob, since: str | datetime | None) -> LogCursor:
+    """The cursor of a reader who begins now, at the beginning or at ``since``."""
+    if since is None:
+        return LogCursor()
+    return LogCursor(since_ms=int(since_s(since, job.session.clock.now()) * 1000))
+
+
+def events(
+    job: TrainingJob, *, follow: bool = False, wanted: LogFilter | None = None, since: str | datetime | None = None
+) -> Iterator[LogEvent]:
+    """The lines that are wanted, in time order."""
+    found = chain.from_iterable(batch.events for batch in batches(job, start(job, since), follow=follow))
+    return filter(wanted.wants, found) if wanted is not None else found
+
+
+def rules(job: TrainingJob) -> tuple[MetricRule, ...]:
+    """The job's own expressions, from its spec or its request, without those that only repeat what dict lines say."""
+    own = job.spec.metrics if job.spec is not None else requested_rules(job.snapshot())
+    return tuple(rule for rule in own if rule not in _READ_ANYWAY)
+
+
+def requested_rules(snapshot: JobSnapshot) -> tuple[MetricRule, ...]:
+    """The MetricDefinitions of a describe answer."""
+    algorithm: dict[str, Any] = snapshot.raw.get("AlgorithmSpecification") or {}
+    return tuple(MetricRule(item["Name"], item["Regex"]) for item in algorithm.get("MetricDefinitions") or ())
+
+
+def metric_log(job: TrainingJob) -> MetricLog:
+    """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
+    return MetricLog(tuple(MetricReader(rules(job)).lines(events(job))))
+
+
+def final_rows(job: TrainingJob) -> list[tuple[str, float, float | None, float | None]]:
+    """FinalMetricDataList: name, the service's value, epoch seconds, and what the same expression finds in the log."""
+    snapshot = job.snapshot()
+    defined = requested_rules(snapshot)
+    read: dict[str, float] = {}
+    reader = MetricReader(defined).rules
+    for event in events(job) if defined else ():
+        read.update(reader.values(event.text))
+    times = {item["MetricName"]: item.get("Timestamp") for item in snapshot.raw.get("FinalMetricDataList") or ()}
+    return [(name, value, _epoch_s(times.get(name)), read.get(name)) for name, value in snapshot.final_metrics.items()]
+
+
+def utilization(job: TrainingJob) -> tuple[MetricPoint, ...]:
+    """What CloudWatch measured of the job's hosts; empty where it did not, as on the emulator."""
+    if job.session.boto_session is None:
+        return ()
+    from ..aws.utilization import fetch_utilization  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    now = job.session.clock.now()
+    return fetch_utilization(job.session.boto_session, job.snapshot(), now=now)
+
+
+def read_log(path: str | Path) -> SavedLog:
+    """A log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited for
+    the job with SageMaker's SDK 2 or 3. Bytes that are no UTF-8 become U+FFFD."""
+    return parse_log(Path(path).read_bytes())
+
+
+def _epoch_s(value: Any) -> float | None:
+    if isinstance(value, datetime):
+        return value.timestamp()
+    return float(value) if isinstance(value, (int, float)) else None

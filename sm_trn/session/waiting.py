@@ -1,0 +1,136 @@
+"""One wait: the poller, what it shows, and the budget that it keeps."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ..errors import CloudError
+from ..specs import JobSnapshot, JobSpec, Usd
+from .budget import Budget
+from .poller import Poller
+from .stopping import stop_one
+
+if TYPE_CHECKING:
+    from ..report import Display
+    from .jobs import TrainingJob
+    from .progress import Progress
+    from .session import Session
+
+
+def hint(spec: JobSpec | None) -> Mapping[str, Any]:
+    """The parts of a describe answer that a spec tells: what a list of jobs leaves out."""
+    if spec is None:
+        return {}
+    return {
+        "ResourceConfig": {"InstanceType": spec.compute.instance, "InstanceCount": spec.compute.count},
+        "EnableManagedSpotTraining": spec.spot is not None,
+        "StoppingCondition": {"MaxRuntimeInSeconds": spec.max_run_s},
+    }
+
+
+def poller_for(
+    session: Session, jobs: tuple[TrainingJob, ...], notice: Callable[[str], None], *, detailed: bool = False
+) -> Poller:
+    return Poller(
+        feed=session.backend,
+        clock=session.clock,
+        jitter=random.SystemRandom().random,
+        notice=notice,
+        hints={job.name: hint(job.spec) for job in jobs},
+        detailed=detailed,
+    )
+
+
+@dataclass(kw_only=True)
+class Wait:
+    """Waits for ``jobs``. ``told`` hears what the user should know; the display does when there is nobody else."""
+
+    session: Session
+    jobs: tuple[TrainingJob, ...]
+    told: Callable[[str], None] | None = None
+    display: Display | None = None
+
+    def run(
+        self, *, stream: TextIO | None = None, max_usd: Usd | None = None, usd_per_hour: Usd | None = None
+    ) -> list[JobSnapshot]:
+        """Until all have ended. Without a ``display`` of one's own, the one that fits ``stream``; with neither, nothing shows."""
+        session = self.session
+        budget = self._budget(max_usd, usd_per_hour)
+        poller = poller_for(session, self.jobs, self._notice, detailed=budget is not None)
+        progress = self._progress(stream)
+        known: dict[str, JobSnapshot] = {}
+        try:
+            for known in poller.sweeps([job.name for job in self.jobs]):
+                if budget is not None:
+                    self._guard(budget, poller)
+                if progress is not None:
+                    progress.show(known, poller.service_now(), ask=not poller.failing)
+            if progress is not None:
+                progress.finish(known, poller.service_now())
+        except KeyboardInterrupt:
+            self._notice(self._parting())
+            raise
+        finally:
+            if self.display is not None:
+                self.display.close()
+        return [known[job.name] for job in self.jobs]
+
+    def _notice(self, text: str) -> None:
+        if self.told is not None:
+            self.told(text)
+        elif self.display is not None:
+            self.display.note(text, datetime.fromtimestamp(self.session.clock.now(), tz=timezone.utc))
+
+    def _budget(self, max_usd: Usd | None, usd_per_hour: Usd | None) -> Budget | None:
+        if max_usd is None:
+            return None
+        return Budget(
+            max_usd=max_usd,
+            price_of=self.session.price,
+            stop=functools.partial(stop_one, self.session.backend),
+            notice=self._notice,
+            usd_per_hour=usd_per_hour,
+        )
+
+    def _guard(self, budget: Budget, poller: Poller) -> None:
+        try:
+            budget.guard(poller.known.values(), poller.service_now())
+        except CloudError as error:
+            if self.session.backend.trouble(error) is None:
+                raise
+            # the stop did not get through: the next look asks again
+
+    def _progress(self, stream: TextIO | None) -> Progress | None:
+        from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
+        from .progress import Progress, Reader  # noqa: PLC0415 - as above
+
+        if self.display is None and stream is not None:
+            self.display = report.display_for(stream)
+        if self.display is None:
+            return None
+        session = self.session
+        return Progress(
+            readers=[Reader(name=job.name, label=job.label) for job in self.jobs],
+            display=self.display,
+            logs=session.logs,
+            storage=session.storage,
+            clock=session.clock,
+            price_of=session.price,
+            trouble=session.backend.trouble,
+            renew=session.backend.renew,
+            notice=self._notice,
+        )
+
+    def _parting(self) -> str:
+        names = " ".join(job.name for job in self.jobs)
+        on = "goes on" if len(self.jobs) == 1 else "go on"
+        billed = "" if self.session.emulated else " and is billed" if len(self.jobs) == 1 else " and are billed"
+        return (
+            f"Stopped watching. {names} {on}{billed}; come back with sm-trn watch {names}, "
+            f"stop with sm-trn stop {names}"
+        )

@@ -1,0 +1,209 @@
+"""Between boto3 and the simulated services: botocore's ``before-send`` event answers what would have gone over the network.
+
+Signing, parsing and retries are botocore's own. Faults come from one seeded generator: throttles, 5xx, resets – half of the
+latter two after the call took effect – and keys that expired.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from email.utils import format_datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import boto3
+import botocore.endpoint
+import pytest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.exceptions import ConnectionClosedError
+from fakes.simulated_sagemaker import ACCOUNT, REGION, Refusal, Service, VirtualClock
+
+import sm_trn as st
+from sm_trn.aws import Boto3Backend, CloudWatchLogs, RenewableSession, S3Storage
+from sm_trn.report import WatchRow
+from sm_trn.session import Session
+
+_KEY = re.compile(r"Credential=([^/]+)/")
+
+
+@dataclass(kw_only=True)
+class Wire:
+    """One seeded network. ``calls`` counts what was sent, by operation; ``faults`` what went wrong, by kind."""
+
+    service: Service
+    clock: VirtualClock
+    seed: int = 0
+    throttled: float = 0.0
+    broken: float = 0.0
+    reset: float = 0.0
+    latency_s: float = 0.08
+    skew_s: float = 0.0
+    expired: set[str] = field(default_factory=set)
+    down: bool = False
+    lose_answers_of: set[str] = field(default_factory=set)
+    calls: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)  # noqa: S311 - faults that can be repeated
+        self._lock = threading.RLock()
+
+    def join(self, session: boto3.Session) -> None:
+        session.events.register("before-send", self.send)
+
+    def send(self, request: AWSPreparedRequest, event_name: str, **_event: Any) -> AWSResponse:
+        _, service, operation = event_name.split(".")
+        with self._lock:
+            self.clock.sleep(self.latency_s)
+            self.calls[operation] += 1
+            found = _KEY.search(_text(request.headers.get("Authorization", "")))
+            if self.down:
+                self.faults["down"] += 1
+                raise ConnectionClosedError(endpoint_url=request.url)
+            if found and found[1] in self.expired:
+                self.faults["expired"] += 1
+                return self._refuse(
+                    request, Refusal("ExpiredTokenException", "The security token included in the request is expired")
+                )
+            fate = self._random.random()
+            late = self._random.random() < 0.5
+            if fate < self.throttled:
+                self.faults["throttled"] += 1
+                return self._refuse(request, Refusal("ThrottlingException", "Rate exceeded"))
+            lost = operation in self.lose_answers_of
+            fails = lost or fate < self.throttled + self.broken + self.reset
+            answer = None if fails and not late and not lost else self._answer(request, service, operation)
+            if not fails:
+                assert answer is not None
+                return answer
+            if lost or fate >= self.throttled + self.broken:
+                self.faults["reset"] += 1
+                raise ConnectionClosedError(endpoint_url=request.url)
+            self.faults["broken"] += 1
+            return self._refuse(request, Refusal("InternalFailure", "Internal failure", 500))
+
+    def _answer(self, request: AWSPreparedRequest, service: str, operation: str) -> AWSResponse:
+        if service == "s3":
+            return self._s3(request, operation)
+        try:
+            return self._response(request, 200, self.service.answer(operation, json.loads(_text(request.body))))
+        except Refusal as refusal:
+            return self._refuse(request, refusal)
+
+    def _s3(self, request: AWSPreparedRequest, operation: str) -> AWSResponse:
+        key = urlsplit(request.url).path.removeprefix("/")
+        if operation == "ListObjectsV2":
+            return self._objects(request)
+        if operation == "PutObject":
+            body = request.body
+            self.service.objects[key] = body if isinstance(body, bytes) else body.read()
+        there = operation in {"PutObject", "HeadBucket", "CreateBucket"} or key in self.service.objects
+        return self._response(request, 200 if there else 404, None)
+
+    def _objects(self, request: AWSPreparedRequest) -> AWSResponse:
+        prefix = parse_qs(urlsplit(request.url).query)["prefix"][0]
+        written = datetime.fromtimestamp(self.clock.now() - 60, tz=timezone.utc).isoformat()
+        rows = "".join(
+            f"<Contents><Key>{key}</Key><LastModified>{written}</LastModified><Size>{len(body)}</Size></Contents>"
+            for key, body in sorted(self.service.objects.items())
+            if key.startswith(prefix)
+        )
+        return AWSResponse(request.url, 200, {}, _Raw(f"<ListBucketResult>{rows}</ListBucketResult>".encode()))
+
+    def _refuse(self, request: AWSPreparedRequest, refusal: Refusal) -> AWSResponse:
+        return self._response(request, refusal.status, {"__type": refusal.code, "message": refusal.message})
+
+    def _response(self, request: AWSPreparedRequest, status: int, body: Mapping[str, Any] | None) -> AWSResponse:
+        date = datetime.fromtimestamp(self.clock.now() + self.skew_s, tz=timezone.utc)
+        headers = {"Date": format_datetime(date, usegmt=True), "Content-Type": "application/x-amz-json-1.1"}
+        return AWSResponse(request.url, status, headers, _Raw(b"" if body is None else json.dumps(body).encode()))
+
+
+class _Raw(io.BytesIO):
+    def stream(self, **_kwargs: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+@dataclass(kw_only=True)
+class World:
+    """A session whose cloud is simulated: clock, service, wire, and the file that holds its login."""
+
+    clock: VirtualClock
+    service: Service
+    wire: Wire
+    session: Session
+    login: Path
+
+    def log_in(self, key: str) -> None:
+        """What ``aws sso login`` does for a profile with keys."""
+        write_login(self.login, key)
+
+
+def write_login(path: Path, key: str) -> None:
+    path.write_text(f"[default]\naws_access_key_id = {key}\naws_secret_access_key = secret\n")
+
+
+def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
+    """Only the environment and botocore's own sleep between retries are patched."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_ENDPOINT_URL"):
+        patch.delenv(name, raising=False)
+    login = folder / "credentials"
+    write_login(login, "FIRST")
+    patch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(login))
+    patch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
+    patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    clock = VirtualClock()
+    patch.setattr(botocore.endpoint, "time", SimpleNamespace(sleep=clock.sleep))
+    service = Service(clock)
+    wire = Wire(service=service, clock=clock, **faults)
+    boto = RenewableSession(region=REGION)
+    wire.join(boto)
+    session = Session(
+        backend=Boto3Backend(boto),
+        logs=CloudWatchLogs(boto),
+        storage=S3Storage(boto, "a-bucket"),
+        role=f"arn:aws:iam::{ACCOUNT}:role/Training",
+        bucket="a-bucket",
+        region=REGION,
+        emulated=False,
+        announcement="simulated",
+        boto_session=boto,
+        clock=clock,
+    )
+    return World(clock=clock, service=service, wire=wire, session=session, login=login)
+
+
+class Recorder:
+    """A display that keeps what it is shown."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, WatchRow] = {}
+        self.notes: list[str] = []
+
+    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:  # noqa: ARG002 - the port's signature
+        self.rows = {row.snapshot.name: row for row in rows}
+
+    def note(self, text: str, now: datetime) -> None:  # noqa: ARG002 - the port's signature
+        self.notes.append(text)
+
+    def close(self) -> None:
+        pass
+
+
+def attached(session: Session, name: str) -> st.TrainingJob:
+    """A handle without asking anybody."""
+    return st.TrainingJob(name=name, session=session)

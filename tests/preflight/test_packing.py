@@ -1,0 +1,80 @@
+"""Which files are the source: what is left behind, what is brought back, and which names look like secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jobs
+import pytest
+
+import sm_trn as st
+from sm_trn.aws import pack
+from sm_trn.errors import NotConfigured
+from sm_trn.preflight.packing import packing
+from sm_trn.specs import Severity
+
+
+def folder(place: Path, *names: str, ignore: str = "") -> Path:
+    for name in ("run_clm.py", *names):
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("print('checkpoint')\n")
+    if ignore:
+        (place / ".sm_trn_ignore").write_text(ignore)
+    return place
+
+
+def packed(place: Path) -> list[str]:
+    return [path.relative_to(place).as_posix() for path in packing(place).files]
+
+
+def secrets(place: Path) -> list[str]:
+    return [path.relative_to(place).as_posix() for path in packing(place).secrets]
+
+
+def test_the_ignore_file_speaks_gitignore(tmp_path: Path) -> None:
+    names = ("data/a.csv", "deep/data/b.csv", "notes.md", "keep.md", "model.bin", "deep/model.bin", "a/b/c.txt")
+    place = folder(tmp_path, *names, ignore="# large\n/data/\n*.md\n!keep.md\nmodel.bin\na/**/c.txt\n")
+    assert ["deep/data/b.csv", "keep.md", "run_clm.py"] == packed(place)
+
+
+def test_what_is_usually_left_out_can_be_brought_back(tmp_path: Path) -> None:
+    assert ["run_clm.py"] == packed(folder(tmp_path / "one", "venv/a.py"))
+    assert ["run_clm.py", "venv/a.py"] == packed(folder(tmp_path / "two", "venv/a.py", ignore="!venv\n"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".env", ".env.production", "prod.pem", "server.key", "id_rsa", "id_ed25519", ".netrc", "credentials", ".aws/config",
+        "deep/.ssh/known_hosts", "service_account-1.json", "KEYS.PEM", ".npmrc", ".docker/config.json",
+    ],
+)  # fmt: skip
+def test_a_secret_is_known_by_its_name(tmp_path: Path, name: str) -> None:
+    assert [name] == secrets(folder(tmp_path, name))
+    with pytest.raises(NotConfigured, match="look like keys or passwords"):
+        pack(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", [".env.example", "keys.py", "monkey.txt", "id_rsa.pub", "environment.yml", "credentials.py", "ca.crt"]
+)
+def test_what_only_sounds_like_one_is_none(tmp_path: Path, name: str) -> None:
+    assert [] == secrets(folder(tmp_path, name))
+
+
+def test_leaving_a_secret_out_is_enough(tmp_path: Path) -> None:
+    assert [] == secrets(folder(tmp_path, ".env", ignore=".env\n"))
+
+
+def test_only_the_file_that_is_named_is_meant(tmp_path: Path) -> None:
+    place = folder(tmp_path, "test.key", "real.key", ignore="!/test.key\n")
+    assert ["real.key"] == secrets(place)
+    assert ["real.key", "run_clm.py", "test.key"] == packed(place)
+
+
+def test_the_rule_says_it_offline_with_the_line_to_type(tmp_path: Path) -> None:
+    job = jobs.trainium(str(folder(tmp_path, ".env", "a.pem", "b.pem", "c.pem")))
+    (problem,) = [problem for problem in st.check(job) if problem.id == "SCRIPT011"]
+    assert (Severity.ERROR, "'.env', 'a.pem', 'b.pem' and 1 more") == (problem.severity, problem.got)
+    assert "with the line /.env in .sm_trn_ignore" in problem.fix

@@ -1,0 +1,31 @@
+"""A session whose cloud is simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes.simulated_wire import World, world
+
+import sm_trn as st
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
+    """One without faults; a test puts them in."""
+    return world(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> st.JobSpec:
+    """A job of one p4d for an hour, with a source of its own."""
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "train.py").write_text("print('hello')\n")
+    return st.JobSpec(
+        name="plain",
+        script=st.Script("train.py", source_dir=str(tmp_path / "source")),
+        framework=st.PyTorch("2.8.0", python="py312"),
+        compute=st.Compute("ml.p4d.24xlarge"),
+        distribution=st.TorchDistributed(),
+        max_run_s=3600,
+    )

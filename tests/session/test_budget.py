@@ -1,0 +1,133 @@
+"""A watch that keeps a budget: jobs are asked to stop, once, when they have cost it; where there is no cost it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+from fakes.simulated_sagemaker import Story
+from fakes.simulated_wire import Recorder, World, attached
+from hypothesis import given
+from hypothesis import strategies as some
+
+import sm_trn as st
+from sm_trn.pricing import Price
+from sm_trn.session.budget import Budget, as_usd
+from sm_trn.session.waiting import Wait
+from sm_trn.specs import JobSnapshot, parse_snapshot
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+HOUR = Story(phases=(("Starting", 100.0), ("Downloading", 20.0), ("Training", 36_000.0)))
+
+
+def running(name: str, billed_s: float, *, account: str = "123456789012") -> JobSnapshot:
+    return parse_snapshot(
+        {
+            "TrainingJobName": name,
+            "TrainingJobArn": f"arn:aws:sagemaker:us-west-2:{account}:training-job/{name}",
+            "TrainingJobStatus": "InProgress",
+            "TrainingStartTime": NOW - timedelta(seconds=billed_s),
+            "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2},
+        }
+    )
+
+
+def budget(max_usd: float, stopped: list[str], said: list[str], **changes: object) -> Budget:
+    def price_of(instance: str) -> Price:
+        return Price(
+            instance=instance,
+            region="us-west-2",
+            usd_per_hour=Decimal(25),
+            as_of="2026-09-01",
+            component="Training",
+            source="",
+        )
+
+    def stop(name: str) -> bool:
+        stopped.append(name)
+        return True
+
+    return Budget(max_usd=as_usd(max_usd), price_of=price_of, stop=stop, notice=said.append, **changes)  # type: ignore[arg-type]
+
+
+@given(some.lists(some.floats(0, 100_000), min_size=1, max_size=6), some.floats(0.01, 5000))
+def test_jobs_are_stopped_exactly_when_together_they_cost_the_budget(seconds: list[float], max_usd: float) -> None:
+    stopped: list[str] = []
+    guard = budget(max_usd, stopped, [])
+    jobs = [running(f"job-{n}", billed) for n, billed in enumerate(seconds)]
+    for _ in range(3):
+        guard.guard(jobs, NOW)
+    spent = sum((NOW - job.started).total_seconds() for job in jobs if job.started) * 2 * 25 / 3600
+    if abs(spent - max_usd) > 1e-3:
+        assert ([job.name for job in jobs] if spent > max_usd else []) == stopped  # and each once
+
+
+def test_an_emulated_job_costs_nothing_and_that_is_said_once() -> None:
+    stopped: list[str] = []
+    said: list[str] = []
+    guard = budget(0.01, stopped, said)
+    for _ in range(3):
+        guard.guard([running("rehearsal", 1e6, account="000000000000")], NOW)
+    assert ([], ["EMULATED: there is no cost, so max_usd guards nothing; usd_per_hour rehearses it."]) == (
+        stopped,
+        said,
+    )
+
+
+def test_a_price_of_ones_own_rehearses_the_budget_on_the_emulator() -> None:
+    stopped: list[str] = []
+    said: list[str] = []
+    budget(1, stopped, said, usd_per_hour=Decimal(10)).guard([running("rehearsal", 3600, account="000000000000")], NOW)
+    assert ["rehearsal"] == stopped
+    assert "as if $10.00/h were paid" in said[0]
+
+
+@pytest.fixture
+def watch(here: World) -> Callable[..., tuple[list[JobSnapshot], list[str]]]:
+    def run(*names: str, **money: float) -> tuple[list[JobSnapshot], list[str]]:
+        shown = Recorder()
+        jobs = tuple(attached(here.session, name) for name in names)
+        final = Wait(session=here.session, jobs=jobs, display=shown).run(**{k: as_usd(v) for k, v in money.items()})
+        return final, shown.notes
+
+    return run
+
+
+def test_the_watch_stops_a_job_that_overspends_and_says_so(
+    here: World, watch: Callable[..., tuple[list[JobSnapshot], list[str]]]
+) -> None:
+    here.service.add("dear", created=here.clock.now(), story=HOUR)
+    final, notes = watch("dear", max_usd=10)
+    price = here.session.price("ml.p4d.24xlarge")
+    assert price is not None
+    assert "Stopped" == final[0].status_word
+    assert 10 <= Decimal(str(final[0].billable_s)) * 2 * price.usd_per_hour / 3600 <= 11.5
+    assert 1 == sum("dear was asked to stop: $10." in note and "gets SIGTERM" in note for note in notes)
+
+
+def test_a_stop_that_was_throttled_is_asked_for_again(
+    here: World, watch: Callable[..., tuple[list[JobSnapshot], list[str]]]
+) -> None:
+    here.wire.throttled = 0.6
+    for n in range(5):
+        here.service.add(f"dear-{n}", created=here.clock.now(), story=HOUR)
+    final, _ = watch(*(f"dear-{n}" for n in range(5)), max_usd=30)
+    assert {"Stopped"} == {snapshot.status_word for snapshot in final}
+
+
+def test_a_budget_without_a_price_is_no_budget(
+    here: World, watch: Callable[..., tuple[list[JobSnapshot], list[str]]]
+) -> None:
+    job = here.service.add("odd", created=here.clock.now(), story=HOUR)
+    job.request = {**job.request, "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}}
+    with pytest.raises(st.NotConfigured, match=r"no price for ml\.m5\.large"):
+        watch("odd", max_usd=10)
+    assert "Stopped" == watch("odd", max_usd=10, usd_per_hour=50)[0][0].status_word
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf")])
+def test_a_budget_is_a_number_of_dollars(wrong: float) -> None:
+    with pytest.raises(st.NotConfigured, match="wanted a number of dollars"):
+        as_usd(wrong)

@@ -1,0 +1,120 @@
+"""The same promises kept by the real emulator over HTTP: stopping by tag, checkpoints' age, a budget rehearsed, the shell."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sm_trn as st
+from sm_trn.jobfile import dump_job
+
+pytestmark = pytest.mark.local
+
+LOOPS = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (print("saved", flush=True), sys.exit(0)))
+os.makedirs("/opt/ml/checkpoints", exist_ok=True)
+print({"loss": 1.0, "step": 1}, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def session(emulator: Any) -> st.Session:
+    return st.connect("emulator", state=emulator.state)
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory: pytest.TempPathFactory) -> st.JobSpec:
+    folder = tmp_path_factory.mktemp("source")
+    (folder / "train.py").write_text(LOOPS)
+    return st.JobSpec(
+        name="endless",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.8.0", python="py312"),
+        compute=st.Compute("ml.c5.xlarge"),
+        max_run_s=600,
+    )
+
+
+def training(job: st.TrainingJob) -> st.TrainingJob:
+    for snapshot in job.watch():
+        if snapshot.secondary == "Training" and any("loss" in event.text for event in job.logs()):
+            return job
+    raise AssertionError("it ended before it trained")
+
+
+def shell(emulator: Any, *arguments: str) -> subprocess.CompletedProcess[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "sm_trn.cli", *arguments, "--backend", "emulator", "--state", str(emulator.state)],
+        capture_output=True,
+        text=True,
+        env=kept,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_budget_is_rehearsed_with_a_price_of_ones_own(session: st.Session, endless: st.JobSpec) -> None:
+    job = training(session.submit(endless, max_usd=0.01))  # an emulated job costs nothing: not refused
+    out = io.StringIO()
+    final = job.wait(stream=out, max_usd=0.01, usd_per_hour=3600)
+    assert "Stopped" == final.status_word
+    assert f"{job.name} was asked to stop" in out.getvalue()
+    assert "as if $3,600.00/h were paid" in out.getvalue()
+    assert "saved" in [event.text for event in job.logs()]
+
+
+def test_the_shell_stops_what_it_is_told_and_only_with_yes(
+    emulator: Any, session: st.Session, endless: st.JobSpec
+) -> None:
+    mine = training(session.submit(endless.replace(name="mine", tags={"owner": "ann"})))
+    other = session.submit(endless.replace(name="other", tags={"owner": "bob"}))
+    assert [mine.name] == [job.name for job in session.running(tag=("owner", "ann"))]
+    listed = shell(emulator, "stop", "--tag", "owner=ann")
+    assert (2, mine.name) == (listed.returncode, listed.stdout.strip())
+    assert "Nothing was stopped. To stop this job, add --yes" in listed.stderr
+    assert "InProgress" == mine.snapshot().status_word
+    done = shell(emulator, "stop", "--tag", "owner=ann", "--yes", "--wait", "--json")
+    assert (0, "Stopped") == (done.returncode, json.loads(done.stdout)[0]["status"])
+    assert not other.snapshot().terminal
+    assert 0 == shell(emulator, "stop", "--containing", "other", "--yes").returncode
+    assert other.wait(progress=False).terminal
+    for wrong in (("stop",), ("stop", "a", "--all"), ("stop", "--tag", "owner")):
+        assert 2 == shell(emulator, *wrong).returncode
+
+
+def test_the_shell_watches_a_budget_and_says_where_there_is_none(
+    emulator: Any, session: st.Session, endless: st.JobSpec, tmp_path: Path
+) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(dump_job(endless.replace(name="by-shell"), "json"))
+    launched = shell(emulator, "launch", str(file), "--max-usd", "0.01")
+    assert 0 == launched.returncode, launched.stderr
+    assert "EMULATED: no cost, so --max-usd has nothing to refuse." in launched.stderr
+    name = launched.stdout.strip()
+    watched = shell(emulator, "watch", name, "--max-usd", "0.01", "--usd-per-hour", "3600", "--json")
+    assert (0, "Stopped") == (watched.returncode, json.loads(watched.stdout)[0]["status"])
+    assert f"{name} was asked to stop" in watched.stderr
+    assert session.attach(name).snapshot().terminal
+
+
+def test_the_newest_object_under_a_uri_is_dated(session: st.Session, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1")
+    (tmp_path / "b.txt").write_text("2")
+    found = session.storage.newest(session.storage.put_input(str(tmp_path)))
+    assert found is not None
+    count, newest = found
+    assert newest is not None
+    assert (2, True) == (count, abs(newest.timestamp() - time.time()) < 60)
+    assert (0, None) == session.storage.newest(f"s3://{session.bucket}/nothing/here")
+    assert session.storage.newest("s3://no-such-bucket-anywhere/x") is None

@@ -1,0 +1,251 @@
+"""Watching on a virtual clock: few calls, an end that is seen soon, and nothing that the network does ends it."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+
+import pytest
+from fakes.simulated_sagemaker import Refusal, Service, Story
+from fakes.simulated_wire import Recorder, World, attached
+
+import sm_trn as st
+from sm_trn.session.waiting import Wait, poller_for
+from sm_trn.specs import JobSnapshot
+
+# logs_for_job(wait=True) of SageMaker SDK 2.257.7: tests/benchmarks/bench_live.py measures it. With a log from the start, 331.
+SDK_CALLS, SDK_CALLS_AT_ONCE = 267, 331
+LINES = {
+    host: tuple((141 + 2.0 * n, str({"loss": 1.0, "step": n})) for n in range(220)) for host in ("algo-1", "algo-2")
+}
+
+
+def wait(here: World, *names: str) -> tuple[list[JobSnapshot], Recorder]:
+    shown = Recorder()
+    jobs = tuple(attached(here.session, name) for name in names)
+    return Wait(session=here.session, jobs=jobs, display=shown).run(), shown
+
+
+def looks(here: World, *names: str) -> list[tuple[float, dict[str, JobSnapshot]]]:
+    """When each look was over, and what was known then."""
+    jobs = tuple(attached(here.session, name) for name in names)
+    return [(here.clock.now(), known) for known in poller_for(here.session, jobs, print).sweeps(names)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_ten_minute_job_of_two_hosts_needs_a_quarter_of_the_sdks_calls(here: World, seed: int) -> None:
+    job = here.service.add("ten-minutes", created=here.clock.now() - seed, story=Story(lines=LINES))
+    _, shown = wait(here, "ten-minutes")
+    assert 220 == sum(point.name == "loss" for point in shown.rows["ten-minutes"].points)
+    assert sum(here.wire.calls.values()) <= SDK_CALLS / 4
+    assert here.clock.now() - job.end <= 10 + 1  # and the last lines read
+
+
+def test_a_job_that_trains_at_once_needs_a_quarter_too(here: World) -> None:
+    lines = {host: tuple((2.0 * n, f"line {n}") for n in range(300)) for host in LINES}
+    job = here.service.add(
+        "ten-minutes", created=here.clock.now(), story=Story(phases=(("Training", 600.0),), lines=lines)
+    )
+    wait(here, "ten-minutes")
+    assert sum(here.wire.calls.values()) <= SDK_CALLS_AT_ONCE / 4
+    assert here.clock.now() - job.end <= 10 + 1
+
+
+def test_its_end_is_seen_within_ten_seconds_and_every_phase_is_seen(here: World) -> None:
+    job = here.service.add("ten-minutes", created=here.clock.now())
+    seen = looks(here, "ten-minutes")
+    assert 0 <= seen[-1][0] - job.end <= 10
+    assert ["Starting", "Downloading", "Training", "Uploading", "Completed"] == list(
+        dict.fromkeys(known["ten-minutes"].secondary for _, known in seen)
+    )
+
+
+def test_two_jobs_cost_hardly_more_than_one(here: World) -> None:
+    for name in ("pair-1", "pair-2"):
+        here.service.add(name, created=here.clock.now())
+    looks(here, "pair-1", "pair-2")
+    assert {"ListTrainingJobs", "DescribeTrainingJob"} == set(here.wire.calls)
+    assert here.wire.calls["DescribeTrainingJob"] <= 2 * 5  # phases
+
+
+def test_interruptions_and_phases_of_a_fleet_are_those_of_its_describes(here: World) -> None:
+    phases = (("Starting", 60.0), ("Training", 200.0), ("Interrupted", 60.0), ("Starting", 60.0), ("Training", 100.0))
+    for n in range(4):
+        here.service.add(f"spot-{n}", created=here.clock.now(), story=Story(phases=phases))
+    final, _ = wait(here, *(f"spot-{n}" for n in range(4)))
+    assert [1] * 4 == [snapshot.interruptions for snapshot in final]
+    assert {6} == {len(snapshot.transitions) for snapshot in final}
+
+
+def test_others_jobs_cost_pages_only_while_that_pays(here: World) -> None:
+    now = here.clock.now()
+    for n in range(5):
+        here.service.add(f"{n}-mine", created=now - 50_000, story=Story(phases=(("Training", 50_100.0),)))
+    for n in range(2000):
+        here.service.add(f"others-{n}", created=now - 10_000 + n, story=Story(phases=(("Training", 90_000.0),)))
+    looks(here, *(f"{n}-mine" for n in range(5)))
+    assert here.wire.calls["ListTrainingJobs"] <= 20
+    assert here.wire.calls["DescribeTrainingJob"] <= 10
+
+
+def test_a_list_that_lags_behind_never_turns_a_job_back(here: World) -> None:
+    here.service.list_lag_s = 70.0
+    names = [f"late-{n:02d}" for n in range(25)]
+    for name in names:
+        here.service.add(name, created=here.clock.now() - 80)
+    order = ["Starting", "Downloading", "Training", "Uploading", "Completed"]
+    seen = looks(here, *names)
+    for name in names:
+        phases = [known[name].secondary for _, known in seen if name in known]
+        assert phases == sorted(phases, key=order.index)
+        assert "Completed" == phases[-1]
+
+
+def test_an_end_that_a_list_tells_after_newer_ones_is_not_missed(here: World) -> None:
+    now = here.clock.now()
+    here.service.late["some-late"] = 45.0
+    slow = here.service.add("some-late", created=now - 100)
+    for n in range(60):  # something changes every ten seconds
+        here.service.add(
+            f"some-{n}", created=now - 60, story=Story(phases=(("Starting", 70.0 + 10 * n), ("Training", 900.0)))
+        )
+    seen = looks(here, "some-late", *(f"some-{n}" for n in range(60)))
+    noticed = next(time for time, known in seen if "some-late" in known and known["some-late"].terminal)
+    assert noticed - slow.end <= 45 + 20
+
+
+def test_an_expired_login_is_said_once_and_the_watch_goes_on_after_renewal(here: World) -> None:
+    start = here.clock.now()
+    here.service.add("long", created=start, story=Story(phases=(("Training", 3000.0),)))
+    here.clock.at(start + 300, lambda: here.wire.expired.add("FIRST"))
+    here.clock.at(start + 1200, lambda: here.log_in("SECOND"))
+    final, shown = wait(here, "long")
+    assert "Completed" == final[0].status_word
+    assert [True, False] == ["login expired" in note for note in shown.notes]
+    assert "Connected again" in shown.notes[1]
+    assert here.wire.faults["expired"] <= 900 / 20  # looked seldom meanwhile
+
+
+def test_a_login_that_somebody_else_renewed_in_time_is_not_even_mentioned(here: World) -> None:
+    start = here.clock.now()
+    here.service.add("long", created=start, story=Story(phases=(("Training", 600.0),)))
+    here.clock.at(start + 300, lambda: (here.log_in("SECOND"), here.wire.expired.add("FIRST")))
+    final, shown = wait(here, "long")
+    assert ("Completed", []) == (final[0].status_word, shown.notes)
+
+
+def test_an_outage_is_survived_and_said_once(here: World) -> None:
+    start = here.clock.now()
+    here.service.add("long", created=start, story=Story(phases=(("Training", 3000.0),)))
+    here.clock.at(start + 300, lambda: setattr(here.wire, "down", True))
+    here.clock.at(start + 2400, lambda: setattr(here.wire, "down", False))
+    final, shown = wait(here, "long")
+    assert "Completed" == final[0].status_word
+    assert ["AWS does not answer", "Connected again"] == [note[:19].removesuffix("; th") for note in shown.notes]
+
+
+def test_an_end_during_laptop_sleep_is_seen_at_waking(here: World) -> None:
+    start = here.clock.now()
+    here.service.add("nap", created=start)
+    here.clock.at(start + 300, lambda: here.clock.sleep(8 * 3600))
+    seen = looks(here, "nap")
+    assert "Completed" == seen[-1][1]["nap"].status_word
+    assert seen[-1][0] - start < 8 * 3600 + 400
+
+
+@pytest.mark.parametrize("asleep", [True, False])
+def test_a_clock_that_is_set_back_delays_no_look(here: World, asleep: bool) -> None:
+    start = here.clock.now()
+    here.service.add("back", created=start - 3600, story=Story(phases=(("Training", 7200.0),)))
+
+    def set_back() -> None:
+        here.clock._now = start - 1800
+
+    if asleep:
+        here.clock.at(start + 300, set_back)
+    times, calls = [], []
+    for look, _ in enumerate(poller_for(here.session, (attached(here.session, "back"),), print).sweeps(["back"])):
+        if look == 10 and not asleep:
+            set_back()
+        times.append(here.clock.now())
+        calls.append(here.wire.calls["DescribeTrainingJob"])
+    assert min(times) < start
+    assert all(later - earlier <= 31 for earlier, later in pairwise(times))
+    assert all(later > earlier for earlier, later in pairwise(calls))
+
+
+@pytest.mark.parametrize("skew_s", [-280.0, 280.0])
+def test_a_clock_that_is_wrong_by_minutes_is_set_right_by_the_services_date(here: World, skew_s: float) -> None:
+    here.wire.skew_s = skew_s
+    here.service.add("skewed", created=here.clock.now())
+    poller = poller_for(here.session, (attached(here.session, "skewed"),), print)
+    for _ in poller.sweeps(["skewed"]):
+        assert abs(poller.service_now().timestamp() - here.clock.now() - skew_s) < 2
+
+
+def test_a_job_that_is_deleted_meanwhile_is_given_back_as_it_was_last_seen(here: World) -> None:
+    for name in ("kept", "gone"):
+        here.service.add(name, created=here.clock.now())
+    here.clock.at(here.clock.now() + 300, lambda: here.service.jobs.pop("gone"))
+    final, shown = wait(here, "gone", "kept")
+    assert ["InProgress", "Completed"] == [snapshot.status_word for snapshot in final]
+    assert ["gone was deleted; it was last seen InProgress."] == shown.notes
+
+
+@pytest.mark.parametrize("others", [0, 5])
+def test_a_job_that_never_was_is_a_clear_error(here: World, others: int) -> None:
+    names = [f"real-{n}" for n in range(others)]
+    for name in names:
+        here.service.add(name, created=here.clock.now())
+    with pytest.raises(st.CloudError, match="DescribeTrainingJob of 'no-such-job'"):
+        looks(here, "no-such-job", *names)
+
+
+class Forbidding(Service):
+    """An account whose identity may not look at jobs."""
+
+    def answer(self, operation: str, body: object) -> dict[str, object]:  # type: ignore[override]  # the body is no matter
+        raise Refusal("AccessDeniedException", f"not authorized to perform sagemaker:{operation} on {body}")
+
+
+def test_a_missing_permission_ends_the_watch_and_is_named(here: World) -> None:
+    here.wire.service = Forbidding(here.clock)
+    with pytest.raises(st.CloudError, match="lacks this permission"):
+        looks(here, "any")
+
+
+def test_ctrl_c_leaves_the_jobs_running_and_says_how_to_return(here: World) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    here.service.add("mine", created=here.clock.now(), story=Story(phases=(("Training", 3000.0),)))
+    here.clock.at(here.clock.now() + 300, interrupt)
+    out = io.StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        here.session.wait([attached(here.session, "mine")], stream=out)
+    assert "mine goes on and is billed; come back with sm-trn watch mine, stop with sm-trn stop mine" in out.getvalue()
+    assert here.service.jobs["mine"].stopped is None
+
+
+def test_the_age_of_the_newest_checkpoint_is_shown(here: World) -> None:
+    job = here.service.add("saves", created=here.clock.now())
+    job.request = {**job.request, "CheckpointConfig": {"S3Uri": "s3://a-bucket/checkpoints/saves"}}
+    here.service.objects["checkpoints/saves/step-1"] = b"1"
+    _, shown = wait(here, "saves")
+    found = shown.rows["saves"].checkpoints
+    assert found is not None
+    assert 1 == found.count
+
+
+def test_a_log_that_may_not_be_read_does_not_end_the_watch(here: World) -> None:
+    class Silent(Service):
+        def answer(self, operation: str, body: object) -> dict[str, object]:  # type: ignore[override]  # passed on
+            if operation == "DescribeLogStreams":
+                raise Refusal("AccessDeniedException", "no")
+            return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
+
+    here.wire.service = Silent(here.clock)
+    here.wire.service.add("quiet", created=here.clock.now(), story=Story(lines=LINES))
+    final, shown = wait(here, "quiet")
+    assert "Completed" == final[0].status_word
+    assert ["The log of quiet cannot be read (AccessDeniedException); the watch goes on without it."] == shown.notes
