@@ -111,10 +111,11 @@ def test_the_shell_watches_a_budget_and_says_where_there_is_none(
 def test_the_newest_object_under_a_uri_is_dated(session: st.Session, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("1")
     (tmp_path / "b.txt").write_text("2")
-    found = session.storage.newest(session.storage.put_input(str(tmp_path)))
+    found = session.storage.fetch_objects(session.storage.put_input(str(tmp_path)))
     assert found is not None
-    count, newest = found
-    assert newest is not None
-    assert (2, True) == (count, abs(newest.timestamp() - time.time()) < 60)
-    assert (0, None) == session.storage.newest(f"s3://{session.bucket}/nothing/here")
-    assert session.storage.newest("s3://no-such-bucket-anywhere/x") is None
+    assert found.newest is not None
+    assert (2, True) == (found.count, abs(found.newest.timestamp() - time.time()) < 60)
+    empty = session.storage.fetch_objects(f"s3://{session.bucket}/nothing/here")
+    assert empty is not None
+    assert (0, None) == (empty.count, empty.newest)
+    assert session.storage.fetch_objects("s3://no-such-bucket-anywhere/x") is None
