@@ -126,11 +126,11 @@ class MetricReader:
             found += [ruled] if ruled else []
         news: list[MetricLine] = []
         if found:
-            prefix = prefix_of(text)
-            who = prefix.host or host, prefix.rank
+            rank = prefix_of(text).rank
+            who = host, rank
             for values in found:
                 if not self._copies.copy(values, who, time_s):
-                    news.append(MetricLine(values, time_s, host, prefix.rank))  # noqa: PERF401 - mostly one: half the time
+                    news.append(MetricLine(values, time_s, host, rank))  # noqa: PERF401 - mostly one: half the time
         return news
 
 

@@ -39,6 +39,12 @@ def test_a_repeat_that_every_rank_says_counts_once_each_time() -> None:
     assert [1.0, 60.0] == [at for at, _ in losses(lines)]
 
 
+def test_hosts_that_each_say_what_all_ranks_say_count_once() -> None:
+    prefixes = [f"[1,mpirank:{rank},algo-{rank + 1}]<stdout>:" for rank in range(2)]
+    lines = [(1.0, host, prefix + DICT) for host in ("algo-1", "algo-2") for prefix in prefixes]
+    assert 1 == len(losses(lines))
+
+
 def test_workers_without_a_prefix_on_one_host_count_once() -> None:
     lines = [(1.0 + worker / 100, "algo-1", DICT) for worker in range(8)]
     assert 1 == len(losses(lines))
