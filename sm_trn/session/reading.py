@@ -17,6 +17,7 @@ from .pace import FIRST_PAUSE_S, next_delay
 if TYPE_CHECKING:
     from .jobs import TrainingJob
 
+DESCRIBE_S = 90.0  # a log that grows belongs to a job that runs: it is described when its log is silent, or so seldom
 SETTLE_S = 5.0  # between two looks at the log of a job that has just ended
 SETTLED_S = (
     10.0  # last lines reach CloudWatch up to some seconds after the job has ended; the emulator has them at once
@@ -51,29 +52,26 @@ def batches(job: TrainingJob, cursor: LogCursor, *, follow: bool) -> Iterator[Lo
         yield from job.session.logs.stream_events(job.name, cursor)
         return
     clock, attempt, failures = job.session.clock, 0, 0
-    last: JobSnapshot | None = None
+    last, described_s, quiet = None, 0.0, True
     while True:
         try:
-            last = last if last is not None and last.terminal else job.snapshot()
-            streams = None if last.terminal else expected_streams(last)
+            if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
+                last, described_s = job.snapshot(), clock.now()
+            whole = last.terminal and _settled(job, last)
+            streams, quiet = None if whole else expected_streams(last), True
             for batch in job.session.logs.stream_events(job.name, cursor, streams=streams):
-                cursor, failures = batch.cursor, 0
+                cursor, failures, quiet = batch.cursor, 0, quiet and not batch.events
                 yield batch
+            if whole:
+                return
         except CloudError as error:
             failures += 1
             if error.code not in _TRANSIENT or failures > PATIENCE:
                 raise
-        else:
-            if last.terminal and _settled(job, last):
-                return
-        clock.sleep(_pause(last, attempt))
+        clock.sleep(
+            SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
+        )
         attempt += 1
-
-
-def _pause(last: JobSnapshot | None, attempt: int) -> float:
-    if last is None:
-        return FIRST_PAUSE_S
-    return SETTLE_S if last.terminal else min(next_delay(last, attempt), FIRST_PAUSE_S)
 
 
 def _settled(job: TrainingJob, ended: JobSnapshot) -> bool:

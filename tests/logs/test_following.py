@@ -82,18 +82,13 @@ def test_a_followed_log_is_whole_though_its_last_lines_come_after_the_end() -> N
     assert world.time - world.began < ENDS_S + 30
 
 
-def test_following_lists_streams_twice_and_asks_each_stream_once_a_look() -> None:
-    world = World(LogService())
-    looks = 0
-
-    def count(_: World) -> None:
-        nonlocal looks
-        looks += 1
-
-    world.wrong = count
+def test_following_a_job_of_ten_minutes_and_two_hosts_takes_less_than_a_quarter_of_the_sdks_calls() -> None:
+    world, described = World(LogService()), []
+    world.wrong = lambda _: described.append(1)
     list(job_of(world).logs(follow=True))
-    assert world.service.calls["DescribeLogStreams"] <= 6
-    assert world.service.calls["GetLogEvents"] <= 2 * looks + 8
+    of_sdk = 21 + 62 + 248  # Describe, DescribeLogStreams, GetLogEvents of SDK v2's logs_for_job(wait=True)
+    assert len(described) + sum(world.service.calls.values()) <= of_sdk / 4
+    assert world.service.calls["DescribeLogStreams"] <= 3
 
 
 def test_passing_faults_of_both_services_lose_and_double_nothing() -> None:
