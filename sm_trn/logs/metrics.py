@@ -21,7 +21,7 @@ _REMEMBERED = 4096  # distinct metric lines; copies of other ranks come within s
 _ECHO_S = 5.0  # workers without a prefix: the same step and the same values again within this time are another worker's
 
 Values = Mapping[str, float]
-Key = tuple[tuple[str, float], ...]
+Key = tuple[object, ...]  # the names, then the values
 Worker = tuple[str, "int | None"]  # host and rank
 
 
@@ -126,11 +126,11 @@ class MetricReader:
             found += [ruled] if ruled else []
         news: list[MetricLine] = []
         if found:
-            prefix = prefix_of(text)
-            who = prefix.host or host, prefix.rank
+            rank = prefix_of(text).rank
+            who = host, rank
             for values in found:
                 if not self._copies.copy(values, who, time_s):
-                    news.append(MetricLine(values, time_s, host, prefix.rank))  # noqa: PERF401 - mostly one: half the time
+                    news.append(MetricLine(values, time_s, host, rank))  # noqa: PERF401 - mostly one: half the time
         return news
 
 
@@ -171,13 +171,15 @@ class _Copies:
         self._latest: dict[str, Key] = {}
 
     def copy(self, values: Values, who: Worker, time_s: float | None) -> bool:
-        key = tuple(values.items())
-        said = self._young.get(key) or self._old.get(key)
-        if said is None:
+        key = (*values, *values.values())
+        first = who, time_s
+        said = self._young.setdefault(key, first)
+        if said is first and self._old:
+            said = self._old.pop(key, first)
+        if said is first:
+            self._latest[who[0]] = key
             if len(self._young) >= _REMEMBERED:
                 self._young, self._old = {}, self._young
-            self._young[key] = who, time_s
-            self._latest[who[0]] = key
             return False
         before, self._latest[who[0]] = self._latest.get(who[0]), key
         tally = said if isinstance(said, _Tally) else _Tally(*said)

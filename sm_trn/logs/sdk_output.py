@@ -24,7 +24,6 @@ _HOST = re.compile(r"algo-\d{1,5}")
 # docker-compose in front of a local-mode line: "algo-1-biljy_1  | ", "7ru878yq03-algo-1-2mrdy | "
 _COMPOSE = re.compile(r"(?:\x1b\[\d{1,3}m)?(?:\w{1,32}-)?(algo-\d{1,5})(?:-\w{1,32})?\s{1,8}\|(?:\x1b\[0m)?\s?")
 _STATUS = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (\w{1,40}) - ([^\n]{1,4000})", re.MULTILINE)
-_DOTS = re.compile(r"\.*$|\.+(?=\x1b\[3|Training seconds: )")
 # All messages seen in 477 public jobs of 2018-2026 and those of the API reference; what follows one is glued to it.
 _MESSAGES = (
     "Starting the training job",
@@ -160,7 +159,9 @@ def _without_status(line: str) -> str | None:
     status = _STATUS.match(line)
     if status:
         line = _message(status[3])[1].lstrip(".")
-    line = _DOTS.sub("", line, count=1) if line.startswith(".") else line
+    if line.startswith("."):
+        rest = line.lstrip(".")
+        line = rest if not rest or rest.startswith(("\x1b[3", "Training seconds: ")) else line
     if not line or _SECONDS.match(line) or _SAVINGS.match(line):
         return None
     return line

@@ -17,8 +17,11 @@ from .pace import FIRST_PAUSE_S, next_delay
 if TYPE_CHECKING:
     from .jobs import TrainingJob
 
-SETTLE_S = 1.0  # between two looks at the log of a job that has just ended
-SETTLED_S = 20.0  # CloudWatch has everything after this: seconds at most, says its documentation
+DESCRIBE_S = 90.0  # a log that grows belongs to a job that runs: it is described when its log is silent, or so seldom
+SETTLE_S = 5.0  # between two looks at the log of a job that has just ended
+SETTLED_S = (
+    10.0  # last lines reach CloudWatch up to some seconds after the job has ended; the emulator has them at once
+)
 PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
 _ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
 _TRANSIENT = frozenset(
@@ -48,32 +51,33 @@ def batches(job: TrainingJob, cursor: LogCursor, *, follow: bool) -> Iterator[Lo
     if not follow:
         yield from job.session.logs.stream_events(job.name, cursor)
         return
-    clock, attempt, failures, ended = job.session.clock, 0, 0, False
+    clock, attempt, failures = job.session.clock, 0, 0
+    last, described_s, quiet = None, 0.0, True
     while True:
-        news, last = False, None
         try:
-            last = job.snapshot()
-            ended = last.terminal
-            streams = None if ended else expected_streams(last)
+            if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
+                last, described_s = job.snapshot(), clock.now()
+            whole = last.terminal and _settled(job, last)
+            streams, quiet = None if whole else expected_streams(last), True
             for batch in job.session.logs.stream_events(job.name, cursor, streams=streams):
-                cursor, news, failures = batch.cursor, news or bool(batch.events), 0
+                cursor, failures, quiet = batch.cursor, 0, quiet and not batch.events
                 yield batch
-            failures = 0
+            if whole:
+                return
         except CloudError as error:
             failures += 1
             if error.code not in _TRANSIENT or failures > PATIENCE:
                 raise
-        else:
-            if ended and not (news and _fresh(last, clock.now())):
-                return
-        clock.sleep(SETTLE_S if ended else min(next_delay(last, attempt), FIRST_PAUSE_S) if last else FIRST_PAUSE_S)
+        clock.sleep(
+            SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
+        )
         attempt += 1
 
 
-def _fresh(snapshot: JobSnapshot, now: float) -> bool:
-    """Whether the job ended so lately that CloudWatch may still take in lines."""
-    end = snapshot.ended or snapshot.modified
-    return end is not None and now - end.timestamp() < SETTLED_S
+def _settled(job: TrainingJob, ended: JobSnapshot) -> bool:
+    """Whether every line must have arrived."""
+    end = ended.ended or ended.modified
+    return job.session.emulated or end is None or job.session.clock.now() - end.timestamp() >= SETTLED_S
 
 
 def start(job: TrainingJob, since: str | datetime | None) -> LogCursor:

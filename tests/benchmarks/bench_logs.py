@@ -33,6 +33,7 @@ T = TypeVar("T")
 TEXTURES = {"every line a metric": 0, "a metric every 10 lines": 10, "every 40 lines": 40, "every 500 lines": 500}
 # The Trainer logs of a public collection of 52 (680 kB) hold one metric line in 3 kB of bars and plain lines.
 REALISTIC = "every 40 lines"
+TRACED_MB = 20  # tracing makes everything slow
 
 
 def log_lines(between: int) -> Iterator[str]:
@@ -126,7 +127,7 @@ def stream(megabytes: float) -> None:
         tap = Tap(streams, megabytes)
         reader = MetricReader()
         marks, lines = [], 0
-        tracemalloc.start() if megabytes <= 100 else None
+        tracemalloc.start() if megabytes <= TRACED_MB else None
         started = time.perf_counter()
         for batch in CloudWatchLogs(tap).stream_events("bench", LogCursor()):  # type: ignore[arg-type]  # as a boto session
             lines += sum(1 for _ in reader.lines(batch.events))
@@ -142,11 +143,11 @@ def stream(megabytes: float) -> None:
 
 
 def main() -> None:
+    whole = float(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    stream(whole)  # first: what is resident then is its own
+    stream(min(TRACED_MB, whole))
     with tempfile.TemporaryDirectory() as folder:
         compare(float(sys.argv[1]) if len(sys.argv) > 1 else 20, Path(folder, "log.txt"))
-    whole = float(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    stream(min(100, whole))
-    stream(whole)
 
 
 if __name__ == "__main__":
