@@ -125,5 +125,5 @@ def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
 
 
 def _entry(session: Session, job: TrainingJob) -> dict[str, Any]:
-    most = session.ceiling(job.spec) if job.spec is not None else None
+    most = session.ceiling(job.asked) if job.asked is not None else None
     return {"name": job.name, "spec": job.label, "emulated": session.emulated, "most_usd": cents(most)}

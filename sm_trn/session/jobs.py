@@ -53,6 +53,11 @@ class TrainingJob:
         return self._asked.name if self._asked is not None else self.name
 
     @property
+    def asked(self) -> JobSpec | None:
+        """The spec that this handle submitted, None when it was attached. Unlike ``spec`` it asks nobody."""
+        return self._asked
+
+    @property
     def spec(self) -> JobSpec:
         """What was asked: as submitted by this handle, else read from the service once. Raises CloudError.
 

@@ -97,7 +97,7 @@ def events(
 
 def rules(job: TrainingJob) -> tuple[MetricRule, ...]:
     """The job's own expressions, from its spec or its request, without those that only repeat what dict lines say."""
-    own = job.spec.metrics if job.spec is not None else requested_rules(job.snapshot())
+    own = job.asked.metrics if job.asked is not None else requested_rules(job.snapshot())
     return tuple(rule for rule in own if rule not in _READ_ANYWAY)
 
 

@@ -41,7 +41,7 @@ def poller_for(
         clock=session.clock,
         jitter=random.SystemRandom().random,
         notice=notice,
-        hints={job.name: hint(job.spec) for job in jobs},
+        hints={job.name: hint(job.asked) for job in jobs},
         detailed=detailed,
     )
 

@@ -33,6 +33,11 @@ from sm_trn.aws import Boto3Backend, CloudWatchLogs, RenewableSession, S3Storage
 from sm_trn.report import WatchRow
 from sm_trn.session import Session
 
+_S3_WORDS = {
+    "ThrottlingException": ("SlowDown", 503),
+    "ExpiredTokenException": ("ExpiredToken", 400),
+    "InternalFailure": ("InternalError", 500),
+}
 _KEY = re.compile(r"Credential=([^/]+)/")
 
 
@@ -72,14 +77,13 @@ class Wire:
                 raise ConnectionClosedError(endpoint_url=request.url)
             if found and found[1] in self.expired:
                 self.faults["expired"] += 1
-                return self._refuse(
-                    request, Refusal("ExpiredTokenException", "The security token included in the request is expired")
-                )
+                text = "The security token included in the request is expired"
+                return self._refuse(request, Refusal("ExpiredTokenException", text), service)
             fate = self._random.random()
             late = self._random.random() < 0.5
             if fate < self.throttled:
                 self.faults["throttled"] += 1
-                return self._refuse(request, Refusal("ThrottlingException", "Rate exceeded"))
+                return self._refuse(request, Refusal("ThrottlingException", "Rate exceeded"), service)
             lost = operation in self.lose_answers_of
             fails = lost or fate < self.throttled + self.broken + self.reset
             answer = None if fails and not late and not lost else self._answer(request, service, operation)
@@ -90,7 +94,7 @@ class Wire:
                 self.faults["reset"] += 1
                 raise ConnectionClosedError(endpoint_url=request.url)
             self.faults["broken"] += 1
-            return self._refuse(request, Refusal("InternalFailure", "Internal failure", 500))
+            return self._refuse(request, Refusal("InternalFailure", "Internal failure", 500), service)
 
     def _answer(self, request: AWSPreparedRequest, service: str, operation: str) -> AWSResponse:
         if service == "s3":
@@ -98,7 +102,7 @@ class Wire:
         try:
             return self._response(request, 200, self.service.answer(operation, json.loads(_text(request.body))))
         except Refusal as refusal:
-            return self._refuse(request, refusal)
+            return self._refuse(request, refusal, service)
 
     def _s3(self, request: AWSPreparedRequest, operation: str) -> AWSResponse:
         key = urlsplit(request.url).path.removeprefix("/")
@@ -108,6 +112,8 @@ class Wire:
             body = request.body
             self.service.objects[key] = body if isinstance(body, bytes) else body.read()
         there = operation in {"PutObject", "HeadBucket", "CreateBucket"} or key in self.service.objects
+        if operation == "GetObject" and there:
+            return AWSResponse(request.url, 200, {}, _Raw(self.service.objects[key]))
         return self._response(request, 200 if there else 404, None)
 
     def _objects(self, request: AWSPreparedRequest) -> AWSResponse:
@@ -120,7 +126,11 @@ class Wire:
         )
         return AWSResponse(request.url, 200, {}, _Raw(f"<ListBucketResult>{rows}</ListBucketResult>".encode()))
 
-    def _refuse(self, request: AWSPreparedRequest, refusal: Refusal) -> AWSResponse:
+    def _refuse(self, request: AWSPreparedRequest, refusal: Refusal, service: str) -> AWSResponse:
+        if service == "s3":  # it has words of its own for the same, and speaks XML
+            code, status = _S3_WORDS.get(refusal.code, (refusal.code, refusal.status))
+            body = "" if request.method == "HEAD" else f"<Error><Code>{code}</Code><Message>{refusal.message}</Message></Error>"
+            return AWSResponse(request.url, status, {}, _Raw(body.encode()))
         return self._response(request, refusal.status, {"__type": refusal.code, "message": refusal.message})
 
     def _response(self, request: AWSPreparedRequest, status: int, body: Mapping[str, Any] | None) -> AWSResponse:
