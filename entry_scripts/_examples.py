@@ -11,6 +11,8 @@ from typing import Any, Iterable, Mapping, Sequence
 import torch
 from torch.utils.data import Dataset
 
+from _filling import Filling
+
 MULTIPLE = 8  # lengths that matrix units like, and few different ones
 
 
@@ -42,7 +44,7 @@ class Examples(Dataset):  # type: ignore[misc]  # torch is untyped here
         return digest.hexdigest()[:16]
 
 
-class Collator:
+class Collator(Filling):
     """A batch is fetched at once."""
 
     def __init__(self, examples: Examples, *, trim: bool) -> None:
@@ -52,6 +54,7 @@ class Collator:
         examples, rows = self._examples, torch.tensor(list(indices))
         lengths = examples.lengths[rows]
         length = min(examples.length, rounded(int(lengths.max()))) if self._trim else examples.length
+        self.count(int(lengths.sum()), length * len(rows))
         batch = {name: column[rows, :length].long() for name, column in examples.tokens.items()}
         batch["attention_mask"] = (torch.arange(length)[None, :] < lengths[:, None]).long()
         batch.update({name: column[rows] for name, column in examples.labels.items()})

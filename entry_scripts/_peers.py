@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from _runtime import NEURON_DEFAULTS, choose, prefer_loopback
+from _runtime import NEURON_DEFAULTS, Place, choose, prefer_loopback
+from _waves import at_once, turn, workers_here
 
 
 def set_environment() -> None:
@@ -58,6 +60,18 @@ def wait_for_all() -> None:
         xm.rendezvous("sm_trn")
     else:
         dist.barrier()
+
+
+def loading_turn(args: Any) -> contextlib.AbstractContextManager[None]:
+    """One worker per machine downloads, the others find it in the cache; then they load in waves."""
+    place = Place.read(os.environ)
+    args.device  # noqa: B018 - asking for it connects the workers
+    return turn(place.local_rank, workers_here(place.world_size), wait_for_all, at_once())
+
+
+def settled(model: Any, args: Any) -> Any:
+    """On XLA at home on its device before the next worker's turn; elsewhere Trainer, or what it drives, knows when."""
+    return model.to(args.device) if on_xla() else model
 
 
 def any_of_us(seen: bool, device: Any) -> bool:

@@ -24,6 +24,7 @@ import torch
 import torch.distributed as dist
 
 from _console import Mistake
+from _waves import at_once, turn, workers_here
 
 Environ = MutableMapping[str, str]
 Batch = Mapping[str, Any]
@@ -84,19 +85,15 @@ class Runtime(abc.ABC):
     world_size: int
     local_rank: int
     eager_attention = False
+    shapes = 8  # lengths that batches may have, unless asked otherwise: more of them, less padding
 
     @property
     def is_main(self) -> bool:
         return self.rank == 0
 
-    @contextlib.contextmanager
-    def local_main_first(self) -> Iterator[None]:
+    def loading_turn(self) -> contextlib.AbstractContextManager[None]:
         """One worker per machine downloads, the others find it in the cache. Inside there can be no collective."""
-        if self.local_rank != 0:
-            self.barrier()
-        yield
-        if self.local_rank == 0:
-            self.barrier()
+        return turn(self.local_rank, workers_here(self.world_size), self.barrier, at_once())
 
     def workers_values(self, value: float) -> list[float]:
         """Every worker's value, in the order of ranks."""
@@ -221,6 +218,7 @@ class XlaRuntime(Runtime):
 
     # SDPA looks into its mask on the host: one more graph and one more wait in every step.
     eager_attention = True
+    shapes = 1  # each is a compilation, of minutes on a device
 
     def __init__(self, place: Place, environ: Environ) -> None:
         for name, value in {**NEURON_DEFAULTS, "TOKENIZERS_PARALLELISM": "false"}.items():

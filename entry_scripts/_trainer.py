@@ -16,8 +16,11 @@ from transformers import Trainer, TrainerCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from _checkpoint import StopRequest
-from _console import Console, Interrupted, Mistake
-from _peers import any_of_us, seed_everything, wait_for_all, workers
+from _console import Console, Interrupted, Mistake, graphs_only
+from _filling import Filling
+from _gauges import Gauges
+from _meter import shares
+from _peers import any_of_us, on_xla, seed_everything, wait_for_all, workers
 from _proven import ProvenCheckpoints, step_of
 
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
@@ -60,20 +63,36 @@ class Spot(TrainerCallback):  # type: ignore[misc]  # transformers is untyped he
 class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
     """Trainer's dictionaries as our metric lines, with the step and the speed in them."""
 
-    def __init__(self, console: Console, spot: Spot, samples_per_step: int, tokens_per_sample: int) -> None:
-        self._console, self._spot = console, spot
-        self._samples, self._tokens = samples_per_step, tokens_per_sample
+    def __init__(self, console: Console, spot: Spot, gauges: Gauges, filling: Any, sizes: tuple[int, int]) -> None:
+        self._console, self._spot, self._gauges, self._filling = console, spot, gauges, filling
+        self._samples, self._tokens = sizes  # samples per step, tokens per sample at most
         self._since, self._step, self._first_step = 0.0, 0, 0
+        self._waited, self._heard = 0.0, (0.0, 0.0)  # seconds; when an event was last heard, and what was compiled then
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
         self._since, self._step, self._first_step = time.perf_counter(), state.global_step, state.global_step
+        self._gauges.resume()
+
+    def _hear(self, *_args: Any, **_kwargs: Any) -> None:
+        self._heard = time.perf_counter(), self._gauges.compiled()[1]
+
+    on_epoch_begin = on_substep_end = on_save = on_evaluate = _hear
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        # Since the last event Trainer has only fetched a batch; XLA's loader also cuts the graph and compiles it then.
+        then, compiled = self._heard
+        if then:
+            self._waited += max(0.0, time.perf_counter() - then - (self._gauges.compiled()[1] - compiled))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
         if state.global_step == self._first_step + 1:
             seconds = round(time.perf_counter() - self._since, 3)
-            self._console.metrics({"first_step_seconds": seconds, "total_steps": state.max_steps})
+            first = {"first_step_seconds": seconds, "total_steps": state.max_steps}
+            self._console.metrics({**first, **({"shapes": 1} if on_xla() else {})})
             # compilation and warm-up are in no step line's speed
-            self._since, self._step = time.perf_counter(), state.global_step
+            self._since, self._step, self._waited = time.perf_counter(), state.global_step, 0.0
+            self._filling.take()
+        self._hear()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
         values = {name: plain(value) for name, value in (logs or {}).items() if name != "total_flos"}
@@ -86,7 +105,10 @@ class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped 
             steps, seconds = state.global_step - self._step, now - self._since
             if steps:
                 values.update(self._rates(seconds, steps, ""))
-            self._since, self._step = now, state.global_step
+                values.update(shares(self._filling.take(), self._waited, seconds, args.world_size))
+            values.update(self._gauges.values())
+            self._since, self._step, self._waited = now, state.global_step, 0.0
+        self._hear()
         self._console.metrics({**values, "step": state.global_step})
 
     def _rates(self, seconds: float, steps: int, prefix: str) -> dict[str, float]:
@@ -155,8 +177,10 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
         finally:
             self.data_collator = before
 
+    gauges: Any = None
+
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
-        with _whole(self.args):
+        with _whole(self.args), _unwatched(self.gauges):
             return super().evaluate(*args, **kwargs)
 
     def predict(self, *args: Any, **kwargs: Any) -> Any:
@@ -177,6 +201,16 @@ def _whole(args: Any) -> Iterator[None]:
         yield
     finally:
         args.dataloader_drop_last = before
+
+
+@contextlib.contextmanager
+def _unwatched(gauges: Gauges | None) -> Iterator[None]:
+    """What evaluation compiles is not counted as training's."""
+    if gauges is not None:
+        gauges.pause()
+    yield
+    if gauges is not None:
+        gauges.resume()
 
 
 def silence(trainer: Any) -> None:
@@ -223,7 +257,10 @@ def train(
     args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
     spot = Spot(checkpoints, stop, reseed=resumable)
     trainer.add_callback(spot)
-    trainer.add_callback(Report(console, spot, samples_per_step(args), tokens_per_sample))
+    trainer.gauges = Gauges(args.device, xla=on_xla(), is_main=args.process_index == 0)
+    collator = getattr(trainer, "data_collator", None)
+    filling = collator if isinstance(collator, Filling) else Filling()
+    trainer.add_callback(Report(console, spot, trainer.gauges, filling, (samples_per_step(args), tokens_per_sample)))
     if own.overwrite_output_dir and own.checkpoint_dir is None and args.process_index == 0:
         checkpoints.forget()
     wait_for_all()
