@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator,
 
 from _arguments import Parser, str2bool
 from _console import Mistake
-from _peers import on_cpu, set_environment
+from _peers import on_cpu, on_xla, set_environment
 from _runtime import Place
 
 if TYPE_CHECKING:
@@ -227,17 +227,26 @@ def add_folders(parser: Parser) -> None:
     )
 
 
+def fused_by_default() -> bool:
+    """Whether this transformers, with this torch, would take the fused AdamW itself."""
+    from transformers import TrainingArguments
+
+    (field,) = (field for field in dataclasses.fields(TrainingArguments) if field.name == "optim")
+    return str(getattr(field.default, "value", field.default)) == "adamw_torch_fused"
+
+
 def trainer_defaults() -> dict[str, Any]:
-    """What we want unless asked otherwise. `optim`: the fused default does not run on XLA."""
+    """What we want unless asked otherwise. `optim`: before 5.0 or so the default warns, and the fused one is not for XLA."""
     # Without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone.
     cpu: dict[str, Any] = {"use_cpu": True, "dataloader_pin_memory": False} if on_cpu() else {}
     if cpu and Place.read(os.environ).world_size > 1:
         cpu["ddp_backend"] = "gloo"
+    if on_xla() or not fused_by_default():
+        cpu["optim"] = "adamw_torch"
     return {
         **cpu,
         "output_dir": "model",
         "do_train": True,
-        "optim": "adamw_torch",
         "report_to": "none",
         "logging_steps": 20,
         "save_steps": 200,

@@ -48,7 +48,9 @@ class Meter:
         for tokens, positions in filling:
             before, compiling = time.perf_counter(), self._gauges.compiled()[1]
             batch = next(batches)
-            compiled = self._gauges.compiled()[1] - compiling  # XLA's loader cuts the graph, which is no waiting for data
+            compiled = (
+                self._gauges.compiled()[1] - compiling
+            )  # XLA's loader cuts the graph, which is no waiting for data
             self._waited += max(0.0, time.perf_counter() - before - compiled)
             self._filling.count(tokens, positions)
             yield batch

@@ -31,7 +31,12 @@ def on_xla() -> bool:
 
 
 def seed_everything(seed: int) -> None:
-    torch.manual_seed(seed)
+    """torch's generators; `torch.manual_seed` itself takes a stack trace for each device that is not there."""
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+    if hasattr(getattr(torch, "neuron", None), "manual_seed"):
+        torch.neuron.manual_seed(seed)
     if on_xla():
         import torch_xla.core.xla_model as xm
 

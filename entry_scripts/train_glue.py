@@ -140,6 +140,8 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     collators = {name: Collator(part, trim=trim) for name, part in examples.items()}
     trainer = SpotTrainer(model=model, args=args, train_dataset=data, data_collator=collators["train"])
     silence(trainer)
+    if trim:
+        trainer.group_lengths(data)
     held_out = [name for name in examples if name not in {"train", "test"}]
     console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(data)} examples of {len(names)} "

@@ -134,6 +134,8 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     # Windows of one batch may be trimmed, but the logits of all are put together and so are of one length.
     trainer.collate_evaluation = Collator(held_out.examples, trim=False)
     silence(trainer)
+    if trim:
+        trainer.group_lengths(train_features.examples)
     console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(questions[0])} questions in "
         f"{len(train_features.examples)} windows of {train_features.examples.length} tokens, {len(questions[1])} held out"

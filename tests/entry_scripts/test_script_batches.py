@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from _batches import Batches, Layout, encode, encode_data, eval_order, static_length, train_order
+from _batches import Batches, Layout, encode, encode_data, eval_order, batch_lengths, train_order
 from _console import Mistake
 from _data import Rows
 
@@ -48,8 +48,8 @@ def test_each_epoch_has_its_own_order_and_each_seed() -> None:
 
 
 def test_the_length_is_what_the_longest_text_needs_and_no_more() -> None:
-    assert 24 == static_length([[1] * 3, [1] * 17], 128)
-    assert 16 == static_length([[1] * 17], 16)
+    assert 24 == batch_lengths([[1] * 3, [1] * 17], 128)
+    assert 16 == batch_lengths([[1] * 17], 16)
 
 
 def test_every_batch_has_one_shape_and_fillers_weigh_nothing() -> None:
