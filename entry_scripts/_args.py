@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple, NoReturn, Sequence
 
 from _arguments import Parser, str2bool
-from _console import Mistake
+from _console import GRAPHS_ONLY_STEPS, Mistake, graphs_only
 from _peers import on_cpu, on_xla, set_environment
 from _runtime import Place
 
@@ -97,7 +97,12 @@ def parse_flags(
     refuse_unknown(given, own_names, fields)
     wanted = translate(given, fields)
     by_default = translate({name: str(value) for name, value in defaults.items()}, fields).flags
-    return own, build(arguments_class, {**by_default, **wanted.flags}), wanted.notes
+    args, notes = build(arguments_class, {**by_default, **wanted.flags}), wanted.notes
+    if graphs_only():
+        args.max_steps = min(args.max_steps, GRAPHS_ONLY_STEPS) if args.max_steps > 0 else GRAPHS_ONLY_STEPS
+        args.save_strategy = type(args.save_strategy)("no")
+        notes.append(f"{args.max_steps} steps, to collect graphs only: nothing is saved and no number is printed")
+    return own, args, notes
 
 
 def pairs(tokens: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ A batch has one of a few known lengths, on XLA by default only one: there each n
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 import torch
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Tuple
+from typing import List, Optional, Tuple
 
 
 class Filling:
-    """A collator's own count. Where a data loader's workers make the batches, it stays 0 here: nothing is then known."""
-
-    _tokens = _positions = 0
+    """A collator's own count. Where a data loader's workers make the batches, nothing is counted here."""
 
     def count(self, tokens: int, positions: int) -> None:
-        self._tokens += tokens
-        self._positions += positions
+        """One batch more."""
+        self._batches.append((tokens, positions))
 
-    def take(self) -> Tuple[int, int]:
-        """Tokens, and positions padding included, since it was last asked."""
-        taken = self._tokens, self._positions
-        self._tokens = self._positions = 0
-        return taken
+    def take(self, batches: Optional[int] = None) -> Tuple[int, int]:
+        """Tokens, and positions padding included, of the oldest batches: loaders make some before they are used."""
+        known = self._batches
+        taken = known[:batches]
+        del known[: len(taken)]
+        return sum(tokens for tokens, _ in taken), sum(positions for _, positions in taken)
+
+    @property
+    def _batches(self) -> List[Tuple[int, int]]:
+        """Collators have constructors of their own."""
+        made: List[Tuple[int, int]] = self.__dict__.setdefault("_made", [])
+        return made

@@ -54,6 +54,10 @@ class Gauges:
             found.update(self._monitor.values())
         return found
 
+    def close(self) -> None:
+        if self._monitor is not None:
+            self._monitor.close()
+
 
 def compilations(*, xla: bool) -> Tuple[int, float]:
     """Number and seconds of this process's compilations; none where nothing compiles."""

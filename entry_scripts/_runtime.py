@@ -213,6 +213,13 @@ class TorchRuntime(Runtime):
         return [float(value) for value in total.tolist()]
 
 
+def compile_cache_of(environ: Mapping[str, str]) -> str:
+    """Where Neuron's compiler keeps what it has made: a job's own choice, else a folder that is lost with the machine."""
+    flags = environ.get("NEURON_CC_FLAGS", "").replace("--cache_dir=", "--cache_dir ").split()
+    asked = flags[flags.index("--cache_dir") + 1] if "--cache_dir" in flags[:-1] else None
+    return environ.get("NEURON_COMPILE_CACHE_URL") or asked or "/var/tmp/neuron-compile-cache"
+
+
 class XlaRuntime(Runtime):
     """torch_xla, under every name its functions have had from 1.11 to 2.9."""
 
@@ -225,7 +232,7 @@ class XlaRuntime(Runtime):
             environ.setdefault(name, value)
         import torch_xla.core.xla_model as xm
 
-        self._xm = xm
+        self._xm, self.compile_cache = xm, compile_cache_of(environ)
         # torchrun's workers meet through torch.distributed; xla_spawn's (Training Compiler) are connected already.
         if "RANK" in environ and place.world_size > 1:
             import torch_xla.distributed.xla_backend  # noqa: F401 - registers the backend

@@ -93,7 +93,7 @@ class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped 
             self._console.metrics({**first, **({"shapes": 1} if on_xla() else {})})
             # compilation and warm-up are in no step line's speed
             self._since, self._step, self._waited = time.perf_counter(), state.global_step, 0.0
-            self._filling.take()
+            self._filling.take(args.gradient_accumulation_steps)
         self._hear()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
@@ -107,7 +107,8 @@ class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped 
             steps, seconds = state.global_step - self._step, now - self._since
             if steps:
                 values.update(self._rates(seconds, steps, ""))
-                values.update(shares(self._filling.take(), self._waited, seconds, args.world_size))
+                filling = self._filling.take(steps * args.gradient_accumulation_steps)
+                values.update(shares(filling, self._waited, seconds, args.world_size))
             values.update(self._gauges.values())
             self._since, self._step, self._waited = now, state.global_step, 0.0
         self._hear()
@@ -278,15 +279,15 @@ def train(
     collator = getattr(trainer, "data_collator", None)
     filling = collator if isinstance(collator, Filling) else Filling()
     trainer.add_callback(Report(console, spot, trainer.gauges, filling, (samples_per_step(args), tokens_per_sample)))
-    if own.overwrite_output_dir and own.checkpoint_dir is None and args.process_index == 0:
+    if own.overwrite_output_dir and own.checkpoint_dir is None and args.process_index == 0 and not graphs_only():
         checkpoints.forget()
     wait_for_all()
-    newest = checkpoints.newest()
+    newest = None if graphs_only() else checkpoints.newest()
     if newest and not resumable:
         console.say(f"{newest.name} is put aside: this trainer cannot go on from a checkpoint")
         newest = None
     wait_for_all()  # all have looked before anything is moved
-    if args.process_index == 0:
+    if args.process_index == 0 and not graphs_only():
         checkpoints.put_aside_newer(newest)
     wait_for_all()
     console.say(f"{'resuming after step ' + str(step_of(newest)) if newest else 'from the start'}")
@@ -298,6 +299,8 @@ def train(
 
 def save(trainer: Any, tokenizer: Any, folder: Path) -> None:
     """Weights, configuration and tokenizer, as `from_pretrained` reads them; the main worker writes."""
+    if graphs_only():
+        return
     trainer.save_model(str(folder))
     if trainer.args.process_index == 0:
         tokenizer.save_pretrained(str(folder))

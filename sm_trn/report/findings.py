@@ -257,10 +257,8 @@ def _waste(work: Work) -> Iterator[tuple[str, str]]:
             f"compiled {work.compiles} times{seconds} for {wanted}: some tensor's shape changes from step to step.",
         )
     elif work.late_compiles:
-        yield (
-            "compiles",
-            f"compiled {work.late_compiles} of {work.compiles} times{seconds} after its first epoch: late shapes stop it again.",
-        )
+        share = f"{work.late_compiles} of {work.compiles} times{seconds}"
+        yield "compiles", f"compiled {share} after its first epoch: late shapes stop it again."
 
 
 def _runs(section: Section) -> Iterator[Finding]:

@@ -64,8 +64,7 @@ def write_data(folder: Path, examples: int) -> None:
 
     rows, draw = read_rows("sample", "train"), random.Random(5)
     by_label = {
-        label: [text for text, own in zip(rows.texts, rows.labels, strict=True) if own == label]
-        for label in ("0", "1")
+        label: [text for text, own in zip(rows.texts, rows.labels, strict=True) if own == label] for label in ("0", "1")
     }
     for name, count in (("train", examples), ("validation", 500)):
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
@@ -108,7 +107,12 @@ def run(contender: Contender, folder: Path) -> Outcome:
     started, first = time.perf_counter(), None
     said = []
     process = subprocess.Popen(
-        contender.command, cwd=folder, env={**os.environ, **quiet}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        contender.command,
+        cwd=folder,
+        env={**os.environ, **quiet},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     assert process.stdout is not None
     for line in process.stdout:
@@ -215,7 +219,9 @@ def main() -> int:
     parser.add_argument("--only", choices=("classification", "language"))
     args = parser.parse_args()
     if not os.environ.get("SM_TRN_PEERS"):
-        sys.exit("SM_TRN_PEERS: not set, wanted a folder with run_glue.py and run_clm.py of the transformers repository")
+        sys.exit(
+            "SM_TRN_PEERS: not set, wanted a folder with run_glue.py and run_clm.py of the transformers repository"
+        )
     peers = Path(os.environ["SM_TRN_PEERS"]).resolve()
     checks: list[tuple[str, float, float, bool]] = []
     with tempfile.TemporaryDirectory() as place:
@@ -226,10 +232,14 @@ def main() -> int:
         write_models(folder)
         for size in args.sizes:
             if args.only != "language":
-                checks += classification_checks(Table(f"classification {size}", classification(peers, size, 128, folder)), folder, args.rounds)
+                checks += classification_checks(
+                    Table(f"classification {size}", classification(peers, size, 128, folder)), folder, args.rounds
+                )
             if args.only != "classification":
                 steps = {"tiny": 150, "small": 40}[size]
-                checks += language_checks(Table(f"language {size}", language(peers, size, steps, folder)), folder, args.rounds)
+                checks += language_checks(
+                    Table(f"language {size}", language(peers, size, steps, folder)), folder, args.rounds
+                )
     return judge(checks)
 
 
