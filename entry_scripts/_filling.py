@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
-
 
 class Filling:
     """A collator's own count. Where a data loader's workers make the batches, nothing is counted here."""
@@ -12,7 +10,7 @@ class Filling:
         """One batch more."""
         self._batches.append((tokens, positions))
 
-    def take(self, batches: Optional[int] = None) -> Tuple[int, int]:
+    def take(self, batches: int | None = None) -> tuple[int, int]:
         """Tokens, and positions padding included, of the oldest batches: loaders make some before they are used."""
         known = self._batches
         taken = known[:batches]
@@ -20,7 +18,7 @@ class Filling:
         return sum(tokens for tokens, _ in taken), sum(positions for _, positions in taken)
 
     @property
-    def _batches(self) -> List[Tuple[int, int]]:
+    def _batches(self) -> list[tuple[int, int]]:
         """Collators have constructors of their own."""
-        made: List[Tuple[int, int]] = self.__dict__.setdefault("_made", [])
+        made: list[tuple[int, int]] = self.__dict__.setdefault("_made", [])
         return made

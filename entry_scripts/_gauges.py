@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import Any, Dict, Tuple
+from typing import Any
 
 import torch
 
@@ -34,16 +34,16 @@ class Gauges:
         self._count, self._seconds = self.compiled()
         self._running = False
 
-    def compiled(self) -> Tuple[int, float]:
+    def compiled(self) -> tuple[int, float]:
         """Graphs and seconds so far."""
         if not self._running:
             return self._count, self._seconds
         count, seconds = compilations(xla=self._xla)
         return self._count + count - self._before[0], self._seconds + seconds - self._before[1]
 
-    def values(self) -> Dict[str, float]:
+    def values(self) -> dict[str, float]:
         """What there is to say; nothing on a CPU."""
-        found: Dict[str, float] = {}
+        found: dict[str, float] = {}
         if self._xla:
             count, seconds = self.compiled()
             found.update(compiles=count, compile_seconds=round(seconds, 3))
@@ -59,7 +59,7 @@ class Gauges:
             self._monitor.close()
 
 
-def compilations(*, xla: bool) -> Tuple[int, float]:
+def compilations(*, xla: bool) -> tuple[int, float]:
     """Number and seconds of this process's compilations; none where nothing compiles."""
     if not xla:
         return 0, 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, Iterable, Iterator, Tuple
+from typing import Any, Iterable, Iterator
 
 import torch
 
@@ -43,7 +43,7 @@ class Meter:
         self._since = now
         self._gauges.pause()
 
-    def watch(self, batches: Iterator[Any], filling: Iterable[Tuple[int, int]]) -> Iterator[Any]:
+    def watch(self, batches: Iterator[Any], filling: Iterable[tuple[int, int]]) -> Iterator[Any]:
         """The same batches; how long the loop waits for each and how full it is goes into the next lap."""
         for tokens, positions in filling:
             before, compiling = time.perf_counter(), self._gauges.compiled()[1]
@@ -113,7 +113,7 @@ class Meter:
         self.total_loss = state["total_loss"]
 
 
-def shares(filling: Tuple[int, int], waited: float, seconds: float, workers: int = 1) -> dict[str, float]:
+def shares(filling: tuple[int, int], waited: float, seconds: float, workers: int = 1) -> dict[str, float]:
     """Tokens a second, without padding; their share of all positions; and the share of time spent waiting for data.
 
     `filling` is what all count together, or one of `workers`, whose like the others are taken to be.

@@ -6,11 +6,12 @@ The form of its reports: https://awsdocs-neuron.readthedocs-hosted.com, "Neuron 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import shutil
 import subprocess
 import threading
-from typing import IO, Any, Dict
+from typing import IO, Any
 
 PROGRAM = "neuron-monitor"
 
@@ -19,13 +20,13 @@ class NeuronMonitor:
     """One process beside the script. It ends with the script; should the script be killed, at its next report's write."""
 
     def __init__(self) -> None:
-        self._newest: Dict[str, float] = {}
+        self._newest: dict[str, float] = {}
         program = shutil.which(PROGRAM)
         self._process = None
         if program is None:
             return
         try:
-            self._process = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            self._process = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603 - a program of the image, by its full path
         except OSError:
             return  # it is a help, not a need
         atexit.register(self.close)
@@ -33,12 +34,10 @@ class NeuronMonitor:
 
     def _read(self, lines: IO[str]) -> None:
         for line in lines:
-            try:
+            with contextlib.suppress(ValueError, TypeError, AttributeError):  # half a line, or a later version's form
                 self._newest = utilisation(json.loads(line))
-            except (ValueError, TypeError, AttributeError):  # half a line, or a form that a later version has
-                continue
 
-    def values(self) -> Dict[str, float]:
+    def values(self) -> dict[str, float]:
         """Of the newest report; nothing where there is none yet, or no such program."""
         return dict(self._newest)
 
@@ -49,7 +48,7 @@ class NeuronMonitor:
             atexit.unregister(self.close)
 
 
-def utilisation(report: Any) -> Dict[str, float]:
+def utilisation(report: Any) -> dict[str, float]:
     """Mean of the cores in use, in percent, and bytes held on the devices; of all processes of this machine."""
     cores, held = [], 0.0
     for runtime in report.get("neuron_runtime_data") or []:

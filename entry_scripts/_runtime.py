@@ -48,6 +48,7 @@ BACKENDS: Mapping[str, Backend] = {
 }
 NAMES = (*BACKENDS, "xla")
 NEURON_DEVICE = Path("/dev/neuron0")
+NEURON_CACHE = "/var/tmp/neuron-compile-cache"  # noqa: S108 - the compiler's own default
 
 # Set before torch_xla is imported, and only where the job has not set them itself.
 # Values as in AWS's own training samples: https://awsdocs-neuron.readthedocs-hosted.com
@@ -217,7 +218,7 @@ def compile_cache_of(environ: Mapping[str, str]) -> str:
     """Where Neuron's compiler keeps what it has made: a job's own choice, else a folder that is lost with the machine."""
     flags = environ.get("NEURON_CC_FLAGS", "").replace("--cache_dir=", "--cache_dir ").split()
     asked = flags[flags.index("--cache_dir") + 1] if "--cache_dir" in flags[:-1] else None
-    return environ.get("NEURON_COMPILE_CACHE_URL") or asked or "/var/tmp/neuron-compile-cache"
+    return environ.get("NEURON_COMPILE_CACHE_URL") or asked or NEURON_CACHE
 
 
 class XlaRuntime(Runtime):

@@ -266,8 +266,8 @@ def train(args: argparse.Namespace, runtime: Any, stop: StopRequest) -> None:
         run.resume(checkpoints)
     console.say(
         f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, "
-        f"batches of {args.per_device_batch_size} x {'/'.join(map(str, data.train.shapes))} tokens, "
-        f"{layout.samples_per_step} samples per step, {run.total_steps} steps, {f'resuming after step {run.step}' if run.step else 'from the start'}"
+        f"batches of {layout.per_device} x {'/'.join(map(str, data.train.shapes))} tokens, {layout.samples_per_step} "
+        f"samples per step, {run.total_steps} steps, {f'resuming after step {run.step}' if run.step else 'from the start'}"
     )
     fit(run, console, checkpoints, stop)
     console.metrics(evaluate(run))

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
+import itertools
+
 from _batches import WINDOW_STEPS, Batches, Layout, batch_lengths, encode, encode_data, eval_order, train_order
 from _console import Mistake
 from _data import Rows
@@ -73,7 +75,7 @@ def test_texts_of_like_length_share_a_step_and_the_order_is_still_each_text_at_m
     # Within a window every step's texts are a run of the sorted window: no two steps' spans cross.
     for window in order.flatten(start_dim=1).split(WINDOW_STEPS):
         spans = sorted((int(lengths[step].min()), int(lengths[step].max())) for step in window)
-        assert all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
 
 
 def test_an_epoch_of_like_lengths_does_not_begin_with_the_shortest() -> None:

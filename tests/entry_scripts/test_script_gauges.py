@@ -217,7 +217,7 @@ def test_the_monitors_newest_report_is_in_the_gauges_of_the_main_worker_and_it_e
 # --- environment ---
 
 
-def test_a_cache_of_compilations_that_the_job_names_is_kept_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_of_compilations_that_the_job_names_is_kept_and_known(monkeypatch: pytest.MonkeyPatch) -> None:
     for given in ({"NEURON_COMPILE_CACHE_URL": "s3://b/c"}, {"NEURON_CC_FLAGS": "--cache_dir=/fsx/c --lnc=1"}):
         environ = dict(given)
         with RecordingTorchXla().installed():
