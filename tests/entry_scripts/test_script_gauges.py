@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+import _trainer  # noqa: F401 - with it transformers loads its parts before torch_xla is only a recording
 import train_language_model
 import train_text_classification
 from _filling import Filling
