@@ -28,6 +28,10 @@ sys.path.insert(0, str(SCRIPTS))
 
 PEERS_PYTHON = os.environ.get("SM_TRN_PEERS_PYTHON", sys.executable)
 SIZES = {"tiny": (2, 64), "small": (4, 256)}  # layers, width
+EXAMPLES = {
+    "tiny": (2000, 4),
+    "small": (500, 1),
+}  # to train on, and epochs; the accuracy of so short a one says nothing
 ACCURACY = '''
 import datasets
 import evaluate
@@ -58,15 +62,17 @@ class Outcome:
 # --- the same data and models for all ---
 
 
-def write_data(folder: Path, examples: int) -> None:
+def write_data(folder: Path) -> None:
     """The bundled reviews, one to six of one label in a row: from 7 to 128 tokens, like reviews of real shops."""
     from _data import read_rows
 
-    rows, draw = read_rows("sample", "train"), random.Random(5)
+    rows = read_rows("sample", "train")
+    draw = random.Random(5)  # noqa: S311 - a sample, no secret
     by_label = {
         label: [text for text, own in zip(rows.texts, rows.labels, strict=True) if own == label] for label in ("0", "1")
     }
-    for name, count in (("train", examples), ("validation", 500)):
+    counts = {f"train-{size}": count for size, (count, _) in EXAMPLES.items()}
+    for name, count in {**counts, "validation": 1000}.items():
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["text", "label"])
@@ -135,18 +141,18 @@ def number(text: str, name: str) -> float | None:
 
 
 def classification(peers: Path, size: str, length: int, out: Path) -> list[Contender]:
-    model, shared = f"bert-{size}", "--learning_rate 0.0005 --seed 42 --weight_decay 0.01".split()
-    batch = "16"
-    peer = [PEERS_PYTHON, str(peers / "run_glue.py"), "--model_name_or_path", model, "--train_file", "train.csv",
+    model, shared = f"bert-{size}", ["--learning_rate", "0.001", "--seed", "42", "--weight_decay", "0.01"]
+    batch, train, epochs = "16", f"train-{size}.csv", str(EXAMPLES[size][1])
+    peer = [PEERS_PYTHON, str(peers / "run_glue.py"), "--model_name_or_path", model, "--train_file", train,
             "--validation_file", "validation.csv", "--do_train", "--do_eval", "--max_seq_length", str(length),
-            "--per_device_train_batch_size", batch, "--num_train_epochs", "2", "--save_strategy", "no",
+            "--per_device_train_batch_size", batch, "--num_train_epochs", epochs, "--save_strategy", "no",
             "--report_to", "none", "--use_cpu", "True", *shared]  # fmt: skip
-    loop = [sys.executable, str(SCRIPTS / "train_text_classification.py"), "--model", model, "--train", "train.csv",
+    loop = [sys.executable, str(SCRIPTS / "train_text_classification.py"), "--model", model, "--train", train,
             "--validation", "validation.csv", "--max_length", str(length), "--per_device_batch_size", batch,
-            "--epochs", "2", "--warmup_ratio", "0", "--logging_steps", "100", *shared]  # fmt: skip
-    glue = [sys.executable, str(SCRIPTS / "train_glue.py"), "--model_name_or_path", model, "--train_file", "train.csv",
+            "--epochs", epochs, "--warmup_ratio", "0", "--logging_steps", "100", *shared]  # fmt: skip
+    glue = [sys.executable, str(SCRIPTS / "train_glue.py"), "--model_name_or_path", model, "--train_file", train,
             "--validation_file", "validation.csv", "--max_seq_length", str(length), "--per_device_train_batch_size",
-            batch, "--num_train_epochs", "2", "--logging_steps", "100", "--save_strategy", "no", *shared]  # fmt: skip
+            batch, "--num_train_epochs", epochs, "--logging_steps", "100", "--save_strategy", "no", *shared]  # fmt: skip
     return [
         Contender("run_glue, padded to 128", [*peer, "--output_dir", str(out / "a")]),
         Contender("run_glue, dynamic", [*peer, "--pad_to_max_length", "False", "--output_dir", str(out / "b")]),
@@ -228,7 +234,7 @@ def main() -> int:
         folder = Path(place)
         (folder / "accuracy").mkdir()
         (folder / "accuracy" / "accuracy.py").write_text(ACCURACY)
-        write_data(folder, 2000)
+        write_data(folder)
         write_models(folder)
         for size in args.sizes:
             if args.only != "language":
@@ -246,15 +252,17 @@ def main() -> int:
 def classification_checks(table: Table, folder: Path, rounds: int) -> list[tuple[str, float, float, bool]]:
     table.measure(folder, rounds)
     full, dynamic = "run_glue, padded to 128", "run_glue, dynamic"
+    theirs = min(table.accuracy(full), table.accuracy(dynamic))
     checks = []
     for ours in ("train_text_classification", "train_glue"):
         name = f"{table.title}: {ours}"
         checks += [
             (f"{name} / run_glue's default, samples/s", table.rate(ours) / table.rate(full), 3.0, True),
             (f"{name} / its dynamic padding, samples/s", table.rate(ours) / table.rate(dynamic), 1.25, True),
-            (f"{name}, accuracy above the lesser peer's", table.accuracy(ours) - min(table.accuracy(full), table.accuracy(dynamic)), -0.02, True),
             (f"{name}, seconds to the first step", table.first(ours), 5.0, False),
-        ]  # fmt: skip
+        ]
+        if "tiny" in table.title:
+            checks.append((f"{name}, accuracy beyond the lesser peer's", table.accuracy(ours) - theirs, -0.02, True))
     return checks
 
 
