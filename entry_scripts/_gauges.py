@@ -74,7 +74,7 @@ def accelerator_memory(device: Any, *, xla: bool) -> float:
             known = importlib.import_module("torch_xla.core.xla_model").get_memory_info(device)
             if "bytes_used" in known:
                 return float(known["bytes_used"])
-            return 1024.0 * (known.get("kb_total", 0) - known.get("kb_free", 0))  # before torch_xla 2.2
+            return 1024.0 * float(known.get("kb_total", 0) - known.get("kb_free", 0))  # before torch_xla 2.2
         return 0.0
     kind = torch.device(device).type
     most = getattr(getattr(torch, kind, None), "max_memory_allocated", None)
