@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple, NoReturn, Sequence
 
 from _arguments import Parser, str2bool
-from _console import Mistake
-from _peers import on_cpu, set_environment
+from _console import GRAPHS_ONLY_STEPS, Mistake, graphs_only
+from _peers import on_cpu, on_xla, set_environment
 from _runtime import Place
 
 if TYPE_CHECKING:
@@ -97,7 +97,12 @@ def parse_flags(
     refuse_unknown(given, own_names, fields)
     wanted = translate(given, fields)
     by_default = translate({name: str(value) for name, value in defaults.items()}, fields).flags
-    return own, build(arguments_class, {**by_default, **wanted.flags}), wanted.notes
+    args, notes = build(arguments_class, {**by_default, **wanted.flags}), wanted.notes
+    if graphs_only():
+        args.max_steps = min(args.max_steps, GRAPHS_ONLY_STEPS) if args.max_steps > 0 else GRAPHS_ONLY_STEPS
+        args.save_strategy = type(args.save_strategy)("no")
+        notes.append(f"{args.max_steps} steps, to collect graphs only: nothing is saved and no number is printed")
+    return own, args, notes
 
 
 def pairs(tokens: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -227,17 +232,26 @@ def add_folders(parser: Parser) -> None:
     )
 
 
+def fused_by_default() -> bool:
+    """Whether this transformers, with this torch, would take the fused AdamW itself."""
+    from transformers import TrainingArguments
+
+    (field,) = (field for field in dataclasses.fields(TrainingArguments) if field.name == "optim")
+    return str(getattr(field.default, "value", field.default)) == "adamw_torch_fused"
+
+
 def trainer_defaults() -> dict[str, Any]:
-    """What we want unless asked otherwise. `optim`: the fused default does not run on XLA."""
+    """What we want unless asked otherwise. `optim`: before 5.0 or so the default warns, and the fused one is not for XLA."""
     # Without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone.
     cpu: dict[str, Any] = {"use_cpu": True, "dataloader_pin_memory": False} if on_cpu() else {}
     if cpu and Place.read(os.environ).world_size > 1:
         cpu["ddp_backend"] = "gloo"
+    if on_xla() or not fused_by_default():
+        cpu["optim"] = "adamw_torch"
     return {
         **cpu,
         "output_dir": "model",
         "do_train": True,
-        "optim": "adamw_torch",
         "report_to": "none",
         "logging_steps": 20,
         "save_steps": 200,

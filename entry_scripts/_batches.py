@@ -1,12 +1,12 @@
 """Owns the way from labelled texts to padded batches, and their order; must not know files, devices or the loop.
 
-Every batch of a run has one shape: on XLA each new shape is a new compilation, of minutes.
+A batch has one of a few known lengths, on XLA by default only one: there each new shape is a compilation, of minutes.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 import torch
 
@@ -14,14 +14,19 @@ from _console import Mistake
 from _data import Rows, label_names, label_numbers
 
 LENGTH_MULTIPLE = 8
+WINDOW_STEPS = 32  # within which texts of like length come together; longer would make an epoch's order less random
 
 
 class Encoded(NamedTuple):
-    """Token ids [examples, length] padded on the right, true lengths [examples], label numbers [examples]."""
+    """Token ids [examples, length] padded on the right, true lengths [examples], label numbers [examples].
+
+    A batch is cut to the shortest of `shapes` that its longest text needs; the last of them is the whole length.
+    """
 
     ids: Any
     lengths: Any
     labels: Any
+    shapes: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -30,13 +35,18 @@ class Encoded(NamedTuple):
     def length(self) -> int:
         return int(self.ids.shape[1])
 
-    def batch(self, indices: Any) -> dict[str, Any]:
+    def shapes_of(self, order: Any) -> Any:
+        """The length [batches] of each batch of `order` [batches, workers, per_device]: the same on every worker."""
+        longest = self.lengths[order.clamp(min=0)].flatten(start_dim=1).max(dim=1).values
+        return torch.tensor(self.shapes)[torch.bucketize(longest, torch.tensor(self.shapes))]
+
+    def batch(self, indices: Any, length: int) -> dict[str, Any]:
         """Index -1 is a filler: it has a shape and weighs nothing."""
         weight = (indices >= 0).float()
         rows = indices.clamp(min=0)
-        mask = torch.arange(self.length)[None, :] < self.lengths[rows][:, None]
+        mask = torch.arange(length)[None, :] < self.lengths[rows][:, None]
         return {
-            "input_ids": self.ids[rows].long(),
+            "input_ids": self.ids[rows, :length].long(),
             "attention_mask": mask.long(),
             "labels": self.labels[rows],
             "weight": weight,
@@ -50,17 +60,24 @@ class Encoded(NamedTuple):
 
 
 class Batches:
-    """Batches of one epoch, of known number; an iterable that loaders of every device accept."""
+    """One worker's share of the batches of an epoch, of known number; an iterable that loaders of every device accept.
 
-    def __init__(self, data: Encoded, indices: Any) -> None:
-        self._data = data
-        self._indices = indices
+    `order` [batches, workers, per_device] is everybody's, for a batch has one length on all workers.
+    """
+
+    def __init__(self, data: Encoded, order: Any, rank: int) -> None:
+        self._data, self._indices = data, order[:, rank]
+        self.lengths = data.shapes_of(order).tolist()
+        tokens = data.lengths[order.clamp(min=0)].flatten(start_dim=1).sum(dim=1).tolist()
+        per_batch = order.shape[1] * order.shape[2]
+        # Of all workers: tokens, and positions padding included.
+        self.filling = [(own, length * per_batch) for own, length in zip(tokens, self.lengths)]
 
     def __len__(self) -> int:
         return len(self._indices)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self._data.batch(row) for row in self._indices)
+        return (self._data.batch(row, length) for row, length in zip(self._indices, self.lengths))
 
 
 class Layout(NamedTuple):
@@ -89,10 +106,16 @@ class Data(NamedTuple):
         return len(self.train) // self.layout.samples_per_step
 
 
+def first_steps(data: Data, steps: int) -> Data:
+    """Fewer steps of the same shapes."""
+    kept, train = steps * data.layout.samples_per_step, data.train
+    return data._replace(train=Encoded(train.ids[:kept], train.lengths[:kept], train.labels[:kept], train.shapes))
+
+
 def encode_data(
-    rows: tuple[Rows, Rows], tokenizer: Any, layout: Layout, *, max_length: int, num_labels: int | None
+    rows: tuple[Rows, Rows], tokenizer: Any, layout: Layout, *, max_length: int, num_labels: int | None, shapes: int = 1
 ) -> Data:
-    """Training and held-out rows in tensors of one length. A Mistake if they do not fill a single step."""
+    """Training and held-out rows in tensors, their batches of at most `shapes` lengths. A Mistake if no step is full."""
     if len(rows[0].texts) < layout.samples_per_step:
         raise Mistake(
             f"--train: got {len(rows[0].texts)} examples, wanted at least {layout.samples_per_step} "
@@ -102,8 +125,8 @@ def encode_data(
     names = label_names(rows[0].labels, num_labels)
     numbers = [label_numbers(part.labels, names, flag) for part, flag in zip(rows, ("train", "validation"))]
     pieces = [tokenize(part.texts, tokenizer, max_length) for part in rows]
-    length = static_length(pieces[0] + pieces[1], max_length)
-    train, held_out = (encode(ids, n, length, tokenizer.pad_token_id) for ids, n in zip(pieces, numbers))
+    lengths = batch_lengths([len(ids) for ids in pieces[0] + pieces[1]], max_length, shapes)
+    train, held_out = (encode(ids, n, lengths, tokenizer.pad_token_id) for ids, n in zip(pieces, numbers))
     return Data(names, train, held_out, rows, layout)
 
 
@@ -115,31 +138,47 @@ def tokenize(texts: Sequence[str], tokenizer: Any, max_length: int) -> list[list
     return pieces
 
 
-def static_length(pieces: Iterable[Sequence[int]], max_length: int) -> int:
-    """The one length of the run: what the longest text needs, and no more. Padding is the largest avoidable cost."""
-    longest = max(len(ids) for ids in pieces)
-    return min(max_length, -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE)
+def batch_lengths(lengths: Sequence[int], max_length: int, shapes: int) -> tuple[int, ...]:
+    """At most `shapes` lengths that batches may have: as many texts under each; the last is what the longest text needs.
+
+    One shape is no longer than the data needs: padding is the largest avoidable cost.
+    """
+    ranked = sorted(lengths)
+    edges = [ranked[-(-len(ranked) * part // shapes) - 1] for part in range(1, shapes + 1)]
+    return tuple(sorted({min(max_length, -(-edge // LENGTH_MULTIPLE) * LENGTH_MULTIPLE) for edge in edges}))
 
 
-def encode(pieces: Sequence[Sequence[int]], labels: Sequence[int], length: int, pad_id: int) -> Encoded:
+def encode(pieces: Sequence[Sequence[int]], labels: Sequence[int], shapes: tuple[int, ...], pad_id: int) -> Encoded:
+    length = shapes[-1]
     cut = [list(ids[:length]) for ids in pieces]
     padded = [ids + [pad_id] * (length - len(ids)) for ids in cut]
     return Encoded(
         ids=torch.tensor(padded, dtype=torch.int32),
         lengths=torch.tensor([len(ids) for ids in cut], dtype=torch.int32),
         labels=torch.tensor(labels, dtype=torch.int64),
+        shapes=shapes,
     )
 
 
-def train_order(count: int, layout: Layout, seed: int, epoch: int) -> Any:
+def train_order(count: int, layout: Layout, seed: int, epoch: int, lengths: Any = None) -> Any:
     """Indices [steps, accumulation, workers, per_device] of one epoch: a function of (seed, epoch), nothing else.
 
-    The last, incomplete step is dropped. A step's examples do not depend on how many workers share them.
+    With `lengths` [count], texts of like length share a step. The last, incomplete step is dropped. A step's examples
+    do not depend on how many workers share them.
     """
     generator = torch.Generator().manual_seed((seed * 1_000_003 + epoch) % 2**31)
     steps = count // layout.samples_per_step
     order = torch.randperm(count, generator=generator)[: steps * layout.samples_per_step]
+    if lengths is not None:
+        windows = order.split(WINDOW_STEPS * layout.samples_per_step)
+        order = torch.cat([_alike(part, lengths, layout.samples_per_step, generator) for part in windows])
     return order.view(steps, layout.accumulation, layout.workers, layout.per_device)
+
+
+def _alike(window: Any, lengths: Any, samples: int, generator: Any) -> Any:
+    """Sorted by length, cut into steps, and the steps shuffled: short texts are not always learnt first."""
+    steps = window[torch.sort(lengths[window], stable=True).indices].view(-1, samples)
+    return steps[torch.randperm(len(steps), generator=generator)].flatten()
 
 
 def eval_order(count: int, workers: int, per_device: int) -> Any:

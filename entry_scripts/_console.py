@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Callable, Mapping, Union
 
+GRAPHS_ONLY_STEPS = 5  # neuron_parallel_compile sees every graph of a training loop within these
+
 DONE = 0
 USER_MISTAKE = 2
 INTERRUPTED = 75  # EX_TEMPFAIL of sysexits.h: the state is saved, run the same command again
@@ -36,6 +38,14 @@ def _literal(value: Number) -> str:
     return whole + "." + (decimals.rstrip("0") or "0")
 
 
+def graphs_only(environ: Mapping[str, str] = os.environ) -> bool:
+    """Under `neuron_parallel_compile` graphs are collected and not executed: no number that comes out means anything.
+
+    A script then makes few steps, and neither reads nor writes a checkpoint, saves no model and prints no metric.
+    """
+    return environ.get("NEURON_EXTRACT_GRAPHS_ONLY", "0") not in {"", "0"}
+
+
 class Console:
     """Prints on the main worker only, each line at once: a killed process has said what it knew."""
 
@@ -43,7 +53,8 @@ class Console:
         self._is_main = is_main
 
     def metrics(self, values: Mapping[str, Number]) -> None:
-        self.say(metric_line(values))
+        if not graphs_only():
+            self.say(metric_line(values))
 
     def say(self, text: str) -> None:
         if self._is_main:

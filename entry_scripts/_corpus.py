@@ -15,6 +15,7 @@ from torch.utils.data import Dataset
 
 from _console import Mistake
 from _data import READERS, REVIEWS, files_of
+from _filling import Filling
 
 TEXT_COLUMNS = ("text", "content", "sentence")
 TEXT_KINDS = (".txt", *READERS)
@@ -145,7 +146,7 @@ class Blocks(Dataset):  # type: ignore[misc]  # torch is untyped here
         return hashlib.sha256(self.ids.numpy().tobytes()).hexdigest()[:16]
 
 
-class NextToken:
+class NextToken(Filling):
     """Every token is to be foretold from those before it; the model itself shifts the labels."""
 
     def __init__(self, blocks: Blocks) -> None:
@@ -153,10 +154,11 @@ class NextToken:
 
     def __call__(self, examples: Iterable[tuple[int, int]]) -> dict[str, Any]:
         ids = self._ids[[index for index, _ in examples]].long()
+        self.count(ids.numel(), ids.numel())
         return {"input_ids": ids, "labels": ids.clone()}
 
 
-class HiddenTokens:
+class HiddenTokens(Filling):
     """A fixed share of each block is hidden: which, is a function of (seed, epoch, block), also after a resume.
 
     The number per block is fixed, so that means over batches and workers are means over tokens. As in BERT, of the
@@ -171,6 +173,7 @@ class HiddenTokens:
 
     def __call__(self, examples: Iterable[tuple[int, int]]) -> dict[str, Any]:
         rows = [self._hide(index, epoch) for index, epoch in examples]
+        self.count(len(rows) * self._ids.shape[1], len(rows) * self._ids.shape[1])
         return {"input_ids": torch.stack([ids for ids, _ in rows]), "labels": torch.stack([own for _, own in rows])}
 
     def _hide(self, index: int, epoch: int) -> tuple[Any, Any]:

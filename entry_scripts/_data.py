@@ -177,6 +177,15 @@ def label_numbers(labels: Sequence[str], names: Sequence[str], flag: str) -> lis
     return [numbers[label] for label in labels]
 
 
+def read_parts(train: str, validation: str | None, fraction: float) -> tuple[Rows, Rows, int]:
+    """Training rows, held-out rows (a fraction of the former where there are none), and how many were unusable."""
+    rows = read_rows(train, "train")
+    if validation is None:
+        return (*split(rows, fraction), rows.skipped)
+    held_out = read_rows(validation, "validation")
+    return rows, held_out, rows.skipped + held_out.skipped
+
+
 def split(rows: Rows, fraction: float) -> tuple[Rows, Rows]:
     """Training and held-out rows: the same for the same rows, whatever the seed of the run."""
     train, held_out = cut(range(len(rows.texts)), fraction)

@@ -6,10 +6,13 @@ On XLA every batch has the full length; elsewhere a batch is as long as its long
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, Sampler
+
+from _batches import Layout, train_order
+from _filling import Filling
 
 MULTIPLE = 8  # lengths that matrix units like, and few different ones
 
@@ -19,6 +22,7 @@ class Examples(Dataset):  # type: ignore[misc]  # torch is untyped here
 
     def __init__(self, tokens: Mapping[str, Any], lengths: Any, labels: Mapping[str, Any]) -> None:
         self.tokens, self.lengths, self.labels = dict(tokens), lengths, dict(labels)
+        self.epoch = 0
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -42,7 +46,23 @@ class Examples(Dataset):  # type: ignore[misc]  # torch is untyped here
         return digest.hexdigest()[:16]
 
 
-class Collator:
+class LikeLengths(Sampler):  # type: ignore[misc]  # torch is untyped here
+    """Examples of like length in a step: a function of (seed, epoch). All workers' batches in turn, or only `rank`'s."""
+
+    def __init__(self, examples: Examples, layout: Layout, seed: int, rank: int | None) -> None:
+        self._examples, self._layout, self._seed, self._rank = examples, layout, seed, rank
+
+    def __len__(self) -> int:
+        steps = len(self._examples) // self._layout.samples_per_step
+        return steps * self._layout.samples_per_step // (1 if self._rank is None else self._layout.workers)
+
+    def __iter__(self) -> Iterator[int]:
+        examples = self._examples
+        order = train_order(len(examples), self._layout, self._seed, examples.epoch, examples.lengths)
+        return iter((order if self._rank is None else order[:, :, self._rank]).flatten().tolist())
+
+
+class Collator(Filling):
     """A batch is fetched at once."""
 
     def __init__(self, examples: Examples, *, trim: bool) -> None:
@@ -52,6 +72,7 @@ class Collator:
         examples, rows = self._examples, torch.tensor(list(indices))
         lengths = examples.lengths[rows]
         length = min(examples.length, rounded(int(lengths.max()))) if self._trim else examples.length
+        self.count(int(lengths.sum()), length * len(rows))
         batch = {name: column[rows, :length].long() for name, column in examples.tokens.items()}
         batch["attention_mask"] = (torch.arange(length)[None, :] < lengths[:, None]).long()
         batch.update({name: column[rows] for name, column in examples.labels.items()})

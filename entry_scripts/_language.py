@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import Any, Iterator
 
 from _console import Mistake
 from _models import TINY, attention_choice, load_tokenizer, unreachable
 
+FUSED_GELU = "gelu_pytorch_tanh"
 TINY_TYPES = ("tiny-gpt2", "tiny-bert")
 MASKED = frozenset("bert roberta xlm-roberta camembert distilbert albert electra deberta deberta-v2 mpnet".split())
 
@@ -47,6 +49,24 @@ def load_language_config(own: Any, tokenizer: Any) -> Any:
     return config
 
 
+@contextlib.contextmanager
+def fused_activation(config: Any) -> Iterator[None]:
+    """GPT-2's gelu as one operation instead of eight, where transformers has it: the same function.
+
+    The configuration keeps its name for it, which older versions know.
+    """
+    from transformers.activations import ACT2FN
+
+    name = getattr(config, "activation_function", None)
+    if name == "gelu_new" and FUSED_GELU in ACT2FN:
+        config.activation_function = FUSED_GELU
+    try:
+        yield
+    finally:
+        if name is not None:
+            config.activation_function = name
+
+
 def load_language_model(own: Any, config: Any, *, masked: bool, eager_attention: bool) -> Any:
     """Pretrained, or new. New weights are drawn from torch's generator: seed it first."""
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
@@ -54,11 +74,15 @@ def load_language_model(own: Any, config: Any, *, masked: bool, eager_attention:
     family = AutoModelForMaskedLM if masked else AutoModelForCausalLM
     attention = attention_choice(eager=eager_attention)
     try:
-        if own.model_name_or_path is None or is_tiny(own):
-            return family.from_config(config, **attention)
-        return family.from_pretrained(own.model_name_or_path, config=config, **attention)
+        with fused_activation(config):
+            if own.model_name_or_path is None or is_tiny(own):
+                model = family.from_config(config, **attention)
+            else:
+                model = family.from_pretrained(own.model_name_or_path, config=config, **attention)
     except (OSError, ValueError) as error:
         raise unreachable(own.model_name_or_path or config.model_type, error) from error
+    model.config.activation_function = getattr(config, "activation_function", None)
+    return model
 
 
 def masked_by_nature(config: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 from _console import Mistake
 from _models import TINY, attention_choice, load_tokenizer, unreachable
-from _peers import on_xla
+from _peers import loading_turn, on_xla
 
 TINY_LLAMA = "tiny-llama"
 
@@ -20,7 +20,7 @@ TINY_LLAMA = "tiny-llama"
 def loading_turns(args: Any) -> Iterator[None]:
     """One worker of each machine downloads first, where the arguments know how to wait."""
     turns = getattr(args, "main_process_first", None)
-    with turns(desc="loading") if turns else contextlib.nullcontext():
+    with loading_turn(args) if turns else contextlib.nullcontext():
         yield
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from _runtime import NEURON_DEFAULTS, choose, prefer_loopback
+from _runtime import NEURON_DEFAULTS, Place, choose, prefer_loopback
+from _waves import at_once, turn, workers_here
 
 
 def set_environment() -> None:
@@ -29,7 +31,12 @@ def on_xla() -> bool:
 
 
 def seed_everything(seed: int) -> None:
-    torch.manual_seed(seed)
+    """torch's generators; `torch.manual_seed` itself takes a stack trace for each device that is not there."""
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+    if hasattr(getattr(torch, "neuron", None), "manual_seed"):
+        torch.neuron.manual_seed(seed)
     if on_xla():
         import torch_xla.core.xla_model as xm
 
@@ -58,6 +65,18 @@ def wait_for_all() -> None:
         xm.rendezvous("sm_trn")
     else:
         dist.barrier()
+
+
+def loading_turn(args: Any) -> contextlib.AbstractContextManager[None]:
+    """One worker per machine downloads, the others find it in the cache; then they load in waves."""
+    place = Place.read(os.environ)
+    args.device  # noqa: B018 - asking for it connects the workers
+    return turn(place.local_rank, workers_here(place.world_size), wait_for_all, at_once())
+
+
+def settled(model: Any, args: Any) -> Any:
+    """On XLA at home on its device before the next worker's turn; elsewhere Trainer, or what it drives, knows when."""
+    return model.to(args.device) if on_xla() else model
 
 
 def any_of_us(seen: bool, device: Any) -> bool:

@@ -24,6 +24,7 @@ import torch
 import torch.distributed as dist
 
 from _console import Mistake
+from _waves import at_once, turn, workers_here
 
 Environ = MutableMapping[str, str]
 Batch = Mapping[str, Any]
@@ -47,6 +48,7 @@ BACKENDS: Mapping[str, Backend] = {
 }
 NAMES = (*BACKENDS, "xla")
 NEURON_DEVICE = Path("/dev/neuron0")
+NEURON_CACHE = "/var/tmp/neuron-compile-cache"  # noqa: S108 - the compiler's own default
 
 # Set before torch_xla is imported, and only where the job has not set them itself.
 # Values as in AWS's own training samples: https://awsdocs-neuron.readthedocs-hosted.com
@@ -84,19 +86,15 @@ class Runtime(abc.ABC):
     world_size: int
     local_rank: int
     eager_attention = False
+    shapes = 8  # lengths that batches may have, unless asked otherwise: more of them, less padding
 
     @property
     def is_main(self) -> bool:
         return self.rank == 0
 
-    @contextlib.contextmanager
-    def local_main_first(self) -> Iterator[None]:
+    def loading_turn(self) -> contextlib.AbstractContextManager[None]:
         """One worker per machine downloads, the others find it in the cache. Inside there can be no collective."""
-        if self.local_rank != 0:
-            self.barrier()
-        yield
-        if self.local_rank == 0:
-            self.barrier()
+        return turn(self.local_rank, workers_here(self.world_size), self.barrier, at_once())
 
     def workers_values(self, value: float) -> list[float]:
         """Every worker's value, in the order of ranks."""
@@ -216,18 +214,26 @@ class TorchRuntime(Runtime):
         return [float(value) for value in total.tolist()]
 
 
+def compile_cache_of(environ: Mapping[str, str]) -> str:
+    """Where Neuron's compiler keeps what it has made: a job's own choice, else a folder that is lost with the machine."""
+    flags = environ.get("NEURON_CC_FLAGS", "").replace("--cache_dir=", "--cache_dir ").split()
+    asked = flags[flags.index("--cache_dir") + 1] if "--cache_dir" in flags[:-1] else None
+    return environ.get("NEURON_COMPILE_CACHE_URL") or asked or NEURON_CACHE
+
+
 class XlaRuntime(Runtime):
     """torch_xla, under every name its functions have had from 1.11 to 2.9."""
 
     # SDPA looks into its mask on the host: one more graph and one more wait in every step.
     eager_attention = True
+    shapes = 1  # each is a compilation, of minutes on a device
 
     def __init__(self, place: Place, environ: Environ) -> None:
         for name, value in {**NEURON_DEFAULTS, "TOKENIZERS_PARALLELISM": "false"}.items():
             environ.setdefault(name, value)
         import torch_xla.core.xla_model as xm
 
-        self._xm = xm
+        self._xm, self.compile_cache = xm, compile_cache_of(environ)
         # torchrun's workers meet through torch.distributed; xla_spawn's (Training Compiler) are connected already.
         if "RANK" in environ and place.world_size > 1:
             import torch_xla.distributed.xla_backend  # noqa: F401 - registers the backend

@@ -1,4 +1,4 @@
-"""Owns what every Trainer script adds to Trainer: metric lines, proven checkpoints, exact resume, an orderly stop.
+"""Owns what every Trainer script adds to Trainer: proven checkpoints, exact resume, an orderly stop.
 
 Must not know the task, the model or the data. Only public hooks of Trainer are used where there is one; those that are
 not have been there, under the same names, since 4.6.
@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import time
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 from transformers import Trainer, TrainerCallback
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
+from _batches import Layout
 from _checkpoint import StopRequest
-from _console import Console, Interrupted, Mistake
-from _peers import any_of_us, seed_everything, wait_for_all, workers
+from _console import Console, Interrupted, Mistake, graphs_only
+from _examples import Examples, LikeLengths
+from _filling import Filling
+from _gauges import Gauges
+from _peers import any_of_us, on_xla, seed_everything, wait_for_all, workers
 from _proven import ProvenCheckpoints, step_of
+from _report import Report
 
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
 
@@ -57,48 +61,6 @@ class Spot(TrainerCallback):  # type: ignore[misc]  # transformers is untyped he
         wait_for_all()
 
 
-class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
-    """Trainer's dictionaries as our metric lines, with the step and the speed in them."""
-
-    def __init__(self, console: Console, spot: Spot, samples_per_step: int, tokens_per_sample: int) -> None:
-        self._console, self._spot = console, spot
-        self._samples, self._tokens = samples_per_step, tokens_per_sample
-        self._since, self._step, self._first_step = 0.0, 0, 0
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
-        self._since, self._step, self._first_step = time.perf_counter(), state.global_step, state.global_step
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
-        if state.global_step == self._first_step + 1:
-            seconds = round(time.perf_counter() - self._since, 3)
-            self._console.metrics({"first_step_seconds": seconds, "total_steps": state.max_steps})
-            # compilation and warm-up are in no step line's speed
-            self._since, self._step = time.perf_counter(), state.global_step
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
-        values = {name: plain(value) for name, value in (logs or {}).items() if name != "total_flos"}
-        if "train_runtime" in values:
-            if self._spot.interrupted:
-                return  # the summary of a run that has not ended
-            values.update(self._rates(values["train_runtime"], state.global_step - self._first_step, "train_"))
-        elif "loss" in values:
-            now = time.perf_counter()
-            steps, seconds = state.global_step - self._step, now - self._since
-            if steps:
-                values.update(self._rates(seconds, steps, ""))
-            self._since, self._step = now, state.global_step
-        self._console.metrics({**values, "step": state.global_step})
-
-    def _rates(self, seconds: float, steps: int, prefix: str) -> dict[str, float]:
-        """Of all workers together, in this process's time: a resumed run counts only what it did itself."""
-        per_second = steps / max(seconds, 1e-9)
-        return {
-            prefix + "samples_per_second": round(per_second * self._samples, 3),
-            prefix + "steps_per_second": round(per_second, 3),
-            prefix + "tokens_per_second": round(per_second * self._samples * self._tokens, 1),
-        }
-
-
 class EpochOf(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
     """Tells the data which epoch it is read in."""
 
@@ -107,11 +69,6 @@ class EpochOf(TrainerCallback):  # type: ignore[misc]  # transformers is untyped
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
         self._dataset.epoch = int(state.epoch or 0)
-
-
-def plain(value: Any) -> Any:
-    """Numbers of numpy and torch as Python's own, which print as numbers. Ten decimals: learning rates are small."""
-    return round(float(value), 10) if hasattr(value, "item") or isinstance(value, float) else value
 
 
 # --- the trainer ---
@@ -155,8 +112,25 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
         finally:
             self.data_collator = before
 
+    gauges: Any = None
+    order: Any = None  # a sampler, where the examples' lengths decide who shares a step
+
+    def group_lengths(self, examples: Examples) -> None:
+        """Before 4.31 Trainer gives each worker a sampler of its own; later accelerate deals out batches in turn."""
+        args = self.args
+        layout = Layout(args.train_batch_size, args.world_size, args.gradient_accumulation_steps)
+        alone = args.world_size > 1 and not hasattr(self, "accelerator")
+        self.order = LikeLengths(examples, layout, args.seed, args.process_index if alone else None)
+        self.add_callback(EpochOf(examples))
+
+    def _get_train_sampler(self, *args: Any, **kwargs: Any) -> Any:
+        return self.order or super()._get_train_sampler(*args, **kwargs)
+
+    def floating_point_ops(self, inputs: Any) -> int:  # noqa: ARG002 - Trainer's signature
+        return 0  # an estimate that no line of ours shows, made by walking through all modules in each step
+
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
-        with _whole(self.args):
+        with _whole(self.args), _unwatched(self.gauges):
             return super().evaluate(*args, **kwargs)
 
     def predict(self, *args: Any, **kwargs: Any) -> Any:
@@ -177,6 +151,16 @@ def _whole(args: Any) -> Iterator[None]:
         yield
     finally:
         args.dataloader_drop_last = before
+
+
+@contextlib.contextmanager
+def _unwatched(gauges: Gauges | None) -> Iterator[None]:
+    """What evaluation compiles is not counted as training's."""
+    if gauges is not None:
+        gauges.pause()
+    yield
+    if gauges is not None:
+        gauges.resume()
 
 
 def silence(trainer: Any) -> None:
@@ -223,16 +207,19 @@ def train(
     args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
     spot = Spot(checkpoints, stop, reseed=resumable)
     trainer.add_callback(spot)
-    trainer.add_callback(Report(console, spot, samples_per_step(args), tokens_per_sample))
-    if own.overwrite_output_dir and own.checkpoint_dir is None and args.process_index == 0:
+    trainer.gauges = Gauges(args.device, xla=on_xla(), is_main=args.process_index == 0)
+    collator = getattr(trainer, "data_collator", None)
+    filling = collator if isinstance(collator, Filling) else Filling()
+    trainer.add_callback(Report(console, spot, trainer.gauges, filling, (samples_per_step(args), tokens_per_sample)))
+    if own.overwrite_output_dir and own.checkpoint_dir is None and args.process_index == 0 and not graphs_only():
         checkpoints.forget()
     wait_for_all()
-    newest = checkpoints.newest()
+    newest = None if graphs_only() else checkpoints.newest()
     if newest and not resumable:
         console.say(f"{newest.name} is put aside: this trainer cannot go on from a checkpoint")
         newest = None
     wait_for_all()  # all have looked before anything is moved
-    if args.process_index == 0:
+    if args.process_index == 0 and not graphs_only():
         checkpoints.put_aside_newer(newest)
     wait_for_all()
     console.say(f"{'resuming after step ' + str(step_of(newest)) if newest else 'from the start'}")
@@ -244,6 +231,8 @@ def train(
 
 def save(trainer: Any, tokenizer: Any, folder: Path) -> None:
     """Weights, configuration and tokenizer, as `from_pretrained` reads them; the main worker writes."""
+    if graphs_only():
+        return
     trainer.save_model(str(folder))
     if trainer.args.process_index == 0:
         tokenizer.save_pretrained(str(folder))

@@ -28,7 +28,7 @@ from _data import cut, label_names, label_numbers
 from _examples import Collator, Examples, encode_examples, rounded
 from _models import load_classifier, load_config, load_tokenizer, longest_input
 from _pairs import Pair, read_pairs, task_pairs
-from _peers import on_xla
+from _peers import loading_turn, on_xla, settled
 from _scores import accuracy, f1
 
 # --- arguments ---
@@ -120,7 +120,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     console = Console(is_main=args.process_index == 0)
     for note in notes:
         console.say(note)
-    with args.main_process_first(desc="loading"):
+    with loading_turn(args):
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
     sets = load_pairs(own)
     names = label_names([pair.label for pair in sets["train"]], None)
@@ -133,12 +133,15 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     if args.do_train:
         check_size("data", len(data), args)
     torch.manual_seed(args.seed)  # the new head, and all of tiny-random
-    with args.main_process_first(desc="loading"):
+    with loading_turn(args):
         model = load_classifier(own.model_name_or_path, config, eager_attention=on_xla())
+        model = settled(model, args)
     trim = not (on_xla() or own.pad_to_max_length)
     collators = {name: Collator(part, trim=trim) for name, part in examples.items()}
     trainer = SpotTrainer(model=model, args=args, train_dataset=data, data_collator=collators["train"])
     silence(trainer)
+    if trim:
+        trainer.group_lengths(data)
     held_out = [name for name in examples if name not in {"train", "test"}]
     console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(data)} examples of {len(names)} "

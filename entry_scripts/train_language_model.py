@@ -26,7 +26,7 @@ from _console import Console, Mistake, exit_code_of
 from _corpus import Blocks, HiddenTokens, NextToken, pack, read_texts
 from _language import load_language_config, load_language_model, load_language_tokenizer, masked_by_nature
 from _models import longest_input
-from _peers import on_xla
+from _peers import loading_turn, on_xla, settled
 from _scores import perplexity
 
 DEFAULT_BLOCK = 1024  # where the model could take more
@@ -103,7 +103,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     for note in notes:
         console.say(note)
     own.do_eval = args.do_eval
-    with args.main_process_first(desc="loading"):
+    with loading_turn(args):
         tokenizer = load_language_tokenizer(own)
         config = load_language_config(own, tokenizer)
     objective = own.objective or ("mlm" if masked_by_nature(config) else "clm")
@@ -112,8 +112,9 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     if args.do_train:
         check_size("data", len(blocks), args)
     torch.manual_seed(args.seed)
-    with args.main_process_first(desc="loading"):
+    with loading_turn(args):
         model = load_language_model(own, config, masked=objective == "mlm", eager_attention=on_xla())
+        model = settled(model, args)
 
     def collator_of(part: Blocks) -> Any:
         return HiddenTokens(part, tokenizer, own.mlm_probability, args.seed) if objective == "mlm" else NextToken(part)

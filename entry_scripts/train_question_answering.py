@@ -26,7 +26,7 @@ from _console import Console, Mistake, exit_code_of
 from _data import cut
 from _examples import Collator
 from _models import load_head_config, load_tokenizer, load_with_head, longest_input
-from _peers import on_xla
+from _peers import loading_turn, on_xla, settled
 from _questions import Features, Question, answers_of, encode_questions, hub_questions, read_questions
 from _scores import answer_f1, exact_match
 
@@ -100,7 +100,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     console = Console(is_main=args.process_index == 0)
     for note in notes:
         console.say(note)
-    with args.main_process_first(desc="loading"):
+    with loading_turn(args):
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
         config = load_head_config(own.model_name_or_path, tokenizer)
     takes = longest_input(config)
@@ -120,8 +120,9 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     if args.do_train:
         check_size("data", len(train_features.examples), args)
     torch.manual_seed(args.seed)  # the new head, and all of tiny-random
-    with args.main_process_first(desc="loading"):
+    with loading_turn(args):
         model = load_with_head(own.model_name_or_path, config, "QuestionAnswering", eager_attention=on_xla())
+        model = settled(model, args)
     trim = not (on_xla() or own.pad_to_max_length)
     trainer = SpotTrainer(
         model=model,
@@ -133,6 +134,8 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     # Windows of one batch may be trimmed, but the logits of all are put together and so are of one length.
     trainer.collate_evaluation = Collator(held_out.examples, trim=False)
     silence(trainer)
+    if trim:
+        trainer.group_lengths(train_features.examples)
     console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(questions[0])} questions in "
         f"{len(train_features.examples)} windows of {train_features.examples.length} tokens, {len(questions[1])} held out"

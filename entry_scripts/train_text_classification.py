@@ -21,10 +21,10 @@ import torch
 
 from _arguments import Parser, fraction, integer, not_negative, proper_fraction, str2bool
 from _baselines import baseline_accuracies
-from _batches import Batches, Data, Layout, encode_data, eval_order, train_order
+from _batches import Batches, Data, Layout, encode_data, eval_order, first_steps, train_order
 from _checkpoint import Checkpoints, StopRequest
-from _console import Console, Interrupted, Mistake, exit_code_of
-from _data import Rows, read_rows, split
+from _console import GRAPHS_ONLY_STEPS, Console, Interrupted, Mistake, exit_code_of, graphs_only
+from _data import Rows, read_parts
 from _meter import Meter
 from _models import load_classifier, load_config, load_tokenizer, longest_input
 from _optimizer import adamw_with_linear_schedule
@@ -52,6 +52,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--warmup_ratio", type=fraction, default=0.1, help="part of the steps in which the learning rate rises")
     add("--max_grad_norm", type=not_negative, default=1.0, help="0: do not clip")
     add("--max_length", type=integer(2), default=128, help="tokens per text at most; shorter data, shorter batches")
+    add("--shapes", type=integer(1), help="lengths of batches at most; default: 8, on XLA, which compiles each, 1")
     add("--bf16", type=str2bool, default=False, help="compute in bfloat16; the weights stay in float32")
     add("--seed", type=integer(0), default=42)
     add("--logging_steps", type=integer(1), default=20)
@@ -66,16 +67,9 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def load_rows(args: argparse.Namespace, console: Console) -> tuple[Rows, Rows]:
-    rows = read_rows(args.train, "train")
-    if args.validation:
-        train, held_out = rows, read_rows(args.validation, "validation")
-    else:
-        train, held_out = split(rows, args.validation_fraction)
-    skipped = rows.skipped + (held_out.skipped if args.validation else 0)
-    console.say(
-        f"read {len(train.texts)} texts to train on and {len(held_out.texts)} held out"
-        + (f"; skipped {skipped} rows without a text and a label" if skipped else "")
-    )
+    train, held_out, skipped = read_parts(args.train, args.validation, args.validation_fraction)
+    lost = f"; skipped {skipped} rows without a text and a label" if skipped else ""
+    console.say(f"read {len(train.texts)} texts to train on and {len(held_out.texts)} held out{lost}")
     return train, held_out
 
 
@@ -120,8 +114,8 @@ class Run:
         """Two runs with the same identity are the same run. The number of workers is not in it."""
         same = "model seed learning_rate weight_decay warmup_ratio max_grad_norm bf16".split()
         per_step = self.data.layout.samples_per_step
-        sizes = {"total_steps": self.total_steps, "samples_per_step": per_step, "data": self.data.train.fingerprint()}
-        return {**{name: getattr(self.args, name) for name in same}, **sizes}
+        sizes = {"total_steps": self.total_steps, "samples_per_step": per_step, "lengths": list(self.data.train.shapes)}
+        return {**{name: getattr(self.args, name) for name in same}, **sizes, "data": self.data.train.fingerprint()}
 
     def state(self) -> dict[str, Any]:
         return {
@@ -153,10 +147,11 @@ def fit(run: Run, console: Console, checkpoints: Checkpoints | None, stop: StopR
     args, data, runtime, layout = run.args, run.data, run.runtime, run.data.layout
     first_step, started = run.step + 1, time.perf_counter()
     run.model.train()
+    lengths = data.train.lengths if len(data.train.shapes) > 1 else None
     for epoch in range(run.step // data.steps_per_epoch, args.epochs):
-        order = train_order(len(data.train), layout, args.seed, epoch)[run.step % data.steps_per_epoch :]
-        mine = order[:, :, runtime.rank].reshape(-1, layout.per_device)
-        batches = runtime.batches(Batches(data.train, mine))
+        order = train_order(len(data.train), layout, args.seed, epoch, lengths)[run.step % data.steps_per_epoch :]
+        mine = Batches(data.train, order.flatten(end_dim=1), runtime.rank)
+        batches = run.meter.watch(runtime.batches(mine), mine.filling)
         run.meter.start_clock()
         for _ in range(len(order)):
             runtime.seed_step(args.seed, run.step)
@@ -179,7 +174,8 @@ def fit(run: Run, console: Console, checkpoints: Checkpoints | None, stop: StopR
             stopping = run.meter.collect(stop=stop.seen) and not last
             if first:
                 seconds = round(time.perf_counter() - started, 3)
-                console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
+                shapes = len(data.train.shapes)
+                console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps, "shapes": shapes})
             if logging:
                 console.metrics(step_line(run))
             elif first:
@@ -222,7 +218,7 @@ def evaluate(run: Run) -> dict[str, Any]:
     order = eval_order(len(data.held_out), runtime.world_size, args.per_device_batch_size)
     sums = torch.zeros(3).to(runtime.device)
     with torch.no_grad():
-        for batch in runtime.batches(Batches(data.held_out, order[:, runtime.rank])):
+        for batch in runtime.batches(Batches(data.held_out, order, runtime.rank)):
             with runtime.autocast(bf16=args.bf16):
                 losses, logits = loss_of(model, batch)
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
@@ -253,12 +249,15 @@ def save(folder: Path, runtime: Any, model: Any, tokenizer: Any) -> None:
 def train(args: argparse.Namespace, runtime: Any, stop: StopRequest) -> None:
     console = Console(is_main=runtime.is_main)
     rows = load_rows(args, console)
-    with runtime.local_main_first():
+    with runtime.loading_turn():
         tokenizer = load_tokenizer(args.model)
     layout = Layout(args.per_device_batch_size, runtime.world_size, args.gradient_accumulation_steps)
-    data = encode_data(rows, tokenizer, layout, max_length=args.max_length, num_labels=args.num_labels)
-    with runtime.local_main_first():
-        model = load_model(args, runtime, tokenizer, data)
+    labels, shapes = args.num_labels, args.shapes or runtime.shapes
+    data = encode_data(rows, tokenizer, layout, max_length=args.max_length, num_labels=labels, shapes=shapes)
+    if graphs_only():
+        data, args.epochs, args.checkpoint_dir = first_steps(data, GRAPHS_ONLY_STEPS), 1, None
+    with runtime.loading_turn():
+        model = load_model(args, runtime, tokenizer, data).to(runtime.device)
     model = runtime.prepare(model)
     run = Run(args, runtime, model, data)
     checkpoints = None
@@ -267,13 +266,13 @@ def train(args: argparse.Namespace, runtime: Any, stop: StopRequest) -> None:
         run.resume(checkpoints)
     console.say(
         f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, "
-        f"batches of {args.per_device_batch_size} x {data.train.length} tokens, {data.layout.samples_per_step} samples "
-        f"per step, {run.total_steps} steps, {f'resuming after step {run.step}' if run.step else 'from the start'}"
+        f"batches of {layout.per_device} x {'/'.join(map(str, data.train.shapes))} tokens, {layout.samples_per_step} "
+        f"samples per step, {run.total_steps} steps, {f'resuming after step {run.step}' if run.step else 'from the start'}"
     )
     fit(run, console, checkpoints, stop)
     console.metrics(evaluate(run))
     console.metrics(summary(run))
-    if runtime.is_main:
+    if runtime.is_main and not graphs_only():
         save(args.model_dir, runtime, model, tokenizer)
         if args.baselines:
             console.metrics(baseline_accuracies(data))

@@ -11,6 +11,7 @@ from ..pricing import Price, PriceBook
 from . import format as fmt
 from .rows import Row, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
+from .work import LEAST_FILL, MOST_WAIT, Work
 
 NOISE_PCT = 1.0  # below this, one run against one run says nothing
 QUANTITY: Mapping[str, str] = MappingProxyType({"it/s": "iterations per second", "samples/s": "samples per second"})
@@ -21,7 +22,8 @@ class Finding:
     """``text`` can be quoted alone. ``headline`` leaves its values out; ``short`` and ``values`` are its two halves for a card.
 
     ``change_pct`` is unrounded.
-    ``kind`` is one of throughput, billable, cost, flip, repriced, not_training, scaling, changed, runs, missing, note, emulated.
+    ``kind`` is one of throughput, billable, cost, flip, repriced, not_training, scaling, padding,
+    data_wait, compiles, changed, runs, missing, note, emulated.
     """
 
     kind: str
@@ -92,6 +94,7 @@ def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
         yield from _not_training(pair)
         yield from _changed(pair)
     yield from _scaling(section)
+    yield from _wasted(section)
     yield from _runs(section)
     yield from _missing(section)
     for row in section.rows:
@@ -230,6 +233,32 @@ def _scaling(section: Section) -> Iterator[Finding]:
                 base=smallest.label,
                 change_pct=share - 100,
             )
+
+
+def _wasted(section: Section) -> Iterator[Finding]:
+    """Work that taught nothing, job by job: what it was, and what to change."""
+    for row in section.measured:
+        for kind, text in _waste(row.work):
+            yield Finding(kind=kind, text=f"{row.label} {text}", job=row.label, workload=section.workload)
+
+
+def _waste(work: Work) -> Iterator[tuple[str, str]]:
+    if work.padding_fill is not None and work.padding_fill < LEAST_FILL:
+        filled = fmt.percent(work.padding_fill * 100)
+        yield "padding", f"filled {filled} of its batches with text, the rest is padding; give it more --shapes."
+    if work.data_wait is not None and work.data_wait > MOST_WAIT:
+        share = fmt.percent(work.data_wait * 100)
+        yield "data_wait", f"waited for data {share} of its training time; read it with more workers, or from memory."
+    seconds = f" in {fmt.duration(work.compile_s)}" if work.compile_s is not None else ""
+    if work.needless_compiles:
+        wanted = f"{work.shapes} shape{'s' if work.shapes != 1 else ''}"
+        yield (
+            "compiles",
+            f"compiled {work.compiles} times{seconds} for {wanted}: some tensor's shape changes from step to step.",
+        )
+    elif work.late_compiles:
+        share = f"{work.late_compiles} of {work.compiles} times{seconds}"
+        yield "compiles", f"compiled {share} after its first epoch: late shapes stop it again."
 
 
 def _runs(section: Section) -> Iterator[Finding]:

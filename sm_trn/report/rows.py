@@ -17,6 +17,7 @@ from ..specs import JobRecord, JobSnapshot, JobStatus, Origin
 from . import format as fmt
 from .layout import one_line
 from .status import StatusLook, status_look
+from .work import Work, read_work
 
 NEEDED_STEPS = 200  # fewer say nothing about a steady rate
 _TRANSFER = frozenset({"Downloading", "DownloadingTrainingImage", "Uploading"})
@@ -62,6 +63,7 @@ class Row:
     accuracy: float | None
     final_loss: float | None
     baseline_accuracy: float | None
+    work: Work
 
     @property
     def snapshot(self) -> JobSnapshot:
@@ -137,6 +139,7 @@ def read_row(
         accuracy=_finite(record.last("eval_accuracy")),
         final_loss=_final_loss(record),
         baseline_accuracy=max(_baselines(record).values(), default=None),
+        work=read_work(record, emulated=emulated),
     )
 
 

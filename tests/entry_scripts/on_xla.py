@@ -1,6 +1,6 @@
 """The classification loop over 96 steps in this interpreter: its losses, and what XLA compiled and executed for them.
 
-python on_xla.py LOGGING_STEPS          with SM_TRN_RUNTIME=xla or cpu; prints one JSON object
+python on_xla.py LOGGING_STEPS SHAPES   with SM_TRN_RUNTIME=xla or cpu; prints one JSON object
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def main() -> None:
     rows = read_rows("sample", "train")
     parts = [Rows(rows.texts[a:b], rows.labels[a:b], 0) for a, b in ((0, STEPS * BATCH), (3000, 3040))]
     tokenizer = load_tokenizer("tiny-random")
-    data = encode_data((parts[0], parts[1]), tokenizer, Layout(BATCH, 1, 1), max_length=64, num_labels=None)
+    layout, shapes = Layout(BATCH, 1, 1), int(sys.argv[2])
+    data = encode_data((parts[0], parts[1]), tokenizer, layout, max_length=64, num_labels=None, shapes=shapes)
     config = load_config("tiny-random", tokenizer, data.label_names)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0  # drawn otherwise on each device
     torch.manual_seed(7)
@@ -54,10 +55,17 @@ def main() -> None:
     run = script.Run(args, runtime, model, data)
     run.meter = RecordingMeter(runtime, BATCH)
     script.fit(run, Console(is_main=False), None, StopRequest())
-    out: dict[str, Any] = {"device": str(runtime.device), "steps": run.step, "losses": run.meter.losses}
+    out: dict[str, Any] = {
+        "shapes": len(data.train.shapes),
+        "device": str(runtime.device),
+        "steps": run.step,
+        "losses": run.meter.losses,
+    }
     if runtime.name == "xla":
         from torch_xla.debug import metrics
 
+        run.meter.lap()
+        out["said"] = run.meter._gauges.values()
         out["compiles"] = metrics.metric_data("CompileTime")[0]
         out["executions"] = metrics.metric_data("ExecuteTime")[0]
         out["fallbacks"] = sorted(name for name in metrics.counter_names() if name.startswith("aten::"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from _arguments import Parser
 from _console import Mistake
 from hypothesis import given
 from hypothesis import strategies as st
+from recording_torch_xla import RecordingTorchXla
 
 # The fields of TrainingArguments, read from the wheels of these versions.
 FIELDS: dict[str, list[str]] = json.loads(Path(__file__).with_name("training_arguments_fields.json").read_text())
@@ -151,9 +153,20 @@ def test_the_command_line_overrules_our_defaults_and_json_stays_in_one_piece() -
     )
     assert (5, 9, True, ["a", "b"]) == (args.seed, own.block_size, args.bf16, args.label_names)  # type: ignore[attr-defined]
     assert {"x": 1} == args.lr_scheduler_kwargs  # type: ignore[attr-defined]
-    assert "adamw_torch" == args.optim.value  # type: ignore[attr-defined]
     assert [] == notes
     assert 3 == parse([])[1].seed  # type: ignore[attr-defined]
+
+
+def test_the_optimizer_is_fused_where_the_library_would_have_it_and_never_on_xla(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    (own,) = (field.default for field in dataclasses.fields(transformers.TrainingArguments) if field.name == "optim")
+    wanted = "adamw_torch_fused" if "fused" in str(own) else "adamw_torch"
+    assert wanted == parse([])[1].optim.value  # type: ignore[attr-defined]
+    monkeypatch.setenv("SM_TRN_RUNTIME", "xla")
+    with RecordingTorchXla().installed():
+        assert "adamw_torch" == trainer_defaults()["optim"]
 
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)

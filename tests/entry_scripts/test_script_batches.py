@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from _batches import Batches, Layout, encode, encode_data, eval_order, static_length, train_order
+import itertools
+
+from _batches import WINDOW_STEPS, Batches, Layout, batch_lengths, encode, encode_data, eval_order, train_order
 from _console import Mistake
 from _data import Rows
 
@@ -47,14 +49,57 @@ def test_each_epoch_has_its_own_order_and_each_seed() -> None:
     assert orders[0] == train_order(64, layout, 0, 0).flatten().tolist()
 
 
-def test_the_length_is_what_the_longest_text_needs_and_no_more() -> None:
-    assert 24 == static_length([[1] * 3, [1] * 17], 128)
-    assert 16 == static_length([[1] * 17], 16)
+def test_one_length_is_what_the_longest_text_needs_and_no_more() -> None:
+    assert (24,) == batch_lengths([3, 17], 128, 1)
+    assert (16,) == batch_lengths([17], 16, 1)
 
 
-def test_every_batch_has_one_shape_and_fillers_weigh_nothing() -> None:
-    data = encode([[5, 6, 7], [8]], [1, 0], length=4, pad_id=9)
-    (batch,) = Batches(data, torch.tensor([[1, -1]]))
+@given(lengths=st.lists(st.integers(1, 600), min_size=1, max_size=80), shapes=st.integers(1, 9))
+def test_there_are_at_most_as_many_lengths_as_asked_and_the_longest_text_fits(lengths: list[int], shapes: int) -> None:
+    found = batch_lengths(lengths, 512, shapes)
+    assert len(found) <= shapes
+    assert found == tuple(sorted(set(found)))
+    assert all(length % 8 == 0 for length in found)
+    assert found[-1] == min(512, -(-max(lengths) // 8) * 8)
+
+
+@given(count=st.integers(1, 300), layout=LAYOUTS, seed=st.integers(0, 10**6), data=st.data())
+def test_texts_of_like_length_share_a_step_and_the_order_is_still_each_text_at_most_once(
+    count: int, layout: Layout, seed: int, data: st.DataObject
+) -> None:
+    lengths = torch.tensor(data.draw(st.lists(st.integers(1, 128), min_size=count, max_size=count)))
+    order = train_order(count, layout, seed, 1, lengths)
+    plain = train_order(count, layout, seed, 1)
+    assert plain.shape == order.shape
+    assert sorted(plain.flatten().tolist()) == sorted(order.flatten().tolist())
+    # Within a window every step's texts are a run of the sorted window: no two steps' spans cross.
+    for window in order.flatten(start_dim=1).split(WINDOW_STEPS):
+        spans = sorted((int(lengths[step].min()), int(lengths[step].max())) for step in window)
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
+
+
+def test_an_epoch_of_like_lengths_does_not_begin_with_the_shortest() -> None:
+    lengths = torch.arange(1, 129)
+    order = train_order(128, Layout(4, 1, 1), 0, 0, lengths)
+    firsts = lengths[order.flatten(start_dim=1)[:, 0]].tolist()
+    assert sorted(firsts) != firsts
+    again = train_order(128, Layout(2, 2, 1), 0, 0, lengths)
+    assert [set(step.flatten().tolist()) for step in order] == [set(step.flatten().tolist()) for step in again]
+
+
+def test_a_batch_is_as_long_as_the_longest_text_of_any_worker_needs() -> None:
+    data = encode([[1] * 3, [1] * 12, [1] * 20, [1] * 5], [0, 0, 1, 1], shapes=(8, 16, 24), pad_id=0)
+    order = torch.tensor([[[0], [3]], [[0], [1]], [[2], [-1]]])
+    for rank in (0, 1):
+        made = Batches(data, order, rank)
+        assert [8, 16, 24] == made.lengths == [batch["input_ids"].shape[1] for batch in made]
+    assert (8, 2 * 8) == made.filling[0]
+    assert (15, 2 * 16) == made.filling[1]
+
+
+def test_a_batch_is_padded_to_its_length_and_fillers_weigh_nothing() -> None:
+    data = encode([[5, 6, 7], [8]], [1, 0], shapes=(4,), pad_id=9)
+    (batch,) = Batches(data, torch.tensor([[[1, -1]]]), 0)
     assert [[8, 9, 9, 9], [5, 6, 7, 9]] == batch["input_ids"].tolist()
     assert [[1, 0, 0, 0], [1, 1, 1, 0]] == batch["attention_mask"].tolist()
     assert [0, 1] == batch["labels"].tolist()

@@ -148,10 +148,10 @@ def test_exact_match_and_f1_are_those_of_transformers_own_squad_metrics(old: str
 # --- XLA ---
 
 
-def on_xla(python: str, folder: Path, runtime: str, logging_steps: int) -> dict[str, Any]:
+def on_xla(python: str, folder: Path, runtime: str, logging_steps: int, shapes: int = 1) -> dict[str, Any]:
     folder.mkdir()
     out = subprocess.run(
-        [python, str(HERE / "on_xla.py"), str(logging_steps)],
+        [python, str(HERE / "on_xla.py"), str(logging_steps), str(shapes)],
         cwd=folder,
         env={**os.environ, **QUIET, "SM_TRN_RUNTIME": runtime},
         capture_output=True,
@@ -179,6 +179,17 @@ def test_one_shape_is_compiled_at_most_three_times(quiet_run: dict[str, Any]) ->
     assert "xla:0" == quiet_run["device"]
     assert 96 == quiet_run["steps"]
     assert quiet_run["compiles"] <= 1 + 2
+
+
+def test_several_shapes_are_compiled_once_each_and_twice_more_and_the_loop_counts_them(
+    xla: str, tmp_path: Path
+) -> None:
+    run = on_xla(xla, tmp_path / "run", "xla", 1000, shapes=3)
+    assert 1 < run["shapes"] <= 3
+    assert run["compiles"] <= run["shapes"] + 2
+    assert run["executions"] <= 96 + 8
+    assert run["compiles"] - 1 <= run["said"]["compiles"] <= run["compiles"]  # the last read is after the last line
+    assert 0 < run["said"]["compile_seconds"]
 
 
 def test_a_step_is_one_execution(quiet_run: dict[str, Any]) -> None:

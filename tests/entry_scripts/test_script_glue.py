@@ -122,7 +122,7 @@ def test_pairs_with_three_labels_train_on_a_channel(tmp_path: Path) -> None:
     ]
     (tmp_path / "train").mkdir()
     (tmp_path / "train" / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    flags = "--model_name_or_path tiny-random --num_train_epochs 6 --learning_rate 0.003 --save_strategy no"
+    flags = "--model_name_or_path tiny-random --num_train_epochs 9 --learning_rate 0.003 --save_strategy no"
     run = run_here(main, *flags.split(), "--train_file", str(tmp_path / "train"), "--output_dir", str(tmp_path / "m"))
     assert 0 == run.code, run.err
     assert 1.0 == run.having("eval_accuracy")[0]["eval_accuracy"] == run.having("eval_f1")[0]["eval_f1"]

@@ -63,6 +63,7 @@ def test_each_step_is_logged_once_with_the_same_keys(learned: Learned) -> None:
     lines = learned.run.having("loss")
     assert [line["step"] for line in lines] == list(range(25, 4 * 112 + 1, 25))
     keys = ["loss", "learning_rate", "epoch", "step", "samples_per_second", "steps_per_second"]
+    keys += ["data_wait", "tokens_per_second", "padding_fill"]
     assert all(list(line) == keys for line in lines)
     assert all(line["samples_per_second"] == pytest.approx(32 * line["steps_per_second"], rel=1e-3) for line in lines)
 
@@ -108,7 +109,7 @@ def test_the_saved_folder_loads_and_predicts(learned: Learned) -> None:
 
 def test_the_first_human_line_says_where_and_what(learned: Learned) -> None:
     assert (
-        "tiny-random on cpu/gloo: 2 worker(s), float32, batches of 16 x 24 tokens, 32 samples per step, 448 steps, "
+        "tiny-random on cpu/gloo: 2 worker(s), float32, batches of 16 x 8/16/24 tokens, 32 samples per step, 448 steps, "
         "from the start"
     ) in learned.run.out
 

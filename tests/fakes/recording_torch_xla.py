@@ -49,6 +49,7 @@ class RecordingTorchXla:
             "set_rng_state": self.record("seed"),
             "rendezvous": self.record("rendezvous"),
             "all_reduce": self._all_reduce,
+            "get_memory_info": lambda _device: {"bytes_used": 3_000_000_000, "bytes_limit": 16_000_000_000},
         }
         old_core = {
             "xrt_world_size": lambda: self._world_size,
@@ -67,12 +68,18 @@ class RecordingTorchXla:
         yield _module("torch_xla.distributed", {})
         yield _module("torch_xla.distributed.parallel_loader", {"MpDeviceLoader": self._loader})
         yield _module("torch_xla.distributed.xla_backend", {})
+        yield _module("torch_xla.debug", {})
+        yield _module("torch_xla.debug.metrics", {"metric_data": self._metric_data})
         if not self._old:
             yield _module("torch_xla.runtime", new_runtime)
 
     def _all_reduce(self, kind: str, tensor: Any) -> Any:
         self.calls.append(f"all_reduce {kind}")
         return tensor * self._world_size
+
+    def _metric_data(self, name: str) -> Any:
+        """As the real one: number, nanoseconds, samples; None before the first. Here the first cut compiles."""
+        return (1, 2_500_000_000.0, []) if name == "CompileTime" and "cut" in self.calls else None
 
     def _loader(self, loader: Iterable[Any], device: Any) -> Iterator[Any]:
         for batch in loader:

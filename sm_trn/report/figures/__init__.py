@@ -6,6 +6,7 @@ from .loss import LossInfo, loss_info, plot_loss
 from .pareto import ParetoInfo, pareto_info, plot_pareto
 from .phases import PhasesInfo, phases_info, plot_phases
 from .throughput import ThroughputInfo, plot_throughput, throughput_info
+from .waste import WasteInfo, plot_waste, waste_info
 
 __all__ = [
     "AccuracyInfo",
@@ -14,6 +15,7 @@ __all__ = [
     "ParetoInfo",
     "PhasesInfo",
     "ThroughputInfo",
+    "WasteInfo",
     "accuracy_info",
     "cost_info",
     "loss_info",
@@ -25,5 +27,7 @@ __all__ = [
     "plot_pareto",
     "plot_phases",
     "plot_throughput",
+    "plot_waste",
     "throughput_info",
+    "waste_info",
 ]

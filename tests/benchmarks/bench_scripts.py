@@ -1,0 +1,280 @@
+"""Our scripts beside Hugging Face's own examples: python tests/benchmarks/bench_scripts.py. On demand, never as a test.
+
+    SM_TRN_PEERS=FOLDER   run_glue.py and run_clm.py, as the installed transformers' repository has them (never copied)
+    SM_TRN_PEERS_PYTHON   an interpreter with transformers, torch, datasets and evaluate; default: this one
+
+Same data, same models, same machine, one thread, runs interleaved, the best of three rounds. Prints one line per run and
+then the ratios; exit code 1 where a ratio is below the bar. About eight minutes on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "entry_scripts"
+sys.path.insert(0, str(SCRIPTS))
+
+PEERS_PYTHON = os.environ.get("SM_TRN_PEERS_PYTHON", sys.executable)
+SIZES = {"tiny": (2, 64), "small": (4, 256)}  # layers, width
+EXAMPLES = {
+    "tiny": (2000, 4),
+    "small": (500, 1),
+}  # to train on, and epochs; the accuracy of so short a one says nothing
+ACCURACY = '''
+import datasets
+import evaluate
+class Accuracy(evaluate.Metric):
+    """What the hub's metric of this name computes; here because the benchmark has no network."""
+    def _info(self):
+        kind = {"predictions": datasets.Value("int32"), "references": datasets.Value("int32")}
+        return evaluate.MetricInfo(description="", citation="", features=datasets.Features(kind))
+    def _compute(self, predictions, references):
+        return {"accuracy": sum(a == b for a, b in zip(predictions, references)) / len(references)}
+'''
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    command: list[str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    rate: float  # training samples per second, as the script itself says
+    whole_s: float
+    first_step_s: float | None  # from the start of the process
+    accuracy: float | None
+
+
+# --- the same data and models for all ---
+
+
+def write_data(folder: Path) -> None:
+    """The bundled reviews, one to six of one label in a row: from 7 to 128 tokens, like reviews of real shops."""
+    from _data import read_rows
+
+    rows = read_rows("sample", "train")
+    draw = random.Random(5)  # noqa: S311 - a sample, no secret
+    by_label = {
+        label: [text for text, own in zip(rows.texts, rows.labels, strict=True) if own == label] for label in ("0", "1")
+    }
+    counts = {f"train-{size}": count for size, (count, _) in EXAMPLES.items()}
+    for name, count in {**counts, "validation": 1000}.items():
+        with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["text", "label"])
+            for _ in range(count):
+                label = draw.choice("01")
+                writer.writerow([" ".join(draw.choices(by_label[label], k=min(draw.randint(1, 6), 6))), label])
+    texts = "\n".join(rows.texts * 2)
+    (folder / "train.txt").write_text(texts, encoding="utf-8")
+    (folder / "validation.txt").write_text("\n".join(rows.texts[:400]), encoding="utf-8")
+
+
+def write_models(folder: Path) -> None:
+    import torch
+    from _models import load_tokenizer
+    from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
+
+    tokenizer = load_tokenizer("tiny-random")
+    tokenizer.model_max_length = 512
+    for name, (layers, width) in SIZES.items():
+        torch.manual_seed(3)
+        bert = BertConfig(vocab_size=2000, hidden_size=width, num_hidden_layers=layers, num_attention_heads=4,
+                          intermediate_size=4 * width, num_labels=2, pad_token_id=tokenizer.pad_token_id)  # fmt: skip
+        gpt2 = GPT2Config(vocab_size=2000, n_embd=width, n_layer=layers, n_head=4, n_positions=512,
+                          bos_token_id=tokenizer.sep_token_id, eos_token_id=tokenizer.sep_token_id)  # fmt: skip
+        for kind, model in (("bert", BertForSequenceClassification(bert)), ("gpt2", GPT2LMHeadModel(gpt2))):
+            model.save_pretrained(folder / f"{kind}-{name}")
+            tokenizer.save_pretrained(folder / f"{kind}-{name}")
+
+
+# --- one run ---
+
+
+def run(contender: Contender, folder: Path) -> Outcome:
+    """Reads lines as they come: the first one that speaks of a step has its time from the start of the process."""
+    quiet = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1",
+             "PYTHONWARNINGS": "ignore", "TOKENIZERS_PARALLELISM": "false", "HF_HOME": str(folder / "hf"),
+             "CUDA_VISIBLE_DEVICES": ""}  # fmt: skip
+    started, first = time.perf_counter(), None
+    said = []
+    process = subprocess.Popen(
+        contender.command,
+        cwd=folder,
+        env={**os.environ, **quiet},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        said.append(line)
+        if first is None and "first_step_seconds" in line:
+            first = time.perf_counter() - started
+    if process.wait():
+        sys.exit(f"{contender.name}: exit code {process.returncode}\n{''.join(said[-30:])}")
+    whole, text = time.perf_counter() - started, "".join(said)
+    return Outcome(number(text, "train_samples_per_second") or 0.0, whole, first, number(text, "eval_accuracy"))
+
+
+def number(text: str, name: str) -> float | None:
+    """The last value under a name, in a dictionary line or in Trainer's table."""
+    found = re.findall(rf"\b{name}\b['\"]?\s*[:=]\s*['\"]?([0-9.]+)", text)
+    return float(ast.literal_eval(found[-1])) if found else None
+
+
+# --- who runs ---
+
+
+def classification(peers: Path, size: str, length: int, out: Path) -> list[Contender]:
+    model, shared = f"bert-{size}", ["--learning_rate", "0.001", "--seed", "42", "--weight_decay", "0.01"]
+    batch, train, epochs = "16", f"train-{size}.csv", str(EXAMPLES[size][1])
+    peer = [PEERS_PYTHON, str(peers / "run_glue.py"), "--model_name_or_path", model, "--train_file", train,
+            "--validation_file", "validation.csv", "--do_train", "--do_eval", "--max_seq_length", str(length),
+            "--per_device_train_batch_size", batch, "--num_train_epochs", epochs, "--save_strategy", "no",
+            "--report_to", "none", "--use_cpu", "True", *shared]  # fmt: skip
+    loop = [sys.executable, str(SCRIPTS / "train_text_classification.py"), "--model", model, "--train", train,
+            "--validation", "validation.csv", "--max_length", str(length), "--per_device_batch_size", batch,
+            "--epochs", epochs, "--warmup_ratio", "0", "--logging_steps", "100", *shared]  # fmt: skip
+    glue = [sys.executable, str(SCRIPTS / "train_glue.py"), "--model_name_or_path", model, "--train_file", train,
+            "--validation_file", "validation.csv", "--max_seq_length", str(length), "--per_device_train_batch_size",
+            batch, "--num_train_epochs", epochs, "--logging_steps", "100", "--save_strategy", "no", *shared]  # fmt: skip
+    return [
+        Contender("run_glue, padded to 128", [*peer, "--output_dir", str(out / "a")]),
+        Contender("run_glue, dynamic", [*peer, "--pad_to_max_length", "False", "--output_dir", str(out / "b")]),
+        Contender("train_text_classification", [*loop, "--model_dir", str(out / "c")]),
+        Contender("train_glue", [*glue, "--output_dir", str(out / "d")]),
+    ]
+
+
+def language(peers: Path, size: str, steps: int, out: Path) -> list[Contender]:
+    flags = ["--tokenizer_name", f"gpt2-{size}", "--config_name", f"gpt2-{size}", "--train_file", "train.txt",
+             "--validation_file", "validation.txt", "--block_size", "128", "--per_device_train_batch_size", "8",
+             "--max_steps", str(steps), "--logging_steps", "50", "--save_strategy", "no", "--use_cpu", "True",
+             "--report_to", "none", "--learning_rate", "0.0005", "--do_train", "True"]  # fmt: skip
+    return [
+        Contender("run_clm", [PEERS_PYTHON, str(peers / "run_clm.py"), *flags, "--output_dir", str(out / "e")]),
+        Contender(
+            "train_language_model",
+            [sys.executable, str(SCRIPTS / "train_language_model.py"), *flags, "--output_dir", str(out / "f")],
+        ),
+    ]
+
+
+# --- ratios ---
+
+
+class Table:
+    """The best of each contender's rounds."""
+
+    def __init__(self, title: str, contenders: list[Contender]) -> None:
+        self.title, self.contenders = title, contenders
+        self.outcomes: dict[str, list[Outcome]] = {contender.name: [] for contender in contenders}
+
+    def measure(self, folder: Path, rounds: int) -> None:
+        for turn in range(rounds):
+            for contender in self.contenders:
+                found = run(contender, folder)
+                self.outcomes[contender.name].append(found)
+                first = f"{found.first_step_s:5.1f} s to the first step" if found.first_step_s else ""
+                accuracy = f"accuracy {found.accuracy:.3f}" if found.accuracy is not None else ""
+                print(f"{self.title} {turn + 1}  {contender.name:26} {found.rate:8.1f} samples/s  "
+                      f"{found.whole_s:6.1f} s whole  {first} {accuracy}", flush=True)  # fmt: skip
+
+    def rate(self, name: str) -> float:
+        return max(item.rate for item in self.outcomes[name])
+
+    def whole(self, name: str) -> float:
+        return min(item.whole_s for item in self.outcomes[name])
+
+    def first(self, name: str) -> float:
+        return min(item.first_step_s or 1e9 for item in self.outcomes[name])
+
+    def accuracy(self, name: str) -> float:
+        return max(item.accuracy or 0.0 for item in self.outcomes[name])
+
+
+def judge(checks: list[tuple[str, float, float, bool]]) -> int:
+    """Prints each figure beside its bar; 1 if any misses."""
+    missed = 0
+    for text, figure, bar, at_least in checks:
+        good = figure >= bar if at_least else figure <= bar
+        missed += not good
+        print(f"{'ok  ' if good else 'MISS'} {text}: {figure:.2f} (bar: {'>=' if at_least else '<='} {bar})")
+    return min(1, missed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", nargs="+", choices=tuple(SIZES), default=list(SIZES))
+    parser.add_argument("--only", choices=("classification", "language"))
+    args = parser.parse_args()
+    if not os.environ.get("SM_TRN_PEERS"):
+        sys.exit(
+            "SM_TRN_PEERS: not set, wanted a folder with run_glue.py and run_clm.py of the transformers repository"
+        )
+    peers = Path(os.environ["SM_TRN_PEERS"]).resolve()
+    checks: list[tuple[str, float, float, bool]] = []
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "accuracy").mkdir()
+        (folder / "accuracy" / "accuracy.py").write_text(ACCURACY)
+        write_data(folder)
+        write_models(folder)
+        for size in args.sizes:
+            if args.only != "language":
+                checks += classification_checks(
+                    Table(f"classification {size}", classification(peers, size, 128, folder)), folder, args.rounds
+                )
+            if args.only != "classification":
+                steps = {"tiny": 150, "small": 40}[size]
+                checks += language_checks(
+                    Table(f"language {size}", language(peers, size, steps, folder)), folder, args.rounds
+                )
+    return judge(checks)
+
+
+def classification_checks(table: Table, folder: Path, rounds: int) -> list[tuple[str, float, float, bool]]:
+    table.measure(folder, rounds)
+    full, dynamic = "run_glue, padded to 128", "run_glue, dynamic"
+    theirs = min(table.accuracy(full), table.accuracy(dynamic))
+    checks = []
+    for ours in ("train_text_classification", "train_glue"):
+        name = f"{table.title}: {ours}"
+        checks += [
+            (f"{name} / run_glue's default, samples/s", table.rate(ours) / table.rate(full), 3.0, True),
+            (f"{name} / its dynamic padding, samples/s", table.rate(ours) / table.rate(dynamic), 1.25, True),
+            (f"{name}, seconds to the first step", table.first(ours), 5.0, False),
+        ]
+        if "tiny" in table.title:
+            checks.append((f"{name}, accuracy beyond the lesser peer's", table.accuracy(ours) - theirs, -0.02, True))
+    return checks
+
+
+def language_checks(table: Table, folder: Path, rounds: int) -> list[tuple[str, float, float, bool]]:
+    table.measure(folder, rounds)
+    ours, theirs = "train_language_model", "run_clm"
+    return [
+        (f"{table.title}: train rate / run_clm's", table.rate(ours) / table.rate(theirs), 1.05, True),
+        (f"{table.title}: whole process, run_clm's / ours", table.whole(theirs) / table.whole(ours), 1.15, True),
+        (f"{table.title}: seconds to the first step", table.first(ours), 5.0, False),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

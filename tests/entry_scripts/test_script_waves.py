@@ -1,0 +1,81 @@
+"""Who loads when: the first worker of a machine alone, then the others, never more at once than asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from _console import Mistake
+from _waves import AT_ONCE, VARIABLE, at_once, turn, workers_here
+
+HERE = Path(__file__).parent
+
+
+def waves_of(here: int, size: int) -> list[tuple[int, int]]:
+    """For each local rank: how often it waits before its turn, and after."""
+    found = []
+    for local_rank in range(here):
+        waits: list[int] = []
+        with turn(local_rank, here, lambda waits=waits: waits.append(1), size):  # type: ignore[misc]  # bound at once
+            before = len(waits)
+        found.append((before, len(waits) - before))
+    return found
+
+
+@given(here=st.integers(1, 64), size=st.integers(1, 40))
+def test_all_wait_as_often_the_first_is_alone_and_no_wave_is_larger_than_asked(here: int, size: int) -> None:
+    found = waves_of(here, size)
+    assert 1 == len({before + after for before, after in found})
+    waves = [before for before, _ in found]
+    assert 1 == waves.count(0)
+    assert all(waves.count(wave) <= size for wave in set(waves))
+    assert len(set(waves)) == 1 + -(-(here - 1) // size)  # no wave more than needed
+
+
+def test_how_many_load_at_once_is_the_users_word_or_the_librarys_number() -> None:
+    assert (AT_ONCE, 3) == (at_once({}), at_once({VARIABLE: "3"}))
+    for wrong in ("0", "many", "-1"):
+        with pytest.raises(Mistake, match=VARIABLE):
+            at_once({VARIABLE: wrong})
+
+
+def test_the_workers_of_a_machine_are_known_from_either_launcher() -> None:
+    assert (4, 4, 8) == (
+        workers_here(8, {"LOCAL_WORLD_SIZE": "4"}),
+        workers_here(8, {"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}),
+        workers_here(8, {}),
+    )
+
+
+def peak(lines: list[str]) -> int:
+    inside = most = 0
+    for line in lines:
+        inside += 1 if line.startswith("+") else -1
+        most = max(most, inside)
+    return most
+
+
+def test_of_four_real_workers_two_load_at_once_and_the_first_before_all(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc_per_node=4",
+        str(HERE / "loaders.py"),
+        str(tmp_path),
+    ]
+    environ = {**os.environ, VARIABLE: "2", "OMP_NUM_THREADS": "1", "PYTHONPATH": ""}
+    out = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environ)
+    assert 0 == out.returncode, out.stderr[-2000:]
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert ["+ 0", "- 0"] == lines[:2]
+    assert 8 == len(lines)
+    assert 2 == peak(lines)
