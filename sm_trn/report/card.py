@@ -19,7 +19,7 @@ CSS = " ".join(
         ".smtrn p{margin:4px 0; color:var(--ink2)}",
         ".smtrn .title{color:var(--ink); font-size:15.5px; font-weight:620}",
         ".smtrn .wide{overflow-x:auto}",
-        ".smtrn table{border-collapse:collapse; margin:8px 0!important; border:0; width:100%; font-size:13.5px; color:inherit}",
+        ".smtrn table{table-layout:auto; border-collapse:collapse; margin:8px 0!important; border:0; width:100%; font-size:13.5px; color:inherit}",
         ".smtrn tr{background:none!important}",
         ".smtrn caption{text-align:left; color:var(--ink3); font-size:13px; padding:0 0 4px}",
         ".smtrn th,.smtrn td{border:0; padding:5px 0 5px 16px; text-align:right; vertical-align:top; font-weight:400}",
