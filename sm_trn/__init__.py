@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .preflight import check
     from .pricing import JobCost, Price, PriceBook
     from .render import Diff, EstimatorCall, Policies, parse_request, policies
-    from .report import Comparison
+    from .report import Comparison, Fleet
     from .session import (
         OverBudget,
         PartialLaunch,
@@ -87,7 +87,7 @@ _HOME = {
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook"),
     ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
-    ".report": ("Comparison",),
+    ".report": ("Comparison", "Fleet"),
     ".session": (
         "OverBudget",
         "PartialLaunch",
@@ -161,6 +161,7 @@ __all__ = [
     "Diff",
     "EmulatorError",
     "EstimatorCall",
+    "Fleet",
     "Git",
     "HuggingFace",
     "HuggingFaceNeuronX",

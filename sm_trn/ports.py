@@ -37,6 +37,8 @@ class JobQuery:
 
     containing: str = ""
     modified_after: datetime | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
     status: str = ""
 
 

@@ -77,6 +77,8 @@ class Boto3Backend:
         filters = {
             "NameContains": query.containing,
             "LastModifiedTimeAfter": query.modified_after,
+            "CreationTimeAfter": query.created_after,
+            "CreationTimeBefore": query.created_before,
             "StatusEquals": query.status,
             "NextToken": token,
         }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -10,17 +12,87 @@ from ..pricing import job_cost
 from ..report import format as form
 from ..report import published_record
 from ..session import Session, known_prices
+from ..session.fleets import MOST, moment
 from ..specs import JobSnapshot
 from .shared import connection_options, emit, json_option, say
 
 
 @click.command("cost")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1)
 @click.option("--at", help="Prices of this date, e.g. 2022-12-31; default: the newest known.")
+@click.option("--all", "every", is_flag=True, help="All jobs, summed.")
+@click.option("--containing", help="Jobs with this in their name, summed.")
+@click.option("--tag", metavar="KEY=VALUE", help="Jobs with this tag, summed.")
+@click.option("--since", metavar="DATE", help="Jobs created then or later, summed.")
+@click.option("--until", metavar="DATE", help="Jobs created then or before, summed.")
+@click.option(
+    "--by", default="instance", show_default=True, help="Sum by instance, status, month, day, name or tag:KEY."
+)
+@click.option(
+    "--limit", default=MOST, show_default=True, type=click.IntRange(1), help="At most so many jobs, the newest."
+)
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Write fleet.html, CSV and JSON here.")
 @json_option
 @connection_options
-def command(names: tuple[str, ...], *, at: str | None, as_json: bool, connection: Callable[[], Session]) -> None:
-    """What the jobs NAMES cost: billable seconds × instances × dated price. No cost is ever guessed."""
+def command(  # noqa: PLR0913 - one parameter an option
+    names: tuple[str, ...],
+    *,
+    at: str | None,
+    every: bool,
+    containing: str | None,
+    tag: str | None,
+    since: str | None,
+    until: str | None,
+    by: str,
+    limit: int,
+    output: Path | None,
+    as_json: bool,
+    connection: Callable[[], Session],
+) -> None:
+    """What the jobs NAMES cost – billable seconds × instances × dated price – or all jobs that a search finds, summed.
+
+    No cost is ever guessed: what has no price is named, and in no sum.
+
+    \b
+    Example: sm-trn cost --since 2026-11-01 --by tag:team --output fleet/
+    """
+    searched = every or any((containing, tag, since, until))
+    if bool(names) == searched:
+        raise click.UsageError("wanted either NAMES or a search: --all, --containing, --tag, --since, --until")
+    if names:
+        _each(names, at, connection, as_json=as_json)
+        return
+    key, mark, value = (tag or "").partition("=")
+    if tag and not mark:
+        raise click.UsageError(f"--tag: got {tag!r}, wanted KEY=VALUE")
+    try:
+        moment(since), moment(until)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    found = connection().fleet(
+        containing or "",
+        tag=(key, value) if tag else None,
+        after=since,
+        before=until,
+        tags=by.startswith("tag:"),
+        at=at,
+        limit=limit,
+    )
+    written = found.save(output, by=by) if output is not None else ()
+    if as_json:
+        click.echo(found.to_json(by=by))
+        return
+    say(found.text(terminal_width(), by=by))
+    for path in written:
+        say(f"wrote {path}")
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, 80 at least."""
+    return max(80, shutil.get_terminal_size().columns)
+
+
+def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], Session], *, as_json: bool) -> None:
 
     def snapshot(name: str) -> JobSnapshot:
         found = published_record(name)

@@ -88,7 +88,7 @@ def _launch(job: JobSpec, where: _Place) -> Iterator[dict[str, Any]]:
     yield _allow("SourcesAndSpecs", ["s3:GetObject", "s3:PutObject"], [where.s3(f"{at.bucket}/{CODE}/*")])
     yield from _looking(job, where)
     yield _allow("Logs", ["logs:DescribeLogStreams", "logs:GetLogEvents"], where.log_streams(job))
-    yield _allow("Utilization", ["cloudwatch:GetMetricData", "cloudwatch:ListMetrics"], ["*"])  # know no resource
+    yield _allow("Utilization", ["cloudwatch:GetMetricData"], ["*"])  # knows no resource
 
 
 def _looking(job: JobSpec, where: _Place) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CloudError
 from ..logs import LogEvent, LogFilter, MetricLog, MetricReader, SavedLog, parse_log, since_s
-from ..ports import LogBatch, LogCursor
+from ..ports import LogBatch, LogCursor, Trouble
 from ..specs import EVALUATION_METRICS, TRAINER_METRICS, JobSnapshot, MetricPoint, MetricRule
 from .pace import FIRST_PAUSE_S, next_delay
 
@@ -24,16 +24,6 @@ SETTLED_S = (
 )
 PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
 _ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
-_TRANSIENT = frozenset(
-    {
-        "Throttling", "ThrottlingException", "ThrottledException", "TooManyRequestsException", "RequestLimitExceeded",
-        "RequestTimeout", "RequestTimeoutException", "ServiceUnavailable", "ServiceUnavailableException",
-        "InternalFailure", "InternalServerError", "InternalServerException", "InternalError",
-        "500", "502", "503", "504",
-        "EndpointConnectionError", "ConnectionClosedError", "ConnectTimeoutError", "ReadTimeoutError",
-        "ConnectionError", "HTTPClientError", "ProxyConnectionError", "SSLError",
-    }
-)  # fmt: skip
 _READ_ANYWAY = frozenset(TRAINER_METRICS + EVALUATION_METRICS)  # the reader of dicts knows these, and their exponents
 
 
@@ -45,8 +35,8 @@ def expected_streams(snapshot: JobSnapshot) -> int:
 def batches(job: TrainingJob, cursor: LogCursor, *, follow: bool) -> Iterator[LogBatch]:
     """The log since ``cursor`` in pieces; with ``follow`` also what is to come, until the job has ended.
 
-    Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks. The last
-    batch's cursor is then the place to go on from.
+    Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks; a login
+    that expired passes with the next one. The last batch's cursor is then the place to go on from.
     """
     if not follow:
         yield from job.session.logs.stream_events(job.name, cursor)
@@ -66,8 +56,12 @@ def batches(job: TrainingJob, cursor: LogCursor, *, follow: bool) -> Iterator[Lo
                 return
         except CloudError as error:
             failures += 1
-            if error.code not in _TRANSIENT or failures > PATIENCE:
+            backend = job.session.backend
+            why = backend.trouble(error)
+            if why not in {Trouble.PASSING, Trouble.EXPIRED} or failures > PATIENCE:
                 raise
+            if why is Trouble.EXPIRED and backend.renew():
+                continue
         clock.sleep(
             SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
         )

@@ -16,6 +16,7 @@ from ..render import render
 from ..specs import Destination, JobSnapshot, JobSpec, Problem, Severity, Usd
 from .attaching import remember
 from .budget import as_usd, refuse_over
+from .fleets import MOST, Search, fetch_fleet
 from .jobs import TrainingJob
 from .launching import PartialLaunch, Staging, create_all, unique_names
 from .pace import SystemClock
@@ -24,6 +25,8 @@ from .waiting import Wait
 
 if TYPE_CHECKING:
     import boto3
+
+    from ..report import Fleet
 
 Notice = Callable[[str], None]
 SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
@@ -129,6 +132,25 @@ class Session:
         if tag is not None:
             found = [job for job in found if self.backend.fetch_tags(job.arn).get(tag[0]) == tag[1]]
         return [TrainingJob(name=job.name, session=self) for job in found]
+
+    def fleet(
+        self,
+        containing: str = "",
+        *,
+        tag: tuple[str, str] | None = None,
+        after: date | str | None = None,
+        before: date | str | None = None,
+        tags: bool = False,
+        at: date | str | None = None,
+        limit: int = MOST,
+    ) -> Fleet:
+        """What jobs cost together: those with ``containing`` in their name, with the ``tag``, created ``after`` and ``before``.
+
+        At most the ``limit`` newest; priced at the newest price, or that of a day. ``tags`` reads their tags too, for
+        ``fleet.by("tag:KEY")``: a call a job more. Raises CloudError.
+        """
+        search = Search(containing=containing, tag=tag, after=after, before=before)
+        return fetch_fleet(self, search, tags=tags, at=at, limit=limit)
 
     def wait(
         self,

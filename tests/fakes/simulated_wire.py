@@ -129,7 +129,11 @@ class Wire:
     def _refuse(self, request: AWSPreparedRequest, refusal: Refusal, service: str) -> AWSResponse:
         if service == "s3":  # it has words of its own for the same, and speaks XML
             code, status = _S3_WORDS.get(refusal.code, (refusal.code, refusal.status))
-            body = "" if request.method == "HEAD" else f"<Error><Code>{code}</Code><Message>{refusal.message}</Message></Error>"
+            body = (
+                ""
+                if request.method == "HEAD"
+                else f"<Error><Code>{code}</Code><Message>{refusal.message}</Message></Error>"
+            )
             return AWSResponse(request.url, status, {}, _Raw(body.encode()))
         return self._response(request, refusal.status, {"__type": refusal.code, "message": refusal.message})
 

@@ -7,10 +7,13 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from botocore.exceptions import ConnectionClosedError
 from fakes.log_service import BROKEN, THROTTLED, LogService
 
+from sm_trn.aws.errors import trouble
 from sm_trn.aws.logs import CloudWatchLogs
 from sm_trn.errors import CloudError
+from sm_trn.ports import Trouble
 from sm_trn.session import Session, TrainingJob
 from sm_trn.session.reading import PATIENCE, expected_streams
 from sm_trn.specs import JobSnapshot, parse_snapshot
@@ -25,6 +28,7 @@ class World:
         self.service, self.lag_s, self.time = service, lag_s, 1000.0
         self.began = self.time
         self.wrong: Callable[[World], CloudError | None] = lambda _: None
+        self.new_login = False
         for host in (1, 2):
             service.streams[f"job/algo-{host}-1"] = []
         self._written = 0
@@ -40,6 +44,12 @@ class World:
                 stamp = int((self.began + number * 10 + host) * 1000)
                 self.service.streams[f"job/algo-{host}-1"].append((stamp, f"h{host} l{number}"))
         self._written = max(self._written, visible)
+
+    def trouble(self, error: CloudError) -> Trouble | None:
+        return trouble(error)
+
+    def renew(self) -> bool:
+        return self.new_login
 
     def fetch_snapshot(self, name: str) -> JobSnapshot:
         fault = self.wrong(self)
@@ -96,21 +106,36 @@ def test_passing_faults_of_both_services_lose_and_double_nothing() -> None:
     world = World(service)
     service.fault = lambda call: (THROTTLED if call % 2 else BROKEN) if call % 5 < 2 else None
     reset = CloudError("reset", operation="DescribeTrainingJob", code="ConnectionClosedError")
+    reset.__cause__ = ConnectionClosedError(endpoint_url="https://nowhere")
     calls = iter(range(100_000))
     world.wrong = lambda _: reset if next(calls) % 4 == 1 else None
     assert sorted(every_line()) == sorted(event.text for event in job_of(world).logs(follow=True))
 
 
+def refused(code: str) -> CloudError:
+    return CloudError("refused", operation="DescribeTrainingJob", code=code)
+
+
 def test_what_does_not_pass_is_raised() -> None:
     world = World(LogService())
-    world.wrong = lambda _: CloudError("expired", operation="DescribeTrainingJob", code="ExpiredTokenException")
-    with pytest.raises(CloudError, match="expired"):
+    world.wrong = lambda _: refused("AccessDeniedException")
+    with pytest.raises(CloudError, match="refused"):
         list(job_of(world).logs(follow=True))
     world.service.fault = lambda _: THROTTLED
     world.wrong = lambda _: None
     with pytest.raises(CloudError, match="ThrottlingException"):
         list(job_of(world).logs(follow=True))
     assert PATIENCE < sum(world.service.calls.values()) < 3 * PATIENCE
+
+
+def test_a_login_that_expired_is_waited_for_and_a_new_one_taken() -> None:
+    world = World(LogService())
+    world.wrong = lambda w: refused("ExpiredTokenException") if 100 < w.time - w.began < 150 else None
+    assert every_line() == [event.text for event in job_of(world).logs(follow=True)]
+    world = World(LogService())
+    world.wrong = lambda _: refused("ExpiredTokenException")
+    with pytest.raises(CloudError, match="refused"):
+        list(job_of(world).logs(follow=True))
 
 
 def test_a_fault_while_reading_once_is_raised_at_once() -> None:

@@ -156,7 +156,7 @@ def test_a_download_that_broke_off_leaves_only_what_its_note_knows(
     broken = dataclasses.replace(session, logs=OnePageThenNothing(session.logs))  # type: ignore[arg-type]  # half a source
     path = tmp_path / "log.txt"
     with pytest.raises(st.CloudError):
-        dataclasses.replace(done, session=broken).save_logs(path)
+        st.TrainingJob(name=done.name, session=broken).save_logs(path)
     noted = json.loads((tmp_path / "log.txt.cursor").read_text("utf-8"))
     assert noted["sizes"]["log.txt"] == path.stat().st_size > 0
     assert 1 == parse_cursor(noted["cursor"]).looks
