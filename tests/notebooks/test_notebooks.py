@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from sm_trn import connect
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options
 
@@ -120,7 +121,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """An emulator for the notebooks alone: some of them look at every job there is."""
     folder = tmp_path_factory.mktemp("notebooks")
     try:
-        embedded.up(folder, options=Options(start_delay_s=0.05, stop_grace_s=20.0, max_jobs=2))
+        embedded.up(folder, options=Options(start_delay_s=0.05, stop_grace_s=20.0))
         yield folder
     finally:
         embedded.down(folder)
@@ -137,13 +138,26 @@ def test_a_notebook_runs_from_top_to_bottom(path: Path, state: Path) -> None:
     client = nbclient.NotebookClient(
         notebook, timeout=CELL_LIMIT_S, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
     )
-    client.execute(env=environment(state))
+    try:
+        client.execute(env=environment(state))
+    except nbclient.exceptions.CellExecutionError as error:
+        pytest.fail(f"{error}\n{ends_of_failed_jobs(state)}")
     for cell in notebook.cells:
         if cell.cell_type == "code":
             words = [output for output in cell.outputs if output.output_type == "stream" and output.name == "stderr"]
             assert [] == words, cell["id"]
             pictures = [output for output in cell.outputs if "image/png" in output.get("data", {})]
             assert cell.source.count(".plot_") == len(pictures), cell["id"]
+
+
+def ends_of_failed_jobs(state: Path) -> str:
+    """What the jobs that failed said last: a notebook's assertion does not tell."""
+    jobs = connect("emulator", state=state).jobs(limit=4)
+    failed = [job for job in jobs if job.snapshot().failure_reason]
+    return "\n".join(
+        f"{job.name}: {job.snapshot().failure_reason}\n" + "\n".join([event.text for event in job.logs()][-60:])
+        for job in failed
+    )
 
 
 def environment(state: Path) -> dict[str, str]:
