@@ -48,6 +48,20 @@ class TrainingJob:
         for field, value in fields.items():
             object.__setattr__(self, field, value)
 
+    def _repr_html_(self) -> str:
+        """For a notebook; asks the service nothing."""
+        from ..report.cards import job_card  # noqa: PLC0415 - only a notebook asks
+        from ..report.format import instances  # noqa: PLC0415 - as above
+
+        compute = self._asked.compute if self._asked is not None else None
+        machine = instances(" + ".join(compute.instances), compute.hosts) if compute is not None else ""
+        return job_card(
+            self.name,
+            machine=f"for {machine}" if machine and self.session.emulated else machine,
+            emulated=self.session.emulated,
+            steps=(".wait() watches it", ".snapshot() asks once", ".logs() reads it", ".stop() ends it"),
+        )
+
     @property
     def label(self) -> str:
         return self._asked.name if self._asked is not None else self.name

@@ -57,6 +57,11 @@ class Rehearsal:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    def _repr_html_(self) -> str:
+        from ..report.cards import rehearsal_card  # noqa: PLC0415 - only a notebook asks
+
+        return rehearsal_card(self._lines(), self.files)
+
     def _lines(self) -> list[str]:
         times = f"{self.interruptions} time{'' if self.interruptions == 1 else 's'}"
         lines = [f"EMULATED on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]

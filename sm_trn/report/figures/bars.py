@@ -18,7 +18,7 @@ from .. import format as fmt
 from ..layout import cut
 from ..theme import SLOTS, marker, role
 from .bar_values import NAME, THICK, Bar, BarInfo, Bracket
-from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, watermark
+from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 def plot_bars(info: BarInfo, ax: Axes | None, sheet: Sheet, tick: Callable[[float], str]) -> Axes:
     """Draw on ``ax``, or on a new pyplot figure of the right size when None."""
+    if ax is None:
+        settle_backend()
     with mpl.rc_context(rc(sheet.theme)):
         head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
         if ax is None:

@@ -17,7 +17,7 @@ from ..rows import Row
 from ..section import Section
 from ..theme import SLOTS, Theme, marker, role
 from .curves import MULTIPLES, Curve, Panel, multiples_of, panels
-from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, watermark
+from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,6 +76,8 @@ def loss_info(section: Section) -> LossInfo:
 def plot_loss(info: LossInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None) -> Axes:
     """Draw on ``ax``, whose own frame is hidden and which holds the panels, or on a new pyplot figure when None."""
     sheet = sheet or replace(WIDE, theme=theme)
+    if ax is None:
+        settle_backend()
     with mpl.rc_context(rc(sheet.theme)):
         head = _headings(info, sheet)
         if ax is None:

@@ -18,7 +18,7 @@ from ..layout import cut
 from ..rows import Row
 from ..section import Section, flip_price, other_price
 from ..theme import SLOTS, Theme, marker, role
-from .style import Headings, Sheet, bare, draw_headings, headings, rc
+from .style import Headings, Sheet, bare, draw_headings, headings, rc, settle_backend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,6 +91,8 @@ def plot_pareto(
 ) -> Axes:
     """Draw on ``ax`` (a new pyplot figure when None) and return it."""
     sheet = sheet or Sheet(theme=theme)
+    if ax is None:
+        settle_backend()
     with mpl.rc_context(rc(sheet.theme)):
         head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
         if ax is None:

@@ -46,6 +46,13 @@ def rc(theme: Theme) -> dict[str, Any]:
     }
 
 
+def settle_backend() -> None:
+    """Load pyplot's backend before an ``rc_context``: its own first settings, such as showing figures, must outlast it."""
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - only for a figure that a notebook shows
+
+    plt.draw_if_interactive()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
     """What a figure is drawn on. Sizes are points; ``headings`` False leaves title, subtitle and foot to the page."""

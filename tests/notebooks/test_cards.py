@@ -1,0 +1,90 @@
+"""What a handle and a rehearsal look like in a notebook: all in words, nothing foreign run, nothing asked."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+import sm_trn as st
+from sm_trn.report.cards import job_card, rehearsal_card
+
+
+class Untouchable:
+    """Fails when it is asked anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"asked for {name}")
+
+
+def session(*, emulated: bool) -> st.Session:
+    nobody: Any = Untouchable()
+    return st.Session(
+        backend=nobody,
+        logs=nobody,
+        storage=nobody,
+        role="role",
+        bucket="bucket",
+        region="us-west-2",
+        emulated=emulated,
+        announcement="",
+    )
+
+
+def spec() -> st.JobSpec:
+    return st.JobSpec(
+        name="bert",
+        script=st.Script("train_text_classification.py"),
+        framework=st.NeuronX("2.9.0"),
+        compute=st.Compute("ml.trn1.32xlarge", count=2),
+    )
+
+
+def test_a_handle_shows_itself_without_asking_the_service() -> None:
+    shown = st.TrainingJob(name="bert-1", session=session(emulated=False), spec=spec())._repr_html_()
+    assert "<b>bert-1</b>" in shown
+    assert "ml.trn1.32xlarge" in shown
+    assert "EMULATED" not in shown
+
+
+def test_an_attached_handle_has_no_machine_to_show() -> None:
+    assert "ml." not in st.TrainingJob(name="bert-1", session=session(emulated=False))._repr_html_()
+
+
+def test_an_emulated_handle_says_so_and_names_the_machine_it_is_meant_for() -> None:
+    shown = st.TrainingJob(name="bert-1", session=session(emulated=True), spec=spec())._repr_html_()
+    assert "EMULATED" in shown
+    assert "for ml.trn1.32xlarge" in shown
+
+
+REHEARSAL = st.Rehearsal(
+    plain="bert-plain",
+    interrupted="bert-cut",
+    wanted=2,
+    interruptions=2,
+    steps=40,
+    redone=3,
+    files=MappingProxyType({"model.safetensors": True, "training_args.bin": False}),
+    evaluations=MappingProxyType({}),
+)
+
+
+@pytest.mark.parametrize(("same", "word"), [(True, "✓ the same bytes"), (False, "▲ different bytes")])
+def test_a_rehearsal_says_of_each_file_whether_it_is_the_same(same: bool, word: str) -> None:
+    shown = dataclasses.replace(REHEARSAL, files={"model.safetensors": same})._repr_html_()
+    assert word in shown
+    assert "EMULATED" in shown
+
+
+def test_a_rehearsal_without_a_model_has_no_table() -> None:
+    shown = dataclasses.replace(REHEARSAL, files={})._repr_html_()
+    assert "<table>" not in shown
+    assert "There is no model to compare" in shown
+
+
+def test_foreign_names_are_words_and_not_markup() -> None:
+    evil = "<script>alert(1)</script>"
+    cards = (job_card(evil, machine=evil, emulated=True, steps=(evil,)), rehearsal_card([evil, evil], {evil: True}))
+    assert not any("<script>" in card for card in cards)
