@@ -73,5 +73,16 @@ def exit_code_of(run: Callable[[], None]) -> int:
     except Interrupted as stop:
         if os.environ.get("RANK", "0") == "0":
             print(f"interrupted: {stop}", file=sys.stderr, flush=True)
+        part()
         return INTERRUPTED
+    part()
     return DONE
+
+
+def part() -> None:
+    """Close the group of workers that is still open: threads of one that merely exits may end the process with SIGABRT."""
+    dist = sys.modules.get("torch.distributed")
+    if dist is None or not dist.is_available() or not dist.is_initialized():
+        return
+    if dist.get_backend() in {"gloo", "nccl"}:  # other libraries close theirs by themselves
+        dist.destroy_process_group()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
 from _console import DONE, INTERRUPTED, USER_MISTAKE, Console, Interrupted, Mistake, exit_code_of, metric_line
@@ -64,3 +65,17 @@ def test_a_mistake_is_told_once_for_all_workers(
     monkeypatch.setenv("RANK", "0")
     exit_code_of(lambda: _raise(Mistake("told here")))
     assert "error: told here\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", [None, Interrupted("after step 3")])
+def test_a_run_that_ends_in_order_leaves_no_group_of_workers_open(ending: Exception | None, tmp_path: Path) -> None:
+    """Its threads would outlive the interpreter, which now and then ends the process with SIGABRT."""
+    dist = pytest.importorskip("torch.distributed")
+
+    def run() -> None:
+        dist.init_process_group("gloo", store=dist.FileStore(str(tmp_path / "store"), 1), rank=0, world_size=1)
+        if ending is not None:
+            raise ending
+
+    assert (INTERRUPTED if ending else DONE) == exit_code_of(run)
+    assert not dist.is_initialized()
