@@ -9,7 +9,20 @@ from .page_parts import TAG, rehearsal_table, table, text, variables
 if TYPE_CHECKING:
     from .comparison import Comparison
 
-_SHOWN = ("throughput", "billable", "cost", "flip", "repriced", "scaling", "changed", "runs", "missing")
+_SHOWN = (
+    "throughput",
+    "billable",
+    "cost",
+    "flip",
+    "repriced",
+    "scaling",
+    "padding",
+    "data_wait",
+    "compiles",
+    "changed",
+    "runs",
+    "missing",
+)
 CSS = " ".join(
     (
         f".smtrn{{{variables('light')} max-width:860px; font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)}}",

@@ -91,6 +91,12 @@ class Comparison:
 
         return plot_pareto(pareto_info(self.section(workload), self.book), ax, theme)
 
+    def plot_padding(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
+        """What share of each batch is text and what is padding, and how often a workload's jobs compiled."""
+        from .figures import plot_waste, waste_info  # noqa: PLC0415 - matplotlib is loaded on use
+
+        return plot_waste(waste_info(self.section(workload)), ax, theme)
+
     def plot_accuracy(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
         """Held-out accuracy, and the baselines that the logs name."""
         from .figures import accuracy_info, plot_accuracy  # noqa: PLC0415 - matplotlib is loaded on use

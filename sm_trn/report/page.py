@@ -24,7 +24,7 @@ _SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
 _WIDTHS = (("wide", 528.0), ("slim", 344.0))
 _FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
 _CARDS = ("throughput", "billable", "cost")
-_NOTES = ("not_training", "scaling", "changed", "missing", "runs", "note")
+_NOTES = ("not_training", "scaling", "padding", "data_wait", "compiles", "changed", "missing", "runs", "note")
 
 
 def page(item: Comparison, pictures: Sequence[Picture], *, now: datetime | None) -> str:

@@ -24,7 +24,9 @@ from .figures import (
     plot_cost,
     plot_phases,
     plot_throughput,
+    plot_waste,
     throughput_info,
+    waste_info,
 )
 from .figures.bar_values import BarInfo
 from .figures.bars import bar_figure
@@ -124,6 +126,14 @@ def _measured(item: Comparison, section: Section, tail: str) -> Iterator[Picture
     if weighed.drawn:
         yield Picture(
             name=f"cost-and-time{tail}", section=section, info=weighed, draw=lambda sheet: pareto_figure(weighed, sheet)
+        )
+    waste = waste_info(section)
+    if waste.drawn:
+        yield Picture(
+            name=f"padding{tail}",
+            section=section,
+            info=waste,
+            draw=lambda sheet: bar_figure(waste, sheet, lambda _, ax, on: plot_waste(waste, ax, sheet=on)),
         )
     yield from _learned(section, tail)
 

@@ -15,7 +15,18 @@ from .theme import marker, painted
 if TYPE_CHECKING:
     from .comparison import Comparison
 
-_ORDER = ("throughput", "billable", "cost", "flip", "repriced", "not_training", "scaling")
+_ORDER = (
+    "throughput",
+    "billable",
+    "cost",
+    "flip",
+    "repriced",
+    "not_training",
+    "scaling",
+    "padding",
+    "data_wait",
+    "compiles",
+)
 _LIMITS = ("changed", "runs", "missing", "note")
 _LONGEST_NAME = 28
 
