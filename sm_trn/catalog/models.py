@@ -67,7 +67,7 @@ _NAMES = {
 
 def model_size(name: str) -> ModelSize | None:
     """The size of a known model or of a local folder with a ``config.json``; None when neither."""
-    config = KNOWN.get(name) or _read(Path(name) / "config.json")
+    config = KNOWN.get(name) or KNOWN.get(name.replace("-chat-hf", "-hf")) or _read(Path(name) / "config.json")
     return count(config) if config else None
 
 

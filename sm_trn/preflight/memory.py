@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ..catalog import find_instance
 from ..catalog.models import ModelSize, model_size
-from ..specs import InstanceType, JobSpec, Problem, Severity
+from ..specs import Accelerator, InstanceType, JobSpec, Problem, Severity
 from ..strategies import SMModelParallel, SMModelParallelV2
 
 GIB = 2**30
@@ -51,7 +51,7 @@ def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
         got=f"{need:.1f} GiB of weights, gradients and AdamW state per worker",
         wanted=f"at most {room:.1f} GiB on {instance.name}",
         fix=f"NeuronOptions(tensor_parallel={fitting})"
-        if fitting
+        if fitting and instance.accelerator is Accelerator.NEURON
         else "LoRA, a sharded optimizer, or a larger instance",
         evidence="16 bytes per parameter: AdamW with float32 state",
     )

@@ -118,7 +118,9 @@ class Fleet:
     def findings(self) -> Iterator[str]:
         """What the sums say, what they leave out, and at which prices."""
         priced = [row for row in self.rows if row.cost is not None]
-        yield f"{_jobs(len(priced))} cost {fmt.usd(self.usd)} in all{f' at prices of {self.at} or before' if self.at else ''}."
+        dates = sorted({row.cost.price.as_of for row in priced if row.cost is not None})
+        dated = f" at prices of {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") if dates else ""
+        yield f"{_jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
         saved = sum((row.spot_saved for row in self.rows if row.spot_saved is not None), Decimal(0))
         if saved > 0:
             yield f"Spot took {fmt.usd(saved)} off the price of the training time."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import format as fmt
 from .card import CSS
-from .fleet_text import SHOWN, cost_or_why, group_cost
+from .fleet_text import SHOWN, billed_seconds, cost_or_why, group_cost
 from .page import document_head
 from .page_parts import TAG, text
 from .status import status_look
@@ -81,7 +81,7 @@ def _jobs(item: Fleet, most: int) -> str:
             f'<td class="words state" data-label="Status"><span class="{look.role}">{look.glyph} {text(look.word)}</span>{tag}</td>',
             f'<td class="words" data-label="Instances">{text(fmt.instances(job.instance, job.count))}</td>',
             f'<td data-label="Created">{text(fmt.stamp(job.created)) if job.created else "–"}</td>',
-            f'<td data-label="Billable, s">{fmt.count(job.billable_s) if job.billable_s is not None else "–"}</td>',
+            f'<td data-label="Billable, s">{billed_seconds(row)}</td>',
             f'<td data-label="Cost, USD">{text(cost_or_why(row))}</td>',
         )
         rows.append(f'<tr><th scope="row">{text(job.name)}</th>{"".join(values)}</tr>')

@@ -24,6 +24,13 @@ def cost_or_why(row: FleetRow) -> str:
     return "no price" if row.unpriced else "not billed"
 
 
+def billed_seconds(row: FleetRow) -> str:
+    """``3,600``; an emulated job's are this machine's and say ``emu``."""
+    if row.snapshot.billable_s is None:
+        return "-"
+    return fmt.count(row.snapshot.billable_s) + (" emu" if row.snapshot.emulated else "")
+
+
 def group_cost(group: FleetGroup) -> str:
     """``45.96``; ``none`` where no job has a cost, which is not the same as nothing."""
     return fmt.usd_cell(group.usd) if group.priced else "none"
@@ -42,7 +49,7 @@ def fleet_text(item: Fleet, width: int, by: str) -> Iterator[str]:
     yield _line(wide, "JOB", "HOSTS", "BILLABLE s", "STATUS", "USD")
     for row in item.rows[:SHOWN]:
         job = row.snapshot
-        billed = fmt.count(job.billable_s) if job.billable_s is not None else "-"
+        billed = billed_seconds(row)
         yield _line(wide, one_line(job.name), fmt.count(job.count), billed, status_look(job).word, cost_or_why(row))
     if len(item.rows) > SHOWN:
         yield f"and {len(item.rows) - SHOWN} more"
