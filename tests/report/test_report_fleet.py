@@ -124,8 +124,7 @@ def test_files_agree(tmp_path: Path) -> None:
     assert ["fleet.html", "fleet.csv", "fleet.json"] == [path.name for path in paths]
     assert ("tag:team", 6, 6) == (body["by"], len(body["jobs"]), len(paths[1].read_text().splitlines()) - 1)
     page = paths[0].read_text()
-    for words in ("3 jobs cost $77.16 in all at prices of 2026-09-01.",
-                  "EMULATED", "2026-09-01", '<html lang="en">'):
+    for words in ("3 jobs cost $77.16 in all at prices of 2026-09-01.", "EMULATED", "2026-09-01", '<html lang="en">'):
         assert words in page
     assert "http" not in page.replace("http://www.w3.org", "")
 
