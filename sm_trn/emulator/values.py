@@ -29,7 +29,8 @@ class Options:
 
     ``spot_discount`` is the share of the time that spot jobs are not billed for (a setting, not a measurement);
     ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``strict`` refuses what it would
-    otherwise substitute; ``job_python`` the interpreter that stands in for every training image.
+    otherwise substitute; ``job_python`` the interpreter that stands in for every image; ``invoke_timeout_s`` the time a hosted model may
+    take for an answer, ``ping_timeout_s`` the time its container may take to start.
     """
 
     spot_discount: float = 0.70
@@ -40,6 +41,8 @@ class Options:
     strict: bool = False
     job_python: str = sys.executable
     isolation: str = "auto"
+    invoke_timeout_s: float = 60.0
+    ping_timeout_s: float = 120.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.spot_discount < 1.0:
@@ -48,6 +51,8 @@ class Options:
             raise ValueError(f"max_jobs: got {self.max_jobs!r}, wanted at least 1")
         if self.stop_grace_s < 0 or self.start_delay_s < 0:
             raise ValueError("stop_grace_s and start_delay_s: wanted at least 0 seconds")
+        if self.invoke_timeout_s <= 0 or self.ping_timeout_s <= 0:
+            raise ValueError("invoke_timeout_s and ping_timeout_s: wanted more than 0 seconds")
         if self.isolation not in {"auto", "namespace", "folder"}:
             raise ValueError(f"isolation: got {self.isolation!r}, wanted 'auto', 'namespace' or 'folder'")
 
