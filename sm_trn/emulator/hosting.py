@@ -102,7 +102,7 @@ class Endpoints:
         )
         return AwsFault(
             "ModelError",
-            f'Received {"client" if 400 <= status < 500 else "server"} error ({status}) from primary with message '
+            f"Received {'client' if 400 <= status < 500 else 'server'} error ({status}) from primary with message "
             f'"{message}". See {where} in account {EMULATED_ACCOUNT} for more information.',
             424,
             {

@@ -97,7 +97,9 @@ class HostingApi:
     def _create_model(self, body: Mapping[str, Any]) -> dict[str, Any]:
         containers = body.get("Containers") or [body["PrimaryContainer"]] if _one_container(body) else []
         if len(containers) != 1:
-            raise validation("the emulator hosts models of one container, no inference pipelines; give PrimaryContainer")
+            raise validation(
+                "the emulator hosts models of one container, no inference pipelines; give PrimaryContainer"
+            )
         container = containers[0]
         if container.get("Mode") == "MultiModel":
             raise validation("the emulator hosts one model in a container, no multi-model endpoints")
