@@ -147,6 +147,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
     )
     server.app = Front(door, owners)
     transforms.restore()
+    endpoints.restore()
 
     def warm_up() -> None:
         try:
@@ -154,7 +155,6 @@ def build(state: Path, region: str, options: Options) -> Parts:
             metrics.restore()
         finally:
             objects.ready.set()
-        endpoints.restore()
         service_model()
 
     return Parts(
