@@ -59,7 +59,7 @@ SUMMARIES = {
     "predict": "ask an endpoint",
     "endpoints": "what answers, and what it costs an hour",
     "delete-endpoint": "end an endpoint, and its billing",
-    "local": "the emulator: up, down, status, env, interrupt, reset",
+    "local": "the emulator: up, down, status, env, interrupt, fault, reset",
     "policy": "IAM policies of least privilege for a job",
     "catalog": "instances, images, prices",
     "scripts": "entry scripts that come along",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import sys
 import traceback
 import uuid
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sm_trn.emulator.door import Admitted, Door
     from sm_trn.emulator.hosting_api import HostingApi
     from sm_trn.emulator.log_api import LogApi
+    from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
     from sm_trn.emulator.training_api import TrainingApi
 
@@ -60,6 +62,7 @@ class Owners:
     logs: LogApi
     objects: Objects
     moto: MotoSide
+    mischief: Mischief
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]
 
 
@@ -73,6 +76,7 @@ class Front:
         self._logs = owners.logs
         self._objects = owners.objects
         self._moto = owners.moto
+        self._mischief = owners.mischief
         self._control = owners.control
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -80,7 +84,12 @@ class Front:
         try:
             admitted = self._door.admit(environ)
             try:
+                operation = _operation(environ, admitted.service)
+                if operation:
+                    self._mischief.before(operation)
                 answer = self._route(environ, admitted)
+                if operation and self._mischief.loses_answer(operation):
+                    return _hang_up(environ, start_response)
                 if answer.status >= 500:
                     raise _unknown(environ)
             finally:
@@ -165,6 +174,21 @@ class Front:
                 body = [admitted.body.read()]
             self._objects.follow(environ["REQUEST_METHOD"], path, query, body, admitted.region)
         return answer
+
+
+def _operation(environ: dict[str, Any], service: str) -> str:
+    """SageMaker's operation; empty for other services and for the emulator's own control."""
+    prefix, _, operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")
+    if service != "sagemaker" or prefix == CONTROL:
+        return ""
+    return str(operation) or ("InvokeEndpoint" if _INVOCATIONS.fullmatch(environ["PATH_INFO"]) else "")
+
+
+def _hang_up(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    """Close the connection where the answer should be: the server then finds nobody to write to."""
+    environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+    start_response("200 OK", [("Content-Length", "0"), ("Connection", "close")])
+    return []
 
 
 def _document(body: IO[bytes]) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ import traceback
 from typing import TYPE_CHECKING, Any, Final
 
 from sm_trn.emulator.faults import AwsFault
+from sm_trn.emulator.mischief import CAPACITY
 from sm_trn.emulator.serving import LARGEST_ANSWER, NoAnswer, Reply, Server, ServingError
 from sm_trn.specs import EMULATED_ACCOUNT
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 GROUP: Final = "/aws/sagemaker/Endpoints"
 _KIND = "endpoint"
+_OPERATION = "CreateEndpoint"
 _MESSAGE = 1024  # characters of the model's own answer that an error carries
 
 Fleet = dict[str, tuple[Server, float]]
@@ -41,7 +43,7 @@ class Endpoints:
         self._fleets: dict[str, Fleet] = {}
         self._starting: dict[str, Fleet] = {}
         self._turns = itertools.count()
-        self._ended = False
+        self._end = threading.Event()
 
     def create(self, name: str) -> None:
         self._in_thread(self._bring_up, name, self._config_of(name), "Failed")
@@ -69,7 +71,7 @@ class Endpoints:
     def shutdown(self) -> None:
         """End every container; the records stay, and come back with the next start."""
         with self._lock:
-            self._ended = True
+            self._end.set()
             fleets = [*self._fleets.values(), *self._starting.values()]
         for server, _ in [entry for fleet in fleets for entry in fleet.values()]:
             server.close()
@@ -133,6 +135,9 @@ class Endpoints:
         fleet: Fleet = {}
         try:
             self._shop.objects.ready.wait()
+            record = self._records.find(_KIND, name)
+            if record is not None and record.status == "Creating":
+                self._meet_faults()
             fleet = self._fleet(name, config)
             with self._lock:
                 self._starting[name] = fleet
@@ -144,7 +149,7 @@ class Endpoints:
         with self._lock:
             self._starting.pop(name, None)
             alive = self._records.find(_KIND, name)
-            wanted = not self._ended and alive is not None and alive.status != "Deleting"
+            wanted = not self._end.is_set() and alive is not None and alive.status != "Deleting"
             old = self._fleets.get(name, {})
             if wanted:
                 self._fleets[name] = fleet
@@ -154,10 +159,16 @@ class Endpoints:
             facts = {**alive.facts, "config": config}
             self._records.change(_KIND, name, status="InService", reason=None, facts=facts)
 
+    def _meet_faults(self) -> None:
+        """What was asked to go wrong with the next endpoint that is made."""
+        self._end.wait(self._shop.mischief.start_delay(_OPERATION))
+        if self._shop.mischief.lacks_capacity(_OPERATION):
+            raise ServingError(CAPACITY)
+
     def _give_up(self, name: str, fleet: Fleet, status: str, reason: str) -> None:
         with self._lock:
             self._starting.pop(name, None)
-            ended = self._ended
+            ended = self._end.is_set()
         for server, _ in fleet.values():
             server.close()
         record = self._records.find(_KIND, name)

@@ -27,6 +27,7 @@ from sm_trn.emulator.jobs import Jobs
 from sm_trn.emulator.log_api import GROUP, LogApi
 from sm_trn.emulator.loglines import LogLines
 from sm_trn.emulator.metric_store import MetricStore
+from sm_trn.emulator.mischief import Mischief
 from sm_trn.emulator.objects import Objects
 from sm_trn.emulator.records import Records
 from sm_trn.emulator.serving import remove_doors
@@ -112,6 +113,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         role_arn=_ROLE,
     )
     isolation = probe(options.isolation, state / "tmp")
+    mischief = Mischief()
     shop = Workshop(
         jobs=jobs,
         objects=objects,
@@ -125,11 +127,15 @@ def build(state: Path, region: str, options: Options) -> Parts:
         url=endpoint.url,
         region=region,
         missing=ToolkitCheck(options.job_python),
+        mischief=mischief,
     )
     supervisor = JobSupervisor(shop)
     training = TrainingApi(jobs, objects, supervisor, options, region)
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
         "InterruptTrainingJob": training.interrupt,
+        "AddFault": mischief.add,
+        "ClearFaults": mischief.clear,
+        "ListFaults": mischief.listed,
         "Status": lambda _body: _status(endpoint, isolation, jobs),
     }
     door = Door(principals, port, state / "tmp")
@@ -143,6 +149,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         logs=LogApi(lines, region, hosted),
         objects=objects,
         moto=moto,
+        mischief=mischief,
         control=control,
     )
     server.app = Front(door, owners)

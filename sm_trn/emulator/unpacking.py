@@ -43,12 +43,16 @@ def _target(name: str, root: Path) -> Path:
     if name.startswith("/") or ".." in parts or "\0" in name:
         raise UnsafeArchive(f"member {name!r} leaves the folder")
     target = root.joinpath(*[part for part in parts if part not in {"", "."}])
+    if target == root:  # SageMaker SDK v2 packs the folder itself as a member without a name
+        return root
     if not Path(os.path.realpath(target.parent)).is_relative_to(root):
         raise UnsafeArchive(f"member {name!r} goes through a link that leaves the folder")
     return target
 
 
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, root: Path) -> None:
+    if target == root and not member.isdir():
+        raise UnsafeArchive(f"member {member.name!r} takes the folder's own place")
     if member.isdir():
         target.mkdir(parents=True, exist_ok=True)
         return
