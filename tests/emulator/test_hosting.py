@@ -330,6 +330,21 @@ def test_a_scripted_model_without_code_is_answered_by_the_default_functions(host
     assert 415 == caught.value.response["OriginalStatusCode"]
 
 
+def test_the_real_inference_toolkit_serves_where_it_is_installed(hosts: Hosts) -> None:
+    toolkit = pytest.importorskip("sagemaker_inference", reason="needs the [hosting] extra")
+    pytest.importorskip("sagemaker_pytorch_serving_container", reason="needs the [hosting] extra")
+    where = str(Path(str(toolkit.__file__)).parents[1])
+    name = hosts.deploy(packed({"code/inference.py": DOUBLE}), {"PYTHONPATH": where})
+    assert any("served by sagemaker-inference" in line for line in hosts.lines(name))
+    assert 6 == hosts.ask(name, "3")
+    with pytest.raises(ClientError, match="ModelError") as caught:
+        hosts.ask(name, "not json")
+    assert (500, True) == (
+        caught.value.response["OriginalStatusCode"],
+        "Expecting value" in caught.value.response["OriginalMessage"],
+    )
+
+
 @pytest.mark.parametrize("strategy", ["SingleRecord", "MultiRecord"])
 def test_a_batch_transform_writes_an_answer_beside_every_object(hosts: Hosts, strategy: str) -> None:
     code = "def model_fn(f): return 0\ndef transform_fn(m, body, kind, accept): return ','.join(body.split()), accept\n"

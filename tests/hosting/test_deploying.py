@@ -193,13 +193,14 @@ def test_the_sdks_own_classes_deploy_predict_transform_and_delete(
 ) -> None:
     if subprocess.run([sys.executable, "-c", "import sagemaker.pytorch"], check=False, capture_output=True).returncode:
         pytest.skip("SageMaker SDK v2 is not installed")
-    (tmp_path / "inference.py").write_text(CODE)
-    (tmp_path / "lines.json").write_text("1\n2\n")
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code/inference.py").write_text(CODE)
+    (tmp_path / "code/lines.json").write_text("1\n2\n")
     (tmp_path / "config.yaml").write_text(
         "SchemaVersion: '1.0'\nSageMaker:\n  PythonSDK:\n    Modules:\n      TelemetryOptOut: true\n"
     )
     code = """
-import sys, boto3, sagemaker
+import sys, time, boto3, sagemaker
 from sagemaker.pytorch import PyTorch, PyTorchModel
 from sagemaker.serializers import JSONSerializer
 from sagemaker.deserializers import JSONDeserializer
@@ -207,12 +208,18 @@ name, model, role, bucket, folder = sys.argv[1:]
 session = sagemaker.Session(boto3.Session(), default_bucket=bucket)
 hosted = PyTorchModel(model_data=model, role=role, entry_point="inference.py", source_dir=folder, framework_version="2.6.0",
                       py_version="py312", sagemaker_session=session)
-predictor = hosted.deploy(1, "ml.c5.xlarge", serializer=JSONSerializer(), deserializer=JSONDeserializer())
-print("PREDICTED", predictor.predict(8))
-predictor.delete_model()
-predictor.delete_endpoint()
+def ask(predictor, number):
+    while session.describe_endpoint(predictor.endpoint_name)["EndpointStatus"] == "Creating":  # the SDK itself looks every 30 s
+        time.sleep(0.1)
+    print("PREDICTED", predictor.predict(number))
+    predictor.delete_model()
+    predictor.delete_endpoint()
+talk = {"serializer": JSONSerializer(), "deserializer": JSONDeserializer(), "wait": False}
+ask(hosted.deploy(1, "ml.c5.xlarge", **talk), 8)
 estimator = PyTorch.attach(name, sagemaker_session=session)
-transformer = estimator.transformer(1, "ml.c5.xlarge", strategy="SingleRecord", assemble_with="Line", output_path=f"s3://{bucket}/sdk-out")
+ask(estimator.deploy(1, "ml.c5.xlarge", entry_point="inference.py", source_dir=folder, **talk), 9)
+transformer = hosted.transformer(1, "ml.c5.xlarge", strategy="SingleRecord", assemble_with="Line",
+                                 output_path=f"s3://{bucket}/sdk-out")
 data = session.upload_data(f"{folder}/lines.json", bucket, "sdk-in")
 transformer.transform(data, content_type="application/json", split_type="Line", wait=True, logs=False)
 print("TRANSFORMED", session.read_s3_file(bucket, "sdk-out/lines.json.out").split())
@@ -226,7 +233,7 @@ print("TRANSFORMED", session.read_s3_file(bucket, "sdk-out/lines.json.out").spli
             str(doubler.snapshot().model_s3_uri),
             session.role,
             session.bucket,
-            str(tmp_path),
+            str(tmp_path / "code"),
         ],
         check=False,
         capture_output=True,
@@ -240,7 +247,7 @@ print("TRANSFORMED", session.read_s3_file(bucket, "sdk-out/lines.json.out").spli
         },
     )
     assert 0 == said.returncode, said.stderr
-    assert "PREDICTED 16" in said.stdout
+    assert ["PREDICTED 16", "PREDICTED 18"] == [line for line in said.stdout.splitlines() if "PREDICTED" in line]
     assert "TRANSFORMED ['2', '4']" in said.stdout
 
 
