@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
+import os.path
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -16,14 +16,17 @@ from pathlib import Path
 from typing import IO, Any
 
 import boto3
+from botocore.config import Config
 
 from ..errors import CloudError
-from .backend import make_client
+from .backend import CONFIG, make_client
 from .errors import as_cloud_error
 from .storage import PREFIX
 
 IN_MEMORY_BYTES = 16_000_000
 VARIANT = "AllTraffic"
+# A model may take 60 s: https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html
+ANSWER_S = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +55,17 @@ class Boto3Hosting:
 
     def __init__(self, session: boto3.Session, bucket: str) -> None:
         self._sagemaker = make_client(session, "sagemaker")
-        self._runtime = make_client(session, "sagemaker-runtime")
+        self._runtime = session.client("sagemaker-runtime", config=CONFIG.merge(Config(read_timeout=ANSWER_S)))
         self._s3 = make_client(session, "s3")
         self._bucket = bucket
 
-    def look(self, uri: str) -> Artefact | None:
-        """What the archive holds; None when it is not there."""
+    def look(self, uri: str, largest: int) -> Artefact | None:
+        """What the archive holds; None when it is not there. One of more than ``largest`` bytes is not opened."""
+        size = self._size(uri)
+        if size is None or size > largest:
+            return None if size is None else Artefact(uri=uri, size_bytes=size, names=("not looked at",), bad=())
         with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
-            size = self._download(uri, file)
-            if size is None:
-                return None
+            self._download(uri, file)
             names, bad = [], []
             with _opened(file, uri) as tar:
                 for member in tar:
@@ -170,18 +174,21 @@ class Boto3Hosting:
         with as_cloud_error("StopTransformJob", name):
             self._sagemaker.stop_transform_job(TransformJobName=name)
 
-    def _download(self, uri: str, file: IO[bytes]) -> int | None:
+    def _size(self, uri: str) -> int | None:
         bucket, key = _split(uri)
         try:
-            with as_cloud_error("GetObject", uri):
-                self._s3.download_fileobj(bucket, key, file)
+            with as_cloud_error("HeadObject", uri):
+                return int(self._s3.head_object(Bucket=bucket, Key=key)["ContentLength"])
         except CloudError as error:
             if error.code in {"404", "NoSuchKey", "NoSuchBucket"}:
                 return None
             raise
-        size = file.seek(0, os.SEEK_END)
+
+    def _download(self, uri: str, file: IO[bytes]) -> None:
+        bucket, key = _split(uri)
+        with as_cloud_error("GetObject", uri):
+            self._s3.download_fileobj(bucket, key, file)
         file.seek(0)
-        return size
 
 
 def read_code(path: str) -> dict[str, bytes]:

@@ -123,7 +123,10 @@ def run() -> None:
     except SmTrnError as error:
         if debug:
             raise
-        click.echo(f"error: {error}", err=True)
+        from ..logs import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+
+        # A model's or a job's own words may be in it: they must not move the terminal's cursor.
+        click.echo("\n".join(printable(line) for line in f"error: {error}".split("\n")), err=True)
         raise SystemExit(2 if isinstance(error, (UnknownName, NotConfigured, InvalidJobFile)) else 1) from None
     except OSError as error:
         if debug:

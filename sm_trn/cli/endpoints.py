@@ -57,6 +57,7 @@ def _facts(row: EndpointRow) -> dict[str, Any]:
 
 def _line(row: EndpointRow, deleted: tuple[str, ...]) -> str:
     cost = form.usd_per_hour(row.usd_per_hour) if row.usd_per_hour is not None else "price not known"
+    cost = "emulated, not billed" if row.emulated else cost
     so_far = f", {form.usd(row.usd_so_far)} so far" if row.usd_so_far else ""
     guard = f"  {'overdue since' if row.overdue else 'until'} {form.stamp(row.expires)}" if row.expires else ""
     status = "deleted" if row.name in deleted else row.status

@@ -57,7 +57,7 @@ def prepare(
     """
     hosting, snapshot = hosting_of(job.session), job.snapshot()
     uri = snapshot.model_s3_uri or ""
-    found = hosting.look(uri) if uri.endswith(".tar.gz") else None
+    found = hosting.look(uri, LARGEST_BYTES) if uri.endswith(".tar.gz") else None
     own = code is None and found is not None and not found.code and _classifier(job, found)
     framework = job.spec.framework
     hugging_face = own or framework.family.startswith("huggingface")

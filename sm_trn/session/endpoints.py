@@ -23,6 +23,7 @@ from . import deploying
 from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, hosting_of
 
 if TYPE_CHECKING:
+    from ..aws.hosting import Boto3Hosting
     from .jobs import TrainingJob
     from .session import Session
 
@@ -89,13 +90,16 @@ class Endpoint:
             hosting.delete_parts(config, models)
 
     def cost_per_thousand(self, requests_per_s: float, *, usd_per_hour: Usd | float | None = None) -> Usd | None:
-        """USD for 1,000 requests at the rate it really gets; None when no hosting price is known or it is emulated."""
-        row = _row(self.session, self._described())
-        rate = Decimal(str(usd_per_hour)) if usd_per_hour is not None else row.usd_per_hour
-        if rate is None:
+        """USD for 1,000 requests at the rate it really gets; None when no hosting price is known or it is emulated.
+
+        ``usd_per_hour``, of one instance, stands for the price of the book.
+        """
+        row = _row(self.session, hosting_of(self.session), self._described())
+        if usd_per_hour is not None:
+            return usd_per_thousand(Decimal(str(usd_per_hour)), row.count, requests_per_s)
+        if row.emulated or row.usd_per_hour is None:
             return None
-        count = 1 if usd_per_hour is None else row.count  # a row's rate is that of all its instances
-        return usd_per_thousand(rate, count, requests_per_s)
+        return usd_per_thousand(row.usd_per_hour, 1, requests_per_s)  # a row's rate is that of all its instances
 
     def _described(self) -> dict[str, Any]:
         return hosting_of(self.session).fetch_endpoint(self.name)
@@ -111,7 +115,8 @@ class Endpoint:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointRow:
-    """What one endpoint is and costs. ``usd_per_hour`` is for all its instances; None when no hosting price is known."""
+    """What one endpoint is and costs. ``usd_per_hour`` is for all its instances; None when no hosting price is known,
+    nothing when it is ``emulated``."""
 
     name: str
     status: str
@@ -124,6 +129,7 @@ class EndpointRow:
     expires: datetime | None
     overdue: bool
     job: str
+    emulated: bool
 
     @property
     def usd_so_far(self) -> Usd | None:
@@ -267,12 +273,11 @@ def fetch_endpoints(session: Session) -> Endpoints:
     """Every endpoint of the account and region, whoever made it. Raises CloudError."""
     hosting = hosting_of(session)
     found = [summary for summary in hosting.fetch_endpoints() if summary["EndpointStatus"] != "Deleting"]
-    rows = tuple(_row(session, hosting.fetch_endpoint(str(summary["EndpointName"]))) for summary in found)
+    rows = tuple(_row(session, hosting, hosting.fetch_endpoint(str(summary["EndpointName"]))) for summary in found)
     return Endpoints(rows=rows, session=session)
 
 
-def _row(session: Session, answer: Mapping[str, Any]) -> EndpointRow:
-    hosting = hosting_of(session)
+def _row(session: Session, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> EndpointRow:
     try:
         variant = hosting.fetch_variants(str(answer["EndpointConfigName"]))[0]
     except CloudError:  # deleted under a living endpoint, which is billed all the same
@@ -296,6 +301,7 @@ def _row(session: Session, answer: Mapping[str, Any]) -> EndpointRow:
         expires=expires,
         overdue=expires is not None and expires <= now,
         job=tags.get(JOB_TAG, ""),
+        emulated=emulated,
     )
 
 

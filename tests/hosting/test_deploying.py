@@ -187,6 +187,29 @@ def test_the_shell_deploys_asks_lists_and_deletes(emulator: Any, doubler: st.Tra
 
 
 @pytest.mark.local
+def test_a_models_own_words_cannot_move_the_terminals_cursor(
+    emulator: Any, doubler: st.TrainingJob, tmp_path: Path
+) -> None:
+    (tmp_path / "inference.py").write_text(
+        "def model_fn(f): return 0\ndef input_fn(b, c): raise ValueError('\\x1b[2J gone')\n"
+    )
+    with doubler.deploy("ml.c5.xlarge", code=str(tmp_path)) as endpoint:
+        asked = sm_trn("predict", endpoint.name, "4", "--backend", "emulator", "--state", str(emulator.state))
+        assert 1 == asked.returncode
+        assert "gone" in asked.stderr
+        assert "\x1b" not in asked.stderr
+
+
+@pytest.mark.local
+def test_a_thousand_requests_of_an_endpoint_cost_nothing_here_and_a_given_price_for_all_its_instances(
+    doubler: st.TrainingJob,
+) -> None:
+    with doubler.deploy("ml.c5.xlarge", count=2) as endpoint:
+        assert endpoint.cost_per_thousand(10) is None
+        assert Decimal("0.04") == endpoint.cost_per_thousand(10, usd_per_hour=0.72)
+
+
+@pytest.mark.local
 @pytest.mark.sdk
 def test_the_sdks_own_classes_deploy_predict_transform_and_delete(
     emulator: Any, session: st.Session, doubler: st.TrainingJob, tmp_path: Path
