@@ -31,6 +31,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "transform-job": "TransformJob",
 }
 _STATUS: Final = {"endpoint": "EndpointStatus", "transform-job": "TransformJobStatus"}
+_UNSAID: Final = {"endpoint": "FailureReason", "transform-job": "TransformStartTime"}  # in a list, that is
 _LISTS: Final = {
     "model": "Models",
     "endpoint-config": "EndpointConfigs",
@@ -220,9 +221,8 @@ class HostingApi:
             backwards = body.get("SortOrder", "Descending") == "Descending"
             found.sort(key=lambda record: (key(record), record.name), reverse=backwards)
             rows, token = page(found, body, 10)
-            shown = [_row(record) for record in rows]
-            if kind == "endpoint":  # a list does not say why
-                shown = [{key: value for key, value in row.items() if key != "FailureReason"} for row in shown]
+            unsaid = _UNSAID.get(kind, "")
+            shown = [{key: value for key, value in _row(record).items() if key != unsaid} for record in rows]
             answer: dict[str, Any] = {_LISTS[kind]: shown}
             return answer | ({"NextToken": token} if token else {})
 
