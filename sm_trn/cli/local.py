@@ -126,7 +126,7 @@ def fault(kind: str, state: Path | None, *, times: int, **options: Any) -> None:
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         emulator.add_fault(asked, state)
-    for one in emulator.faults(state):
+    for one in emulator.active_faults(state):
         often = "without end" if one.times is None else f"{one.times} times"
         say(f"{one.kind}  {one.operation}  {often}, probability {one.probability:g}, seed {one.seed}")
 

@@ -148,7 +148,7 @@ def add_fault(fault: Fault, state: Path | None = None) -> None:
     ask(_running(state), "AddFault", asdict(fault))
 
 
-def faults(state: Path | None = None) -> tuple[Fault, ...]:
+def active_faults(state: Path | None = None) -> tuple[Fault, ...]:
     """The faults that were asked for, with the times they are still to be met; used-up ones are left out."""
     rows = ask(_running(state), "ListFaults", {})["Faults"]
     return tuple(Fault(**row) for row in rows if row["times"] != 0)

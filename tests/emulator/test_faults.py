@@ -42,7 +42,7 @@ def test_a_fault_is_met_as_often_as_was_asked_and_by_its_operation_only(bench: B
     embedded.add_fault(Fault(kind="throttling", operation="ListTrainingJobs", times=2), state)
     bench.sagemaker.list_endpoints()
     assert ["ThrottlingException", "ThrottlingException", ""] == codes(bench, 3)
-    assert () == embedded.faults(state)
+    assert () == embedded.active_faults(state)
 
 
 def test_an_internal_error_is_a_500(bench: Bench, state: Path) -> None:
