@@ -2,12 +2,14 @@
 
 from . import compiler, images, limits
 from .images import ImageRow, image_uri
+from .inference import hosting_image
 from .instances import find_instance, instance, instances
 
 __all__ = [
     "ImageRow",
     "compiler",
     "find_instance",
+    "hosting_image",
     "image_uri",
     "images",
     "instance",

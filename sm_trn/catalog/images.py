@@ -122,6 +122,14 @@ def image_uri(job: JobSpec, region: str) -> str:
     return f"{account}.dkr.ecr.{region}.{domain}/{row.repository}:{tag(row, job)}"
 
 
+def registry(region: str) -> str:
+    """The host name of AWS's own images in ``region``. Raises UnknownName where there is none."""
+    account = _table()["registries"].get(region)
+    if account is None:
+        raise UnknownName(f"region: got {region!r}, wanted one with AWS's images: {', '.join(regions())}")
+    return f"{account}.dkr.ecr.{region}.{'amazonaws.com.cn' if region.startswith('cn-') else 'amazonaws.com'}"
+
+
 def recognise(uri: str) -> Framework | None:
     """The framework in one of AWS's own training images, by its repository and tag; None for any other image.
 

@@ -29,6 +29,10 @@ COMMANDS = {
     "stop": "stop",
     "compare": "compare",
     "cost": "cost",
+    "deploy": "deploy",
+    "predict": "predict",
+    "endpoints": "endpoints",
+    "delete-endpoint": "delete_endpoint",
     "local": "local",
     "policy": "policy",
     "catalog": "catalog",
@@ -51,7 +55,11 @@ SUMMARIES = {
     "stop": "stop jobs; a model is kept if the script saves one",
     "compare": "throughput, loss, billable time and cost",
     "cost": "what jobs cost, and why",
-    "local": "the emulator: up, down, status, env, interrupt, reset",
+    "deploy": "let a job's model answer on an endpoint",
+    "predict": "ask an endpoint",
+    "endpoints": "what answers, and what it costs an hour",
+    "delete-endpoint": "end an endpoint, and its billing",
+    "local": "the emulator: up, down, status, env, interrupt, fault, reset",
     "policy": "IAM policies of least privilege for a job",
     "catalog": "instances, images, prices",
     "scripts": "entry scripts that come along",
@@ -115,7 +123,10 @@ def run() -> None:
     except SmTrnError as error:
         if debug:
             raise
-        click.echo(f"error: {error}", err=True)
+        from ..logs import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+
+        # A model's or a job's own words may be in it: they must not move the terminal's cursor.
+        click.echo("\n".join(printable(line) for line in f"error: {error}".split("\n")), err=True)
         raise SystemExit(2 if isinstance(error, (UnknownName, NotConfigured, InvalidJobFile)) else 1) from None
     except OSError as error:
         if debug:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -101,6 +102,33 @@ def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
     """Take spot job NAME's capacity away, as AWS would; it starts again by itself."""
     emulator.interrupt(name, state, notice=not no_notice)
     say(f"interrupted {name}; sm-trn watch {name}")
+
+
+@command.command("fault")
+@click.argument("kind", type=click.Choice([*emulator.FAULTS, "none"]))
+@click.option("--operation", default="*", show_default=True, help="Who meets it, such as CreateTrainingJob.")
+@click.option("--times", type=int, default=1, show_default=True, help="How often; 0 is without end.")
+@click.option("--probability", type=float, default=1.0, show_default=True, help="Of each request that could meet it.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed meets the same requests.")
+@click.option("--delay", "delay_s", type=float, default=5.0, show_default=True, help="Seconds of a slow-start.")
+@state_option
+def fault(kind: str, state: Path | None, *, times: int, **options: Any) -> None:
+    """Let the emulator fail on purpose, to see what your code makes of it; KIND none takes all of it back.
+
+    \b
+    Example: sm-trn local fault throttling --operation CreateTrainingJob --times 3
+    """
+    if kind == "none":
+        emulator.clear_faults(state)
+    else:
+        try:
+            asked = emulator.Fault(kind=kind, times=times or None, **options)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        emulator.add_fault(asked, state)
+    for one in emulator.active_faults(state):
+        often = "without end" if one.times is None else f"{one.times} times"
+        say(f"{one.kind}  {one.operation}  {often}, probability {one.probability:g}, seed {one.seed}")
 
 
 @command.command("logs")

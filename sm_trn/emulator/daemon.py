@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sm_trn.emulator import signature, values
-from sm_trn.emulator.values import Endpoint, Options
+from sm_trn.emulator.values import Endpoint, Fault, Options
 from sm_trn.errors import EmulatorError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def reset(state: Path | None = None) -> None:
     """End the emulator and delete all it kept: jobs, logs, objects."""
     folder = _folder(state)
     down(folder)
-    for name in ("jobs", "tmp", "s3", "logs", "metrics"):
+    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", "hosted-logs"):
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in (*folder.glob("emulator.db*"), folder / "endpoint.json", folder / "emulator.log"):
         file.unlink(missing_ok=True)
@@ -140,10 +140,29 @@ def status(state: Path | None = None) -> Status:
 
 def interrupt(name: str, state: Path | None = None, *, notice: bool = True) -> None:
     """Take a spot job's capacity away. Without ``notice`` it gets no SIGTERM. Raises EmulatorError."""
+    ask(_running(state), "InterruptTrainingJob", {"TrainingJobName": name, "Notice": notice})
+
+
+def add_fault(fault: Fault, state: Path | None = None) -> None:
+    """Let the emulator of this folder fail on purpose. Raises EmulatorError."""
+    ask(_running(state), "AddFault", asdict(fault))
+
+
+def active_faults(state: Path | None = None) -> tuple[Fault, ...]:
+    """The faults that were asked for, with the times they are still to be met; used-up ones are left out."""
+    rows = ask(_running(state), "ListFaults", {})["Faults"]
+    return tuple(Fault(**row) for row in rows if row["times"] != 0)
+
+
+def clear_faults(state: Path | None = None) -> None:
+    ask(_running(state), "ClearFaults", {})
+
+
+def _running(state: Path | None) -> Endpoint:
     endpoint = find(state)
     if endpoint is None:
         raise EmulatorError(f"{_folder(state)}: no emulator runs here; start it with 'sm-trn local up'")
-    ask(endpoint, "InterruptTrainingJob", {"TrainingJobName": name, "Notice": notice})
+    return endpoint
 
 
 def ask(endpoint: Endpoint, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:

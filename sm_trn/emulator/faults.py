@@ -6,17 +6,20 @@ It must not know why something was refused.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 from xml.sax.saxutils import escape
 
 
 class AwsFault(Exception):  # noqa: N818 - an answer, not a fault of ours
     """An error answer. It never leaves the emulator as an exception."""
 
-    def __init__(self, code: str, message: str, status: int = 400) -> None:
+    def __init__(self, code: str, message: str, status: int = 400, more: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
         self.status = status
+        self.more = more or {}  # further members of the error's shape
 
 
 def validation(message: str) -> AwsFault:
@@ -34,7 +37,7 @@ def refused(code: str, message: str) -> AwsFault:
 def body_of(fault: AwsFault, protocol: str, request_id: str) -> tuple[str, bytes]:
     """Content type and body of ``fault`` in ``protocol``: json, rest-json, query, rest-xml or cbor."""
     if protocol in {"json", "rest-json"}:
-        document = {"__type": fault.code, "message": fault.message, "Message": fault.message}
+        document = {"__type": fault.code, "message": fault.message, "Message": fault.message, **fault.more}
         return "application/x-amz-json-1.1", json.dumps(document).encode()
     if protocol == "cbor":
         return "application/cbor", _cbor({"__type": fault.code, "message": fault.message})

@@ -6,6 +6,8 @@ It routes by the service that the signature names. It must not run jobs, and kno
 from __future__ import annotations
 
 import json
+import re
+import socket
 import sys
 import traceback
 import uuid
@@ -22,7 +24,9 @@ from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     from sm_trn.emulator.door import Admitted, Door
+    from sm_trn.emulator.hosting_api import HostingApi
     from sm_trn.emulator.log_api import LogApi
+    from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
     from sm_trn.emulator.training_api import TrainingApi
 
@@ -31,10 +35,6 @@ CONTROL: Final = "SmTrnEmulator"
 # SageMaker operations of moto that are honest records of what was asked. Its jobs and endpoints are not: they are
 # finished, or in service, without anything having run.
 _PLAIN_RECORDS: Final = (
-    "Model",
-    "Models",
-    "EndpointConfig",
-    "EndpointConfigs",
     "ModelPackage",
     "ModelPackages",
     "ModelPackageGroup",
@@ -48,6 +48,7 @@ _PLAIN_RECORDS: Final = (
     "Tags",
 )
 _VERBS: Final = ("Create", "Describe", "List", "Delete", "Add")
+_INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")
 _JSON = "application/x-amz-json-1.1"
 _RESTORE_S = 60
 
@@ -57,9 +58,11 @@ class Owners:
     """Who answers what. ``control`` holds the emulator's own operations, for its owner only."""
 
     training: TrainingApi
+    hosting: HostingApi
     logs: LogApi
     objects: Objects
     moto: MotoSide
+    mischief: Mischief
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]
 
 
@@ -69,9 +72,11 @@ class Front:
     def __init__(self, door: Door, owners: Owners) -> None:
         self._door = door
         self._training = owners.training
+        self._hosting = owners.hosting
         self._logs = owners.logs
         self._objects = owners.objects
         self._moto = owners.moto
+        self._mischief = owners.mischief
         self._control = owners.control
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -79,7 +84,12 @@ class Front:
         try:
             admitted = self._door.admit(environ)
             try:
+                operation = _operation(environ, admitted.service)
+                if operation:
+                    self._mischief.before(operation)
                 answer = self._route(environ, admitted)
+                if operation and self._mischief.loses_answer(operation):
+                    return _hang_up(environ, start_response)
                 if answer.status >= 500:
                     raise _unknown(environ)
             finally:
@@ -108,7 +118,7 @@ class Front:
         if service == "sagemaker" and prefix in {"SageMaker", CONTROL}:
             return self._sagemaker(environ, admitted, prefix, operation)
         if service == "sagemaker":
-            raise validation("the emulator trains models; endpoints that answer are not part of it")
+            return self._invoke(environ, admitted)
         if service == "logs" and (document := self._log_answer(operation, admitted)) is not None:
             return _json(document)
         if service == "sts" and _action(admitted.body, admitted.length) == "GetCallerIdentity":
@@ -129,6 +139,8 @@ class Front:
                 raise validation(f"{CONTROL}.{operation}: no such control operation")
             return _json(self._control[operation](body))
         document = self._training.answer(operation, body)
+        if document is None:
+            document = self._hosting.answer(operation, body)
         if document is not None:
             return _json(document)
         noun = next((operation.removeprefix(verb) for verb in _VERBS if operation.startswith(verb)), "")
@@ -136,6 +148,14 @@ class Front:
             raise AwsFault("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
         admitted.body.seek(0)
         return self._forward(environ, admitted)
+
+    def _invoke(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
+        match = _INVOCATIONS.fullmatch(environ["PATH_INFO"])
+        if match is None or environ["REQUEST_METHOD"] != "POST":
+            raise _unknown(environ)
+        sent = {name.lower(): value for name, value in environ["sm_trn.headers"]}
+        headers, body = self._hosting.invoke(match[1], admitted.body.read(), sent)
+        return Answer(200, tuple(headers.items()), body)
 
     def _log_answer(self, operation: str, admitted: Admitted) -> dict[str, Any] | None:
         body = _document(admitted.body)
@@ -154,6 +174,21 @@ class Front:
                 body = [admitted.body.read()]
             self._objects.follow(environ["REQUEST_METHOD"], path, query, body, admitted.region)
         return answer
+
+
+def _operation(environ: dict[str, Any], service: str) -> str:
+    """SageMaker's operation; empty for other services and for the emulator's own control."""
+    prefix, _, operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")
+    if service != "sagemaker" or prefix == CONTROL:
+        return ""
+    return str(operation) or ("InvokeEndpoint" if _INVOCATIONS.fullmatch(environ["PATH_INFO"]) else "")
+
+
+def _hang_up(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    """Close the connection where the answer should be: the server then finds nobody to write to."""
+    environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+    start_response("200 OK", [("Content-Length", "0"), ("Connection", "close")])
+    return []
 
 
 def _document(body: IO[bytes]) -> Mapping[str, Any]:
@@ -203,6 +238,8 @@ def _protocol(environ: dict[str, Any]) -> str:
     if "rpc-v2-cbor" in environ.get("HTTP_SMITHY_PROTOCOL", ""):
         return "cbor"
     kind = environ.get("CONTENT_TYPE", "")
+    if _INVOCATIONS.fullmatch(environ["PATH_INFO"]):
+        return "rest-json"
     if "HTTP_X_AMZ_TARGET" in environ or kind.startswith("application/x-amz-json"):
         return "json"
     if kind.startswith("application/x-www-form-urlencoded"):

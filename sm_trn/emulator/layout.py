@@ -147,6 +147,24 @@ def write_programs(where: Where, plan: Plan, python: str) -> None:
 
 def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str, str]:
     """The job's whole environment, built from nothing."""
+    variables = surroundings(where, access, job.request.get("Environment") or {})
+    variables |= {
+        "SAGEMAKER_TRAINING_MODULE": variables.get(
+            "SAGEMAKER_TRAINING_MODULE", "sagemaker_pytorch_container.training:main"
+        ),
+        "TRAINING_JOB_NAME": job.name,
+        "TRAINING_JOB_ARN": job.arn,
+        "CURRENT_HOST": where.name,
+        "SM_TRN_WORKERS": str(plan.workers),
+        "SM_TRN_MASTER_PORT": str(access.port),
+    }
+    if where.seen_ml != _ML:
+        variables["SM_STUDIO_LOCAL_MODE"] = "true"
+    return variables
+
+
+def surroundings(where: Where, access: Access, asked: Mapping[str, str]) -> dict[str, str]:
+    """What every emulated container finds, training or hosting, and the variables that its request ``asked`` for."""
     system = f"{Path(access.python).parent}:/usr/local/bin:/usr/bin:/bin"
     variables = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     variables |= {
@@ -159,18 +177,14 @@ def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str,
         "GLOO_SOCKET_IFNAME": "lo",
         "PIP_DRY_RUN": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",  # a rehearsal must not change the user's interpreter
-        "SAGEMAKER_TRAINING_MODULE": "sagemaker_pytorch_container.training:main",
     }
-    variables |= {name: at_home(value, where) for name, value in (job.request.get("Environment") or {}).items()}
+    variables |= {name: at_home(value, where) for name, value in asked.items()}
     path = variables.get("PATH")
     variables |= {
         "PATH": f"{where.seen_own}/bin:{path or system}",
         "HOME": f"{where.seen_own}/home",
         "TMPDIR": where.seen_tmp,
         "PYTHONPATH": ":".join(part for part in (str(INSIDE / "image"), variables.get("PYTHONPATH")) if part),
-        "TRAINING_JOB_NAME": job.name,
-        "TRAINING_JOB_ARN": job.arn,
-        "CURRENT_HOST": where.name,
         "AWS_REGION": access.region,
         "AWS_DEFAULT_REGION": access.region,
         "AWS_ENDPOINT_URL": access.url,
@@ -180,11 +194,9 @@ def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str,
         "AWS_EC2_METADATA_DISABLED": "true",
         "SM_TRN_EMULATED": "true",
         "SM_TRN_PYTHON": access.python,
-        "SM_TRN_WORKERS": str(plan.workers),
-        "SM_TRN_MASTER_PORT": str(access.port),
     }
     if where.seen_ml != _ML:
-        variables |= {"SAGEMAKER_BASE_DIR": where.seen_ml, "SM_STUDIO_LOCAL_MODE": "true"}
+        variables["SAGEMAKER_BASE_DIR"] = where.seen_ml
     return variables
 
 

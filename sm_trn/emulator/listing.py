@@ -1,4 +1,4 @@
-"""ListTrainingJobs and Search: filter, sort, cut into pages. Pure; it must not read or change the registry."""
+"""ListTrainingJobs and Search: filter, sort, cut into pages (``page`` is everybody's). Pure; it must not read or change the registry."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def list_jobs(jobs: Sequence[Job], body: Mapping[str, Any]) -> dict[str, Any]:
     found = [job for job in jobs if _wanted(job, body)]
     key = _SORT_KEYS[body.get("SortBy", "CreationTime")]
     found.sort(key=lambda job: (key(job), job.name), reverse=body.get("SortOrder", "Descending") == "Descending")
-    page, token = _page(found, body, 10)
+    rows, token = page(found, body, 10)
     status = body.get("StatusEquals")
     answer: dict[str, Any] = {
-        "TrainingJobSummaries": [summary(job) for job in page if status is None or job.state.status == status]
+        "TrainingJobSummaries": [summary(job) for job in rows if status is None or job.state.status == status]
     }
     return answer | ({"NextToken": token} if token else {})
 
@@ -47,9 +47,9 @@ def search(jobs: Sequence[Job], body: Mapping[str, Any], render: Callable[[Job],
     found.sort(
         key=lambda pair: (str(type(pair[1].get(by))), pair[1].get(by)), reverse=body.get("SortOrder") != "Ascending"
     )
-    page, token = _page(found, body, 10)
+    shown, token = page(found, body, 10)
     rows = [
-        {"TrainingJob": {**row, "Tags": [{"Key": k, "Value": v} for k, v in job.tags.items()]}} for job, row in page
+        {"TrainingJob": {**row, "Tags": [{"Key": k, "Value": v} for k, v in job.tags.items()]}} for job, row in shown
     ]
     return {"Results": rows} | ({"NextToken": token} if token else {})
 
@@ -75,7 +75,7 @@ def _before(moment: float, limit: float | None) -> bool:
     return limit is None or moment < float(limit)
 
 
-def _page(found: list[Any], body: Mapping[str, Any], default: int) -> tuple[list[Any], str | None]:
+def page(found: list[Any], body: Mapping[str, Any], default: int) -> tuple[list[Any], str | None]:
     """A page and the token of the next. The token names the last job shown, so that new jobs shift nothing."""
     start = 0
     if body.get("NextToken"):
@@ -83,11 +83,11 @@ def _page(found: list[Any], body: Mapping[str, Any], default: int) -> tuple[list
         names = [(item[0] if isinstance(item, tuple) else item).name for item in found]
         start = names.index(last) + 1 if last in names else len(found)
     size = int(body.get("MaxResults") or default)
-    page = found[start : start + size]
-    if start + size >= len(found) or not page:
-        return page, None
-    item = page[-1]
-    return page, _encode((item[0] if isinstance(item, tuple) else item).name)
+    rows = found[start : start + size]
+    if start + size >= len(found) or not rows:
+        return rows, None
+    item = rows[-1]
+    return rows, _encode((item[0] if isinstance(item, tuple) else item).name)
 
 
 def _encode(name: str) -> str:

@@ -1,4 +1,4 @@
-"""CloudWatch Logs' reading operations over our streams, for the one group that training jobs write to.
+"""CloudWatch Logs' reading operations over our streams, for the groups that jobs and endpoints write to.
 
 Other groups are moto's. It must not know how a line is stored.
 https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetLogEvents.html
@@ -12,17 +12,19 @@ import bisect
 import heapq
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sm_trn.emulator.faults import AwsFault
 from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sm_trn.emulator.loglines import Line, LogLines, StreamFacts
 
 GROUP: Final = "/aws/sagemaker/TrainingJobs"
+HOSTED: Final = ("/aws/sagemaker/Endpoints/", "/aws/sagemaker/TransformJobs")
 _PAGE = 10_000  # events; one answer also ends at 1 MiB
 _PAGE_BYTES = 2**20
 _TOKEN = re.compile(r"([fb])/(\d{34})")
@@ -30,21 +32,61 @@ _READERS: Final = frozenset({"DescribeLogStreams", "GetLogEvents", "FilterLogEve
 _WRITERS: Final = frozenset({"PutLogEvents", "CreateLogStream", "DeleteLogStream", "DeleteLogGroup", "CreateLogGroup"})
 
 
+class Streams(Protocol):
+    """The streams of one group."""
+
+    def streams(self, prefix: str = "") -> list[StreamFacts]: ...
+    def has(self, stream: str) -> bool: ...
+    def count(self, stream: str) -> int: ...
+    def stamps(self, stream: str) -> Sequence[int]: ...
+    def read(self, stream: str, start: int, stop: int) -> Iterator[Line]: ...
+
+
+class _Part:
+    """Those of many groups' streams whose names begin with ``prefix``, under their names without it."""
+
+    def __init__(self, lines: LogLines, prefix: str) -> None:
+        self._lines = lines
+        self._prefix = prefix
+
+    def streams(self, prefix: str = "") -> list[StreamFacts]:
+        found = self._lines.streams(self._prefix + prefix)
+        return [replace(facts, name=facts.name.removeprefix(self._prefix)) for facts in found]
+
+    def has(self, stream: str) -> bool:
+        return self._lines.has(self._prefix + stream)
+
+    def count(self, stream: str) -> int:
+        return self._lines.count(self._prefix + stream)
+
+    def stamps(self, stream: str) -> Sequence[int]:
+        return self._lines.stamps(self._prefix + stream)
+
+    def read(self, stream: str, start: int, stop: int) -> Iterator[Line]:
+        return self._lines.read(self._prefix + stream, start, stop)
+
+
 class LogApi:
     """Answers one JSON request at a time."""
 
-    def __init__(self, lines: LogLines, region: str) -> None:
+    def __init__(self, lines: Streams, region: str, hosted: LogLines | None = None, group: str = GROUP) -> None:
         self._lines = lines
-        self._arn = f"arn:aws:logs:{region}:{EMULATED_ACCOUNT}:log-group:{GROUP}"
+        self._region = region
+        self._hosted = hosted
+        self._group = group
+        self._arn = f"arn:aws:logs:{region}:{EMULATED_ACCOUNT}:log-group:{group}"
 
     def owns(self, operation: str, body: Mapping[str, Any]) -> bool:
-        group = str(body.get("logGroupName") or body.get("logGroupIdentifier") or "")
-        ours = group == GROUP or group.rstrip(":*").endswith(f"log-group:{GROUP}")
+        group = _group(body)
+        ours = group == GROUP or (self._hosted is not None and group.startswith(HOSTED))
         return ours and operation in _READERS | _WRITERS
 
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        group = _group(body)
+        if self._hosted is not None and group.startswith(HOSTED):
+            return LogApi(_Part(self._hosted, f"{group}:"), self._region, group=group).answer(operation, body)
         if operation in _WRITERS:
-            raise AwsFault("OperationAbortedException", f"{operation}: the emulator alone writes {GROUP!r}")
+            raise AwsFault("OperationAbortedException", f"{operation}: the emulator alone writes {self._group!r}")
         if operation == "DescribeLogStreams":
             return self._describe(body)
         return self._get(body) if operation == "GetLogEvents" else self._filter(body)
@@ -122,6 +164,12 @@ class LogApi:
     def _from(self, stream: str, start: int) -> Iterator[tuple[int, str, Line]]:
         for line in self._lines.read(stream, start, self._lines.count(stream)):
             yield line.timestamp, stream, line
+
+
+def _group(body: Mapping[str, Any]) -> str:
+    """The group's name, be it given by name or by ARN."""
+    given = str(body.get("logGroupName") or body.get("logGroupIdentifier") or "")
+    return given.rpartition("log-group:")[2].rstrip(":*")
 
 
 def _event(stream: str, line: Line) -> dict[str, Any]:

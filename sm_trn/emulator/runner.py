@@ -18,6 +18,7 @@ from sm_trn.emulator.engine import Event
 from sm_trn.emulator.hosts import Host, HostSpec
 from sm_trn.emulator.isolation import Isolation, hidden_paths
 from sm_trn.emulator.metrics import MetricReader
+from sm_trn.emulator.mischief import CAPACITY
 from sm_trn.emulator.plan import Plan, announcement, plan_of, substitution_line
 from sm_trn.emulator.rules import parse_s3_uri
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sm_trn.emulator.workshop import Control, Workshop
 
 _DAY = 86_400
+_OPERATION = "CreateTrainingJob"
 _SHUTDOWN_GRACE_S = 5.0
 _KILLED_S = 15.0
 
@@ -97,6 +99,9 @@ class JobRun:
 
     def _live(self) -> None:
         attempt = 0
+        if self._shop.mischief.lacks_capacity(_OPERATION):
+            self._fail(CAPACITY)
+            return
         while True:
             attempt += 1
             if self._delayed() or not self._attempt(attempt):
@@ -106,7 +111,7 @@ class JobRun:
 
     def _delayed(self) -> bool:
         """The time instances take to start; True when the job was ended meanwhile."""
-        until = time.monotonic() + self._shop.options.start_delay_s
+        until = time.monotonic() + self._shop.options.start_delay_s + self._shop.mischief.start_delay(_OPERATION)
         while (left := until - time.monotonic()) > 0 and not self._control.stopped:
             self._control.wait(left)
         return self._cancelled_early()

@@ -20,15 +20,21 @@ from typing import TYPE_CHECKING, Any
 from sm_trn.emulator import moto_side, values
 from sm_trn.emulator.door import Door, Key, Principals, new_key
 from sm_trn.emulator.front import Front, Owners
+from sm_trn.emulator.hosting import Endpoints
+from sm_trn.emulator.hosting_api import HostingApi
 from sm_trn.emulator.isolation import Isolation, probe
 from sm_trn.emulator.jobs import Jobs
 from sm_trn.emulator.log_api import GROUP, LogApi
 from sm_trn.emulator.loglines import LogLines
 from sm_trn.emulator.metric_store import MetricStore
+from sm_trn.emulator.mischief import Mischief
 from sm_trn.emulator.objects import Objects
+from sm_trn.emulator.records import Records
+from sm_trn.emulator.serving import remove_doors
 from sm_trn.emulator.store import Store
 from sm_trn.emulator.supervisor import JobSupervisor, ToolkitCheck
 from sm_trn.emulator.training_api import TrainingApi
+from sm_trn.emulator.transforms import Transforms
 from sm_trn.emulator.validate import service_model
 from sm_trn.emulator.values import ROLE_NAME, Endpoint, Options
 from sm_trn.emulator.workshop import Workshop
@@ -55,6 +61,8 @@ class Parts:
     endpoint: Endpoint
     store: Store
     supervisor: JobSupervisor
+    endpoints: Endpoints
+    transforms: Transforms
     server: Any
     warm_up: Callable[[], None]
 
@@ -76,7 +84,8 @@ def hold_lock(state: Path) -> None:
 def build(state: Path, region: str, options: Options) -> Parts:
     """Open the state folder and make the server; nothing is served yet."""
     moto_side.settle_environment()
-    for name in ("jobs", "tmp"):  # what a killed emulator left there belongs to nobody
+    remove_doors(state)
+    for name in ("jobs", "tmp", "hosted"):  # what a killed emulator left there belongs to nobody
         shutil.rmtree(state / name, ignore_errors=True)
         (state / name).mkdir()
     store = Store(state / "emulator.db")
@@ -104,6 +113,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         role_arn=_ROLE,
     )
     isolation = probe(options.isolation, state / "tmp")
+    mischief = Mischief()
     shop = Workshop(
         jobs=jobs,
         objects=objects,
@@ -117,16 +127,34 @@ def build(state: Path, region: str, options: Options) -> Parts:
         url=endpoint.url,
         region=region,
         missing=ToolkitCheck(options.job_python),
+        mischief=mischief,
     )
     supervisor = JobSupervisor(shop)
     training = TrainingApi(jobs, objects, supervisor, options, region)
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
         "InterruptTrainingJob": training.interrupt,
+        "AddFault": mischief.add,
+        "ClearFaults": mischief.clear,
+        "ListFaults": mischief.listed,
         "Status": lambda _body: _status(endpoint, isolation, jobs),
     }
     door = Door(principals, port, state / "tmp")
-    logs = LogApi(lines, region)
-    server.app = Front(door, Owners(training=training, logs=logs, objects=objects, moto=moto, control=control))
+    hosted = LogLines(state / "hosted-logs")
+    records = Records(store)
+    endpoints, transforms = Endpoints(records, hosted, shop), Transforms(records, hosted, shop)
+    hosting = HostingApi(records, objects, endpoints, transforms, region)
+    owners = Owners(
+        training=training,
+        hosting=hosting,
+        logs=LogApi(lines, region, hosted),
+        objects=objects,
+        moto=moto,
+        mischief=mischief,
+        control=control,
+    )
+    server.app = Front(door, owners)
+    transforms.restore()
+    endpoints.restore()
 
     def warm_up() -> None:
         try:
@@ -136,7 +164,15 @@ def build(state: Path, region: str, options: Options) -> Parts:
             objects.ready.set()
         service_model()
 
-    return Parts(endpoint=endpoint, store=store, supervisor=supervisor, server=server, warm_up=warm_up)
+    return Parts(
+        endpoint=endpoint,
+        store=store,
+        supervisor=supervisor,
+        endpoints=endpoints,
+        transforms=transforms,
+        server=server,
+        warm_up=warm_up,
+    )
 
 
 def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
@@ -155,6 +191,8 @@ def serve(state: Path, region: str, options: Options, ready: Callable[[str], Non
     ready("ready")
     while not end.wait(60):
         pass
+    parts.endpoints.shutdown()
+    parts.transforms.shutdown()
     parts.supervisor.shutdown(_SHUTDOWN_S)
     parts.server.shutdown()
     (state / "endpoint.json").unlink(missing_ok=True)

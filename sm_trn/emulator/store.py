@@ -1,4 +1,4 @@
-"""What must outlive the process: one SQLite file (WAL) of small documents, in three tables.
+"""What must outlive the process: one SQLite file (WAL) of small documents, in a handful of tables.
 
 It must not know what the documents mean. Log lines and S3 objects are plain files, elsewhere.
 """
@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS jobs (name TEXT PRIMARY KEY, document TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS objects (bucket TEXT, key TEXT, file TEXT NOT NULL, headers TEXT NOT NULL,
                                     PRIMARY KEY (bucket, key));
 CREATE TABLE IF NOT EXISTS buckets (name TEXT PRIMARY KEY, region TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS records (kind TEXT, name TEXT, document TEXT NOT NULL, PRIMARY KEY (kind, name));
 """
 
 
@@ -52,6 +53,15 @@ class Store:
 
     def drop_job(self, name: str) -> None:
         self._write("DELETE FROM jobs WHERE name = ?", name)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        return (json.loads(row[0]) for row in self._all("SELECT document FROM records"))
+
+    def save_record(self, kind: str, name: str, document: Mapping[str, Any]) -> None:
+        self._write("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", kind, name, json.dumps(document))
+
+    def drop_record(self, kind: str, name: str) -> None:
+        self._write("DELETE FROM records WHERE kind = ? AND name = ?", kind, name)
 
     def buckets(self) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in self._all("SELECT name, region FROM buckets ORDER BY name")]

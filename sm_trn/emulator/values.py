@@ -29,7 +29,8 @@ class Options:
 
     ``spot_discount`` is the share of the time that spot jobs are not billed for (a setting, not a measurement);
     ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``strict`` refuses what it would
-    otherwise substitute; ``job_python`` the interpreter that stands in for every training image.
+    otherwise substitute; ``job_python`` the interpreter that stands in for every image; ``invoke_timeout_s`` the time a hosted model may
+    take for an answer, ``ping_timeout_s`` the time its container may take to start.
     """
 
     spot_discount: float = 0.70
@@ -40,6 +41,8 @@ class Options:
     strict: bool = False
     job_python: str = sys.executable
     isolation: str = "auto"
+    invoke_timeout_s: float = 60.0
+    ping_timeout_s: float = 120.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.spot_discount < 1.0:
@@ -48,8 +51,45 @@ class Options:
             raise ValueError(f"max_jobs: got {self.max_jobs!r}, wanted at least 1")
         if self.stop_grace_s < 0 or self.start_delay_s < 0:
             raise ValueError("stop_grace_s and start_delay_s: wanted at least 0 seconds")
+        if self.invoke_timeout_s <= 0 or self.ping_timeout_s <= 0:
+            raise ValueError("invoke_timeout_s and ping_timeout_s: wanted more than 0 seconds")
         if self.isolation not in {"auto", "namespace", "folder"}:
             raise ValueError(f"isolation: got {self.isolation!r}, wanted 'auto', 'namespace' or 'folder'")
+
+
+FAULTS: Final = ("throttling", "internal", "quota", "capacity", "slow-start", "lost-answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A fault to be met on purpose: by ``operation`` (SageMaker's name of it; ``*`` is every one), ``times`` times (None:
+    without end), each time with ``probability``, by dice that ``seed`` repeats.
+
+    ``throttling`` and ``internal`` refuse a request, ``quota`` a Create…; ``lost-answer`` does it and closes the connection;
+    ``capacity`` fails a training job or endpoint while it starts, ``slow-start`` lets it start ``delay_s`` later.
+    """
+
+    kind: str
+    operation: str = "*"
+    times: int | None = 1
+    probability: float = 1.0
+    seed: int = 0
+    delay_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in FAULTS:
+            raise ValueError(f"kind: got {self.kind!r}, wanted one of {', '.join(FAULTS)}")
+        if self.times is not None and self.times < 1:
+            raise ValueError(f"times: got {self.times!r}, wanted at least 1, or None for no end")
+        if not 0.0 < self.probability <= 1.0:
+            raise ValueError(f"probability: got {self.probability!r}, wanted more than 0 and at most 1")
+        if not 0.0 <= self.delay_s <= 3600.0:
+            raise ValueError(f"delay_s: got {self.delay_s!r}, wanted 0 to 3600 seconds")
+        starts = ("*", "CreateTrainingJob", "CreateEndpoint")
+        if self.kind in {"capacity", "slow-start"} and self.operation not in starts:
+            raise ValueError(f"operation: got {self.operation!r}, wanted one of {', '.join(starts)} for {self.kind!r}")
+        if self.kind == "quota" and self.operation != "*" and not self.operation.startswith("Create"):
+            raise ValueError(f"operation: got {self.operation!r}, wanted one that creates, for 'quota'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

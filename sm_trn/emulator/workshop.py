@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sm_trn.emulator.jobs import Jobs
     from sm_trn.emulator.loglines import LogLines
     from sm_trn.emulator.metric_store import MetricStore
+    from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
     from sm_trn.emulator.values import Options
 
@@ -35,6 +36,7 @@ class Workshop:
     url: str
     region: str
     missing: Callable[[], str]
+    mischief: Mischief
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Dated prices, and what jobs cost at them."""
 
 from .book import Price, PriceBook, dump_prices, parse_prices, price_sources, snapshot_book
-from .cost import CENT, JobCost, break_even, ceiling, job_cost, spot_saving, usd_for
+from .cost import CENT, JobCost, break_even, ceiling, job_cost, spot_saving, usd_for, usd_per_thousand
 
 __all__ = [
     "CENT",
@@ -17,4 +17,5 @@ __all__ = [
     "snapshot_book",
     "spot_saving",
     "usd_for",
+    "usd_per_thousand",
 ]

@@ -62,6 +62,11 @@ class PriceBook:
         ]
         return max(known, key=lambda price: (price.as_of, not price.inferred), default=None)
 
+    def hosting(self, instance: str, region: str) -> Price | None:
+        """The newest hosting price; None when none is known. A training price, or another region's, never stands in."""
+        known = (p for p in self.prices if p.instance == instance and p.region == region and p.component == "Hosting")
+        return max(known, key=lambda price: price.as_of, default=None)
+
     def history(self, instance: str, region: str) -> tuple[Price, ...]:
         """Every training price of an instance in a region, oldest first."""
         known = (p for p in self.prices if p.instance == instance and p.region == region and p.component != "Hosting")

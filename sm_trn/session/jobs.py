@@ -15,8 +15,9 @@ from ..preflight.resuming import resuming
 from ..pricing import JobCost, Price, job_cost
 from ..render import Diff, diff
 from ..specs import Destination, JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, Usd, WallSeconds, record
-from . import reading
+from . import endpoints, reading
 from .attaching import Attached, fetch_attached, once
+from .endpoints import Endpoint, Transform
 from .saving import save_log
 from .stopping import stop_one
 
@@ -234,6 +235,67 @@ class TrainingJob:
         if not now.terminal and now.status is not JobStatus.STOPPING:
             stop_one(self.session.backend, self.name)
         return self.session.wait([self], progress=False)[0] if wait else self.snapshot()
+
+    def deploy(
+        self,
+        instance: str,
+        *,
+        count: int = 1,
+        code: str | None = None,
+        image_uri: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        max_hours: float | None = None,
+        wait: bool = True,
+    ) -> Endpoint:
+        """An endpoint that answers with the job's model, on ``count`` instances; billed until it is deleted.
+
+        ``code`` is an inference.py, or a folder with one; without it the artefact's own is used, else the shipped one for a
+        classifier that a shipped script has trained. ``max_hours`` is a tag: ``endpoints().delete_overdue()`` goes by it.
+        Raises InvalidJob with all that keeps the artefact from being hosted, UnknownName where no image fits, CloudError.
+        """
+        return endpoints.deploy(
+            self,
+            instance,
+            count=count,
+            code=code,
+            image_uri=image_uri,
+            environment=environment,
+            max_hours=max_hours,
+            wait=wait,
+        )
+
+    def transform(  # noqa: PLR0913 - what a transform can be told, each by name
+        self,
+        inputs: str,
+        instance: str,
+        *,
+        output: str | None = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        by_line: bool = True,
+        count: int = 1,
+        code: str | None = None,
+        image_uri: str | None = None,
+        wait: bool = True,
+    ) -> Transform:
+        """Batch transform: every object under ``inputs`` (an S3 prefix, or a local file or folder) through the job's model.
+
+        ``by_line`` sends each line by itself and writes the answers line by line; the answers to ``x`` are ``<output>/x.out``.
+        The instances are billed while it runs. Raises as ``deploy``.
+        """
+        return endpoints.transform(
+            self,
+            inputs,
+            instance,
+            output=output,
+            content_type=content_type,
+            accept=accept,
+            by_line=by_line,
+            count=count,
+            code=code,
+            image_uri=image_uri,
+            wait=wait,
+        )
 
     def record(self) -> JobRecord:
         """The job's story as a value: its snapshot and the numbers of its log."""

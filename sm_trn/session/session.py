@@ -16,6 +16,8 @@ from ..render import render
 from ..specs import Destination, JobSnapshot, JobSpec, Problem, Severity, Usd
 from .attaching import remember
 from .budget import as_usd, refuse_over
+from .deploying import hosting_of
+from .endpoints import Endpoint, Endpoints, fetch_endpoints
 from .fleets import MOST, Search, fetch_fleet
 from .jobs import TrainingJob
 from .launching import PartialLaunch, Staging, create_all, unique_names
@@ -176,6 +178,15 @@ class Session:
             max_usd=None if max_usd is None else as_usd(max_usd),
             usd_per_hour=None if usd_per_hour is None else as_usd(usd_per_hour),
         )
+
+    def endpoints(self) -> Endpoints:
+        """Every endpoint of this account and region, with what it costs an hour, newest first. Raises CloudError."""
+        return fetch_endpoints(self)
+
+    def endpoint(self, name: str) -> Endpoint:
+        """A handle for an existing endpoint. Raises CloudError when there is none."""
+        hosting_of(self).fetch_endpoint(name)
+        return Endpoint(name=name, session=self)
 
     def check(self, job: JobSpec) -> list[Problem]:
         """``check``, and what only the account can say: quota, role, bucket, image. Starts nothing.

@@ -348,7 +348,18 @@ def test_an_output_bucket_that_is_missing_fails_the_upload(bench: Bench) -> None
 @pytest.mark.parametrize(
     ("service", "call", "arguments"),
     [
-        ("sagemaker", "create_endpoint", {"EndpointName": "e", "EndpointConfigName": "c"}),
+        (
+            "sagemaker",
+            "create_processing_job",
+            {
+                "ProcessingJobName": "p",
+                "ProcessingResources": {
+                    "ClusterConfig": {"InstanceCount": 1, "InstanceType": "ml.m5.large", "VolumeSizeInGB": 1}
+                },
+                "AppSpecification": {"ImageUri": "i"},
+                "RoleArn": "arn:aws:iam::000000000000:role/x",
+            },
+        ),
         ("sagemaker", "update_training_job", {"TrainingJobName": "x"}),
         ("sagemaker", "list_processing_jobs", {}),
         ("pricing", "get_products", {"ServiceCode": "AmazonSageMaker"}),

@@ -1,0 +1,228 @@
+"""Models, endpoints and transform jobs through boto3, and the look into a model archive that comes before.
+
+Against AWS, or against anything that speaks its API. It must not decide what is deployed where.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os.path
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import boto3
+from botocore.config import Config
+
+from ..errors import CloudError
+from .backend import CONFIG, make_client
+from .errors import as_cloud_error
+from .storage import PREFIX
+
+IN_MEMORY_BYTES = 16_000_000
+VARIANT = "AllTraffic"
+# A model may take 60 s: https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html
+ANSWER_S = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artefact:
+    """A model archive, looked at. ``bad`` are members that a host would refuse, or that lead out of the folder."""
+
+    uri: str
+    size_bytes: int
+    names: tuple[str, ...]
+    bad: tuple[str, ...]
+
+    @property
+    def code(self) -> bool:
+        """Whether it brings the functions that answer."""
+        return "code/inference.py" in self.names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    body: bytes
+    content_type: str
+
+
+class Boto3Hosting:
+    """What a deployment asks of SageMaker and of S3. Every method raises CloudError."""
+
+    def __init__(self, session: boto3.Session, bucket: str) -> None:
+        self._sagemaker = make_client(session, "sagemaker")
+        self._runtime = session.client("sagemaker-runtime", config=CONFIG.merge(Config(read_timeout=ANSWER_S)))
+        self._s3 = make_client(session, "s3")
+        self._bucket = bucket
+
+    def look(self, uri: str, largest: int) -> Artefact | None:
+        """What the archive holds; None when it is not there. One of more than ``largest`` bytes is not opened."""
+        size = self._size(uri)
+        if size is None or size > largest:
+            return None if size is None else Artefact(uri=uri, size_bytes=size, names=("not looked at",), bad=())
+        with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
+            self._download(uri, file)
+            names, bad = [], []
+            with _opened(file, uri) as tar:
+                for member in tar:
+                    name = member.name.removeprefix("./")
+                    names.append(name)
+                    if _bad(member):
+                        bad.append(name)
+        return Artefact(uri=uri, size_bytes=size, names=tuple(names), bad=tuple(bad))
+
+    def with_code(self, uri: str, code: Mapping[str, bytes]) -> str:
+        """The URI of the same archive with ``code`` below ``code/`` in place of what was there; uploaded once."""
+        bucket, key = _split(uri)
+        with as_cloud_error("HeadObject", uri):
+            etag = self._s3.head_object(Bucket=bucket, Key=key)["ETag"]
+        digest = hashlib.sha256(repr((uri, etag, sorted(code.items()))).encode()).hexdigest()
+        fresh = f"{PREFIX}/models/{digest}/model.tar.gz"
+        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
+            self._download(uri, source)
+            with _opened(source, uri) as tar, tarfile.open(fileobj=target, mode="w:gz", compresslevel=3) as out:
+                for member in tar:
+                    if not member.name.removeprefix("./").startswith("code/") and not _bad(member):
+                        out.addfile(member, tar.extractfile(member) if member.isreg() else None)
+                for name, content in sorted(code.items()):
+                    entry = tarfile.TarInfo(f"code/{name}")
+                    entry.size = len(content)
+                    entry.mode = 0o644
+                    out.addfile(entry, io.BytesIO(content))
+            target.seek(0)
+            with as_cloud_error("PutObject", f"s3://{self._bucket}/{fresh}"):
+                self._s3.upload_fileobj(target, self._bucket, fresh)
+        return f"s3://{self._bucket}/{fresh}"
+
+    def create_model(self, name: str, role: str, container: Mapping[str, Any], tags: Mapping[str, str]) -> None:
+        with as_cloud_error("CreateModel", name):
+            self._sagemaker.create_model(
+                ModelName=name, ExecutionRoleArn=role, PrimaryContainer=dict(container), Tags=_tags(tags)
+            )
+
+    def create_endpoint(self, name: str, instance: str, count: int, tags: Mapping[str, str]) -> None:
+        """An endpoint configuration and an endpoint, both called as the model is."""
+        variant = {"VariantName": VARIANT, "ModelName": name, "InstanceType": instance, "InitialInstanceCount": count}
+        with as_cloud_error("CreateEndpointConfig", name):
+            self._sagemaker.create_endpoint_config(
+                EndpointConfigName=name, ProductionVariants=[variant], Tags=_tags(tags)
+            )
+        with as_cloud_error("CreateEndpoint", name):
+            self._sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=name, Tags=_tags(tags))
+
+    def fetch_endpoint(self, name: str) -> dict[str, Any]:
+        """DescribeEndpoint's answer."""
+        with as_cloud_error("DescribeEndpoint", name):
+            found: dict[str, Any] = self._sagemaker.describe_endpoint(EndpointName=name)
+        return found
+
+    def fetch_endpoints(self) -> Iterator[dict[str, Any]]:
+        """One summary of ListEndpoints at a time, newest first."""
+        with as_cloud_error("ListEndpoints", "all endpoints"):
+            for page in self._sagemaker.get_paginator("list_endpoints").paginate():
+                yield from page["Endpoints"]
+
+    def fetch_variants(self, config: str) -> list[dict[str, Any]]:
+        """The configuration's variants: instance type and count of each."""
+        with as_cloud_error("DescribeEndpointConfig", config):
+            found: list[dict[str, Any]] = self._sagemaker.describe_endpoint_config(EndpointConfigName=config)[
+                "ProductionVariants"
+            ]
+        return found
+
+    def fetch_tags(self, arn: str) -> dict[str, str]:
+        with as_cloud_error("ListTags", arn):
+            pages = self._sagemaker.get_paginator("list_tags").paginate(ResourceArn=arn)
+            return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
+
+    def delete_endpoint(self, name: str) -> None:
+        with as_cloud_error("DeleteEndpoint", name):
+            self._sagemaker.delete_endpoint(EndpointName=name)
+
+    def delete_parts(self, config: str, models: list[str]) -> None:
+        """The configuration and models of an endpoint that is gone; they cost nothing, but nobody needs them."""
+        with as_cloud_error("DeleteEndpointConfig", config):
+            self._sagemaker.delete_endpoint_config(EndpointConfigName=config)
+        for model in models:
+            self.delete_model(model)
+
+    def delete_model(self, name: str) -> None:
+        with as_cloud_error("DeleteModel", name):
+            self._sagemaker.delete_model(ModelName=name)
+
+    def invoke(self, name: str, body: bytes, content_type: str, accept: str) -> Answer:
+        with as_cloud_error("InvokeEndpoint", name):
+            answer = self._runtime.invoke_endpoint(
+                EndpointName=name, Body=body, ContentType=content_type, Accept=accept
+            )
+            return Answer(body=answer["Body"].read(), content_type=answer["ContentType"])
+
+    def create_transform(self, request: Mapping[str, Any]) -> None:
+        with as_cloud_error("CreateTransformJob", request["TransformJobName"]):
+            self._sagemaker.create_transform_job(**request)
+
+    def fetch_transform(self, name: str) -> dict[str, Any]:
+        with as_cloud_error("DescribeTransformJob", name):
+            found: dict[str, Any] = self._sagemaker.describe_transform_job(TransformJobName=name)
+        return found
+
+    def stop_transform(self, name: str) -> None:
+        with as_cloud_error("StopTransformJob", name):
+            self._sagemaker.stop_transform_job(TransformJobName=name)
+
+    def _size(self, uri: str) -> int | None:
+        bucket, key = _split(uri)
+        try:
+            with as_cloud_error("HeadObject", uri):
+                return int(self._s3.head_object(Bucket=bucket, Key=key)["ContentLength"])
+        except CloudError as error:
+            if error.code in {"404", "NoSuchKey", "NoSuchBucket"}:
+                return None
+            raise
+
+    def _download(self, uri: str, file: IO[bytes]) -> None:
+        bucket, key = _split(uri)
+        with as_cloud_error("GetObject", uri):
+            self._s3.download_fileobj(bucket, key, file)
+        file.seek(0)
+
+
+def read_code(path: str) -> dict[str, bytes]:
+    """A script, as inference.py, or a folder's files by relative name. Raises OSError."""
+    root = Path(path)
+    if root.is_file():
+        return {"inference.py": root.read_bytes()}
+    files = (file for file in sorted(root.rglob("*")) if file.is_file() and "__pycache__" not in file.parts)
+    return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
+
+
+def _opened(file: IO[bytes], uri: str) -> tarfile.TarFile:
+    try:
+        return tarfile.open(fileobj=file, mode="r:gz")
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise CloudError(f"{uri}: got no readable tar.gz ({error}), wanted a model", operation="GetObject") from error
+
+
+def _bad(member: tarfile.TarInfo) -> bool:
+    """A link out of the archive, a device, or a name that leaves the folder."""
+    name = os.path.normpath(member.name)
+    if name.startswith(("/", "..")):
+        return True
+    if member.issym() or member.islnk():
+        base = os.path.dirname(name) if member.issym() else ""  # noqa: PTH120 - a name in an archive, no path of this machine
+        aim = os.path.normpath(os.path.join(base, member.linkname))  # noqa: PTH118 - as above
+        return member.linkname.startswith("/") or aim.startswith("..")
+    return not (member.isreg() or member.isdir())
+
+
+def _split(uri: str) -> tuple[str, str]:
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    return bucket, key
+
+
+def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in tags.items()]

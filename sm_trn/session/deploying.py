@@ -1,0 +1,155 @@
+"""From a finished job to what answers: whether its artefact can be hosted, with which code and image, under which names.
+
+It decides; aws/hosting.py does. It must not wait, nor show anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._entry import scripts_folder, shipped_scripts
+from ..catalog import hosting_image
+from ..errors import InvalidJob
+from ..specs import Problem, Severity
+from .launching import unique_name
+
+if TYPE_CHECKING:
+    from ..aws.hosting import Artefact, Boto3Hosting
+    from .jobs import TrainingJob
+
+JOB_TAG = "sm_trn:job"
+EXPIRES_TAG = "sm_trn:expires"
+LARGEST_BYTES = 20_000_000_000  # more than a default host's disk holds unpacked
+_OWN_FORMAT = {"config.json", "tokenizer.json"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A model that was made from a job. ``note`` says what the reader should know of its image; it may be empty."""
+
+    name: str
+    image: str
+    model_uri: str
+    note: str
+
+
+def hosting_of(session: Any) -> Boto3Hosting:
+    from ..aws.hosting import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    return Boto3Hosting(session.boto_session, session.bucket)
+
+
+def prepare(
+    job: TrainingJob,
+    instance: str,
+    *,
+    code: str | None,
+    image_uri: str | None,
+    environment: Mapping[str, str] | None,
+    tags: Mapping[str, str],
+) -> Deployment:
+    """Check the job's artefact, give it code where it lacks it, and make a model of it.
+
+    Raises InvalidJob with all that is wrong, UnknownName where no image fits, CloudError.
+    """
+    hosting, snapshot = hosting_of(job.session), job.snapshot()
+    uri = snapshot.model_s3_uri or ""
+    found = hosting.look(uri, LARGEST_BYTES) if uri.endswith(".tar.gz") else None
+    own = code is None and found is not None and not found.code and _classifier(job, found)
+    framework = job.spec.framework
+    hugging_face = own or framework.family.startswith("huggingface")
+    problems = tuple(_problems(job, uri, found, answered=code is not None or own or hugging_face))
+    if problems or found is None:
+        raise InvalidJob(job.name, problems)
+    image, note = image_uri or "", ""
+    if not image:
+        image, note = hosting_image(
+            instance,
+            job.session.region,
+            pytorch=framework.pytorch or None,
+            transformers=framework.transformers,
+            hugging_face=hugging_face,
+        )
+    added = _code(code, own=own)
+    placed = hosting.with_code(uri, added) if added else uri
+    variables = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "20", "SAGEMAKER_REGION": job.session.region}
+    if added or found.code:
+        variables |= {"SAGEMAKER_PROGRAM": "inference.py", "SAGEMAKER_SUBMIT_DIRECTORY": "/opt/ml/model/code"}
+    name = unique_name(job.label[:40].rstrip("-"), job.session.clock.now())
+    container = {"Image": image, "ModelDataUrl": placed, "Environment": {**variables, **(environment or {})}}
+    hosting.create_model(name, job.session.role, container, tags)
+    return Deployment(name=name, image=image, model_uri=placed, note=note)
+
+
+def _code(code: str | None, *, own: bool) -> dict[str, bytes]:
+    from ..aws.hosting import read_code  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    if code is not None:
+        return read_code(code)
+    return read_code(str(scripts_folder() / "inference.py")) if own else {}
+
+
+def _classifier(job: TrainingJob, found: Artefact) -> bool:
+    """Whether the shipped inference.py can answer with it: a classifier that a shipped script has saved."""
+    return (
+        Path(job.snapshot().program).name in {"train_text_classification.py", "train_glue.py"} & set(shipped_scripts())
+        and set(found.names) >= _OWN_FORMAT
+    )
+
+
+def _problems(job: TrainingJob, uri: str, found: Artefact | None, *, answered: bool) -> Iterator[Problem]:
+    """HOST001 to HOST004."""
+    if found is None:
+        yield Problem(
+            id="HOST001",
+            severity=Severity.ERROR,
+            where="model",
+            what="the job has left no model.tar.gz to host",
+            got=uri or f"no artefact, {job.snapshot().status_word}",
+            wanted="s3://…/model.tar.gz",
+            fix="wait until the job is Completed; a job with output compression NONE has to be packed first",
+        )
+        return
+    if not any(not name.startswith("code/") for name in found.names):
+        yield Problem(
+            id="HOST001",
+            severity=Severity.ERROR,
+            where="model",
+            what="the artefact holds no model",
+            got=f"{len(found.names)} members in {uri}",
+            wanted="what the script saves in SM_MODEL_DIR",
+            fix="let the script save its model to /opt/ml/model",
+        )
+    if found.bad:
+        yield Problem(
+            id="HOST002",
+            severity=Severity.ERROR,
+            where="model",
+            what="a host cannot unpack some members of the artefact",
+            got=", ".join(repr(name) for name in found.bad[:3]),
+            wanted="plain files, and links to files of the artefact",
+            fix="let the script save copies in place of links",
+        )
+    if found.size_bytes > LARGEST_BYTES:
+        yield Problem(
+            id="HOST003",
+            severity=Severity.ERROR,
+            where="model",
+            what="the artefact is too large for a host's disk",
+            got=f"{found.size_bytes:,} bytes",
+            wanted=f"at most {LARGEST_BYTES:,}",
+            fix="leave checkpoints and optimizer states out of /opt/ml/model",
+        )
+    if not found.code and not answered:
+        yield Problem(
+            id="HOST004",
+            severity=Severity.ERROR,
+            where="code",
+            what="the artefact has no code that answers",
+            got="no code/inference.py",
+            wanted="model_fn and, where the defaults do not fit, input_fn, predict_fn and output_fn",
+            fix="deploy(…, code='inference.py'), or a folder with an inference.py in it",
+        )

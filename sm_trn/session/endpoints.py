@@ -1,0 +1,334 @@
+"""What answers and costs money while it does: an endpoint as a handle, all of them as a list, batch transforms.
+
+Nothing at AWS ends an endpoint by itself. ``max_hours`` is a tag that says when it may go; ``Endpoints.delete_overdue``, or
+``sm-trn endpoints --delete-overdue``, is what makes it go, whenever somebody – a person, cron, CI – runs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CloudError
+from ..pricing import Price, usd_per_thousand
+from ..specs import EMULATED_ACCOUNT, Usd, parse_time
+from . import deploying
+from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, hosting_of
+
+if TYPE_CHECKING:
+    from ..aws.hosting import Boto3Hosting
+    from .jobs import TrainingJob
+    from .session import Session
+
+JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
+_ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
+_TRANSFORMED = {"Completed", "Failed", "Stopped"}
+_WAIT_S = 3600.0  # a host that has not started in an hour is reported, as SageMaker's own health check would
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One endpoint, by name. As a context manager it deletes itself; ``deployment`` is known to whoever made it."""
+
+    name: str
+    session: Session = dataclasses.field(repr=False)
+    deployment: Deployment | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def status(self) -> str:
+        """AWS's word: Creating, InService, Updating, Failed, …; 'Deleted' once it is gone. Raises CloudError."""
+        try:
+            return str(self._described()["EndpointStatus"])
+        except CloudError as error:
+            if "Could not find" in str(error):
+                return "Deleted"
+            raise
+
+    def wait(self) -> Endpoint:
+        """Until it is in service. Raises CloudError with the reason when it is not to be."""
+        clock = self.session.clock
+        until = clock.now() + _WAIT_S
+        while (answer := self._described())["EndpointStatus"] not in _ENDED:
+            if clock.now() > until:
+                raise CloudError(f"{self.name}: still {answer['EndpointStatus']} after an hour, wanted InService")
+            clock.sleep(0.2 if self.session.emulated else 10.0)
+        if answer["EndpointStatus"] != "InService":
+            raise CloudError(
+                f"{self.name} is {answer['EndpointStatus']}: {answer.get('FailureReason', 'no reason given')}; it may "
+                f"still be billed until sm-trn delete-endpoint {self.name}",
+                operation="CreateEndpoint",
+                code="Failed",
+            )
+        return self
+
+    def predict(self, inputs: Any, *, content_type: str = "", accept: str = JSON) -> Any:
+        """The model's answer: JSON and numpy arrays as objects, CSV as text, anything else as bytes.
+
+        ``bytes`` are sent as they are, with ``content_type``; a numpy array as npy when ``content_type`` says so; everything
+        else as JSON. Raises CloudError with the model's own message when it cannot answer.
+        """
+        body, kind = _encoded(inputs, content_type)
+        answer = hosting_of(self.session).invoke(self.name, body, kind, accept)
+        return _decoded(answer.body, answer.content_type)
+
+    def delete(self) -> None:
+        """Delete the endpoint, which ends the billing, its configuration and its models. A second call does nothing."""
+        hosting = hosting_of(self.session)
+        if self.status == "Deleted":
+            return
+        config = str(self._described()["EndpointConfigName"])
+        models = [str(variant["ModelName"]) for variant in hosting.fetch_variants(config)]
+        hosting.delete_endpoint(self.name)
+        with contextlib.suppress(CloudError):  # shared with another endpoint, or gone already: they cost nothing
+            hosting.delete_parts(config, models)
+
+    def cost_per_thousand(self, requests_per_s: float, *, usd_per_hour: Usd | float | None = None) -> Usd | None:
+        """USD for 1,000 requests at the rate it really gets; None when no hosting price is known or it is emulated.
+
+        ``usd_per_hour``, of one instance, stands for the price of the book.
+        """
+        row = _row(self.session, hosting_of(self.session), self._described())
+        if usd_per_hour is not None:
+            return usd_per_thousand(Decimal(str(usd_per_hour)), row.count, requests_per_s)
+        if row.emulated or row.usd_per_hour is None:
+            return None
+        return usd_per_thousand(row.usd_per_hour, 1, requests_per_s)  # a row's rate is that of all its instances
+
+    def _described(self) -> dict[str, Any]:
+        return hosting_of(self.session).fetch_endpoint(self.name)
+
+    def __enter__(self) -> Endpoint:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.delete()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointRow:
+    """What one endpoint is and costs. ``usd_per_hour`` is for all its instances; None when no hosting price is known,
+    nothing when it is ``emulated``."""
+
+    name: str
+    status: str
+    instance: str
+    count: int
+    created: datetime
+    hours: float
+    price: Price | None
+    usd_per_hour: Usd | None
+    expires: datetime | None
+    overdue: bool
+    job: str
+    emulated: bool
+
+    @property
+    def usd_so_far(self) -> Usd | None:
+        """At the hourly price, from its creation; None when no price is known."""
+        return None if self.usd_per_hour is None else self.usd_per_hour * Decimal(str(self.hours))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Everything here that answers, newest first. It is billed whether anybody asks or not."""
+
+    rows: tuple[EndpointRow, ...]
+    session: Session = dataclasses.field(repr=False)
+
+    def __iter__(self) -> Iterator[EndpointRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def usd_per_hour(self) -> Usd | None:
+        """Of all together; None when the price of one is not known."""
+        known = [row.usd_per_hour for row in self.rows if row.usd_per_hour is not None]
+        return sum(known, Decimal(0)) if len(known) == len(self.rows) else None
+
+    def delete_all(self) -> tuple[str, ...]:
+        """Delete every endpoint of the list; the names of those that were."""
+        return self._delete(self.rows)
+
+    def delete_overdue(self) -> tuple[str, ...]:
+        """Delete those whose ``max_hours`` are over; the names of those that were."""
+        return self._delete(tuple(row for row in self.rows if row.overdue))
+
+    def _delete(self, rows: tuple[EndpointRow, ...]) -> tuple[str, ...]:
+        for row in rows:
+            Endpoint(name=row.name, session=self.session).delete()
+        return tuple(row.name for row in rows)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Transform:
+    """One batch transform job, by name."""
+
+    name: str
+    output: str
+    session: Session = dataclasses.field(repr=False)
+
+    @property
+    def status(self) -> str:
+        return str(hosting_of(self.session).fetch_transform(self.name)["TransformJobStatus"])
+
+    def wait(self) -> Transform:
+        """Until it has ended. Raises CloudError with the reason when it failed."""
+        hosting, clock = hosting_of(self.session), self.session.clock
+        while (answer := hosting.fetch_transform(self.name))["TransformJobStatus"] not in _TRANSFORMED:
+            clock.sleep(0.2 if self.session.emulated else 10.0)
+        if answer["TransformJobStatus"] == "Failed":
+            raise CloudError(
+                f"{self.name} failed: {answer.get('FailureReason', 'no reason given')}",
+                operation="CreateTransformJob",
+                code="Failed",
+            )
+        return self
+
+    def stop(self) -> None:
+        hosting_of(self.session).stop_transform(self.name)
+
+
+def deploy(  # noqa: PLR0913 - what a deployment can be told, each by name
+    job: TrainingJob,
+    instance: str,
+    *,
+    count: int = 1,
+    code: str | None = None,
+    image_uri: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    max_hours: float | None = None,
+    wait: bool = True,
+) -> Endpoint:
+    """See ``TrainingJob.deploy``."""
+    if count < 1:
+        raise ValueError(f"count: got {count!r}, wanted at least 1")
+    tags = {JOB_TAG: job.name}
+    if max_hours is not None:
+        end = datetime.fromtimestamp(job.session.clock.now(), tz=timezone.utc) + timedelta(hours=max_hours)
+        tags[EXPIRES_TAG] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
+    made = deploying.prepare(job, instance, code=code, image_uri=image_uri, environment=environment, tags=tags)
+    hosting = hosting_of(job.session)
+    try:
+        hosting.create_endpoint(made.name, instance, count, tags)
+    except CloudError:
+        with contextlib.suppress(CloudError):
+            hosting.delete_model(made.name)
+        raise
+    endpoint = Endpoint(name=made.name, session=job.session, deployment=made)
+    return endpoint.wait() if wait else endpoint
+
+
+def transform(  # noqa: PLR0913 - what a transform can be told, each by name
+    job: TrainingJob,
+    inputs: str,
+    instance: str,
+    *,
+    output: str | None = None,
+    content_type: str = JSON,
+    accept: str = JSON,
+    by_line: bool = True,
+    count: int = 1,
+    code: str | None = None,
+    image_uri: str | None = None,
+    wait: bool = True,
+) -> Transform:
+    """See ``TrainingJob.transform``."""
+    tags = {JOB_TAG: job.name}
+    made = deploying.prepare(job, instance, code=code, image_uri=image_uri, environment=None, tags=tags)
+    place = job.session.storage.put_input(inputs)
+    where = output or f"s3://{job.session.bucket}/{made.name}/transform"
+    split = {"SplitType": "Line"} if by_line else {}
+    assembled = {"AssembleWith": "Line"} if by_line else {}
+    hosting_of(job.session).create_transform(
+        {
+            "TransformJobName": made.name,
+            "ModelName": made.name,
+            "BatchStrategy": "SingleRecord",
+            "TransformInput": {
+                "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": place}},
+                "ContentType": content_type,
+                **split,
+            },
+            "TransformOutput": {"S3OutputPath": where, "Accept": accept, **assembled},
+            "TransformResources": {"InstanceType": instance, "InstanceCount": count},
+            "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+        }
+    )
+    started = Transform(name=made.name, output=where, session=job.session)
+    return started.wait() if wait else started
+
+
+def fetch_endpoints(session: Session) -> Endpoints:
+    """Every endpoint of the account and region, whoever made it. Raises CloudError."""
+    hosting = hosting_of(session)
+    found = [summary for summary in hosting.fetch_endpoints() if summary["EndpointStatus"] != "Deleting"]
+    rows = tuple(_row(session, hosting, hosting.fetch_endpoint(str(summary["EndpointName"]))) for summary in found)
+    return Endpoints(rows=rows, session=session)
+
+
+def _row(session: Session, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> EndpointRow:
+    try:
+        variant = hosting.fetch_variants(str(answer["EndpointConfigName"]))[0]
+    except CloudError:  # deleted under a living endpoint, which is billed all the same
+        variant = {}
+    tags = hosting.fetch_tags(str(answer["EndpointArn"]))
+    now = datetime.fromtimestamp(session.clock.now(), tz=timezone.utc)
+    created = parse_time(answer["CreationTime"]) or now
+    expires = parse_time(tags.get(EXPIRES_TAG))
+    instance, count = str(variant.get("InstanceType", "")), int(variant.get("InitialInstanceCount", 1))
+    emulated = f":{EMULATED_ACCOUNT}:" in str(answer["EndpointArn"])
+    price = None if emulated else session.prices.hosting(instance, session.region)
+    return EndpointRow(
+        name=str(answer["EndpointName"]),
+        status=str(answer["EndpointStatus"]),
+        instance=instance,
+        count=count,
+        created=created,
+        hours=max(0.0, (now - created).total_seconds() / 3600),
+        price=price,
+        usd_per_hour=Decimal(0) if emulated else price.usd_per_hour * count if price else None,
+        expires=expires,
+        overdue=expires is not None and expires <= now,
+        job=tags.get(JOB_TAG, ""),
+        emulated=emulated,
+    )
+
+
+def _encoded(inputs: Any, content_type: str) -> tuple[bytes, str]:
+    if isinstance(inputs, (bytes, bytearray)):
+        return bytes(inputs), content_type or "application/octet-stream"
+    if content_type.startswith(NPY):
+        import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
+
+        packed = io.BytesIO()
+        np.save(packed, np.asarray(inputs), allow_pickle=False)
+        return packed.getvalue(), content_type
+    if isinstance(inputs, str) and content_type and not content_type.startswith(JSON):
+        return inputs.encode(), content_type
+    plain = inputs.tolist() if hasattr(inputs, "tolist") else inputs
+    return json.dumps(plain).encode(), content_type or JSON
+
+
+def _decoded(body: bytes, content_type: str) -> Any:
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == JSON:
+        try:
+            return json.loads(body)
+        except ValueError:
+            return body.decode("utf-8", "replace")
+    if kind == NPY:
+        import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
+
+        return np.load(io.BytesIO(body), allow_pickle=False)
+    return body.decode("utf-8", "replace") if kind.startswith("text/") or kind == "application/jsonlines" else body

@@ -1,0 +1,128 @@
+"""Faults on demand: each kind is met by what it names, as often as was asked, and by the same requests for the same seed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectionClosedError
+from emulator.bench import Bench
+
+from sm_trn import emulator as embedded
+from sm_trn.emulator import Endpoint, Fault
+from sm_trn.errors import EmulatorError
+
+pytestmark = pytest.mark.local
+
+
+@pytest.fixture
+def state(emulator: Endpoint) -> Iterator[Path]:
+    embedded.clear_faults(emulator.state)
+    yield emulator.state
+    embedded.clear_faults(emulator.state)
+
+
+def codes(bench: Bench, number: int) -> list[str]:
+    found = []
+    for _ in range(number):
+        try:
+            bench.sagemaker.list_training_jobs()
+            found.append("")
+        except ClientError as error:  # noqa: PERF203 - a short loop
+            found.append(error.response["Error"]["Code"])
+    return found
+
+
+def test_a_fault_is_met_as_often_as_was_asked_and_by_its_operation_only(bench: Bench, state: Path) -> None:
+    embedded.add_fault(Fault(kind="throttling", operation="ListTrainingJobs", times=2), state)
+    bench.sagemaker.list_endpoints()
+    assert ["ThrottlingException", "ThrottlingException", ""] == codes(bench, 3)
+    assert () == embedded.active_faults(state)
+
+
+def test_an_internal_error_is_a_500(bench: Bench, state: Path) -> None:
+    embedded.add_fault(Fault(kind="internal"), state)
+    with pytest.raises(ClientError, match="InternalFailure") as caught:
+        bench.sagemaker.list_endpoints()
+    assert 500 == caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
+
+
+def test_the_same_seed_meets_the_same_requests(bench: Bench, state: Path) -> None:
+    runs = []
+    for seed in (7, 7, 8):
+        embedded.clear_faults(state)
+        embedded.add_fault(Fault(kind="throttling", times=None, probability=0.5, seed=seed), state)
+        runs.append(codes(bench, 16))
+    assert runs[0] == runs[1] != runs[2]
+    assert 0 < runs[0].count("") < 16
+
+
+def test_a_quota_refuses_what_creates_and_nothing_is_created(bench: Bench, state: Path) -> None:
+    request = bench.request("print('never')")
+    embedded.add_fault(Fault(kind="quota"), state)
+    bench.sagemaker.list_training_jobs()
+    with pytest.raises(ClientError, match="ResourceLimitExceeded"):
+        bench.sagemaker.create_training_job(**request)
+    with pytest.raises(ClientError, match="not found"):
+        bench.describe(request["TrainingJobName"])
+
+
+def test_missing_capacity_fails_the_job_before_it_is_billed(bench: Bench, state: Path) -> None:
+    embedded.add_fault(Fault(kind="capacity"), state)
+    answer = bench.finished(bench.submit("print('never')"))
+    assert "Failed" == answer["TrainingJobStatus"]
+    assert answer["FailureReason"].startswith("CapacityError")
+    assert "BillableTimeInSeconds" not in answer
+
+
+def test_a_slow_start_keeps_a_job_starting(bench: Bench, state: Path) -> None:
+    embedded.add_fault(Fault(kind="slow-start", delay_s=1.5), state)
+    answer = bench.finished(bench.submit("print('late')"))
+    assert (answer["TrainingStartTime"] - answer["CreationTime"]).total_seconds() >= 1.5
+
+
+def test_a_lost_answer_was_done_all_the_same(bench: Bench, state: Path) -> None:
+    request = bench.request("print('done')")
+    embedded.add_fault(Fault(kind="lost-answer", operation="CreateTrainingJob"), state)
+    with pytest.raises(ConnectionClosedError):
+        bench.sagemaker.create_training_job(**request)
+    assert "Completed" == bench.finished(request["TrainingJobName"])["TrainingJobStatus"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"kind": "meteor"}, {"kind": "internal", "times": 0}, {"kind": "internal", "probability": 0.0},
+     {"kind": "capacity", "operation": "StopTrainingJob"}, {"kind": "quota", "operation": "ListEndpoints"},
+     {"kind": "slow-start", "delay_s": -1.0}],
+)  # fmt: skip
+def test_a_fault_that_makes_no_sense_is_refused(wrong: dict[str, Any], bench: Bench) -> None:
+    with pytest.raises(ValueError, match="got"):
+        Fault(**wrong)
+    with pytest.raises(EmulatorError, match="got"):
+        embedded.daemon.ask(bench.endpoint, "AddFault", wrong)
+
+
+def test_the_shell_asks_for_faults_and_takes_them_back(bench: Bench, state: Path) -> None:
+    def shell(*arguments: str) -> str:
+        command = [sys.executable, "-m", "sm_trn.cli", "local", "fault", *arguments, "--state", str(state)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    assert "throttling  ListTrainingJobs  1 times" in shell("throttling", "--operation", "ListTrainingJobs")
+    assert ["ThrottlingException", ""] == codes(bench, 2)
+    shell("internal", "--times", "0")
+    assert "" == shell("none")
+    assert [""] == codes(bench, 1)
+
+
+def test_a_slow_start_does_not_hold_up_a_stop(bench: Bench, state: Path) -> None:
+    embedded.add_fault(Fault(kind="slow-start", delay_s=60), state)
+    name = bench.submit("print('never')")
+    began = time.monotonic()
+    bench.sagemaker.stop_training_job(TrainingJobName=name)
+    assert "Stopped" == bench.finished(name)["TrainingJobStatus"]
+    assert time.monotonic() - began < 10

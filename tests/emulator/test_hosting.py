@@ -1,0 +1,450 @@
+"""Endpoints and batch transforms of the emulator as a client sees them: real processes, real errors, nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import boto3
+import numpy as np
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from emulator.bench import Bench, packed
+
+from sm_trn import emulator as embedded
+from sm_trn.emulator import Endpoint, Options
+
+pytestmark = pytest.mark.local
+
+CODE = """
+import json, os, subprocess, sys, time
+def model_fn(folder):
+    print("model_fn", folder, sorted(os.listdir(folder)))
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)", "MARK"], start_new_session=True)
+    return 3
+def input_fn(body, content_type):
+    if content_type == "text/csv":
+        return [float(cell) for cell in body.split(",")]
+    return json.loads(body)
+def predict_fn(data, factor):
+    if data == "die": os._exit(3)
+    if data == "hang": time.sleep(300)
+    if data == "secret": raise RuntimeError("hunter2\\x1b[2J")
+    if data == "large": return "x" * (7 * 2**20)
+    if data == "env": return sorted(name for name in os.environ if name.startswith("AWS_"))
+    if data == "listen": return os.environ["AWS_ACCESS_KEY_ID"]
+    return data * factor if not isinstance(data, list) else [one * factor for one in data]
+def output_fn(prediction, accept):
+    return (",".join(map(str, prediction)), "text/csv") if accept == "text/csv" else (json.dumps(prediction), accept)
+"""
+DOUBLE = "import json\ndef model_fn(folder): return 2\ndef input_fn(b, c): return json.loads(b)\ndef predict_fn(d, m): return d * m\n"
+_NUMBER = itertools.count(1)
+
+
+class Hosts:
+    """Deploys code to one emulator."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.sagemaker = self.client("sagemaker")
+        self.runtime = self.client("sagemaker-runtime")
+        self.s3 = self.client("s3")
+
+    def client(self, service: str) -> Any:
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint.url,
+            aws_access_key_id=self.endpoint.access_key,
+            aws_secret_access_key=self.endpoint.secret_key,
+            region_name=self.endpoint.region,
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+
+    def model(self, archive: bytes, environment: Mapping[str, str] | None = None) -> str:
+        name = f"model-{next(_NUMBER)}"
+        self.s3.put_object(Bucket=self.endpoint.bucket, Key=f"{name}/model.tar.gz", Body=archive)
+        self.sagemaker.create_model(
+            ModelName=name,
+            ExecutionRoleArn=self.endpoint.role_arn,
+            PrimaryContainer={
+                "Image": "763104351884.dkr.ecr.us-west-2.amazonaws.com/pytorch-inference:2.6.0-cpu-py312",
+                "ModelDataUrl": f"s3://{self.endpoint.bucket}/{name}/model.tar.gz",
+                "Environment": {"SAGEMAKER_PROGRAM": "inference.py", **(environment or {})},
+            },
+        )
+        return name
+
+    def config(self, *models: str) -> str:
+        name = f"config-{next(_NUMBER)}"
+        variants = [
+            {"VariantName": f"v{at}", "ModelName": model, "InitialInstanceCount": 1, "InstanceType": "ml.c5.xlarge"}
+            for at, model in enumerate(models)
+        ]
+        self.sagemaker.create_endpoint_config(EndpointConfigName=name, ProductionVariants=variants)
+        return name
+
+    def deploy(self, archive: bytes, environment: Mapping[str, str] | None = None) -> str:
+        """The endpoint's name, whatever became of it."""
+        name = f"endpoint-{next(_NUMBER)}"
+        self.sagemaker.create_endpoint(
+            EndpointName=name, EndpointConfigName=self.config(self.model(archive, environment))
+        )
+        self.settled(name)
+        return name
+
+    def settled(self, name: str, seconds: float = 60) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        while True:
+            answer = dict(self.sagemaker.describe_endpoint(EndpointName=name))
+            if answer["EndpointStatus"] not in {"Creating", "Updating", "SystemUpdating"}:
+                return answer
+            assert time.monotonic() < deadline, answer
+            time.sleep(0.05)
+
+    def ask(
+        self, name: str, body: bytes | str, kind: str = "application/json", accept: str = "application/json"
+    ) -> Any:
+        sent = self.runtime.invoke_endpoint(EndpointName=name, Body=body, ContentType=kind, Accept=accept)
+        content = sent["Body"].read()
+        return json.loads(content) if sent["ContentType"] == "application/json" else content
+
+    def lines(self, name: str) -> list[str]:
+        logs, group = self.client("logs"), f"/aws/sagemaker/Endpoints/{name}"
+        streams = logs.describe_log_streams(logGroupName=group)["logStreams"]
+        return [
+            event["message"]
+            for stream in streams
+            for event in logs.get_log_events(
+                logGroupName=group, logStreamName=stream["logStreamName"], startFromHead=True
+            )["events"]
+        ]
+
+
+def marked(mark: str) -> list[int]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdecimal() and mark.encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def within(what: Callable[[], object], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("hosting")
+    yield folder
+    embedded.down(folder)
+
+
+@pytest.fixture(scope="module")
+def hosts(state: Path) -> Hosts:
+    return Hosts(embedded.up(state, options=Options(invoke_timeout_s=2.0, start_delay_s=0.05)))
+
+
+@pytest.fixture(scope="module")
+def running(hosts: Hosts) -> str:
+    return hosts.deploy(packed({"code/inference.py": CODE.replace("MARK", "shared-endpoint"), "weights": "1"}))
+
+
+def test_an_endpoint_runs_the_models_own_functions(hosts: Hosts, running: str) -> None:
+    answer = hosts.settled(running)
+    assert ("InService", 1) == (
+        answer["EndpointStatus"],
+        answer["ProductionVariants"][0]["CurrentInstanceCount"],
+    )
+    assert [3, 6] == hosts.ask(running, "[1, 2]")
+    assert b"3.0,6.0" == hosts.ask(running, "1,2", "text/csv", "text/csv")
+    assert any("stands in for image" in line for line in hosts.lines(running))
+    assert any("model_fn" in line and "weights" in line for line in hosts.lines(running))
+
+
+def test_every_answer_has_the_shape_of_the_service_model(hosts: Hosts, running: str) -> None:
+    listed = hosts.sagemaker.list_endpoints(NameContains=running[-4:], StatusEquals="InService")["Endpoints"]
+    assert running in [row["EndpointName"] for row in listed]
+    assert "FailureReason" not in listed[0]
+    config = hosts.settled(running)["EndpointConfigName"]
+    variant = hosts.sagemaker.describe_endpoint_config(EndpointConfigName=config)["ProductionVariants"][0]
+    model = hosts.sagemaker.describe_model(ModelName=variant["ModelName"])
+    assert model["ModelArn"].endswith(f":model/{variant['ModelName']}")
+    assert variant["ModelName"] in [row["ModelName"] for row in hosts.sagemaker.list_models(MaxResults=100)["Models"]]
+    tags = hosts.sagemaker.list_tags(ResourceArn=hosts.settled(running)["EndpointArn"])["Tags"]
+    assert {"Key": "sm_trn:emulated", "Value": "true"} in tags
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [("not json", 500, "Expecting value"), ('"secret"', 500, "hunter2"), ('"die"', 500, "died"), ('"hang"', 0, "timed out"),
+     ('"large"', 500, "larger than")],
+)  # fmt: skip
+def test_a_models_own_failure_is_a_model_error_and_the_next_request_is_answered(
+    hosts: Hosts, running: str, body: str, status: int, says: str
+) -> None:
+    with pytest.raises(ClientError, match="ModelError") as caught:
+        hosts.ask(running, body)
+    answer = caught.value.response
+    assert (424, status) == (answer["ResponseMetadata"]["HTTPStatusCode"], answer["OriginalStatusCode"])
+    assert says in answer["OriginalMessage"]
+    assert [3] == hosts.ask(running, "[1]")
+
+
+def test_a_request_that_is_too_large_never_reaches_the_model(hosts: Hosts, running: str) -> None:
+    for size in (6 * 2**20 + 1, 9 * 2**20):
+        with pytest.raises(ClientError) as caught:
+            hosts.ask(running, b"x" * size)
+        assert 413 == caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
+
+
+def test_an_endpoint_that_is_not_there_is_a_validation_error(hosts: Hosts) -> None:
+    with pytest.raises(ClientError, match="ValidationError") as caught:
+        hosts.ask("nobody", "[1]")
+    assert 400 == caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
+    with pytest.raises(ClientError, match='Could not find endpoint "arn:aws:sagemaker'):
+        hosts.sagemaker.describe_endpoint(EndpointName="nobody")
+
+
+def test_a_container_sees_no_credentials_but_its_own(hosts: Hosts, running: str) -> None:
+    assert hosts.endpoint.access_key != hosts.ask(running, '"listen"')
+    assert {"AWS_PROFILE", "AWS_SESSION_TOKEN"}.isdisjoint(hosts.ask(running, '"env"'))
+
+
+def test_a_container_listens_on_no_port(hosts: Hosts, running: str) -> None:
+    hosts.ask(running, "[1]")
+    serving = marked("inside/serve.py")
+    assert serving
+    for pid in serving:
+        sockets = {link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+        listening = {
+            f"socket:[{row.split()[9]}]"
+            for table in ("tcp", "tcp6")
+            for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+            if row.split()[3] == "0A"
+        }
+        assert not sockets & listening
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("../escape", tarfile.REGTYPE), ("/absolute", tarfile.REGTYPE), ("link", tarfile.SYMTYPE), ("fifo", tarfile.FIFOTYPE)],
+)  # fmt: skip
+def test_an_archive_that_reaches_out_fails_the_endpoint(hosts: Hosts, state: Path, name: str, kind: bytes) -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, "/etc/passwd"
+        tar.addfile(member)
+    answer = hosts.settled(hosts.deploy(out.getvalue()))
+    assert "Failed" == answer["EndpointStatus"]
+    assert name in answer["FailureReason"]
+    assert not list(state.rglob("escape"))
+
+
+def test_a_model_that_cannot_load_fails_its_health_check_and_says_why_in_its_log(hosts: Hosts) -> None:
+    name = hosts.deploy(packed({"code/inference.py": "def model_fn(folder): raise RuntimeError('no weights here')"}))
+    answer = hosts.settled(name)
+    assert "Failed" == answer["EndpointStatus"]
+    assert (
+        "The primary container for production variant v0 did not pass the ping health check" in answer["FailureReason"]
+    )
+    assert any("no weights here" in line for line in hosts.lines(name))
+
+
+def test_an_update_answers_with_the_old_model_until_the_new_one_does(hosts: Hosts) -> None:
+    name = hosts.deploy(packed({"code/inference.py": DOUBLE}))
+    assert 4 == hosts.ask(name, "2")
+    broken = hosts.config(hosts.model(packed({"code/inference.py": "raise SystemExit(1)"})))
+    hosts.sagemaker.update_endpoint(EndpointName=name, EndpointConfigName=broken)
+    assert "InService" == hosts.settled(name)["EndpointStatus"]
+    assert 4 == hosts.ask(name, "2")
+    hosts.sagemaker.update_endpoint(
+        EndpointName=name,
+        EndpointConfigName=hosts.config(
+            hosts.model(packed({"code/inference.py": DOUBLE.replace("return 2", "return 5")}))
+        ),
+    )
+    assert "InService" == hosts.settled(name)["EndpointStatus"]
+    assert 10 == hosts.ask(name, "2")
+
+
+def test_a_deleted_endpoint_leaves_no_process_and_its_name_is_free(hosts: Hosts, state: Path) -> None:
+    archive = packed({"code/inference.py": CODE.replace("MARK", "doomed-endpoint")})
+    name = hosts.deploy(archive)
+    assert marked("doomed-endpoint")
+    hosts.sagemaker.delete_endpoint(EndpointName=name)
+    with pytest.raises(ClientError, match="not found"):
+        hosts.ask(name, "[1]")
+    assert within(lambda: not marked("doomed-endpoint"))
+    assert within(lambda: name not in [e["EndpointName"] for e in hosts.sagemaker.list_endpoints()["Endpoints"]])
+
+
+def test_variants_share_the_requests_and_can_be_named(hosts: Hosts) -> None:
+    models = [hosts.model(packed({"code/inference.py": DOUBLE.replace("return 2", f"return {n}")})) for n in (2, 7)]
+    hosts.sagemaker.create_endpoint(EndpointName="two", EndpointConfigName=hosts.config(*models))
+    hosts.settled("two")
+    answers = [hosts.ask("two", "1") for _ in range(20)]
+    assert {2: 10, 7: 10} == {value: answers.count(value) for value in (2, 7)}
+    sent = hosts.runtime.invoke_endpoint(
+        EndpointName="two", Body="1", ContentType="application/json", TargetVariant="v1"
+    )
+    assert ("v1", b"7") == (sent["InvokedProductionVariant"], sent["Body"].read())
+
+
+def test_a_scripted_model_without_code_is_answered_by_the_default_functions(hosts: Hosts, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript is what the container's default loads
+        torch.jit.save(torch.jit.trace(torch.nn.Identity(), torch.zeros(1, 2)), str(tmp_path / "model.pt"))
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        tar.add(tmp_path / "model.pt", "model.pt")
+    name = hosts.deploy(out.getvalue())
+    assert [[1.0, 2.0]] == hosts.ask(name, "[[1, 2]]")
+    assert [[1.0, 2.0]] == hosts.ask(name, "1,2\n", "text/csv")
+    sent = io.BytesIO()
+    np.save(sent, np.float32([[3, 4]]))
+    answer = hosts.ask(name, sent.getvalue(), "application/x-npy", "application/x-npy")
+    assert [[3.0, 4.0]] == np.load(io.BytesIO(answer)).tolist()
+    with pytest.raises(ClientError) as caught:
+        hosts.ask(name, "x", "image/png")
+    assert 415 == caught.value.response["OriginalStatusCode"]
+
+
+def test_the_real_inference_toolkit_serves_where_it_is_installed(hosts: Hosts) -> None:
+    toolkit = pytest.importorskip("sagemaker_inference", reason="needs the [hosting] extra")
+    pytest.importorskip("sagemaker_pytorch_serving_container", reason="needs the [hosting] extra")
+    where = str(Path(str(toolkit.__file__)).parents[1])
+    name = hosts.deploy(packed({"code/inference.py": DOUBLE}), {"PYTHONPATH": where})
+    assert any("served by sagemaker-inference" in line for line in hosts.lines(name))
+    assert 6 == hosts.ask(name, "3")
+    with pytest.raises(ClientError, match="ModelError") as caught:
+        hosts.ask(name, "not json")
+    assert (500, True) == (
+        caught.value.response["OriginalStatusCode"],
+        "Expecting value" in caught.value.response["OriginalMessage"],
+    )
+
+
+@pytest.mark.parametrize("strategy", ["SingleRecord", "MultiRecord"])
+def test_a_batch_transform_writes_an_answer_beside_every_object(hosts: Hosts, strategy: str) -> None:
+    code = "def model_fn(f): return 0\ndef transform_fn(m, body, kind, accept): return ','.join(body.split()), accept\n"
+    model, place = hosts.model(packed({"code/inference.py": code})), f"batch-{strategy}"
+    for key, text in (("a.json", "1\n2\n"), ("sub/b.json", "3\n4\n")):
+        hosts.s3.put_object(Bucket=hosts.endpoint.bucket, Key=f"{place}/in/{key}", Body=text)
+    answer = transformed(hosts, f"t-{strategy}", model, place, BatchStrategy=strategy)
+    assert "Completed" == answer["TransformJobStatus"], answer
+    assert answer["TransformStartTime"] <= answer["TransformEndTime"]
+    separator = b"\n" if strategy == "SingleRecord" else b","
+    assert [b"1" + separator + b"2\n", b"3" + separator + b"4\n"] == [
+        hosts.s3.get_object(Bucket=hosts.endpoint.bucket, Key=f"{place}/out/{key}.out")["Body"].read()
+        for key in ("a.json", "sub/b.json")
+    ]
+
+
+def test_a_transform_of_a_record_that_the_model_refuses_fails_and_says_which(hosts: Hosts) -> None:
+    model = hosts.model(packed({"code/inference.py": DOUBLE}))
+    hosts.s3.put_object(Bucket=hosts.endpoint.bucket, Key="bad/in/x.json", Body="nope\n")
+    answer = transformed(hosts, "t-bad", model, "bad")
+    assert "Failed" == answer["TransformJobStatus"]
+    assert "500 for x.json" in answer["FailureReason"]
+
+
+def transformed(hosts: Hosts, name: str, model: str, place: str, **more: Any) -> dict[str, Any]:
+    root = f"s3://{hosts.endpoint.bucket}/{place}"
+    hosts.sagemaker.create_transform_job(
+        TransformJobName=name,
+        ModelName=model,
+        TransformInput={
+            "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": f"{root}/in"}},
+            "ContentType": "application/json",
+            "SplitType": "Line",
+        },
+        TransformOutput={"S3OutputPath": f"{root}/out", "AssembleWith": "Line"},
+        TransformResources={"InstanceType": "ml.c5.xlarge", "InstanceCount": 1},
+        **more,
+    )
+    assert within(
+        lambda: (
+            hosts.sagemaker.describe_transform_job(TransformJobName=name)["TransformJobStatus"]
+            not in {"InProgress", "Stopping"}
+        ),
+        60,
+    )
+    return dict(hosts.sagemaker.describe_transform_job(TransformJobName=name))
+
+
+def test_a_transform_that_is_stopped_ends_stopped(hosts: Hosts) -> None:
+    slow = "import time\ndef model_fn(f): time.sleep(60)\n"
+    model = hosts.model(packed({"code/inference.py": slow}))
+    hosts.s3.put_object(Bucket=hosts.endpoint.bucket, Key="slow/in/x.json", Body="1\n")
+    root = f"s3://{hosts.endpoint.bucket}/slow"
+    hosts.sagemaker.create_transform_job(
+        TransformJobName="t-slow",
+        ModelName=model,
+        TransformInput={"DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": f"{root}/in"}}},
+        TransformOutput={"S3OutputPath": f"{root}/out"},
+        TransformResources={"InstanceType": "ml.c5.xlarge", "InstanceCount": 1},
+    )
+    hosts.sagemaker.stop_transform_job(TransformJobName="t-slow")
+    assert within(
+        lambda: hosts.sagemaker.describe_transform_job(TransformJobName="t-slow")["TransformJobStatus"] == "Stopped"
+    )
+
+
+def test_the_aws_command_line_asks_an_endpoint(hosts: Hosts, running: str, tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("aws")
+    if not program.exists():
+        pytest.skip("the AWS command line is not installed")
+    (tmp_path / "body").write_text("[5]")
+    command = [sys.executable, str(program), "sagemaker-runtime", "invoke-endpoint", "--endpoint-name", running]
+    subprocess.run(
+        [*command, "--body", f"fileb://{tmp_path}/body", "--content-type", "application/json", str(tmp_path / "out")],
+        check=True,
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **hosts.endpoint.environment()},
+    )
+    assert [15] == json.loads((tmp_path / "out").read_text())
+
+
+def test_a_killed_emulator_leaves_no_container_and_brings_its_endpoints_back(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    try:
+        hosts = Hosts(embedded.up(state))
+        name = hosts.deploy(packed({"code/inference.py": CODE.replace("MARK", "orphan-endpoint")}))
+        assert [3] == hosts.ask(name, "[1]")
+        os.kill(hosts.endpoint.pid, signal.SIGKILL)
+        assert within(lambda: not marked("orphan-endpoint"))
+        again = Hosts(embedded.up(state))
+        assert "InService" == again.settled(name)["EndpointStatus"]
+        assert [3] == again.ask(name, "[1]")
+        embedded.down(state)
+        assert within(lambda: not marked("orphan-endpoint"))
+        assert "InService" == Hosts(embedded.up(state)).settled(name)["EndpointStatus"]
+    finally:
+        embedded.down(state)
+    assert within(lambda: not marked("orphan-endpoint"))
+
+
+def test_a_job_bench_and_endpoints_share_one_emulator(hosts: Hosts) -> None:
+    bench = Bench(hosts.endpoint, hosts.client)
+    assert "Completed" == bench.finished(bench.submit("print('trained')"))["TrainingJobStatus"]

@@ -1,0 +1,263 @@
+"""The hosting operations without processes: shapes, lists, tags, refusals; payloads of a transform; archives."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from emulator.bench import packed
+from hypothesis import given
+from hypothesis import strategies as some
+
+from sm_trn.emulator.faults import AwsFault
+from sm_trn.emulator.hosting_api import HostingApi
+from sm_trn.emulator.records import Records
+from sm_trn.emulator.store import Store
+from sm_trn.emulator.transforms import payloads
+from sm_trn.emulator.unpacking import UnsafeArchive, unpack
+from sm_trn.emulator.validate import service_model
+
+pytest.importorskip("boto3")
+ROLE = "arn:aws:iam::000000000000:role/SageMakerExecutionRole"
+VARIANT = {"VariantName": "v", "ModelName": "m", "InitialInstanceCount": 2, "InstanceType": "ml.c5.xlarge"}
+TRANSFORM = {
+    "TransformJobName": "t",
+    "ModelName": "m",
+    "TransformInput": {"DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://b/in"}}},
+    "TransformOutput": {"S3OutputPath": "s3://b/out"},
+    "TransformResources": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 1},
+}
+
+
+class Bucket:
+    """One bucket with one model."""
+
+    def __init__(self) -> None:
+        self.ready = threading.Event()
+        self.ready.set()
+
+    def keys(self, bucket: str, prefix: str) -> list[str]:
+        return [key for key in ("model.tar.gz",) if bucket == "b" and key.startswith(prefix)]
+
+
+class Quiet:
+    """Endpoints and transforms that take every order and run nothing."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+
+    def create(self, name: str) -> None:
+        self.records.change("endpoint", name, status="InService")
+
+    def update(self, name: str, config: str) -> None:
+        self.records.change("endpoint", name, status="Updating", facts={"config": config})
+
+    def delete(self, name: str) -> None:
+        self.records.drop("endpoint", name)
+
+    def start(self, name: str) -> None:
+        self.records.change("transform-job", name, status="Completed", facts={"started": 1.0, "ended": 2.0})
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> HostingApi:
+    clock = iter(range(1, 10_000))
+    records = Records(Store(tmp_path / "db"), lambda: float(next(clock)))
+    quiet: Any = Quiet(records)
+    bucket: Any = Bucket()
+    made = HostingApi(records, bucket, quiet, quiet, "us-west-2")
+    call(
+        made,
+        "CreateModel",
+        ModelName="m",
+        ExecutionRoleArn=ROLE,
+        PrimaryContainer={"ModelDataUrl": "s3://b/model.tar.gz"},
+    )
+    call(made, "CreateEndpointConfig", EndpointConfigName="c", ProductionVariants=[VARIANT])
+    return made
+
+
+def call(api: HostingApi, operation: str, **body: Any) -> dict[str, Any]:
+    """The answer, checked against the service model: nothing it does not name, all that it requires."""
+    answer = api.answer(operation, body)
+    assert answer is not None
+    shape = service_model().operation_model(operation).output_shape
+    if shape is not None:
+        fits(shape, answer)
+    return answer
+
+
+def fits(shape: Any, value: Any) -> None:
+    if shape.type_name == "structure":
+        assert set(value) <= set(shape.members), set(value) - set(shape.members)
+        assert set(shape.required_members) <= set(value)
+        for name, inner in value.items():
+            fits(shape.members[name], inner)
+    elif shape.type_name == "list":
+        for inner in value:
+            fits(shape.member, inner)
+    elif shape.type_name == "string" and shape.enum:
+        assert value in shape.enum
+
+
+def refusal(api: HostingApi, operation: str, **body: Any) -> str:
+    with pytest.raises(AwsFault) as caught:
+        api.answer(operation, body)
+    return f"{caught.value.code}: {caught.value.message}"
+
+
+def test_every_answer_fits_the_service_model(api: HostingApi) -> None:
+    arn = call(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")["EndpointArn"]
+    call(api, "CreateTransformJob", **TRANSFORM)
+    for operation, body in (
+        ("DescribeModel", {"ModelName": "m"}),
+        ("DescribeEndpointConfig", {"EndpointConfigName": "c"}),
+        ("DescribeEndpoint", {"EndpointName": "e"}),
+        ("DescribeTransformJob", {"TransformJobName": "t"}),
+        ("ListModels", {}),
+        ("ListEndpointConfigs", {}),
+        ("ListEndpoints", {}),
+        ("ListTransformJobs", {}),
+        ("AddTags", {"ResourceArn": arn, "Tags": [{"Key": "a", "Value": "b"}]}),
+        ("ListTags", {"ResourceArn": arn}),
+        ("DeleteTags", {"ResourceArn": arn, "TagKeys": ["a"]}),
+        ("UpdateEndpoint", {"EndpointName": "e", "EndpointConfigName": "c"}),
+    ):
+        call(api, operation, **body)
+
+
+def test_what_was_asked_is_echoed(api: HostingApi) -> None:
+    call(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")
+    assert [VARIANT] == call(api, "DescribeEndpointConfig", EndpointConfigName="c")["ProductionVariants"]
+    assert 2 == call(api, "DescribeEndpoint", EndpointName="e")["ProductionVariants"][0]["CurrentInstanceCount"]
+    assert ROLE == call(api, "DescribeModel", ModelName="m")["ExecutionRoleArn"]
+
+
+def test_what_exists_cannot_be_made_again_and_what_does_not_cannot_be_used(api: HostingApi) -> None:
+    call(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")
+    call(api, "CreateTransformJob", **TRANSFORM)
+    assert 'already existing endpoint "arn' in refusal(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")
+    assert "ResourceInUse" in refusal(api, "CreateTransformJob", **TRANSFORM)
+    assert 'Could not find endpoint configuration "arn' in refusal(
+        api, "CreateEndpoint", EndpointName="f", EndpointConfigName="none"
+    )
+    assert "Could not find model data at s3://b/none" in refusal(
+        api, "CreateModel", ModelName="x", PrimaryContainer={"ModelDataUrl": "s3://b/none.tar.gz"}
+    )
+    for word in ("Model", "EndpointConfig", "Endpoint"):
+        assert "Could not find" in refusal(api, f"Delete{word}", **{f"{word}Name": "none"})
+
+
+@pytest.mark.parametrize(
+    ("operation", "body", "says"),
+    [
+        ("CreateModel", {"ModelName": "x", "Containers": [{}, {}]}, "no inference pipelines"),
+        ("CreateModel", {"ModelName": "x", "PrimaryContainer": {"Mode": "MultiModel"}}, "no multi-model"),
+        ("CreateModel", {"ModelName": "no_underscore", "PrimaryContainer": {}}, "regular expression pattern"),
+        ("CreateEndpointConfig", {"EndpointConfigName": "x", "ProductionVariants": [{**VARIANT, "ServerlessConfig":
+          {"MemorySizeInMB": 1024, "MaxConcurrency": 1}}]}, "no ServerlessConfig"),
+        ("CreateTransformJob", {**TRANSFORM, "TransformInput": {**TRANSFORM["TransformInput"], "SplitType": "RecordIO"}},
+         "SplitType"),
+        ("CreateTransformJob", {**TRANSFORM, "DataProcessing": {"JoinSource": "Input"}}, "neither filters nor joins"),
+    ],
+)  # fmt: skip
+def test_what_is_not_emulated_is_refused_in_so_many_words(
+    api: HostingApi, operation: str, body: Mapping[str, Any], says: str
+) -> None:
+    assert says in refusal(api, operation, **body)
+
+
+def test_lists_are_filtered_sorted_and_cut_into_pages(api: HostingApi) -> None:
+    for name in ("b-1", "a-2", "c-1"):
+        call(api, "CreateEndpoint", EndpointName=name, EndpointConfigName="c")
+
+    def names(**body: Any) -> list[str]:
+        return [row["EndpointName"] for row in call(api, "ListEndpoints", **body)["Endpoints"]]
+
+    assert ["c-1", "a-2", "b-1"] == names()
+    assert ["a-2", "b-1", "c-1"] == names(SortBy="Name", SortOrder="Ascending")
+    assert ["c-1", "b-1"] == names(NameContains="-1")
+    assert [] == names(StatusEquals="Failed")
+    first = call(api, "ListEndpoints", MaxResults=2)
+    assert ["b-1"] == names(MaxResults=2, NextToken=first["NextToken"])
+
+
+def test_the_mark_of_a_rehearsal_cannot_be_taken_off(api: HostingApi) -> None:
+    arn = call(api, "DescribeModel", ModelName="m")["ModelArn"]
+    call(api, "DeleteTags", ResourceArn=arn, TagKeys=["sm_trn:emulated"])
+    assert [{"Key": "sm_trn:emulated", "Value": "true"}] == call(api, "ListTags", ResourceArn=arn)["Tags"]
+
+
+def test_records_outlive_the_process(tmp_path: Path) -> None:
+    def opened() -> Records:
+        return Records(Store(tmp_path / "db"))
+
+    quiet: Any = Quiet(opened())
+    bucket: Any = Bucket()
+    first = HostingApi(opened(), bucket, quiet, quiet, "us-west-2")
+    call(first, "CreateModel", ModelName="m", PrimaryContainer={"ModelDataUrl": "s3://b/model.tar.gz"})
+    assert ["m"] == [record.name for record in opened().all("model")]
+    call(first, "DeleteModel", ModelName="m")
+    assert [] == opened().all("model")
+
+
+@given(some.lists(some.binary(max_size=40).map(lambda raw: raw.replace(b"\n", b"x").replace(b"\r", b"x")), max_size=30))
+def test_splitting_by_line_loses_and_invents_nothing(lines: list[bytes]) -> None:
+    content = b"\n".join(lines)
+    wanted = [line for line in content.splitlines() if line.strip()]
+    split = {"TransformInput": {"SplitType": "Line"}}
+    assert wanted == list(payloads(content, {**split, "BatchStrategy": "SingleRecord"}))
+    assert wanted == b"".join(payloads(content, split)).splitlines()
+    assert [content] == list(payloads(content, {"TransformInput": {}}))
+
+
+def test_a_payload_never_has_more_lines_than_fit() -> None:
+    line = b"x" * (300 * 1024)
+    parts = list(payloads(b"\n".join([line] * 10), {"TransformInput": {"SplitType": "Line"}, "MaxPayloadInMB": 1}))
+    assert 4 == len(parts)
+    assert all(len(part) <= 2**20 for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "link"),
+    [("../x", tarfile.REGTYPE, ""), ("a/../../x", tarfile.REGTYPE, ""), ("/x", tarfile.REGTYPE, ""),
+     ("x", tarfile.SYMTYPE, "../.."), ("x", tarfile.SYMTYPE, "/etc"), ("x", tarfile.LNKTYPE, "../y"),
+     ("x", tarfile.FIFOTYPE, ""), ("x", tarfile.CHRTYPE, ""), (".", tarfile.REGTYPE, "")],
+)  # fmt: skip
+def test_an_archive_writes_nothing_beside_its_folder(tmp_path: Path, name: str, kind: bytes, link: str) -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, link
+        tar.addfile(member)
+    (tmp_path / "in").mkdir()
+    with pytest.raises(UnsafeArchive):
+        unpack(io.BytesIO(out.getvalue()), tmp_path / "in")
+    assert ["in"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_a_link_planted_first_is_no_way_out(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, link in (("a", "b"), ("b", "..")):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, link
+            tar.addfile(member)
+        tar.addfile(tarfile.TarInfo("a/x"))
+    (tmp_path / "in").mkdir()
+    with pytest.raises(UnsafeArchive):
+        unpack(io.BytesIO(out.getvalue()), tmp_path / "in")
+    assert ["in"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_a_good_archive_is_unpacked_and_a_torn_one_is_not(tmp_path: Path) -> None:
+    content = packed({"code/inference.py": "x = 1\n", "./weights": "2"})
+    unpack(io.BytesIO(content), tmp_path)
+    assert ("x = 1\n", "2") == ((tmp_path / "code/inference.py").read_text(), (tmp_path / "weights").read_text())
+    with pytest.raises(UnsafeArchive):
+        unpack(io.BytesIO(content[:-30]), tmp_path)

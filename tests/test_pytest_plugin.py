@@ -1,0 +1,64 @@
+"""The plugin in a project of somebody else's: its fixtures, what they leave behind, and what it costs those who do not use it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = """
+import pytest
+import sm_trn as st
+
+def spec(folder):
+    (folder / "train.py").write_text("import time; time.sleep(300)")
+    return st.JobSpec(name="mine", script=st.Script("train.py", source_dir=str(folder)), max_run_s=600,
+                      framework=st.PyTorch("2.6.0", python="py312"), compute=st.Compute("ml.c5.xlarge"))
+
+def test_a_throttled_launch_goes_through(sm_trn_session, sm_trn_faults, tmp_path):
+    sm_trn_faults("throttling", operation="CreateTrainingJob", times=2)
+    assert not sm_trn_session.submit(spec(tmp_path)).snapshot().terminal
+
+def test_what_the_last_test_left_is_stopped_and_no_fault_is_left(sm_trn_session, tmp_path):
+    assert [] == [job for job in sm_trn_session.running(containing="") if job.snapshot().status_word == "InProgress"]
+    assert 1 == len(sm_trn_session.jobs("mine"))
+
+def test_a_quota_reaches_the_caller(sm_trn_session, sm_trn_faults, tmp_path):
+    sm_trn_faults("quota")
+    with pytest.raises(st.CloudError, match="ResourceLimitExceeded"):
+        sm_trn_session.submit(spec(tmp_path))
+"""
+
+
+def pytest_in(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_theirs.py").write_text(text)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_", "PYTEST_"))}
+    package = str(Path(__file__).resolve().parents[1])
+    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "sm_trn.pytest_plugin", "-p", "no:cacheprovider", str(folder)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=200,
+        env={**kept, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )
+
+
+@pytest.mark.local
+def test_a_projects_tests_get_a_session_and_faults_and_leave_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("moto")
+    done = pytest_in(tmp_path, TESTS)
+    assert 0 == done.returncode, done.stdout
+    assert "3 passed" in done.stdout
+
+
+def test_a_project_that_does_not_use_it_loads_nothing_of_it(tmp_path: Path) -> None:
+    heavy = "{'sm_trn.emulator', 'sm_trn.session', 'boto3', 'botocore', 'moto', 'pandas', 'torch'}"
+    done = pytest_in(tmp_path, f"import sys\ndef test_light(): assert set() == {heavy} & set(sys.modules)\n")
+    assert 0 == done.returncode, done.stdout
