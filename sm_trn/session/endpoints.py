@@ -272,9 +272,19 @@ def transform(  # noqa: PLR0913 - what a transform can be told, each by name
 def fetch_endpoints(session: Session) -> Endpoints:
     """Every endpoint of the account and region, whoever made it. Raises CloudError."""
     hosting = hosting_of(session)
-    found = [summary for summary in hosting.fetch_endpoints() if summary["EndpointStatus"] != "Deleting"]
-    rows = tuple(_row(session, hosting, hosting.fetch_endpoint(str(summary["EndpointName"]))) for summary in found)
-    return Endpoints(rows=rows, session=session)
+    names = [str(each["EndpointName"]) for each in hosting.fetch_endpoints() if each["EndpointStatus"] != "Deleting"]
+    rows = (_row_if_there(session, hosting, name) for name in names)
+    return Endpoints(rows=tuple(row for row in rows if row is not None), session=session)
+
+
+def _row_if_there(session: Session, hosting: Boto3Hosting, name: str) -> EndpointRow | None:
+    """None for one that was deleted since it was listed."""
+    try:
+        return _row(session, hosting, hosting.fetch_endpoint(name))
+    except CloudError as error:
+        if error.code != "ValidationException":
+            raise
+        return None
 
 
 def _row(session: Session, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> EndpointRow:
