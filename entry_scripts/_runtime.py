@@ -86,7 +86,6 @@ class Runtime(abc.ABC):
     world_size: int
     local_rank: int
     eager_attention = False
-    shapes = 8  # lengths that batches may have, unless asked otherwise: more of them, less padding
 
     @property
     def is_main(self) -> bool:
@@ -226,7 +225,6 @@ class XlaRuntime(Runtime):
 
     # SDPA looks into its mask on the host: one more graph and one more wait in every step.
     eager_attention = True
-    shapes = 1  # each is a compilation, of minutes on a device
 
     def __init__(self, place: Place, environ: Environ) -> None:
         for name, value in {**NEURON_DEFAULTS, "TOKENIZERS_PARALLELISM": "false"}.items():

@@ -116,8 +116,12 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
     order: Any = None  # a sampler, where the examples' lengths decide who shares a step
 
     def group_lengths(self, examples: Examples) -> None:
-        """Before 4.31 Trainer gives each worker a sampler of its own; later accelerate deals out batches in turn."""
+        """Where --group_by_length asks for it: faster, but texts of one length meet one another more often than others.
+
+        Before 4.31 Trainer gives each worker a sampler of its own; later accelerate deals out batches in turn."""
         args = self.args
+        if not (getattr(args, "group_by_length", False) or getattr(args, "train_sampling_strategy", "") == "group_by_length"):
+            return
         layout = Layout(args.train_batch_size, args.world_size, args.gradient_accumulation_steps)
         alone = args.world_size > 1 and not hasattr(self, "accelerator")
         self.order = LikeLengths(examples, layout, args.seed, args.process_index if alone else None)

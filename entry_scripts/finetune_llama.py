@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any, Sequence
 
 import torch
@@ -25,7 +24,7 @@ import torch
 from _args import add_folders, parse_flags, trainer_defaults
 from _arguments import Parser, fraction, integer, str2bool
 from _checkpoint import StopRequest
-from _console import Console, Mistake, exit_code_of
+from _console import Console, Mistake, exit_code_of, leave
 from _corpus import Blocks, NextToken, pack, read_texts
 from _llama import add_lora, load_llama, load_llama_tokenizer, loading_turns
 from _models import longest_input
@@ -150,4 +149,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of(main))
+    leave(exit_code_of(main))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from _console import exit_code_of
+from _console import exit_code_of, leave
 from train_language_model import main
 
 
@@ -17,4 +17,4 @@ def _mp_fn(_index: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of(main))
+    leave(exit_code_of(main))

@@ -23,7 +23,7 @@ import torch
 from _args import add_folders, parse_flags, trainer_defaults
 from _arguments import Parser, integer, proper_fraction, str2bool
 from _checkpoint import StopRequest
-from _console import Console, Mistake, exit_code_of
+from _console import Console, Mistake, exit_code_of, leave
 from _data import cut, label_names, label_numbers
 from _examples import Collator, Examples, encode_examples, rounded
 from _models import load_classifier, load_config, load_tokenizer, longest_input
@@ -195,4 +195,4 @@ def _mp_fn(_index: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of(main))
+    leave(exit_code_of(main))

@@ -22,7 +22,7 @@ import torch
 from _args import add_folders, parse_flags, trainer_defaults
 from _arguments import Parser, integer, proper_fraction, str2bool
 from _checkpoint import StopRequest
-from _console import Console, Mistake, exit_code_of
+from _console import Console, Mistake, exit_code_of, leave
 from _corpus import Blocks, HiddenTokens, NextToken, pack, read_texts
 from _language import load_language_config, load_language_model, load_language_tokenizer, masked_by_nature
 from _models import longest_input
@@ -161,4 +161,4 @@ def _mp_fn(_index: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of(main))
+    leave(exit_code_of(main))

@@ -22,7 +22,7 @@ import torch
 from _args import add_folders, parse_flags, trainer_defaults
 from _arguments import Parser, integer, proper_fraction, str2bool
 from _checkpoint import StopRequest
-from _console import Console, Mistake, exit_code_of
+from _console import Console, Mistake, exit_code_of, leave
 from _data import cut
 from _examples import Collator
 from _models import load_head_config, load_tokenizer, load_with_head, longest_input
@@ -183,4 +183,4 @@ def _mp_fn(_index: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of(main))
+    leave(exit_code_of(main))

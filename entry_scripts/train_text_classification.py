@@ -23,7 +23,7 @@ from _arguments import Parser, fraction, integer, not_negative, proper_fraction,
 from _baselines import baseline_accuracies
 from _batches import Batches, Data, Layout, encode_data, eval_order, first_steps, train_order
 from _checkpoint import Checkpoints, StopRequest
-from _console import GRAPHS_ONLY_STEPS, Console, Interrupted, Mistake, exit_code_of, graphs_only
+from _console import GRAPHS_ONLY_STEPS, Console, Interrupted, Mistake, exit_code_of, graphs_only, leave
 from _data import Rows, read_parts
 from _meter import Meter
 from _models import load_classifier, load_config, load_tokenizer, longest_input
@@ -52,7 +52,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--warmup_ratio", type=fraction, default=0.1, help="part of the steps in which the learning rate rises")
     add("--max_grad_norm", type=not_negative, default=1.0, help="0: do not clip")
     add("--max_length", type=integer(2), default=128, help="tokens per text at most; shorter data, shorter batches")
-    add("--shapes", type=integer(1), help="lengths of batches at most; default: 8, on XLA, which compiles each, 1")
+    add("--shapes", type=integer(1), default=1, help="lengths of batches at most: more are faster, but mix texts less")
     add("--bf16", type=str2bool, default=False, help="compute in bfloat16; the weights stay in float32")
     add("--seed", type=integer(0), default=42)
     add("--logging_steps", type=integer(1), default=20)
@@ -252,7 +252,7 @@ def train(args: argparse.Namespace, runtime: Any, stop: StopRequest) -> None:
     with runtime.loading_turn():
         tokenizer = load_tokenizer(args.model)
     layout = Layout(args.per_device_batch_size, runtime.world_size, args.gradient_accumulation_steps)
-    labels, shapes = args.num_labels, args.shapes or runtime.shapes
+    labels, shapes = args.num_labels, args.shapes
     data = encode_data(rows, tokenizer, layout, max_length=args.max_length, num_labels=labels, shapes=shapes)
     if graphs_only():
         data, args.epochs, args.checkpoint_dir = first_steps(data, GRAPHS_ONLY_STEPS), 1, None
@@ -295,4 +295,4 @@ def _mp_fn(_index: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of(main))
+    leave(exit_code_of(main))

@@ -109,7 +109,7 @@ def test_the_saved_folder_loads_and_predicts(learned: Learned) -> None:
 
 def test_the_first_human_line_says_where_and_what(learned: Learned) -> None:
     assert (
-        "tiny-random on cpu/gloo: 2 worker(s), float32, batches of 16 x 8/16/24 tokens, 32 samples per step, 448 steps, "
+        "tiny-random on cpu/gloo: 2 worker(s), float32, batches of 16 x 24 tokens, 32 samples per step, 448 steps, "
         "from the start"
     ) in learned.run.out
 

@@ -180,3 +180,10 @@ def test_the_same_seconds_priced_in_another_region(pair: list[JobRecord]) -> Non
     assert {"us-east-1"} == {row.price.region for row in east.rows if row.price is not None}
     assert math.isclose(39.6, east.cells()[1]["cost_saving_pct"], abs_tol=0.1)
     assert all(row.price is None for row in compare(pair, region="mars-north-1").rows)
+
+
+def test_the_pair_of_the_quickstart_did_the_same_work() -> None:
+    from sm_trn.cli.quickstart import PUBLISHED
+
+    assert 1 == len({record.workload for name in PUBLISHED if (record := published_record(name)) is not None})
+    assert set(PUBLISHED) <= set(published_names())
