@@ -96,6 +96,9 @@ class Transforms:
         server = Server(container, self._shop, lambda at, line: self._lines.append(stream, at, line))
         with self._lock:
             self._servers[record.name] = server
+            stopped = record.name in self._stopped  # before there was anything to close
+        if stopped:
+            raise ServingError("the transform job was stopped")
         server.start()
         self._records.change(_KIND, record.name, facts={"started": self._records.now()})
         for key, parts in self._inputs(record):

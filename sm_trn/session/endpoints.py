@@ -81,10 +81,11 @@ class Endpoint:
     def delete(self) -> None:
         """Delete the endpoint, which ends the billing, its configuration and its models. A second call does nothing."""
         hosting = hosting_of(self.session)
-        if self.status == "Deleted":
+        if self.status in {"Deleted", "Deleting"}:
             return
-        config = str(self._described()["EndpointConfigName"])
-        models = [str(variant["ModelName"]) for variant in hosting.fetch_variants(config)]
+        config, models = str(self._described()["EndpointConfigName"]), list[str]()
+        with contextlib.suppress(CloudError):  # gone already; what is billed goes all the same
+            models = [str(variant["ModelName"]) for variant in hosting.fetch_variants(config)]
         hosting.delete_endpoint(self.name)
         with contextlib.suppress(CloudError):  # shared with another endpoint, or gone already: they cost nothing
             hosting.delete_parts(config, models)
