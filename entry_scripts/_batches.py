@@ -1,6 +1,7 @@
 """Owns the way from labelled texts to padded batches, and their order; must not know files, devices or the loop.
 
-A batch has one of a few known lengths, on XLA by default only one: there each new shape is a compilation, of minutes.
+Where each new shape is a compilation, of minutes, all batches have one length, or one of a few that are asked for.
+Elsewhere a batch is cut into parts of like length, each no longer than its longest text needs.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import torch
 
 from _console import Mistake
 from _data import Rows, label_names, label_numbers
+from _parts import cut, rounded
 
-LENGTH_MULTIPLE = 8
 WINDOW_STEPS = 32  # within which texts of like length come together; longer would make an epoch's order less random
 
 
@@ -62,22 +63,38 @@ class Encoded(NamedTuple):
 class Batches:
     """One worker's share of the batches of an epoch, of known number; an iterable that loaders of every device accept.
 
-    `order` [batches, workers, per_device] is everybody's, for a batch has one length on all workers.
+    `order` [batches, workers, per_device] is everybody's: without `pass_tokens` a batch has one length on all workers
+    and is one pass through the model. With it, it is cut: into how many parts, which come one by one, `passes` says.
     """
 
-    def __init__(self, data: Encoded, order: Any, rank: int) -> None:
-        self._data, self._indices = data, order[:, rank]
-        self.lengths = data.shapes_of(order).tolist()
-        tokens = data.lengths[order.clamp(min=0)].flatten(start_dim=1).sum(dim=1).tolist()
-        per_batch = order.shape[1] * order.shape[2]
-        # Of all workers: tokens, and positions padding included.
-        self.filling = [(own, length * per_batch) for own, length in zip(tokens, self.lengths)]
+    def __init__(self, data: Encoded, order: Any, rank: int, pass_tokens: int | None = None) -> None:
+        self._data, workers = data, order.shape[1]
+        rows = order[:, rank]
+        if pass_tokens is None:
+            everybody = data.lengths[order.clamp(min=0)].flatten(start_dim=1).sum(dim=1).tolist()
+            self._parts = list(zip(rows, data.shapes_of(order).tolist()))
+            self.passes = [1] * len(rows)
+        else:
+            cuts = [cut(lengths, pass_tokens) for lengths in data.lengths[rows.clamp(min=0)].tolist()]
+            self._parts = [(row[part.members], part.length) for row, parts in zip(rows, cuts) for part in parts]
+            everybody = [int(data.lengths[part.clamp(min=0)].sum()) * workers for part, _ in self._parts]
+            self.passes = [len(parts) for parts in cuts]
+        # Of all workers: tokens, and positions padding included. Where each cuts its own, the others are taken to be alike.
+        self.filling = [(own, length * len(part) * workers) for own, (part, length) in zip(everybody, self._parts)]
+
+    @property
+    def lengths(self) -> list[int]:
+        return [length for _, length in self._parts]
+
+    def passes_per_step(self, accumulation: int) -> list[int]:
+        starts = range(0, len(self.passes), accumulation)
+        return [sum(self.passes[start : start + accumulation]) for start in starts]
 
     def __len__(self) -> int:
-        return len(self._indices)
+        return len(self._parts)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self._data.batch(row, length) for row, length in zip(self._indices, self.lengths))
+        return (self._data.batch(part, length) for part, length in self._parts)
 
 
 class Layout(NamedTuple):
@@ -100,10 +117,29 @@ class Data(NamedTuple):
     held_out: Encoded
     texts: tuple[Rows, Rows]
     layout: Layout
+    pass_tokens: int | None = None  # what one pass more costs, where batches may have any length
 
     @property
     def steps_per_epoch(self) -> int:
         return len(self.train) // self.layout.samples_per_step
+
+    @property
+    def lengths(self) -> str:
+        return ("" if self.pass_tokens is None else "up to ") + "/".join(map(str, self.train.shapes))
+
+    @property
+    def shapes(self) -> dict[str, int]:
+        """For the log: how many lengths there are, where that is bounded."""
+        return {"shapes": len(self.train.shapes)} if self.pass_tokens is None else {}
+
+    def train_batches(self, order: Any, rank: int) -> Batches:
+        return Batches(self.train, order.flatten(end_dim=1), rank, self.pass_tokens)
+
+    def eval_batches(self, rank: int) -> Batches:
+        """Each held-out example once; those of like length together where lengths are free, for order changes no result."""
+        ranked = None if self.pass_tokens is None else torch.sort(self.held_out.lengths, descending=True).indices
+        order = eval_order(len(self.held_out), self.layout.workers, self.layout.per_device, ranked)
+        return Batches(self.held_out, order, rank, self.pass_tokens)
 
 
 def first_steps(data: Data, steps: int) -> Data:
@@ -113,9 +149,19 @@ def first_steps(data: Data, steps: int) -> Data:
 
 
 def encode_data(
-    rows: tuple[Rows, Rows], tokenizer: Any, layout: Layout, *, max_length: int, num_labels: int | None, shapes: int = 1
+    rows: tuple[Rows, Rows],
+    tokenizer: Any,
+    layout: Layout,
+    *,
+    max_length: int,
+    num_labels: int | None,
+    shapes: int = 1,
+    pass_tokens: int | None = None,
 ) -> Data:
-    """Training and held-out rows in tensors, their batches of at most `shapes` lengths. A Mistake if no step is full."""
+    """Training and held-out rows in tensors, their batches of at most `shapes` lengths, or with `pass_tokens` of any.
+
+    Raises Mistake where there are too few rows for one step.
+    """
     if len(rows[0].texts) < layout.samples_per_step:
         raise Mistake(
             f"--train: got {len(rows[0].texts)} examples, wanted at least {layout.samples_per_step} "
@@ -127,7 +173,7 @@ def encode_data(
     pieces = [tokenize(part.texts, tokenizer, max_length) for part in rows]
     lengths = batch_lengths([len(ids) for ids in pieces[0] + pieces[1]], max_length, shapes)
     train, held_out = (encode(ids, n, lengths, tokenizer.pad_token_id) for ids, n in zip(pieces, numbers))
-    return Data(names, train, held_out, rows, layout)
+    return Data(names, train, held_out, rows, layout, pass_tokens)
 
 
 def tokenize(texts: Sequence[str], tokenizer: Any, max_length: int) -> list[list[int]]:
@@ -145,7 +191,7 @@ def batch_lengths(lengths: Sequence[int], max_length: int, shapes: int) -> tuple
     """
     ranked = sorted(lengths)
     edges = [ranked[-(-len(ranked) * part // shapes) - 1] for part in range(1, shapes + 1)]
-    return tuple(sorted({min(max_length, -(-edge // LENGTH_MULTIPLE) * LENGTH_MULTIPLE) for edge in edges}))
+    return tuple(sorted({min(max_length, rounded(edge)) for edge in edges}))
 
 
 def encode(pieces: Sequence[Sequence[int]], labels: Sequence[int], shapes: tuple[int, ...], pad_id: int) -> Encoded:
@@ -181,9 +227,9 @@ def _alike(window: Any, lengths: Any, samples: int, generator: Any) -> Any:
     return steps[torch.randperm(len(steps), generator=generator)].flatten()
 
 
-def eval_order(count: int, workers: int, per_device: int) -> Any:
-    """Indices [batches, workers, per_device]: each example once, -1 where the last batch has none."""
+def eval_order(count: int, workers: int, per_device: int, ranked: Any = None) -> Any:
+    """Indices [batches, workers, per_device]: each example once, as `ranked`, and -1 where the last batch has none."""
     batches = -(-count // (workers * per_device))
     order = torch.full((batches * workers * per_device,), -1, dtype=torch.int64)
-    order[:count] = torch.arange(count)
+    order[:count] = torch.arange(count) if ranked is None else ranked
     return order.view(batches, workers, per_device)

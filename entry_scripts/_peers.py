@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from _runtime import NEURON_DEFAULTS, Place, choose, prefer_loopback
+from _runtime import BACKENDS, NEURON_DEFAULTS, Place, choose, prefer_loopback
 from _waves import at_once, turn, workers_here
 
 
@@ -28,6 +28,13 @@ def on_cpu() -> bool:
 
 def on_xla() -> bool:
     return choose(os.environ) == "xla"
+
+
+def pass_tokens(args: Any) -> int | None:
+    """What a pass more costs; None where a batch stays whole: each length is compiled, or a library owns the backward."""
+    name = choose(os.environ)
+    owned = any(getattr(args, library, None) for library in ("deepspeed", "fsdp", "mp_parameters"))
+    return None if name == "xla" or owned else BACKENDS[name].pass_tokens
 
 
 def seed_everything(seed: int) -> None:

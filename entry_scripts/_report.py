@@ -21,7 +21,9 @@ class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped 
 
     def __init__(self, console: Console, spot: Any, gauges: Gauges, filling: Any, sizes: tuple[int, int]) -> None:
         self._console, self._spot, self._gauges, self._filling = console, spot, gauges, filling
-        self._samples, self._tokens = sizes  # samples per step, tokens per sample at most
+        self._samples, tokens = sizes  # samples per step, tokens per sample at most
+        self._step_tokens = float(self._samples * tokens)  # until steps' own have been counted
+        self._counted = (0, 0)  # tokens, and the steps that they were in
         self._since, self._step, self._first_step = 0.0, 0, 0
         self._waited, self._heard = 0.0, (0.0, 0.0)  # seconds; when an event was last heard, and what was compiled then
 
@@ -62,11 +64,18 @@ class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped 
             if steps:
                 values.update(self._rates(seconds, steps, ""))
                 filling = self._filling.take(steps * args.gradient_accumulation_steps)
+                self._count(filling[0] * args.world_size, steps)
                 values.update(shares(filling, self._waited, seconds, args.world_size))
             values.update(self._gauges.values())
             self._since, self._step, self._waited = now, state.global_step, 0.0
         self._hear()
         self._console.metrics({**values, "step": state.global_step})
+
+    def _count(self, tokens: int, steps: int) -> None:
+        """Tokens without padding, so that the summary means by them what the lines mean."""
+        if tokens:
+            self._counted = self._counted[0] + tokens, self._counted[1] + steps
+            self._step_tokens = self._counted[0] / self._counted[1]
 
     def _rates(self, seconds: float, steps: int, prefix: str) -> dict[str, float]:
         """Of all workers together, in this process's time: a resumed run counts only what it did itself."""
@@ -74,7 +83,7 @@ class Report(TrainerCallback):  # type: ignore[misc]  # transformers is untyped 
         return {
             prefix + "samples_per_second": round(per_second * self._samples, 3),
             prefix + "steps_per_second": round(per_second, 3),
-            prefix + "tokens_per_second": round(per_second * self._samples * self._tokens, 1),
+            prefix + "tokens_per_second": round(per_second * self._step_tokens, 1),
         }
 
 

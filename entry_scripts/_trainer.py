@@ -17,7 +17,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from _batches import Layout
 from _checkpoint import StopRequest
 from _console import Console, Interrupted, Mistake, graphs_only
-from _examples import Examples, LikeLengths
+from _examples import PARTS, Examples, LikeLengths
 from _filling import Filling
 from _gauges import Gauges
 from _peers import any_of_us, on_xla, seed_everything, wait_for_all, workers
@@ -120,7 +120,9 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
 
         Before 4.31 Trainer gives each worker a sampler of its own; later accelerate deals out batches in turn."""
         args = self.args
-        if not (getattr(args, "group_by_length", False) or getattr(args, "train_sampling_strategy", "") == "group_by_length"):
+        if not (
+            getattr(args, "group_by_length", False) or getattr(args, "train_sampling_strategy", "") == "group_by_length"
+        ):
             return
         layout = Layout(args.train_batch_size, args.world_size, args.gradient_accumulation_steps)
         alone = args.world_size > 1 and not hasattr(self, "accelerator")
@@ -129,6 +131,26 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
 
     def _get_train_sampler(self, *args: Any, **kwargs: Any) -> Any:
         return self.order or super()._get_train_sampler(*args, **kwargs)
+
+    share = 1.0  # of a batch: what the part that is computed now weighs
+
+    def training_step(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """A batch in parts is computed part by part: their gradients add up to those of the whole, their losses too."""
+        if PARTS not in inputs:
+            return super().training_step(model, inputs, *args, **kwargs)
+        sizes = [len(part["input_ids"]) for part in inputs[PARTS]]
+        losses = []
+        for number, part in enumerate(inputs[PARTS], 1):
+            self.share = sizes[number - 1] / sum(sizes)
+            waits = number < len(sizes) and hasattr(model, "no_sync")  # only the last part talks to the other workers
+            with model.no_sync() if waits else contextlib.nullcontext():
+                losses.append(super().training_step(model, part, *args, **kwargs))
+        self.share = 1.0
+        return sum(losses)
+
+    def compute_loss(self, *args: Any, **kwargs: Any) -> Any:
+        found = super().compute_loss(*args, **kwargs)
+        return found if self.share == 1.0 else found * self.share
 
     def floating_point_ops(self, inputs: Any) -> int:  # noqa: ARG002 - Trainer's signature
         return 0  # an estimate that no line of ours shows, made by walking through all modules in each step

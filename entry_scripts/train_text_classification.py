@@ -21,7 +21,7 @@ import torch
 
 from _arguments import Parser, fraction, integer, not_negative, proper_fraction, str2bool
 from _baselines import baseline_accuracies
-from _batches import Batches, Data, Layout, encode_data, eval_order, first_steps, train_order
+from _batches import Data, Layout, encode_data, first_steps, train_order
 from _checkpoint import Checkpoints, StopRequest
 from _console import GRAPHS_ONLY_STEPS, Console, Interrupted, Mistake, exit_code_of, graphs_only, leave
 from _data import Rows, read_parts
@@ -52,7 +52,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--warmup_ratio", type=fraction, default=0.1, help="part of the steps in which the learning rate rises")
     add("--max_grad_norm", type=not_negative, default=1.0, help="0: do not clip")
     add("--max_length", type=integer(2), default=128, help="tokens per text at most; shorter data, shorter batches")
-    add("--shapes", type=integer(1), default=1, help="lengths of batches at most: more are faster, but mix texts less")
+    add("--shapes", type=integer(1), help="lengths of batches at most; default: 1 where each is compiled, else any")
     add("--bf16", type=str2bool, default=False, help="compute in bfloat16; the weights stay in float32")
     add("--seed", type=integer(0), default=42)
     add("--logging_steps", type=integer(1), default=20)
@@ -148,18 +148,19 @@ def fit(run: Run, console: Console, checkpoints: Checkpoints | None, stop: StopR
     first_step, started = run.step + 1, time.perf_counter()
     run.model.train()
     lengths = data.train.lengths if len(data.train.shapes) > 1 else None
+    share = layout.per_device * layout.accumulation
     for epoch in range(run.step // data.steps_per_epoch, args.epochs):
         order = train_order(len(data.train), layout, args.seed, epoch, lengths)[run.step % data.steps_per_epoch :]
-        mine = Batches(data.train, order.flatten(end_dim=1), runtime.rank)
+        mine = data.train_batches(order, runtime.rank)
         batches = run.meter.watch(runtime.batches(mine), mine.filling)
         run.meter.start_clock()
-        for _ in range(len(order)):
+        for passes in mine.passes_per_step(layout.accumulation):
             runtime.seed_step(args.seed, run.step)
-            for micro in range(layout.accumulation):
+            for number in range(1, passes + 1):
                 batch = next(batches)
-                with runtime.accumulating(run.model, last=micro + 1 == layout.accumulation):
+                with runtime.accumulating(run.model, last=number == passes):
                     with runtime.autocast(bf16=args.bf16):
-                        loss = loss_of(run.model, batch)[0].mean() / layout.accumulation
+                        loss = loss_of(run.model, batch)[0].sum() / share
                     loss.backward()
                 run.meter.add(loss)
             runtime.step(run.optimizer, run.scheduler, args.max_grad_norm)
@@ -174,8 +175,7 @@ def fit(run: Run, console: Console, checkpoints: Checkpoints | None, stop: StopR
             stopping = run.meter.collect(stop=stop.seen) and not last
             if first:
                 seconds = round(time.perf_counter() - started, 3)
-                shapes = len(data.train.shapes)
-                console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps, "shapes": shapes})
+                console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps, **data.shapes})
             if logging:
                 console.metrics(step_line(run))
             elif first:
@@ -215,10 +215,9 @@ def evaluate(run: Run) -> dict[str, Any]:
     """Loss and accuracy over the held-out examples, each counted once, whichever worker had it."""
     args, data, runtime, model = run.args, run.data, run.runtime, run.runtime.unwrap(run.model)
     model.eval()
-    order = eval_order(len(data.held_out), runtime.world_size, args.per_device_batch_size)
     sums = torch.zeros(3).to(runtime.device)
     with torch.no_grad():
-        for batch in runtime.batches(Batches(data.held_out, order, runtime.rank)):
+        for batch in runtime.batches(data.eval_batches(runtime.rank)):
             with runtime.autocast(bf16=args.bf16):
                 losses, logits = loss_of(model, batch)
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
@@ -252,8 +251,8 @@ def train(args: argparse.Namespace, runtime: Any, stop: StopRequest) -> None:
     with runtime.loading_turn():
         tokenizer = load_tokenizer(args.model)
     layout = Layout(args.per_device_batch_size, runtime.world_size, args.gradient_accumulation_steps)
-    labels, shapes = args.num_labels, args.shapes
-    data = encode_data(rows, tokenizer, layout, max_length=args.max_length, num_labels=labels, shapes=shapes)
+    lengths: Any = {"shapes": args.shapes or 1, "pass_tokens": None if args.shapes else runtime.pass_tokens}
+    data = encode_data(rows, tokenizer, layout, max_length=args.max_length, num_labels=args.num_labels, **lengths)
     if graphs_only():
         data, args.epochs, args.checkpoint_dir = first_steps(data, GRAPHS_ONLY_STEPS), 1, None
     with runtime.loading_turn():
@@ -266,7 +265,7 @@ def train(args: argparse.Namespace, runtime: Any, stop: StopRequest) -> None:
         run.resume(checkpoints)
     console.say(
         f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, "
-        f"batches of {layout.per_device} x {'/'.join(map(str, data.train.shapes))} tokens, {layout.samples_per_step} "
+        f"batches of {layout.per_device} x {data.lengths} tokens, {layout.samples_per_step} "
         f"samples per step, {run.total_steps} steps, {f'resuming after step {run.step}' if run.step else 'from the start'}"
     )
     fit(run, console, checkpoints, stop)

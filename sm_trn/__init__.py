@@ -7,19 +7,19 @@ Names are loaded when they are first used: importing the package loads neither b
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-# Eager, because the folder has the function's name: loaded later, the module would take the function's place.
-from .render import render
-
 if TYPE_CHECKING:
+    from ._entry import scripts_folder
     from .errors import CloudError, EmulatorError, InvalidJob, JobFailed, NotConfigured, SmTrnError, UnknownName
     from .jobfile import dump_job, load_jobs
     from .logs import LogEvent, MetricLog, SavedLog
     from .preflight import check
-    from .pricing import JobCost, Price, PriceBook
-    from .render import Diff, EstimatorCall, Policies, parse_request, policies
+    from .pricing import JobCost, Price, PriceBook, RequestCost
+    from .render import Diff, EstimatorCall, Policies, parse_request, policies, render
     from .report import Comparison, Fleet
     from .session import (
         OverBudget,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         read_jobs,
         rehearse,
     )
+    from .session.endpoints import Endpoint, Transform
     from .session.reading import read_log
     from .specs import (
         EVALUATION_METRICS,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         NeuronX,
         Output,
         Problem,
+        Problems,
         PyTorch,
         S3Kind,
         Script,
@@ -81,11 +83,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "._entry": ("scripts_folder",),
     ".errors": ("CloudError", "EmulatorError", "InvalidJob", "JobFailed", "NotConfigured", "SmTrnError", "UnknownName"),
     ".jobfile": ("dump_job", "load_jobs"),
     ".logs": ("LogEvent", "MetricLog", "SavedLog"),
     ".preflight": ("check",),
-    ".pricing": ("JobCost", "Price", "PriceBook"),
+    ".pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
     ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
     ".report": ("Comparison", "Fleet"),
     ".session": (
@@ -101,6 +104,7 @@ _HOME = {
         "read_jobs",
         "rehearse",
     ),
+    ".session.endpoints": ("Endpoint", "Transform"),
     ".session.reading": ("read_log",),
     ".specs": (
         "EVALUATION_METRICS",
@@ -126,6 +130,7 @@ _HOME = {
         "NeuronX",
         "Output",
         "Problem",
+        "Problems",
         "PyTorch",
         "S3Kind",
         "Script",
@@ -160,6 +165,7 @@ __all__ = [
     "Destination",
     "Diff",
     "EmulatorError",
+    "Endpoint",
     "EstimatorCall",
     "Fleet",
     "Git",
@@ -189,10 +195,12 @@ __all__ = [
     "Price",
     "PriceBook",
     "Problem",
+    "Problems",
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
     "Rehearsal",
+    "RequestCost",
     "S3Kind",
     "SMDataParallel",
     "SMModelParallel",
@@ -208,6 +216,7 @@ __all__ = [
     "TorchDistributed",
     "TrainingCompiler",
     "TrainingJob",
+    "Transform",
     "UnknownName",
     "__version__",
     "check",
@@ -223,7 +232,23 @@ __all__ = [
     "read_log",
     "rehearse",
     "render",
+    "scripts_folder",
 ]
+
+
+class _Package(ModuleType):
+    """``render`` is the function: its module, which the folder gives the same name, never takes its place when it is loaded."""
+
+    @property
+    def render(self) -> Any:
+        return import_module(".render", __name__).render
+
+    @render.setter
+    def render(self, module: ModuleType) -> None:
+        """The import system's own note that the module is there."""
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -63,3 +63,12 @@ def sm_trn_faults(sm_trn_emulator: Endpoint) -> Iterator[Callable[..., None]]:
         yield add
     finally:
         emulator.clear_faults(sm_trn_emulator.state)
+
+
+@pytest.fixture
+def sm_trn_mocked() -> Iterator[Endpoint]:
+    """For tests under moto's ``mock_aws``: plain boto3 clients made in the test get a fresh emulated SageMaker, and its S3."""
+    from . import emulator  # noqa: PLC0415 - loaded only by who uses it
+
+    with emulator.mocked() as endpoint:
+        yield endpoint

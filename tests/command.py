@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+from nursery import SHELL, python_with
 
 
 def sm_trn(
@@ -17,7 +18,7 @@ def sm_trn(
     )
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
     return subprocess.run(
-        [sys.executable, "-m", "sm_trn.cli", *arguments],
+        [python_with(*SHELL), "-m", "sm_trn.cli", *arguments],
         capture_output=True,
         text=True,
         env={

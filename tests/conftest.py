@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +13,21 @@ import pytest
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Endpoint, Options
 
+# Before torch is loaded: several tests and jobs share the machine's cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 _NEEDED = ("boto3", "moto", "flask_cors", "sagemaker_training")
+# Files that train, first: side by side, nobody waits at the end for one of them alone.
+_LONG = (
+    "test_script_training.py", "test_deploying.py", "test_readme.py", "test_script_interruptions.py", "test_local.py",
+    "test_script_language.py", "test_second_process.py", "test_pytest_plugin.py", "test_cli.py", "test_sdk_v2_models.py",
+    "test_rehearsal.py", "test_lifecycle.py", "test_launcher.py", "test_isolation.py", "test_kills.py", "test_cli_files.py",
+    "test_every_request.py", "test_script_waves.py", "test_cli_attach.py", "test_job_logs.py", "test_situations.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The README's command keeps this order: a file goes to the worker that is free."""
+    items.sort(key=lambda item: _LONG.index(item.path.name) if item.path.name in _LONG else len(_LONG))
 
 
 @pytest.fixture(scope="session")
@@ -30,17 +46,21 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
 @pytest.fixture(scope="session")
 def aws(emulator: Endpoint) -> Callable[[str], Any]:
     """``aws("s3")``: a boto3 client of the emulator, retries off."""
-    import boto3
-    from botocore.config import Config
+    from emulator.bench import client_of
 
     def client(service: str) -> Any:
-        return boto3.client(
-            service,
-            endpoint_url=emulator.url,
-            aws_access_key_id=emulator.access_key,
-            aws_secret_access_key=emulator.secret_key,
-            region_name=emulator.region,
-            config=Config(retries={"total_max_attempts": 1}),
-        )
+        made = client_of(emulator, service)
+        if service == "sagemaker":
+            made.meta.events.register("before-parse.sagemaker", _held_against_the_model)
+        return made
 
     return client
+
+
+def _held_against_the_model(operation_model: Any, response_dict: dict[str, Any], **_more: Any) -> None:
+    """Every answer that any test gets: nothing that the service model lacks, and all that it requires."""
+    from emulator.contract import misfits
+
+    if response_dict["status_code"] == 200:
+        wrong = misfits(operation_model.output_shape, json.loads(response_dict["body"] or b"{}"))
+        assert not wrong, f"{operation_model.name}: {'; '.join(wrong)}"

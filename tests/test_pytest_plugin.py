@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 TESTS = """
 import pytest
 import sm_trn as st
+from sm_trn.emulator import FAULTS, active_faults
 
 def spec(folder):
     (folder / "train.py").write_text("import time; time.sleep(300)")
@@ -26,10 +29,32 @@ def test_what_the_last_test_left_is_stopped_and_no_fault_is_left(sm_trn_session,
     assert [] == [job for job in sm_trn_session.running(containing="") if job.snapshot().status_word == "InProgress"]
     assert 1 == len(sm_trn_session.jobs("mine"))
 
+@pytest.mark.parametrize("kind", FAULTS)
+def test_every_kind_of_fault_can_be_asked_for(sm_trn_emulator, sm_trn_faults, kind):
+    assert () == active_faults(sm_trn_emulator.state)
+    sm_trn_faults(kind, operation="CreateTrainingJob", times=2)
+    assert [(kind, 2)] == [(fault.kind, fault.times) for fault in active_faults(sm_trn_emulator.state)]
+
 def test_a_quota_reaches_the_caller(sm_trn_session, sm_trn_faults, tmp_path):
     sm_trn_faults("quota")
     with pytest.raises(st.CloudError, match="ResourceLimitExceeded"):
         sm_trn_session.submit(spec(tmp_path))
+
+def test_plain_boto3_under_mock_aws_gets_the_emulator(sm_trn_mocked):
+    import boto3, moto
+    with moto.mock_aws():
+        assert sm_trn_mocked.account_id == boto3.client("sts").get_caller_identity()["Account"]
+        assert [] == boto3.client("sagemaker", "us-east-1").list_training_jobs()["TrainingJobSummaries"]
+"""
+
+INSTALLED = """
+import sm_trn
+
+def test_the_fixtures_are_there(sm_trn_session, sm_trn_faults, request):
+    assert "site-packages" in sm_trn.__file__
+    assert request.config.pluginmanager.hasplugin("sm_trn")
+    sm_trn_faults("throttling")
+    assert [] == list(sm_trn_session.running(containing=""))
 """
 
 
@@ -55,10 +80,44 @@ def test_a_projects_tests_get_a_session_and_faults_and_leave_nothing(tmp_path: P
     pytest.importorskip("moto")
     done = pytest_in(tmp_path, TESTS)
     assert 0 == done.returncode, done.stdout
-    assert "3 passed" in done.stdout
+    assert "11 passed" in done.stdout
 
 
 def test_a_project_that_does_not_use_it_loads_nothing_of_it(tmp_path: Path) -> None:
     heavy = "{'sm_trn.emulator', 'sm_trn.session', 'boto3', 'botocore', 'moto', 'pandas', 'torch'}"
     done = pytest_in(tmp_path, f"import sys\ndef test_light(): assert set() == {heavy} & set(sys.modules)\n")
     assert 0 == done.returncode, done.stdout
+
+
+@pytest.mark.local
+def test_the_installed_package_brings_its_fixtures_by_itself(tmp_path: Path) -> None:
+    """The wheel in an environment of its own, found by pytest through its entry point; dependencies are ours."""
+    for needed in ("moto", "build", "hatchling"):
+        pytest.importorskip(needed)
+    root = Path(__file__).resolve().parents[1]
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path / "dist"), str(root)]
+    subprocess.run(build, check=True, capture_output=True, timeout=200)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "own")], check=True)
+    site = next((tmp_path / "own").glob("lib/python*/site-packages"))
+    with zipfile.ZipFile(next((tmp_path / "dist").glob("*.whl"))) as wheel:
+        wheel.extractall(site)
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "test_theirs.py").write_text(INSTALLED)
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("AWS_", "SM_TRN_", "PYTEST_", "PYTHONPATH"))
+    }
+    done = subprocess.run(
+        [str(tmp_path / "own/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", str(project)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=project,
+        timeout=200,
+        env=kept,
+    )
+    assert 0 == done.returncode, done.stdout
+    assert "1 passed" in done.stdout

@@ -44,7 +44,15 @@ def job(folder: Path, *, exact: bool) -> st.JobSpec:
 
 @pytest.mark.local
 def test_a_script_that_resumes_exactly_is_told_so(emulator: Any, tmp_path: Path) -> None:
-    found = st.rehearse(job(tmp_path, exact=True), interruptions=2, notice=False, state=emulator.state)
+    told: list[str] = []
+    found = st.rehearse(
+        job(tmp_path, exact=True), interruptions=2, notice=False, state=emulator.state, tell=told.append
+    )
+    assert [f"1/2  {found.plain} runs, left alone", f"2/2  {found.interrupted} runs; to be interrupted after"] == [
+        told[0],
+        told[1].rpartition(" after")[0] + " after",
+    ]
+    assert 2 == sum("interrupted after step" in line for line in told[2:])
     assert (True, 2, 40) == (found.identical, found.interruptions, found.steps)
     assert found.redone is not None
     assert found.redone <= 4

@@ -4,7 +4,7 @@ from .artefacts import model_digests
 from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
 from .git import Checkout, checkout
-from .identity import find_bucket, find_region, find_role, has_credentials
+from .identity import find_bucket, find_region, find_role, has_credentials, knock
 from .logs import CloudWatchLogs
 from .online import online_problems
 from .prices import fetch_prices
@@ -24,6 +24,7 @@ __all__ = [
     "find_region",
     "find_role",
     "has_credentials",
+    "knock",
     "make_client",
     "model_digests",
     "online_problems",

@@ -96,15 +96,6 @@ class Boto3Backend:
             pages = self._sagemaker.get_paginator("list_tags").paginate(ResourceArn=arn)
             return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
 
-    def fetch_names(self, *, containing: str = "", limit: int = 50) -> tuple[str, ...]:
-        """Names of jobs, newest first."""
-        filters = {"NameContains": containing} if containing else {}
-        with as_cloud_error("ListTrainingJobs", containing or "all jobs"):
-            pages = self._sagemaker.get_paginator("list_training_jobs").paginate(
-                SortBy="CreationTime", SortOrder="Descending", PaginationConfig={"MaxItems": limit}, **filters
-            )
-            return tuple(item["TrainingJobName"] for page in pages for item in page["TrainingJobSummaries"])
-
     def stop_job(self, name: str) -> None:
         with as_cloud_error("StopTrainingJob", name):
             self._sagemaker.stop_training_job(TrainingJobName=name)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError, NoCredentialsError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    EndpointConnectionError,
+    HTTPClientError,
+    IncompleteReadError,
+    NoCredentialsError,
+)
 from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from ..errors import CloudError
@@ -27,6 +35,13 @@ LOGGED_OUT = {
 # A laptop that wakes up may sign with a time that is minutes off, until its clock is set.
 SKEWED = {"RequestTimeTooSkewed", "RequestInTheFuture", "SignatureExpired"}
 _SKEW_WORDS = ("signature expired", "signature not yet current")
+# What AWS says word for word, and what to do about it.
+_TOLD = {
+    "Requested resource not found": "; sm-trn list shows the jobs that are here, --region looks elsewhere",
+    "Could not find endpoint": "; sm-trn endpoints lists those that are here, --region looks elsewhere",
+    "is 0 Instances": "; request the quota in Service Quotas. A region that does not offer the type says 0 too: try another "
+    "--region, sm-trn catalog prices knows some. Nothing was started, nothing is billed",
+}
 _SERVER = 500
 _UNREACHED = (HTTPClientError, BotoConnectionError, IncompleteReadError)
 
@@ -60,7 +75,7 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
         detail = error.response.get("Error", {})
         code, text = detail.get("Code", ""), detail.get("Message", str(error))
         raise CloudError(
-            f"{operation} of {subject!r}: {code}: {text}{_fix(code)}", operation=operation, code=code
+            f"{operation} of {subject!r}: {code}: {text}{_fix(code, text)}", operation=operation, code=code
         ) from error
     except NoCredentialsError as error:
         raise CloudError(
@@ -68,7 +83,7 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
         ) from error
     except BotoCoreError as error:
         raise CloudError(
-            f"{operation} of {subject!r}: {error}", operation=operation, code=type(error).__name__
+            f"{operation} of {subject!r}: {error}{_unreachable(error)}", operation=operation, code=type(error).__name__
         ) from error
 
 
@@ -80,9 +95,29 @@ def _status(error: ClientError) -> int:
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0)
 
 
-def _fix(code: str) -> str:
+def own_endpoint() -> str | None:
+    """Where the environment sends SageMaker's calls instead of AWS."""
+    return os.environ.get("AWS_ENDPOINT_URL_SAGEMAKER") or os.environ.get("AWS_ENDPOINT_URL")
+
+
+def _unreachable(error: BotoCoreError) -> str:
+    """What to do when nobody answers: an endpoint of one's own is looked at first."""
+    if not isinstance(error, EndpointConnectionError):
+        return ""
+    own = own_endpoint()
+    if own:
+        return (
+            f"; AWS_ENDPOINT_URL is {own}: start that emulator with sm-trn local up, or unset the variable to ask AWS"
+        )
+    return "; check the network, the proxy and the region's name, then ask again: jobs that were started go on"
+
+
+def _fix(code: str, text: str) -> str:
+    for words, told in _TOLD.items():
+        if words in text:
+            return told
     if code in EXPIRED:
-        return "; your AWS login expired: run aws sso login, the job itself is not affected"
+        return "; your AWS login expired: run aws sso login (or aws configure), the job itself is not affected"
     if code in DENIED:
         return "; the identity that asks lacks this permission"
     if code == "ResourceLimitExceeded":

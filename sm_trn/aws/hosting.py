@@ -21,7 +21,7 @@ from botocore.config import Config
 from ..errors import CloudError
 from .backend import CONFIG, make_client
 from .errors import as_cloud_error
-from .storage import PREFIX
+from .storage import PREFIX, Progress, counting
 
 IN_MEMORY_BYTES = 16_000_000
 VARIANT = "AllTraffic"
@@ -53,11 +53,12 @@ class Answer:
 class Boto3Hosting:
     """What a deployment asks of SageMaker and of S3. Every method raises CloudError."""
 
-    def __init__(self, session: boto3.Session, bucket: str) -> None:
+    def __init__(self, session: boto3.Session, bucket: str, *, progress: Progress | None = None) -> None:
         self._sagemaker = make_client(session, "sagemaker")
         self._runtime = session.client("sagemaker-runtime", config=CONFIG.merge(Config(read_timeout=ANSWER_S)))
         self._s3 = make_client(session, "s3")
         self._bucket = bucket
+        self._progress = progress
 
     def look(self, uri: str, largest: int) -> Artefact | None:
         """What the archive holds; None when it is not there. One of more than ``largest`` bytes is not opened."""
@@ -65,7 +66,7 @@ class Boto3Hosting:
         if size is None or size > largest:
             return None if size is None else Artefact(uri=uri, size_bytes=size, names=("not looked at",), bad=())
         with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
-            self._download(uri, file)
+            self._download(uri, file, size)
             names, bad = [], []
             with _opened(file, uri) as tar:
                 for member in tar:
@@ -79,11 +80,12 @@ class Boto3Hosting:
         """The URI of the same archive with ``code`` below ``code/`` in place of what was there; uploaded once."""
         bucket, key = _split(uri)
         with as_cloud_error("HeadObject", uri):
-            etag = self._s3.head_object(Bucket=bucket, Key=key)["ETag"]
+            there = self._s3.head_object(Bucket=bucket, Key=key)
+        etag, size = there["ETag"], int(there["ContentLength"])
         digest = hashlib.sha256(repr((uri, etag, sorted(code.items()))).encode()).hexdigest()
         fresh = f"{PREFIX}/models/{digest}/model.tar.gz"
         with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
-            self._download(uri, source)
+            self._download(uri, source, size)
             with _opened(source, uri) as tar, tarfile.open(fileobj=target, mode="w:gz", compresslevel=3) as out:
                 for member in tar:
                     if not member.name.removeprefix("./").startswith("code/") and not _bad(member):
@@ -93,9 +95,10 @@ class Boto3Hosting:
                     entry.size = len(content)
                     entry.mode = 0o644
                     out.addfile(entry, io.BytesIO(content))
+            told = counting(self._progress, "uploading the model with its code", target.seek(0, io.SEEK_END))
             target.seek(0)
             with as_cloud_error("PutObject", f"s3://{self._bucket}/{fresh}"):
-                self._s3.upload_fileobj(target, self._bucket, fresh)
+                self._s3.upload_fileobj(target, self._bucket, fresh, Callback=told)
         return f"s3://{self._bucket}/{fresh}"
 
     def create_model(self, name: str, role: str, container: Mapping[str, Any], tags: Mapping[str, str]) -> None:
@@ -184,10 +187,11 @@ class Boto3Hosting:
                 return None
             raise
 
-    def _download(self, uri: str, file: IO[bytes]) -> None:
+    def _download(self, uri: str, file: IO[bytes], size: int) -> None:
         bucket, key = _split(uri)
         with as_cloud_error("GetObject", uri):
-            self._s3.download_fileobj(bucket, key, file)
+            told = counting(self._progress, "downloading the model", size)
+            self._s3.download_fileobj(bucket, key, file, Callback=told)
         file.seek(0)
 
 

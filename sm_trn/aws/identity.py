@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
 
 from ..errors import NotConfigured
 from .backend import make_client
-from .errors import as_cloud_error
+from .errors import as_cloud_error, own_endpoint
 
 NOTEBOOK_METADATA = Path("/opt/ml/metadata/resource-metadata.json")  # on SageMaker notebook instances and in Studio
 
@@ -32,6 +34,21 @@ def find_region(session: boto3.Session, region: str | None) -> str:
             "region: got nothing, wanted an AWS region; connect(region='us-west-2') or export AWS_DEFAULT_REGION"
         )
     return found
+
+
+def knock() -> None:
+    """Raise CloudError at once when an endpoint of one's own, on this machine, is down: boto3 would ask it ten times over."""
+    url = own_endpoint() or ""
+    parts = urlsplit(url)
+    if parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
+        return
+    with as_cloud_error("Connect", url):
+        try:
+            socket.create_connection(
+                (parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)), timeout=5.0
+            ).close()
+        except OSError as error:
+            raise EndpointConnectionError(endpoint_url=url, error=error) from error
 
 
 def find_role(session: boto3.Session, role: str | None) -> str:

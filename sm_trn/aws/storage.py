@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import io
 import tarfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ from ..specs import parse_time
 from .backend import make_client
 from .errors import as_cloud_error, trouble
 
+Progress = Callable[[str, int, int], None]  # what is moved, bytes so far, bytes in all
+
+IN_ONE_BYTES = 8_000_000
 PREFIX = "sm_trn"
 SIZE_CAP_BYTES = 500_000_000
 TEXT_CAP_BYTES = 4_000_000
@@ -62,12 +67,35 @@ def source_digest(folder: Path) -> str:
     return hashlib.sha256(pack(folder, allow_secrets=True)).hexdigest()
 
 
+def counting(progress: Progress | None, what: str, whole: int) -> Callable[[int], None] | None:
+    """boto3's callback, which hears of more bytes from several threads, as one that tells how many there are by now."""
+    if progress is None:
+        return None
+    lock, done = threading.Lock(), [0]
+
+    def more(amount: int) -> None:
+        with lock:
+            done[0] += amount
+            progress(what, done[0], whole)
+
+    return more
+
+
+def _digest(file: Path) -> bytes:
+    found = hashlib.sha256()
+    with file.open("rb") as body:
+        while part := body.read(1 << 20):
+            found.update(part)
+    return found.digest()
+
+
 class S3Storage:
     """The ``Storage`` port over one bucket."""
 
-    def __init__(self, session: boto3.Session, bucket: str) -> None:
+    def __init__(self, session: boto3.Session, bucket: str, *, progress: Progress | None = None) -> None:
         self._s3 = make_client(session, "s3")
         self._bucket = bucket
+        self.progress = progress
 
     def put_source(self, folder: str, *, allow_secrets: bool = False) -> str:
         """Upload the folder as one tar unless the same content is there; returns its S3 URI. Raises as ``pack``."""
@@ -87,11 +115,11 @@ class S3Storage:
         whole = hashlib.sha256()
         for file in files:
             whole.update(f"{file.name if root.is_file() else file.relative_to(root).as_posix()}\0".encode())
-            whole.update(hashlib.sha256(file.read_bytes()).digest())
+            whole.update(_digest(file))
         prefix = f"{PREFIX}/inputs/{whole.hexdigest()}"
         for file in files:
             name = file.name if root.is_file() else file.relative_to(root).as_posix()
-            self._put(f"{prefix}/{name}", file.read_bytes())
+            self._put_file(f"{prefix}/{name}", file)
         return f"s3://{self._bucket}/{prefix}"
 
     def put_text(self, key: str, text: str) -> str:
@@ -139,6 +167,17 @@ class S3Storage:
         if not self._exists(key):
             with as_cloud_error("PutObject", f"s3://{self._bucket}/{key}"):
                 self._s3.put_object(Bucket=self._bucket, Key=key, Body=body)
+
+    def _put_file(self, key: str, file: Path) -> None:
+        """A small file in one request, a large one in parts that are never all in memory. Ctrl-C takes the parts back."""
+        size = file.stat().st_size
+        if size <= IN_ONE_BYTES:
+            self._put(key, file.read_bytes())
+        elif not self._exists(key):
+            with as_cloud_error("PutObject", f"s3://{self._bucket}/{key}"), file.open("rb") as body:
+                self._s3.upload_fileobj(
+                    body, self._bucket, key, Callback=counting(self.progress, f"uploading {file.name}", size)
+                )
 
     def _exists(self, key: str) -> bool:
         try:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 from .. import __version__
 from ..errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
-from ..specs.value import suggestion
 
 # command -> module in this folder; the first sentence of its docstring is its help
 COMMANDS = {
@@ -37,6 +38,7 @@ COMMANDS = {
     "policy": "policy",
     "catalog": "catalog",
     "scripts": "scripts",
+    "completion": "completion",
 }
 SUMMARIES = {
     "quickstart": "the whole story on this machine, no account, no Docker",
@@ -63,6 +65,7 @@ SUMMARIES = {
     "policy": "IAM policies of least privilege for a job",
     "catalog": "instances, images, prices",
     "scripts": "entry scripts that come along",
+    "completion": "for bash, zsh or fish",
 }
 
 
@@ -80,10 +83,18 @@ class Lazy(click.Group):
         command: click.Command = import_module(f"sm_trn.cli.{COMMANDS[cmd_name]}").command
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names and summaries from the table: completing must not load every command."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [CompletionItem(name, help=SUMMARIES[name]) for name in COMMANDS if name.startswith(incomplete)]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from ..specs.value import suggestion  # noqa: PLC0415 - a quick `--help` needs none of it
+
             raise click.UsageError(
                 f"no command {args[0]!r}{suggestion(args[0], COMMANDS)}; sm-trn --help lists them", ctx
             )
@@ -95,7 +106,12 @@ class Lazy(click.Group):
             formatter.write_dl(list(SUMMARIES.items()))
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.group(
+    cls=Lazy,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    epilog="Start here: sm-trn quickstart. With a job file: sm-trn check job.toml, then sm-trn launch job.toml.",
+)
 @click.version_option(__version__, prog_name="sm-trn")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
@@ -110,9 +126,11 @@ def run() -> None:
     """The console script. Exit code 0: fine; 1: problems found or a job failed; 2: usage; 130: Ctrl-C."""
     debug = "--debug" in sys.argv[1:]
     try:
-        outcome = cli.main(standalone_mode=False)
+        outcome = cli.main(prog_name="sm-trn", complete_var="_SM_TRN_COMPLETE", standalone_mode=False)
     except click.ClickException as error:
         error.show()
+        if isinstance(error, click.MissingParameter):
+            _say_where_names_are(error)
         raise SystemExit(2) from None
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted. Jobs that were started go on.", err=True)
@@ -131,9 +149,7 @@ def run() -> None:
     except OSError as error:
         if debug:
             raise
-        click.echo(
-            f"error: {error.strerror or error}: {error.filename or 'a file'}; nothing else was touched", err=True
-        )
+        click.echo(f"error: {error.strerror or error}: {error.filename or 'a file'}{_mend(error)}", err=True)
         raise SystemExit(1) from None
     except Exception as error:
         if debug:
@@ -142,6 +158,31 @@ def run() -> None:
         click.echo("  This is a fault of sm-trn; --debug, before the command, shows the details.", err=True)
         raise SystemExit(1) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
+
+
+def _say_where_names_are(error: click.MissingParameter) -> None:
+    parameter = error.param
+    if parameter is None or parameter.name not in {"name", "names"}:
+        return
+    command = error.ctx.info_name if error.ctx is not None else ""
+    if str(parameter.metavar or "").startswith("FILE"):
+        click.echo("A job file is TOML, YAML or JSON; notebooks/jobs of the repository holds seven.", err=True)
+    else:
+        source = "endpoints" if command in {"predict", "delete-endpoint"} else "list"
+        click.echo(f"sm-trn {source} shows the names.", err=True)
+
+
+def _mend(error: OSError) -> str:
+    """What to do about a file that could not be read or written."""
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return "; choose a place that you may write, with --output, --save or --state (SM_TRN_STATE). Nothing else was touched"
+    if error.errno == errno.ENOSPC:
+        return "; the disk is full: free some space, sm-trn local reset deletes what the emulator keeps"
+    if error.errno == errno.ENOENT:
+        return (
+            "; check the path, or name another folder with --output or --state (SM_TRN_STATE). Nothing else was touched"
+        )
+    return "; nothing else was touched"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from ..report import published_record
 from ..session import Session, known_prices
 from ..session.fleets import MOST, moment
 from ..specs import JobSnapshot
+from .selection import pair
 from .shared import connection_options, emit, json_option, say
 
 
@@ -62,16 +63,14 @@ def command(  # noqa: PLR0913 - one parameter an option
     if names:
         _each(names, at, connection, as_json=as_json)
         return
-    key, mark, value = (tag or "").partition("=")
-    if tag and not mark:
-        raise click.UsageError(f"--tag: got {tag!r}, wanted KEY=VALUE")
+    wanted = pair(tag)
     try:
         moment(since), moment(until)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     found = connection().fleet(
         containing or "",
-        tag=(key, value) if tag else None,
+        tag=wanted,
         after=since,
         before=until,
         tags=by.startswith("tag:"),

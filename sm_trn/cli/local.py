@@ -15,6 +15,7 @@ from ..report import format as form
 from .shared import emit, json_option, say
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
+TIERS = ("auto", "namespace", "bubblewrap", "folder")
 state_option = click.option("--state", type=click.Path(path_type=Path), help=HELP)
 
 
@@ -43,14 +44,23 @@ def _running(state: Path | None) -> emulator.Endpoint:
 @command.command("up")
 @state_option
 @click.option("--region", default="us-west-2", show_default=True, help="The region it plays.")
+@click.option(
+    "--strict", is_flag=True, help="Fail jobs of which something would be substituted: SMDDP, pytorchxla, MPI."
+)
+@click.option(
+    "--isolation", type=click.Choice(TIERS), default="auto", show_default=True, help="How jobs are kept to themselves."
+)
 @json_option
-def up(state: Path | None, region: str, *, as_json: bool) -> None:
+def up(state: Path | None, region: str, *, strict: bool, isolation: str, as_json: bool) -> None:
     """Start the emulator unless it is up; print KEY=VALUE lines for other programs.
+
+    One that is up keeps the options it was started with.
 
     \b
     Example: export $(sm-trn local up) && aws sagemaker list-training-jobs
     """
-    _environment(emulator.up(state, region=region), as_json=as_json)
+    options = emulator.Options(strict=strict, isolation=isolation)
+    _environment(emulator.up(state, region=region, options=options), as_json=as_json)
 
 
 @command.command("env")
@@ -88,10 +98,20 @@ def status(state: Path | None, *, as_json: bool) -> int:
             ("endpoint", f"{found.url}, process {found.pid}, {found.region}" if found.alive else ""),
             ("isolation", f"{found.isolation}; jobs run as you" if found.alive else ""),
             ("jobs", jobs if found.alive else ""),
-            ("state", f"{found.state}, {form.file_size(found.disk_bytes)}"),
+            ("endpoints", ", ".join(f"{number} {word}" for word, number in found.endpoints.items())),
+            ("state", f"{found.state}, {_disk(found)}"),
         ]
         say("\n".join(f"{name:<10} {value}" for name, value in rows if value))
     return int(not found.alive)
+
+
+def _disk(found: emulator.Status) -> str:
+    size = form.file_size(found.disk_bytes)
+    if found.limit_bytes is None:
+        return size
+    return (
+        f"{size} of at most {form.file_size(found.limit_bytes)}, {form.file_size(found.object_bytes)} of it S3 objects"
+    )
 
 
 @command.command("interrupt")

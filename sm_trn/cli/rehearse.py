@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -33,7 +34,14 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
     Example: sm-trn rehearse distilbert-spot.toml --interruptions 3
     """
     job = files.only(name)
-    found = rehearse(job, interruptions=interruptions, seed=seed, notice=not no_notice, state=state)
+    found = rehearse(
+        job,
+        interruptions=interruptions,
+        seed=seed,
+        notice=not no_notice,
+        state=state,
+        tell=partial(click.echo, err=True),
+    )
     if as_json:
         emit(
             {

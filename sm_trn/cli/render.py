@@ -22,9 +22,10 @@ from .shared import emit, json_option, say
 )
 @click.option("--role", help="Execution role ARN; default: a visible placeholder.")
 @click.option("--bucket", help="Bucket for sources and models; default: a visible placeholder.")
+@click.option("--host", help="The instance type that answers, for model-v2; default: ml.c5.xlarge.")
 @click.option("--region", help="Region of the image; default: us-west-2.")
 @json_option
-def command(name: str, *, target: str, role: str | None, bucket: str | None, region: str | None, as_json: bool) -> int:
+def command(name: str, *, target: str, as_json: bool, **where: str | None) -> int:
     """Show what would be sent for the jobs of FILE, without sending it: no account is needed.
 
     Several jobs come as a JSON list, or one after the other. FILE#NAME is one of them.
@@ -32,8 +33,7 @@ def command(name: str, *, target: str, role: str | None, bucket: str | None, reg
     \b
     Example: sm-trn render bert.toml --to estimator-v2
     """
-    given = {"role": role, "bucket": bucket, "region": region}
-    at = Destination(**{key: value for key, value in given.items() if value is not None})
+    at = Destination(**{key: value for key, value in where.items() if value is not None})
     jobs = files.read_file(name).jobs
     rendered = [render(job, target, at=at) for job in jobs]
     if as_json or all(isinstance(body, dict) for body in rendered):

@@ -1,6 +1,6 @@
 """The catalogue of preflight's rules, read from the rules themselves: their source is the only place where they are described.
 
-A rule is any ``Problem(id=…)`` under ``preflight``, ``strategies`` and ``render``; why it exists stands in its function's docstring.
+A rule is any ``Problem(id=…)`` in one of ``HOMES``; why it exists stands in its function's docstring.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.resources import files
 from ..errors import UnknownName
 from ..specs import suggestion
 
-HOMES = ("preflight", "strategies", "render")
+HOMES = ("preflight", "strategies", "render", "aws", "session")
 FAMILIES = {
     "IMG": "containers",
     "DIST": "distribution",
@@ -29,7 +29,10 @@ FAMILIES = {
     "COST": "cost",
     "KEPT": "parts of an attached job's request",
     "TARGET": "what a render target cannot say",
+    "ONLINE": "what the account says (`Session.check`, before a launch)",
+    "HOST": "what a job left, before it is hosted (`deploy`, `transform`)",
 }
+_NOT_WAIVED = ("HOST",)  # a host could not serve it
 _ID = re.compile(r"[A-Z]{3,6}\d{3}$")
 _HEAD = re.compile(r"^(?:[A-Z]{3,6}\d{3}(?:, )?)+: ")
 _WORDS = {"error": "error", "warning": "warning", "info": "note"}
@@ -78,7 +81,8 @@ def explain(name: str) -> str:
     lines = [f"{' or '.join(rule.severities)}[{rule.id}]", *(f"  {text}" for text in rule.says)]
     lines += [f"  why       {rule.why}"] if rule.why and rule.why not in rule.says else []
     lines += [f"  evidence  {text}" for text in rule.evidence]
-    lines += [f"  rule      {rule.home}", f"  waive     sm-trn launch FILE --ignore {rule.id}"]
+    lines += [f"  rule      {rule.home}"]
+    lines += [] if rule.family in _NOT_WAIVED else [f"  waive     sm-trn launch FILE --ignore {rule.id}"]
     return "\n".join(lines)
 
 

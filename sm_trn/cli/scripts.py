@@ -32,7 +32,8 @@ def show(*, as_json: bool) -> None:
 @command.command("copy")
 @click.argument("name")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-def copy(name: str, folder: Path) -> None:
+@json_option
+def copy(name: str, folder: Path, *, as_json: bool) -> None:
     """Copy script NAME, with the modules it needs, into FOLDER, to make it your own."""
     names = _entry.shipped_scripts()
     if name not in names:
@@ -47,4 +48,7 @@ def copy(name: str, folder: Path) -> None:
             shutil.copytree(path, folder / path.name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(path, folder / path.name)
+    if as_json:
+        emit({"script": name, "source_dir": folder})
+        return
     say(f"copied {name} to {folder}; a job uses it with Script({name!r}, source_dir={str(folder)!r})")

@@ -9,14 +9,14 @@ import click
 
 from ..session import Session, TrainingJob
 from . import facts
+from .selection import NONE, pair, selection_options
 from .shared import connection_options, emit, json_option, say
 
 
 @click.command("stop")
 @click.argument("names", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every job that runs here.")
-@click.option("--containing", metavar="TEXT", help="Running jobs whose name contains this.")
-@click.option("--tag", metavar="KEY=VALUE", help="Running jobs with this tag.")
+@selection_options
 @click.option(
     "--yes", is_flag=True, help="Do stop what --all, --containing or --tag found; without it they are only listed."
 )
@@ -43,7 +43,7 @@ def command(
     searched = search["everything"] or search["containing"] is not None or search["tag"] is not None
     if searched == bool(names):
         raise click.UsageError("wanted either names of jobs, or --all, --containing or --tag to find those that run")
-    tag = _pair(search["tag"])
+    tag = pair(search["tag"])
     session = connection()
     if names:
         jobs = [session.attach(name) for name in names]
@@ -57,19 +57,10 @@ def command(
         emit([facts.facts(snapshot) for snapshot in after])
         return 0
     if not jobs:
-        say("No such job runs here.")
+        say(NONE)
     for snapshot in after:
         say(f"{snapshot.name}  {snapshot.status_word}")
     return 0
-
-
-def _pair(tag: str | None) -> tuple[str, str] | None:
-    if tag is None:
-        return None
-    key, mark, value = tag.partition("=")
-    if not key or not mark:
-        raise click.UsageError(f"--tag: got {tag!r}, wanted KEY=VALUE")
-    return key, value
 
 
 def _list(jobs: list[TrainingJob], *, as_json: bool) -> int:
@@ -79,7 +70,7 @@ def _list(jobs: list[TrainingJob], *, as_json: bool) -> int:
     elif jobs:
         say("\n".join(job.name for job in jobs))
     else:
-        say("No such job runs here.")
+        say(NONE)
     if not jobs:
         return 0
     click.echo(

@@ -19,6 +19,7 @@ from sm_trn.emulator.daemon import (
     status,
     up,
 )
+from sm_trn.emulator.mocking import mocked
 from sm_trn.emulator.values import EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, Endpoint, Fault, Options
 from sm_trn.specs import EMULATED_ACCOUNT
 
@@ -39,6 +40,7 @@ __all__ = [
     "find",
     "interrupt",
     "log_file",
+    "mocked",
     "reset",
     "status",
     "up",

@@ -10,6 +10,7 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING
 
+from sm_trn.emulator.faults import AwsFault
 from sm_trn.emulator.rules import parse_s3_uri
 from sm_trn.emulator.transfer import download_folder, plain_files
 
@@ -77,9 +78,11 @@ class CheckpointSync:
             self._owner[name] = host
             self._note(f"checkpoints: {host} and {other} both write {name!r} to {self._uri}; the last one stays")
         try:
-            self._objects.put(self._bucket, self._prefix + name, (folder / name).read_bytes())
+            self._objects.put_file(self._bucket, self._prefix + name, folder / name)
         except KeyError:
             self._note(f"checkpoints: bucket {self._bucket!r} does not exist; nothing is kept")
+        except AwsFault as fault:
+            self._note(f"checkpoints: {name!r} is not kept: {fault.message}")
         except OSError:  # gone again, or replaced: the next look sees it
             return
         self._sent[host][name] = stamp

@@ -5,7 +5,6 @@ It talks to it over HTTP with the folder's key, as any client would; it must not
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import hashlib
 import http.client
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sm_trn.emulator import signature, values
+from sm_trn.emulator.quota import folder_bytes
 from sm_trn.emulator.values import Endpoint, Fault, Options
 from sm_trn.errors import EmulatorError
 
@@ -34,7 +34,7 @@ _ASK_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What ``status`` found. ``jobs`` counts them by TrainingJobStatus."""
+    """What ``status`` found. ``jobs`` counts them by TrainingJobStatus, ``endpoints`` by EndpointStatus."""
 
     alive: bool
     state: Path
@@ -43,7 +43,10 @@ class Status:
     region: str | None = None
     isolation: str | None = None
     jobs: Mapping[str, int] = field(default_factory=dict)
+    endpoints: Mapping[str, int] = field(default_factory=dict)
     disk_bytes: int = 0
+    limit_bytes: int | None = None
+    object_bytes: int = 0
 
 
 def default_state() -> Path:
@@ -122,7 +125,7 @@ def status(state: Path | None = None) -> Status:
     """Whether an emulator runs here, and what it holds."""
     folder = _folder(state)
     endpoint = find(folder)
-    size = _size(folder)
+    size = folder_bytes(folder)
     if endpoint is None:
         return Status(alive=False, state=folder, disk_bytes=size)
     known = ask(endpoint, "Status", {})
@@ -134,7 +137,10 @@ def status(state: Path | None = None) -> Status:
         region=endpoint.region,
         isolation=known["isolation"],
         jobs=known["jobs"],
+        endpoints=known["endpoints"],
         disk_bytes=size,
+        limit_bytes=known["limit_bytes"],
+        object_bytes=known["object_bytes"],
     )
 
 
@@ -295,12 +301,3 @@ def _tail(folder: Path) -> str:
         return "\n".join((folder / "emulator.log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
     except OSError:
         return ""
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):  # gone between the listing and the look
-                total += Path(parent, name).lstat().st_size
-    return total

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sm_trn.emulator.warm_pool import pool_of
+
 if TYPE_CHECKING:
     from sm_trn.emulator.engine import JobState
     from sm_trn.emulator.jobs import Job
+    from sm_trn.emulator.warm_pool import WarmPool
 
 # Echoed as sent. HyperParameters is absent, not empty, when none were sent; Tags are never echoed.
 _ECHOED = (
@@ -54,7 +57,10 @@ def describe(job: Job, now: float, spot_discount: float) -> dict[str, Any]:
     answer["OutputDataConfig"] = {"KmsKeyId": "", "CompressionType": "GZIP", **request["OutputDataConfig"]}
     answer |= {name: bool(request.get(name, False)) for name in _FLAGS}
     answer |= _times(state, now, spot_discount)
-    answer["SecondaryStatusTransitions"] = transitions(state)
+    pool = pool_of(job, now)
+    if pool is not None:
+        answer["WarmPoolStatus"] = _pool(pool)
+    answer["SecondaryStatusTransitions"] = transitions(state, pool.message if pool else "")
     if job.metrics:
         answer["FinalMetricDataList"] = [
             {"MetricName": metric.name, "Value": metric.value, "Timestamp": metric.timestamp} for metric in job.metrics
@@ -63,7 +69,7 @@ def describe(job: Job, now: float, spot_discount: float) -> dict[str, Any]:
     return answer
 
 
-def summary(job: Job) -> dict[str, Any]:
+def summary(job: Job, now: float) -> dict[str, Any]:
     """One of ListTrainingJobs' TrainingJobSummaries."""
     state = job.state
     row: dict[str, Any] = {
@@ -76,15 +82,31 @@ def summary(job: Job) -> dict[str, Any]:
     }
     if state.ended is not None:
         row["TrainingEndTime"] = state.ended
-    return row
+    pool = pool_of(job, now)
+    if pool is not None:
+        row["WarmPoolStatus"] = _pool(pool)
+    plan = (job.request.get("ResourceConfig") or {}).get("TrainingPlanArn")
+    return row | ({"TrainingPlanArn": plan} if plan else {})
 
 
-def transitions(state: JobState) -> list[dict[str, Any]]:
+def transitions(state: JobState, last: str = "") -> list[dict[str, Any]]:
+    """Rows of SecondaryStatusTransitions; ``last`` replaces the message of the last one."""
     rows = []
     for row in state.transitions:
         known = {"Status": row.status, "StartTime": row.start, "EndTime": row.end, "StatusMessage": row.message}
         rows.append({name: value for name, value in known.items() if value is not None})
+    if last:
+        rows[-1]["StatusMessage"] = last
     return rows
+
+
+def _pool(pool: WarmPool) -> dict[str, Any]:
+    known = {
+        "Status": pool.status,
+        "ResourceRetainedBillableTimeInSeconds": pool.retained_s,
+        "ReusedByJob": pool.reused_by,
+    }
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _times(state: JobState, now: float, spot_discount: float) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import calendar
 import hashlib
 import secrets
 import string
-import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -20,14 +19,17 @@ from urllib.parse import parse_qsl
 
 from sm_trn.emulator import signature
 from sm_trn.emulator.faults import AwsFault, refused
+from sm_trn.emulator.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
+    from sm_trn.emulator.quota import Quota
+
+_BLOCK = 2**20
 MAX_BODY = 8 * 2**20  # an API call; the service itself takes at most a few MB
 MAX_OBJECT = 5 * 2**30  # one S3 PUT: https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html
-_SPOOL = 4 * 2**20
 _SKEW_S = 15 * 60  # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
 _STREAMING = frozenset(
     {
@@ -79,15 +81,17 @@ class Admitted:
     service: str
     region: str
     owner: bool
-    body: IO[bytes]
-    length: int
+    body: Spool
 
 
 class Door:
     """Checks one WSGI request at a time; safe to share between threads."""
 
-    def __init__(self, principals: Principals, port: int, spool: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, principals: Principals, port: int, spool: Path, quota: Quota, clock: Callable[[], float] = time.time
+    ) -> None:
         self._principals = principals
+        self._quota = quota
         self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
         self._spool = spool
         self._clock = clock
@@ -112,9 +116,9 @@ class Door:
         timestamp = self._fresh(environ, credential, query if presigned else None)
         headers = _headers(environ)
         payload = self._payload(environ, credential, presigned=presigned)
-        body, length = None, 0
+        body = None
         if payload is None:  # the signature covers a digest of the body that only the body can give
-            body, length, payload = self._read(environ, MAX_BODY)
+            body, payload = self._read(environ, MAX_BODY)
         request = signature.Signed(
             method=environ["REQUEST_METHOD"],
             path=raw_path,
@@ -123,18 +127,25 @@ class Door:
             payload=payload,
             timestamp=timestamp,
         )
-        self._check_coverage(headers, credential, presigned=presigned)
-        if not signature.matches(request, credential, secret):
-            raise refused("SignatureDoesNotMatch", "the signature does not match; check the secret key")
+        try:
+            self._check_coverage(headers, credential, presigned=presigned)
+            if not signature.matches(request, credential, secret):
+                raise refused("SignatureDoesNotMatch", "the signature does not match; check the secret key")
+        except AwsFault:
+            if body is not None:
+                body.close()
+            raise
+        environ.get("sm_trn.known_caller", lambda: None)()
         if body is None:
-            body, length, digest = self._read(environ, MAX_OBJECT if credential.service == "s3" else MAX_BODY)
+            sums = () if credential.service != "s3" or payload in _STREAMING - {signature.UNSIGNED} else _sums(headers)
+            body, digest = self._read(environ, MAX_OBJECT if credential.service == "s3" else MAX_BODY, sums)
             if payload not in _STREAMING and payload != digest:
+                body.close()
                 raise AwsFault("XAmzContentSHA256Mismatch", "the body is not the one that was signed")
         return Admitted(
             service=credential.service,
             region=credential.region,
             body=body,
-            length=length,
             owner=credential.access_key == self._principals.owner.access,
         )
 
@@ -181,24 +192,41 @@ class Door:
         if missing := wanted - set(credential.signed_headers):
             raise refused("SignatureDoesNotMatch", f"these headers must be signed: {', '.join(sorted(missing))}")
 
-    def _read(self, environ: dict[str, Any], limit: int) -> tuple[IO[bytes], int, str]:
-        """The body in a spooled file, its length and SHA-256. Never more than ``limit`` bytes."""
+    def _read(self, environ: dict[str, Any], limit: int, sums: Collection[str] = ()) -> tuple[Spool, str]:
+        """The body and its SHA-256. Never more than ``limit`` bytes, nor more than the state folder may take."""
         chunked = bool(environ.get("wsgi.input_terminated"))
         declared = environ.get("CONTENT_LENGTH") or "0"
         left = limit if chunked else int(declared) if declared.isdecimal() else limit + 1
         if left > limit:
             raise AwsFault("RequestEntityTooLargeException", f"at most {limit} bytes are taken", 413)
-        spooled: IO[bytes] = tempfile.SpooledTemporaryFile(_SPOOL, dir=str(self._spool))  # noqa: SIM115 - whoever admits the request closes it
-        digest, length = hashlib.sha256(), 0
-        while left > 0 and (block := environ["wsgi.input"].read(min(left, 2**20))):
-            spooled.write(block)
-            digest.update(block)
-            length += len(block)
-            left -= len(block)
-        if (chunked and environ["wsgi.input"].read(1)) or (not chunked and left):
-            raise AwsFault("IncompleteBody", "the body is longer than the limit, or shorter than it said", 400)
-        spooled.seek(0)
-        return spooled, length, digest.hexdigest()
+        if left > MAX_BODY and not chunked:
+            self._quota.check(left)
+        spooled = Spool(self._spool, sums)
+        try:
+            digest = _fill(spooled, environ["wsgi.input"], left, chunked=chunked)
+        except BaseException:
+            spooled.close()
+            raise
+        return spooled, digest
+
+
+def _fill(spool: Spool, source: IO[bytes], left: int, *, chunked: bool) -> str:
+    """Take the body, ``left`` bytes of it or, where it is chunked, at most that many; its SHA-256."""
+    digest = hashlib.sha256()
+    while left > 0 and (block := source.read(min(left, _BLOCK))):
+        spool.write(block)
+        digest.update(block)
+        left -= len(block)
+    if (chunked and source.read(1)) or (not chunked and left):
+        raise AwsFault("IncompleteBody", "the body is longer than the limit, or shorter than it said")
+    spool.rewind()
+    return digest.hexdigest()
+
+
+def _sums(headers: list[tuple[str, str]]) -> set[str]:
+    """What S3 will want to know of a body, so that it is worked out while the body is read."""
+    kinds = {name.removeprefix("x-amz-checksum-") for name, _ in headers}
+    return {"md5"} | (kinds & {"crc32", "sha1"})
 
 
 def _headers(environ: dict[str, Any]) -> list[tuple[str, str]]:

@@ -28,12 +28,14 @@ class Event(enum.Enum):
     STOP = "a stop was asked for"
     RUNTIME_EXCEEDED = "MaxRuntimeInSeconds is over"
     WAIT_EXCEEDED = "MaxWaitTimeInSeconds is over"
+    PENDING_EXCEEDED = "MaxPendingTimeInSeconds is over"
     INTERRUPT = "spot capacity was taken away"
     RELAUNCH = "capacity is looked for again"
+    RETRY = "an internal error is met with another attempt (RetryStrategy)"
 
 
 # Texts as they stand in answers of the service (describes and job logs of 2021-2025). No public answer with
-# Interrupted or MaxWaitTimeExceeded was found: those two sentences are ours.
+# Interrupted, MaxWaitTimeExceeded or an exceeded pending time was found: those sentences are ours.
 MESSAGES: Final[Mapping[str, str]] = {
     "Starting": "Starting the training job",
     "Preparing": "Preparing the instances for training",
@@ -49,6 +51,7 @@ MESSAGES: Final[Mapping[str, str]] = {
     "MaxRuntimeExceeded": "Training job runtime exceeded MaxRuntimeInSeconds provided",
     "MaxWaitTimeExceeded": "Training job wait time exceeded MaxWaitTimeInSeconds provided",
 }
+_PENDING_EXCEEDED: Final = "Training job pending time exceeded MaxPendingTimeInSeconds provided"
 TERMINAL: Final = frozenset({"Completed", "Failed", "Stopped"})
 # Primary status of each secondary one; Uploading keeps the primary it was entered with.
 _PRIMARY: Final[Mapping[str, str]] = {
@@ -142,7 +145,7 @@ def _enter(state: JobState, secondary: str, now: float, message: str | None = No
     attempts = state.attempts
     if secondary == "Downloading":
         attempts = (*attempts, (now, None))
-    elif attempts and attempts[-1][1] is None and (status in TERMINAL or secondary == "Interrupted"):
+    elif attempts and attempts[-1][1] is None and (status in TERMINAL or secondary in {"Interrupted", "Starting"}):
         attempts = (*attempts[:-1], (attempts[-1][0], now))
     closed = (*state.transitions[:-1], replace(last, end=now))
     row = Transition(status=secondary, start=now, end=now if status in TERMINAL else None, message=text)
@@ -161,6 +164,10 @@ def _prepare(state: JobState, now: float) -> JobState:
 
 def _ending(ending: str) -> Callable[[JobState, float], JobState]:
     return lambda state, now: _enter(replace(state, ending=ending), "Stopping", now)
+
+
+def _pending_too_long(state: JobState, now: float) -> JobState:
+    return _enter(replace(state, ending="Stopped"), "Stopping", now, _PENDING_EXCEEDED)
 
 
 def _finish(state: JobState, now: float) -> JobState:
@@ -185,6 +192,8 @@ _RULES: Final[Mapping[tuple[str, Event], Callable[[JobState, float], JobState]]]
     ("Downloading", Event.INTERRUPT): _interrupt,
     ("Training", Event.INTERRUPT): _interrupt,
     ("Interrupted", Event.RELAUNCH): _to("Starting"),
+    **{(secondary, Event.RETRY): _to("Starting") for secondary in ("Starting", "Downloading", "Training")},
+    **{(secondary, Event.PENDING_EXCEEDED): _pending_too_long for secondary in ("Starting", "Pending")},
     **{
         (secondary, event): _ending(ending)
         for event, ending, places in (

@@ -14,11 +14,13 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from sm_trn.emulator.faults import AwsFault, body_of, refused, validation
 from sm_trn.emulator.moto_side import Answer, MotoSide
+from sm_trn.emulator.s3_api import S3Api
+from sm_trn.emulator.s3_request import parse_request
 from sm_trn.emulator.values import ROLE_NAME
 from sm_trn.specs import EMULATED_ACCOUNT
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from sm_trn.emulator.log_api import LogApi
     from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
+    from sm_trn.emulator.quota import Quota
+    from sm_trn.emulator.spool import Spool
     from sm_trn.emulator.training_api import TrainingApi
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
@@ -47,7 +51,8 @@ _PLAIN_RECORDS: Final = (
     "TrialComponents",
     "Tags",
 )
-_VERBS: Final = ("Create", "Describe", "List", "Delete", "Add")
+_VERBS: Final = ("Create", "Describe", "List", "Delete", "Add", "Update", "Associate", "Disassociate", "BatchDescribe")
+_FILL_THE_DISK: Final = frozenset({"CreateTrainingJob", "CreateTransformJob", "CreateEndpoint", "UpdateEndpoint"})
 _INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")
 _JSON = "application/x-amz-json-1.1"
 _RESTORE_S = 60
@@ -61,6 +66,8 @@ class Owners:
     hosting: HostingApi
     logs: LogApi
     objects: Objects
+    s3: S3Api
+    quota: Quota
     moto: MotoSide
     mischief: Mischief
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]
@@ -75,9 +82,16 @@ class Front:
         self._hosting = owners.hosting
         self._logs = owners.logs
         self._objects = owners.objects
+        self._s3_api = owners.s3
+        self._quota = owners.quota
         self._moto = owners.moto
         self._mischief = owners.mischief
         self._control = owners.control
+
+    @property
+    def operations(self) -> frozenset[str]:
+        """SageMaker's operations that are ours: none of them is moto's answer."""
+        return self._training.operations | self._hosting.operations
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         request_id = str(uuid.uuid4())
@@ -90,7 +104,7 @@ class Front:
                 answer = self._route(environ, admitted)
                 if operation and self._mischief.loses_answer(operation):
                     return _hang_up(environ, start_response)
-                if answer.status >= 500:
+                if answer.status >= 500:  # moto's; ours are raised
                     raise _unknown(environ)
             finally:
                 admitted.body.close()
@@ -103,11 +117,13 @@ class Front:
         headers = [
             (name, value) for name, value in answer.headers if name.lower() not in {"content-length", "connection"}
         ]
-        length = next((v for n, v in answer.headers if n.lower() == "content-length"), str(len(answer.body)))
-        if environ["REQUEST_METHOD"] != "HEAD":
-            length = str(len(answer.body))
-        headers += [("Content-Length", length), ("x-amzn-RequestId", request_id), ("Cache-Control", "no-store")]
+        said = next((v for n, v in answer.headers if n.lower() == "content-length"), None)
+        if isinstance(answer.body, bytes) and (said is None or environ["REQUEST_METHOD"] != "HEAD"):
+            said = str(len(answer.body))
+        headers += [("Content-Length", said or "0"), ("x-amzn-RequestId", request_id), ("Cache-Control", "no-store")]
         start_response(f"{answer.status} {_phrase(answer.status)}", headers)
+        if not isinstance(answer.body, bytes):
+            return answer.body
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
 
     def _route(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
@@ -121,14 +137,15 @@ class Front:
             return self._invoke(environ, admitted)
         if service == "logs" and (document := self._log_answer(operation, admitted)) is not None:
             return _json(document)
-        if service == "sts" and _action(admitted.body, admitted.length) == "GetCallerIdentity":
+        if service == "sts" and _action(admitted.body) == "GetCallerIdentity":
             return _caller_identity()
         return self._forward(environ, admitted)
 
     def _forward(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
         if not self._objects.ready.wait(_RESTORE_S):
-            raise AwsFault("SlowDown", "what the last run kept is still being restored", 429)
-        return self._moto.forward(environ, admitted.body, admitted.length)
+            raise AwsFault("SlowDown", "the emulator is still starting", 429)
+        admitted.body.rewind()
+        return self._moto.forward(environ, admitted.body.file, admitted.body.length)
 
     def _sagemaker(self, environ: dict[str, Any], admitted: Admitted, prefix: str, operation: str) -> Answer:
         body = _document(admitted.body)
@@ -138,15 +155,16 @@ class Front:
             if operation not in self._control:
                 raise validation(f"{CONTROL}.{operation}: no such control operation")
             return _json(self._control[operation](body))
+        if operation in _FILL_THE_DISK:
+            self._quota.check_job()
         document = self._training.answer(operation, body)
         if document is None:
             document = self._hosting.answer(operation, body)
         if document is not None:
             return _json(document)
         noun = next((operation.removeprefix(verb) for verb in _VERBS if operation.startswith(verb)), "")
-        if noun not in _PLAIN_RECORDS:
+        if noun not in _PLAIN_RECORDS and operation != "Search":
             raise AwsFault("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
-        admitted.body.seek(0)
         return self._forward(environ, admitted)
 
     def _invoke(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
@@ -161,18 +179,20 @@ class Front:
         body = _document(admitted.body)
         if self._logs.owns(operation, body):
             return self._logs.answer(operation, body)
-        admitted.body.seek(0)
+        admitted.body.rewind()
         return None
 
     def _s3(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
+        asked = parse_request(environ, admitted.body)
+        answer = self._s3_api.answer(asked)
+        if answer is not None:
+            return answer
         answer = self._forward(environ, admitted)
-        if answer.status < 300:
-            path, _, query = environ["REQUEST_URI"].partition("?")
-            body: Iterable[bytes] = ()
-            if environ["REQUEST_METHOD"] == "POST" and not admitted.body.closed:
-                admitted.body.seek(0)
-                body = [admitted.body.read()]
-            self._objects.follow(environ["REQUEST_METHOD"], path, query, body, admitted.region)
+        if answer.status < 300 and asked.bucket and not asked.key and not asked.names:
+            if asked.method == "PUT":
+                self._objects.create_bucket(asked.bucket, admitted.region)
+            elif asked.method == "DELETE":
+                self._objects.drop_bucket(asked.bucket)
         return answer
 
 
@@ -191,7 +211,7 @@ def _hang_up(environ: dict[str, Any], start_response: StartResponse) -> Iterable
     return []
 
 
-def _document(body: IO[bytes]) -> Mapping[str, Any]:
+def _document(body: Spool) -> Mapping[str, Any]:
     try:
         document = json.loads(body.read() or b"{}")
     except (ValueError, RecursionError) as error:
@@ -201,9 +221,9 @@ def _document(body: IO[bytes]) -> Mapping[str, Any]:
     return document
 
 
-def _action(body: IO[bytes], length: int) -> str:
-    text = body.read(length).decode("utf-8", "replace")
-    body.seek(0)
+def _action(body: Spool) -> str:
+    text = body.read().decode("utf-8", "replace")
+    body.rewind()
     return parse_qs(text).get("Action", [""])[0]
 
 

@@ -30,6 +30,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "endpoint": "Endpoint",
     "transform-job": "TransformJob",
 }
+_TAGGING: Final = frozenset({"AddTags", "ListTags", "DeleteTags"})
 _STATUS: Final = {"endpoint": "EndpointStatus", "transform-job": "TransformJobStatus"}
 _UNSAID: Final = {"endpoint": "FailureReason", "transform-job": "TransformStartTime"}  # in a list, that is
 _LISTS: Final = {
@@ -67,13 +68,18 @@ class HostingApi:
             operations[f"List{word}s"] = self._lister(kind)
         self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = operations
 
+    @property
+    def operations(self) -> frozenset[str]:
+        """Every operation this answers, if only for what it hosts."""
+        return frozenset({*self._operations, *_TAGGING})
+
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer, None when the operation is not ours; raises AwsFault."""
         if operation in self._operations:
             validate.check(operation, body)
-            return self._operations[operation](body)
+            return self._operations[operation](validate.known(operation, body))
         record = self._records.by_arn(str(body.get("ResourceArn")))
-        if record is not None and operation in {"AddTags", "ListTags", "DeleteTags"}:
+        if record is not None and operation in _TAGGING:
             validate.check(operation, body)
             return self._tag(operation, record, body)
         return None

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sm_trn.emulator import bubblewrap
 from sm_trn.emulator.inside.warden import BROKEN_HOST
 from sm_trn.emulator.loglines import MAX_EVENT
 
@@ -40,6 +41,7 @@ class HostSpec:
     hosts: str
     hidden: tuple[str, ...]
     toolkit: bool
+    bubblewrap: bool = False
 
 
 class Host:
@@ -55,7 +57,9 @@ class Host:
         file.write_text(json.dumps(asdict(spec)), encoding="utf-8")
         file.chmod(0o600)
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(WARDEN), str(file)],
+            bubblewrap.command(spec, file, WARDEN)
+            if spec.bubblewrap
+            else [sys.executable, "-I", "-S", str(WARDEN), str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,4 +1,4 @@
-"""How far a job can be kept to itself on this machine: a namespace of its own, or a folder.
+"""How far a job can be kept to itself on this machine: a namespace of its own, one of bubblewrap's, or a folder.
 
 It must not know what runs inside. In a namespace a host has the real /opt/ml, its own host name and process table, and
 no sight of the user's AWS files; it is still no sandbox: the job runs as the user.
@@ -11,6 +11,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from sm_trn.emulator import bubblewrap
 from sm_trn.emulator.hosts import Host, HostSpec
 
 _PROBE_S = 10.0
@@ -40,6 +41,7 @@ class Isolation(enum.Enum):
     """``value`` is what status and the job's log say."""
 
     NAMESPACE = "user namespace, /opt/ml"
+    BUBBLEWRAP = "bubblewrap, /opt/ml"
     FOLDER = "plain folder, SAGEMAKER_BASE_DIR"
 
 
@@ -49,20 +51,25 @@ def hidden_paths(state: Path) -> tuple[str, ...]:
 
 
 def probe(wanted: str, scratch: Path) -> Isolation:
-    """The best that works here: it is tried, not guessed from version numbers."""
+    """The best that works here, or what is ``wanted`` where it does: it is tried, not guessed from version numbers."""
     if wanted == "folder" or not Path("/opt").is_dir() or not Path("/proc/self/ns/user").exists():
         return Isolation.FOLDER
-    return Isolation.NAMESPACE if _works(scratch) else Isolation.FOLDER
+    if wanted != "bubblewrap" and _works(Isolation.NAMESPACE, scratch):
+        return Isolation.NAMESPACE
+    if wanted != "namespace" and bubblewrap.available() and _works(Isolation.BUBBLEWRAP, scratch):
+        return Isolation.BUBBLEWRAP
+    return Isolation.FOLDER
 
 
-def _works(scratch: Path) -> bool:
+def _works(tier: Isolation, scratch: Path) -> bool:
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         root = Path(folder)
         for name in ("ml", "own", "stage"):
             (root / name).mkdir()
         (root / "hosts").write_text("127.0.0.1 localhost algo-1\n", encoding="ascii")
         spec = HostSpec(
-            namespace=True,
+            namespace=tier is Isolation.NAMESPACE,
+            bubblewrap=tier is Isolation.BUBBLEWRAP,
             hostname="algo-1",
             argv=("/bin/sh", "-c", 'test -d /opt/ml && test "$(uname -n)" = algo-1'),
             env={"PATH": os.defpath},

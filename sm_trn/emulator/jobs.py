@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sm_trn.emulator import engine
 from sm_trn.emulator.engine import Event, JobState
 from sm_trn.emulator.faults import AwsFault, not_found
+from sm_trn.emulator.warm_pool import matches, pool_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ class FinalMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A request as it was sent, and what became of it."""
+    """A request as it was sent, and what became of it. ``pool_end`` is when its warm pool ended before its time."""
 
     name: str
     arn: str
@@ -40,6 +41,8 @@ class Job:
     tags: Mapping[str, str]
     metrics: tuple[FinalMetric, ...] = ()
     model_uri: str | None = None
+    pool_end: float | None = None
+    reused_by: str | None = None
 
 
 class Jobs:
@@ -113,6 +116,24 @@ class Jobs:
                 )
             )
 
+    def update(self, name: str, request: Mapping[str, Any], *, pool_end: float | None = None) -> None:
+        """Change what was asked, and say when."""
+        with self._lock:
+            job = self._jobs[name]
+            state = replace(job.state, modified=max(self._clock(), job.state.modified))
+            self._keep(replace(job, request=request, state=state, pool_end=job.pool_end or pool_end))
+
+    def claim_pool(self, name: str) -> str | None:
+        """Give the job the oldest warm pool that fits it; the name of the job that kept it."""
+        with self._lock:
+            now, wanted = self._clock(), self._jobs[name].request
+            for job in self.all():
+                pool = pool_of(job, now)
+                if job.name != name and pool and pool.status == "Available" and matches(job.request, wanted):
+                    self._keep(replace(job, pool_end=now, reused_by=name))
+                    return job.name
+            return None
+
     def fail_unfinished(self) -> list[str]:
         """After a restart: no job can still be running. Names of those that were."""
         left = [job for job in self.all() if not job.state.terminal]
@@ -138,6 +159,8 @@ def _dump(job: Job) -> dict[str, Any]:
         "tags": job.tags,
         "metrics": [[metric.name, metric.value, metric.timestamp] for metric in job.metrics],
         "model_uri": job.model_uri,
+        "pool_end": job.pool_end,
+        "reused_by": job.reused_by,
     }
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sm_trn.emulator.isolation import Isolation
+from sm_trn.emulator.survivors import NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,14 +73,16 @@ def place(root: Path, name: str, isolation: Isolation) -> Where:
         (ml / part).mkdir(parents=True)
     for part in ("own/home", "own/tmp", "own/bin", "stage"):
         (folder / part).mkdir(parents=True)
-    inside = isolation is Isolation.NAMESPACE
+    inside = isolation is not Isolation.FOLDER
+    tmp = "/opt/sm_trn/tmp" if inside else tempfile.mkdtemp(prefix="smt-")  # sockets allow 107 bytes of path
+    (folder / NOTE).write_text("" if inside else tmp, encoding="utf-8")
     return Where(
         name=name,
         folder=folder,
         ml=ml,
         seen_ml=_ML if inside else str(ml),
         seen_own="/opt/sm_trn" if inside else str(folder / "own"),
-        seen_tmp="/opt/sm_trn/tmp" if inside else tempfile.mkdtemp(prefix="smt-"),  # sockets allow 107 bytes of path
+        seen_tmp=tmp,
     )
 
 
@@ -97,23 +100,26 @@ def remove(where: Where) -> None:
 
 def write_configuration(where: Where, plan: Plan, request: Mapping[str, Any]) -> None:
     """hyperparameters.json, resourceconfig.json, inputdataconfig.json and checkpointconfig.json."""
-    group = "homogeneousCluster"
+    group = plan.group_of(where.name)
     documents: dict[str, Any] = {
         "hyperparameters": {
             name: at_home(value, where) for name, value in (request.get("HyperParameters") or {}).items()
         },
         "resourceconfig": {
             "current_host": where.name,
-            "current_instance_type": plan.instance_type,
-            "current_group_name": group,
+            "current_instance_type": group.instance_type,
+            "current_group_name": group.name,
             "hosts": list(plan.hosts),
             "network_interface_name": "lo",
             "instance_groups": [
-                {"instance_group_name": group, "instance_type": plan.instance_type, "hosts": list(plan.hosts)}
+                {"instance_group_name": each.name, "instance_type": each.instance_type, "hosts": list(each.hosts)}
+                for each in plan.groups
             ],
         },
         "inputdataconfig": {
-            channel["ChannelName"]: _channel(channel, request) for channel in request.get("InputDataConfig") or ()
+            channel["ChannelName"]: _channel(channel, request)
+            for channel in request.get("InputDataConfig") or ()
+            if where.name in plan.hosts_of(channel)
         },
     }
     checkpoint = request.get("CheckpointConfig")
@@ -128,8 +134,9 @@ def write_programs(where: Where, plan: Plan, python: str) -> None:
     run = INSIDE / "torchrun_here.py"
     programs = {"torchrun": f'exec "{python}" -I -S "{run}" "$@"', "python": f'exec "{python}" "$@"'}
     programs["python3"] = programs["python"]
-    if plan.neuron:
-        programs["neuron-ls"] = f"""echo '[{{"neuron_device": 0, "nc_count": {plan.workers}}}]'"""
+    group = plan.group_of(where.name)
+    if group.neuron:
+        programs["neuron-ls"] = f"""echo '[{{"neuron_device": 0, "nc_count": {group.workers}}}]'"""
         programs["neuron_parallel_compile"] = (
             'echo "sm_trn emulator: neuron_parallel_compile compiles nothing on a CPU; it runs the command as it is"\n'
             'exec "$@"'
@@ -155,7 +162,7 @@ def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str,
         "TRAINING_JOB_NAME": job.name,
         "TRAINING_JOB_ARN": job.arn,
         "CURRENT_HOST": where.name,
-        "SM_TRN_WORKERS": str(plan.workers),
+        "SM_TRN_WORKERS": str(plan.group_of(where.name).workers),
         "SM_TRN_MASTER_PORT": str(access.port),
     }
     if where.seen_ml != _ML:

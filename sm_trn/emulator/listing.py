@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sm_trn.emulator.describe import summary
 from sm_trn.emulator.faults import validation
+from sm_trn.emulator.warm_pool import pool_of
 
 if TYPE_CHECKING:
     from sm_trn.emulator.jobs import Job
@@ -21,15 +22,15 @@ _SORT_KEYS: Mapping[str, Callable[[Job], Any]] = {
 }
 
 
-def list_jobs(jobs: Sequence[Job], body: Mapping[str, Any]) -> dict[str, Any]:
+def list_jobs(jobs: Sequence[Job], body: Mapping[str, Any], now: float) -> dict[str, Any]:
     """Newest first unless asked otherwise; StatusEquals thins a page after it was cut, as the service documents."""
-    found = [job for job in jobs if _wanted(job, body)]
+    found = [job for job in jobs if _wanted(job, body, now)]
     key = _SORT_KEYS[body.get("SortBy", "CreationTime")]
     found.sort(key=lambda job: (key(job), job.name), reverse=body.get("SortOrder", "Descending") == "Descending")
     rows, token = page(found, body, 10)
     status = body.get("StatusEquals")
     answer: dict[str, Any] = {
-        "TrainingJobSummaries": [summary(job) for job in rows if status is None or job.state.status == status]
+        "TrainingJobSummaries": [summary(job, now) for job in rows if status is None or job.state.status == status]
     }
     return answer | ({"NextToken": token} if token else {})
 
@@ -54,16 +55,17 @@ def search(jobs: Sequence[Job], body: Mapping[str, Any], render: Callable[[Job],
     return {"Results": rows} | ({"NextToken": token} if token else {})
 
 
-def _wanted(job: Job, body: Mapping[str, Any]) -> bool:
-    state = job.state
+def _wanted(job: Job, body: Mapping[str, Any], now: float) -> bool:
+    state, pool = job.state, body.get("WarmPoolStatusEquals")
+    plan = (job.request.get("ResourceConfig") or {}).get("TrainingPlanArn")
     return (
         body.get("NameContains", "").lower() in job.name.lower()
         and _after(state.created, body.get("CreationTimeAfter"))
         and _before(state.created, body.get("CreationTimeBefore"))
         and _after(state.modified, body.get("LastModifiedTimeAfter"))
         and _before(state.modified, body.get("LastModifiedTimeBefore"))
-        and "WarmPoolStatusEquals" not in body
-        and "TrainingPlanArnEquals" not in body
+        and (pool is None or getattr(pool_of(job, now), "status", None) == pool)
+        and body.get("TrainingPlanArnEquals") in {None, plan}
     )
 
 

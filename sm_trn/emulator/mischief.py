@@ -64,7 +64,11 @@ class Mischief:
 
     def before(self, operation: str) -> None:
         """Raise the fault that this request is answered with, if any: nothing of it has been done."""
-        kinds = ("throttling", "internal", "quota") if operation.startswith("Create") else ("throttling", "internal")
+        kinds = (
+            ("throttling", "internal", "quota")
+            if operation.startswith(("Create", "Update"))
+            else ("throttling", "internal")
+        )
         fault = self.strike(operation, *kinds)
         if fault is None:
             return
@@ -85,6 +89,10 @@ class Mischief:
 
     def lacks_capacity(self, operation: str) -> bool:
         return self.strike(operation, "capacity") is not None
+
+    def breaks_host(self, operation: str) -> bool:
+        """Whether a host is lost once its data is there: an InternalServerError of the job, which RetryStrategy meets."""
+        return self.strike(operation, "broken-host") is not None
 
     def loses_answer(self, operation: str) -> bool:
         """Whether what was done is not told."""

@@ -11,13 +11,13 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
 
 from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 def settle_environment() -> None:
@@ -27,11 +27,18 @@ def settle_environment() -> None:
     os.environ["MOTO_ALLOW_NONEXISTENT_REGION"] = "true"
 
 
+class Blocks(Protocol):
+    def __iter__(self) -> Iterator[bytes]: ...
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """``body`` is bytes, or blocks that add up to the Content-Length among the headers; these have ``close``."""
+
     status: int
     headers: tuple[tuple[str, str], ...]
-    body: bytes
+    body: bytes | Blocks
 
 
 class MotoSide:
@@ -98,6 +105,12 @@ class MotoSide:
             key = name.upper().replace("-", "_")
             environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
         return self._run(environ)
+
+    def create_bucket(self, name: str, region: str) -> None:
+        """Let moto know a bucket, for its settings; what is in it is ours."""
+        place = f"<LocationConstraint>{region}</LocationConstraint>"
+        body = f"<CreateBucketConfiguration>{place}</CreateBucketConfiguration>"
+        self.call("s3", "PUT", f"/{name}", body=b"" if region == "us-east-1" else body.encode(), region=region)
 
     def query(self, service: str, action: str, version: str, parameters: Mapping[str, str]) -> Answer:
         """One call of AWS's query protocol, form-encoded."""

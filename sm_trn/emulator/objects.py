@@ -1,209 +1,321 @@
-"""S3's buckets and objects on disk: a plain file per object under ``<state>/s3``, and the index that says which.
+"""S3's buckets and objects on disk: a file for each object under ``<state>/s3``, and the row in the store that names it.
 
-moto answers S3's protocol; after each request that changed something we look at what it now holds and copy that out.
-Runner code reads the files and writes through ``put``. It must not know of jobs. No key can name a file outside the
-folder: a key that is not a harmless relative path is stored under the SHA-256 of its name.
+A file is written whole before a row names it, and never changed afterwards: an object is there as it was sent, or not
+there. No key is part of a path – files have random names – so none can lead out of the folder. It must not know HTTP,
+nor jobs. Nothing of an object stays in memory.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import re
-import tempfile
+import secrets
+import shutil
+import stat
+import sys
 import threading
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, unquote
-from xml.etree import ElementTree
+from typing import IO, TYPE_CHECKING, Final
+
+from sm_trn.emulator.instants import reached
+from sm_trn.emulator.store import StoredObject, StoredPart, StoredUpload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from sm_trn.emulator.moto_side import Answer, MotoSide
+    from sm_trn.emulator.quota import Quota
+    from sm_trn.emulator.spool import Spool
     from sm_trn.emulator.store import Store
 
-_HARMLESS = re.compile(r"[A-Za-z0-9!_*'()@&=+$,~-][A-Za-z0-9!_.*'()@&=+$,~ -]{0,199}")
-_HASHED = ".sm_trn-keys"  # begins with a dot, which no harmless segment does
-_KEPT_HEADERS = ("content-type", "content-encoding", "content-disposition", "cache-control", "content-language")
-# Query names of requests that change something beside an object's content, or are no object at all.
-_SIDE_REQUESTS = frozenset(
-    {
-        "acl",
-        "tagging",
-        "retention",
-        "legal-hold",
-        "cors",
-        "policy",
-        "versioning",
-        "lifecycle",
-        "website",
-        "encryption",
-        "notification",
-        "publicAccessBlock",
-        "ownershipControls",
-        "partNumber",
-        "uploads",
-        "restore",
-        "select",
-        "torrent",
-    }
-)
-
-
-def file_for(bucket: str, key: str) -> str:
-    """Where the object lives, relative to the folder of all objects. Equal names have equal files, others never."""
-    segments = [bucket, *key.split("/")]
-    if len(key) <= 900 and all(_HARMLESS.fullmatch(segment) for segment in segments):
-        return "/".join(segments)
-    return hashed_file_for(bucket, key)
-
-
-def hashed_file_for(bucket: str, key: str) -> str:
-    digest = hashlib.sha256(f"{bucket}/{key}".encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{_HASHED}/{digest}"
+_BLOCK: Final = 2**20
 
 
 class Objects:
-    """The mirror. Reading is from files; every change goes through moto, so that clients see it too."""
+    """Safe to share between threads. Writing raises KeyError where the bucket does not exist, AwsFault where there is no room."""
 
-    def __init__(self, root: Path, store: Store, moto: MotoSide, region: str) -> None:
+    def __init__(self, root: Path, store: Store, quota: Quota) -> None:
         self._root = root
         self._store = store
-        self._moto = moto
-        self._region = region
+        self._quota = quota
         self._lock = threading.RLock()
-        self._buckets = {name for name, _ in store.buckets()}
-        self._files = {(bucket, key): file for bucket, key, file, _ in store.objects()}
-        self.ready = threading.Event()
+        self._buckets = dict(store.buckets())
+        root.mkdir(parents=True, exist_ok=True)
+        self._sweep()
+        quota.add(store.object_bytes())
+        self.ready = threading.Event()  # set once the other services have what they need, buckets among it
 
-    def restore(self) -> None:
-        """Give moto back what the folder holds. Whoever calls it sets ``ready``; until then reads and writes wait."""
-        for name, region in self._store.buckets():
-            self._create(name, region)
-        for bucket, key, file, headers in self._store.objects():
-            with contextlib.suppress(FileNotFoundError):
-                self._put(bucket, key, (self._root / file).read_bytes(), headers)
+    # --- buckets ---
 
-    def create_bucket(self, name: str) -> None:
-        with self._lock:
-            if name not in self._buckets:
-                self._create(name, self._region)
-                self._remember_bucket(name, self._region)
+    def buckets(self) -> Mapping[str, str]:
+        """Each bucket's region."""
+        return dict(self._buckets)
 
     def has_bucket(self, name: str) -> bool:
         return name in self._buckets
 
-    def keys(self, bucket: str, prefix: str) -> list[str]:
+    def create_bucket(self, name: str, region: str) -> None:
         with self._lock:
-            return sorted(key for owner, key in self._files if owner == bucket and key.startswith(prefix))
+            if name not in self._buckets:
+                self._store.save_bucket(name, region)
+                self._buckets[name] = region
+
+    def drop_bucket(self, name: str) -> None:
+        with self._lock:
+            self._store.drop_bucket(name)
+            self._buckets.pop(name, None)
+
+    # --- reading ---
+
+    def keys(self, bucket: str, prefix: str) -> list[str]:
+        found = []
+        for key in self._store.keys_from(bucket, prefix):
+            if not key.startswith(prefix):
+                break
+            found.append(key)
+        return found
+
+    def find(self, bucket: str, key: str) -> StoredObject | None:
+        return self._store.object(bucket, key)
+
+    def open(self, bucket: str, key: str) -> tuple[StoredObject, IO[bytes]]:
+        """The object and its content, which stays whole while it is open. Raises KeyError."""
+        while True:
+            entry = self._store.object(bucket, key)
+            if entry is None:
+                raise KeyError(f"s3://{bucket}/{key} does not exist")
+            try:
+                return entry, (self._root / entry.file).open("rb")
+            except FileNotFoundError:  # replaced between the two: look again
+                if self._store.object(bucket, key) == entry:
+                    raise
 
     def path(self, bucket: str, key: str) -> Path:
-        """The object's file; raises KeyError when there is none."""
-        with self._lock:
-            return self._root / self._files[bucket, key]
+        """The object's file, which is gone when the object is replaced. Raises KeyError."""
+        entry = self._store.object(bucket, key)
+        if entry is None:
+            raise KeyError(f"s3://{bucket}/{key} does not exist")
+        return self._root / entry.file
+
+    def page(
+        self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int
+    ) -> tuple[list[StoredObject], list[str], str]:
+        """Objects and common prefixes after the name ``after``, together at most ``limit``; the last name, or "" at the end."""
+        entries: list[StoredObject] = []
+        groups: list[str] = []
+        last = ""
+        for entry in self._walk(bucket, prefix, delimiter, after):
+            if len(entries) + len(groups) == limit:
+                return entries, groups, last
+            if isinstance(entry, str):
+                groups.append(entry)
+                last = entry
+            else:
+                entries.append(entry)
+                last = entry.key
+        return entries, groups, ""
+
+    def _walk(self, bucket: str, prefix: str, delimiter: str, after: str) -> Iterator[StoredObject | str]:
+        """Objects, and one common prefix in place of all objects below it."""
+        at = max(prefix, f"{after}\0" if after else "")
+        if delimiter and after.endswith(delimiter) and after.startswith(prefix) and len(after) > len(prefix):
+            at = _past(after)  # the last name was a common prefix
+        while rows := self._store.objects_from(bucket, at, 1000):
+            for row in rows:
+                if not row.key.startswith(prefix):
+                    return
+                cut = row.key.find(delimiter, len(prefix)) if delimiter else -1
+                if cut >= 0:
+                    group = row.key[: cut + len(delimiter)]
+                    yield group
+                    at = _past(group)
+                    break
+                yield row
+                at = f"{row.key}\0"
+
+    # --- writing ---
 
     def put(self, bucket: str, key: str, content: bytes) -> None:
-        """Write an object as a client would. Raises KeyError when the bucket does not exist."""
-        self.ready.wait()
-        answer = self._put(bucket, key, content, {})
-        if answer.status != 200:
+        """Write an object as a client would."""
+        self._quota.check(len(content))
+        fresh = self._fresh()
+        (self._root / fresh).write_bytes(content)
+        self._quota.add(len(content))
+        self.appear(bucket, key, fresh, hashlib.md5(content, usedforsecurity=False).hexdigest(), {})
+
+    def put_file(self, bucket: str, key: str, source: Path | IO[bytes]) -> None:
+        """Write an object from a file, from where it stands, without holding it in memory.
+
+        Raises OSError too: for what is no plain file, be it a link, or became none since it was looked at.
+        """
+        if isinstance(source, Path):
+            with open_plain(source) as content:
+                self._put_open(bucket, key, content)
+        else:
+            self._put_open(bucket, key, source)
+
+    def _put_open(self, bucket: str, key: str, content: IO[bytes]) -> None:
+        self._quota.check(os.fstat(content.fileno()).st_size)
+        digest = hashlib.md5(usedforsecurity=False)
+        fresh = self._fresh()
+        try:
+            with (self._root / fresh).open("wb") as out:
+                while block := content.read(_BLOCK):
+                    self._quota.check(len(block) + out.tell())
+                    digest.update(block)
+                    out.write(block)
+        except BaseException:
+            (self._root / fresh).unlink(missing_ok=True)
+            raise
+        self._count(fresh)
+        self.appear(bucket, key, fresh, digest.hexdigest(), {})
+
+    def take(self, spool: Spool) -> str:
+        """Keep a body as a file that no row names yet; its name."""
+        self._quota.check(spool.length)
+        fresh = self._fresh()
+        spool.move_to(self._root / fresh)
+        self._count(fresh)
+        reached("content-written")
+        return fresh
+
+    def join(self, files: Iterable[str]) -> str:
+        """A file with the contents of others, in order; its name."""
+        fresh = self._fresh()
+        with (self._root / fresh).open("wb") as out:
+            for file in files:
+                self._quota.check((self._root / file).stat().st_size)
+                with (self._root / file).open("rb") as source:
+                    _append(source, out)
+        self._count(fresh)
+        reached("parts-joined")
+        return fresh
+
+    def piece(self, bucket: str, key: str, first: int, length: int) -> str:
+        """A file with a part of an object; its name. Raises KeyError."""
+        self._quota.check(length)
+        fresh = self._fresh()
+        _, source = self.open(bucket, key)
+        with source, (self._root / fresh).open("wb") as out:
+            source.seek(first)
+            left = length
+            while left > 0 and (block := source.read(min(left, _BLOCK))):
+                out.write(block)
+                left -= len(block)
+        self._count(fresh)
+        return fresh
+
+    def appear(
+        self, bucket: str, key: str, file: str, etag: str, headers: Mapping[str, str], *, upload: str = ""
+    ) -> StoredObject:
+        """Let the object be what the file holds, whatever it was before, and ``upload`` be complete."""
+        if bucket not in self._buckets:
+            self.discard([file])
             raise KeyError(bucket)
+        size = (self._root / file).stat().st_size
+        entry = StoredObject(key=key, file=file, headers=dict(headers), size=size, etag=etag, modified=time.time())
         with self._lock:
-            self._copy_out(bucket, key)
+            left = self._store.save_object(bucket, entry, upload)
+        reached("object-row-written")
+        self.discard(left)
+        return entry
 
     def delete(self, bucket: str, key: str) -> None:
-        self.ready.wait()
-        self._moto.call("s3", "DELETE", f"/{bucket}/{key}")
-        with self._lock:
-            self._forget(bucket, key)
+        left = self._store.drop_object(bucket, key)
+        reached("object-row-dropped")
+        self.discard(left)
 
-    def follow(self, method: str, raw_path: str, query: str, body: Iterable[bytes], region: str) -> None:
-        """A client's request was answered with success: bring the folder into line with it."""
-        names = parse_qs(query, keep_blank_values=True)
-        bucket, _, key = unquote(raw_path).lstrip("/").partition("/")
-        if method in {"GET", "HEAD"} or not bucket or _SIDE_REQUESTS & set(names):
-            return
-        with self._lock:
-            if not key:
-                self._follow_bucket(method, bucket, names, body, region)
-            elif (method == "DELETE" and "uploadId" not in names) or method in {"PUT", "POST"}:
-                self._copy_out(bucket, key)
+    def change_headers(self, bucket: str, key: str, headers: Mapping[str, str]) -> None:
+        self._store.change_headers(bucket, key, headers)
 
-    def _follow_bucket(
-        self, method: str, bucket: str, names: dict[str, list[str]], body: Iterable[bytes], region: str
-    ) -> None:
-        if method == "PUT" and not names:
-            self._remember_bucket(bucket, region)
-        elif method == "DELETE" and not names:
-            self._buckets.discard(bucket)
-            self._store.drop_bucket(bucket)
-        elif method == "POST" and "delete" in names:
-            for key in _keys_of_delete(b"".join(body)):
-                self._copy_out(bucket, key)
+    def discard(self, files: Iterable[str]) -> None:
+        """Delete files that no row names (any more)."""
+        for file in files:
+            self._quota.add(-(self._root / file).stat().st_size)
+            (self._root / file).unlink()
 
-    def _remember_bucket(self, name: str, region: str) -> None:
-        self._buckets.add(name)
-        self._store.save_bucket(name, region)
+    # --- uploads in parts ---
 
-    def _create(self, name: str, region: str) -> None:
-        place = (
-            f"<CreateBucketConfiguration><LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
+    def begin_upload(self, bucket: str, key: str, headers: Mapping[str, str]) -> StoredUpload:
+        upload = StoredUpload(
+            id=secrets.token_hex(24), bucket=bucket, key=key, headers=dict(headers), started=time.time()
         )
-        body = b"" if region == "us-east-1" else place.encode()
-        self._moto.call("s3", "PUT", f"/{name}", body=body, region=region)
+        self._store.save_upload(upload)
+        return upload
 
-    def _put(self, bucket: str, key: str, content: bytes, headers: dict[str, str]) -> Answer:
-        return self._moto.call("s3", "PUT", f"/{bucket}/{key}", headers=headers, body=content)
+    def uploads(self, bucket: str) -> list[StoredUpload]:
+        return self._store.uploads(bucket)
 
-    def _copy_out(self, bucket: str, key: str) -> None:
-        answer = self._moto.call("s3", "GET", f"/{bucket}/{key}")
-        if answer.status != 200:
-            self._forget(bucket, key)
-            return
-        headers = {
-            name.lower(): value
-            for name, value in answer.headers
-            if name.lower() in _KEPT_HEADERS or name.lower().startswith("x-amz-meta-")
-        }
-        file = self._write(bucket, key, answer.body)
-        self._files[bucket, key] = file
-        self._store.save_object(bucket, key, file, headers)
+    def parts(self, upload: str) -> list[StoredPart]:
+        return self._store.parts(upload)
 
-    def _write(self, bucket: str, key: str, content: bytes) -> str:
-        self._root.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=self._root, prefix=".sm_trn-", delete=False) as fresh:
-            fresh.write(content)
-        file = self._files.get((bucket, key)) or file_for(bucket, key)
-        try:
-            _place(Path(fresh.name), self._root / file)
-        except OSError:  # `a` and `a/b` are both keys, and a file name may be too long
-            file = hashed_file_for(bucket, key)
-            _place(Path(fresh.name), self._root / file)
-        return file
+    def add_part(self, upload: str, number: int, file: str, etag: str) -> StoredPart:
+        size = (self._root / file).stat().st_size
+        part = StoredPart(number=number, file=file, size=size, etag=etag, modified=time.time())
+        left = self._store.save_part(upload, part)
+        reached("part-row-written")
+        self.discard(left)
+        return part
 
-    def _forget(self, bucket: str, key: str) -> None:
-        file = self._files.pop((bucket, key), None)
-        if file is None:
-            return
-        self._store.drop_object(bucket, key)
-        path = self._root / file
-        path.unlink(missing_ok=True)
-        for folder in path.relative_to(self._root).parents:
-            if folder == Path() or any((self._root / folder).iterdir()):
-                break
-            (self._root / folder).rmdir()
+    def abort_upload(self, upload: str) -> None:
+        self.discard(self._store.drop_upload(upload))
+
+    # --- its files ---
+
+    def digest_of(self, file: str) -> str:
+        """MD5 in hexadecimal: what S3 calls an ETag."""
+        digest = hashlib.md5(usedforsecurity=False)
+        with (self._root / file).open("rb") as source:
+            while block := source.read(_BLOCK):
+                digest.update(block)
+        return digest.hexdigest()
+
+    def _count(self, file: str) -> None:
+        self._quota.add((self._root / file).stat().st_size)
+
+    def _fresh(self) -> str:
+        name = secrets.token_hex(16)
+        (self._root / name[:2]).mkdir(exist_ok=True)
+        return f"{name[:2]}/{name}"
+
+    def _sweep(self) -> None:
+        """After a kill: files that no row names go; rows whose file is not what it was are dropped, which is said."""
+        named = self._store.files()
+        for parent, _, names in os.walk(self._root):
+            for path in (Path(parent, name) for name in names):
+                size = named.get(path.relative_to(self._root).as_posix())
+                if size == path.stat().st_size:
+                    named.pop(path.relative_to(self._root).as_posix())
+                else:
+                    path.unlink()
+        if named:  # not by a kill: by a full disk, a power failure, or a hand
+            sys.stderr.write(f"{len(named)} object(s) lost their content and were dropped: {sorted(named)[:5]}\n")
+            self._store.forget_files(list(named))
 
 
-def _place(fresh: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(fresh, target)  # noqa: PTH105 - its errors are what we decide by
+def open_plain(path: Path) -> IO[bytes]:
+    """Open a plain file that somebody else may exchange for a pipe at any moment. Raises OSError for anything else."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{path} is no plain file")
+    return os.fdopen(handle, "rb")
 
 
-def _keys_of_delete(body: bytes) -> list[str]:
+def _past(group: str) -> str:
+    """The first text after every text that begins with ``group``; surrogates are no text."""
+    last = ord(group[-1]) + 1
+    if last > 0x10FFFF:
+        return _past(group[:-1]) if len(group) > 1 else "\U0010ffff"
+    return group[:-1] + chr(0xE000 if 0xD800 <= last <= 0xDFFF else last)
+
+
+def _append(source: IO[bytes], out: IO[bytes]) -> None:
+    """The rest of one file at the end of another, in the kernel where it can."""
+    out.flush()
     try:
-        root = ElementTree.fromstring(body)  # noqa: S314 - a signed request of the owner, and expat bounds expansion
-    except ElementTree.ParseError:
-        return []
-    return [node.text or "" for node in root.iter() if node.tag.rpartition("}")[2] == "Key"]
+        while os.copy_file_range(source.fileno(), out.fileno(), 2**30):
+            pass
+        out.seek(0, os.SEEK_END)
+    except (OSError, AttributeError):  # another kernel, or a file system that cannot
+        shutil.copyfileobj(source, out, _BLOCK)

@@ -28,38 +28,53 @@ _LAUNCHERS: Final[Mapping[str, str]] = {
 _TORCHRUN: Final = "sagemaker_torch_distributed_enabled"
 
 
+# The one group's name in a cluster of equal hosts, as the service writes it.
+HOMOGENEOUS: Final = "homogeneousCluster"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Hosts of one instance type; ``workers`` is how many each host has here, ``real_workers`` on the instance."""
+
+    name: str
+    instance_type: str
+    hosts: tuple[str, ...]
+    workers: int
+    real_workers: int
+    neuron: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What the runner does. ``substituted`` is empty when every launcher asked for exists here."""
 
-    hosts: tuple[str, ...]
-    instance_type: str
-    workers: int
-    real_workers: int
-    neuron: bool
+    groups: tuple[Group, ...]
     distributed: bool
     substituted: str
     refusal: str
     entrypoint: tuple[str, ...]
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(host for group in self.groups for host in group.hosts)
+
+    def group_of(self, host: str) -> Group:
+        return next(group for group in self.groups if host in group.hosts)
+
+    def hosts_of(self, channel: Mapping[str, Any]) -> tuple[str, ...]:
+        """Who gets a channel: the groups it names, or everybody."""
+        named = (channel["DataSource"].get("S3DataSource") or {}).get("InstanceGroupNames")
+        return tuple(host for group in self.groups if not named or group.name in named for host in group.hosts)
+
 
 def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = None) -> Plan:
     """Hosts and workers for this machine: at least one worker a host, else the cores shared by the hosts."""
-    resources = request["ResourceConfig"]
-    count, kind = int(resources["InstanceCount"]), str(resources["InstanceType"])
-    row = find_instance(kind)
-    real = row.workers if row else 1
-    here = cores or os.cpu_count() or 1
     switched = _switched_on(request.get("HyperParameters") or {})
     substituted = _substituted(switched)
     algorithm = request["AlgorithmSpecification"]
     entrypoint = (*algorithm.get("ContainerEntrypoint", ()), *algorithm.get("ContainerArguments", ()))
     return Plan(
-        hosts=tuple(f"algo-{index + 1}" for index in range(count)),
-        instance_type=kind,
-        workers=max(1, min(real, here // count)),
-        real_workers=real,
-        neuron=row is not None and row.accelerator is Accelerator.NEURON,
+        groups=_groups(request["ResourceConfig"], cores or os.cpu_count() or 1),
         distributed=bool(switched & {*_LAUNCHERS, _TORCHRUN}),
         substituted=substituted,
         refusal=_refusal(request, substituted, entrypoint, options),
@@ -67,14 +82,40 @@ def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = No
     )
 
 
+def _groups(resources: Mapping[str, Any], cores: int) -> tuple[Group, ...]:
+    """The hosts are numbered through all groups, in the order of the request."""
+    asked = resources.get("InstanceGroups") or [{**resources, "InstanceGroupName": HOMOGENEOUS}]
+    whole, first, groups = sum(int(group["InstanceCount"]) for group in asked), 1, []
+    for group in asked:
+        row = find_instance(str(group["InstanceType"]))
+        real, count = row.workers if row else 1, int(group["InstanceCount"])
+        groups.append(
+            Group(
+                name=group["InstanceGroupName"],
+                instance_type=str(group["InstanceType"]),
+                hosts=tuple(f"algo-{number}" for number in range(first, first + count)),
+                workers=max(1, min(real, cores // whole)),
+                real_workers=real,
+                neuron=row is not None and row.accelerator is Accelerator.NEURON,
+            )
+        )
+        first += count
+    return tuple(groups)
+
+
 def announcement(plan: Plan, job_python: str, image: str, tier: str) -> str:
     """The first line of a job's log: what is emulated, and how."""
-    hosts, workers = len(plan.hosts), plan.workers if plan.distributed else 1
-    real = plan.real_workers if plan.distributed else 1
     return (
-        f"sm_trn emulator: EMULATED {hosts} x {plan.instance_type} on this machine's CPU: {hosts} host(s) x {workers} "
-        f"worker(s), {real} on the real instance; {job_python} stands in for image {image!r}; isolation: {tier}"
+        f"sm_trn emulator: EMULATED {' + '.join(f'{len(group.hosts)} x {group.instance_type}' for group in plan.groups)} on "
+        f"this machine's CPU: {'; '.join(_scale(plan, group) for group in plan.groups)}; {job_python} stands in for image "
+        f"{image!r}; isolation: {tier}"
     )
+
+
+def _scale(plan: Plan, group: Group) -> str:
+    here, there = (group.workers, group.real_workers) if plan.distributed else (1, 1)
+    name = "" if group.name == HOMOGENEOUS else f"group {group.name!r}: "
+    return f"{name}{len(group.hosts)} host(s) x {here} worker(s), {there} on the real instance"
 
 
 def substitution_line(plan: Plan) -> str:
@@ -111,8 +152,9 @@ def _refusal(request: Mapping[str, Any], substituted: str, entrypoint: tuple[str
     for channel in request.get("InputDataConfig") or ():
         name, source = channel["ChannelName"], channel["DataSource"].get("S3DataSource")
         mode = channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"]
-        if source is None or source["S3DataType"] != "S3Prefix":
-            return f"ClientError: channel {name!r}: the emulator reads S3Prefix data only"
+        if source is None or source["S3DataType"] not in {"S3Prefix", "ManifestFile"}:
+            what = "a file system" if source is None else source["S3DataType"]
+            return f"ClientError: channel {name!r}: the emulator reads S3Prefix data and ManifestFile only, not {what}"
         if mode == "Pipe":
             return f"ClientError: channel {name!r}: the emulator has no Pipe mode; use File or FastFile"
     local = (request.get("CheckpointConfig") or {}).get("LocalPath") or "/opt/ml/checkpoints"

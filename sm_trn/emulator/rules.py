@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sm_trn.emulator.faults import AwsFault, validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _DAY = 86_400
 
@@ -19,6 +19,7 @@ def check_request(body: Mapping[str, Any], has_objects: Callable[[str, str], boo
     """Raise the fault the service would answer with. ``has_objects(bucket, prefix)`` looks into S3."""
     _check_algorithm(body.get("AlgorithmSpecification"))
     _check_resources(body.get("ResourceConfig"))
+    _check_warm_pool(body)
     _check_times(body)
     _check_channels(body, has_objects, region)
 
@@ -41,18 +42,43 @@ def _check_algorithm(algorithm: Mapping[str, Any] | None) -> None:
 def _check_resources(resources: Mapping[str, Any] | None) -> None:
     if not resources:
         raise validation("ResourceConfig: missing; wanted InstanceType, InstanceCount and VolumeSizeInGB")
-    if resources.get("InstanceGroups"):
-        raise validation("ResourceConfig.InstanceGroups: the emulator runs homogeneous clusters only")
-    count = resources.get("InstanceCount")
-    if not count or count < 1:
+    if resources.get("InstancePreferences"):
         raise validation(
-            f"1 validation error detected: Value '{count}' at 'resourceConfig.instanceCount' failed to satisfy "
-            "constraint: Member must have value greater than or equal to 1"
+            "ResourceConfig.InstancePreferences: the emulator has no capacity to choose by; give InstanceType"
         )
-    if not resources.get("InstanceType"):
+    groups = resources.get("InstanceGroups")
+    if groups:
+        _check_groups(resources, groups)
+    elif not resources.get("InstanceType"):
         raise validation("ResourceConfig.InstanceType: missing")
+    for at, each in [(f"instanceGroups.{n}.member.", group) for n, group in enumerate(groups or (), 1)] or [
+        ("", resources)
+    ]:
+        count = each.get("InstanceCount")
+        if not count or count < 1:
+            raise validation(
+                f"1 validation error detected: Value '{count}' at 'resourceConfig.{at}instanceCount' failed to satisfy "
+                "constraint: Member must have value greater than or equal to 1"
+            )
+    count = sum(each["InstanceCount"] for each in groups or (resources,))
     if count > 16:
         raise AwsFault("ResourceLimitExceeded", f"the emulator runs at most 16 hosts on one machine, got {count}")
+
+
+def _check_groups(resources: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> None:
+    """A heterogeneous cluster: InstanceType and InstanceCount belong to the groups, whose names differ."""
+    both = [name for name in ("InstanceType", "InstanceCount") if resources.get(name)]
+    if both:
+        raise validation(f"ResourceConfig: got InstanceGroups and {', '.join(both)}, wanted one or the other")
+    names = [group["InstanceGroupName"] for group in groups]
+    if len(set(names)) < len(names):
+        raise validation(f"ResourceConfig.InstanceGroups: names must be unique, got {names}")
+
+
+def _check_warm_pool(body: Mapping[str, Any]) -> None:
+    # https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html: no managed spot training
+    if body["ResourceConfig"].get("KeepAlivePeriodInSeconds") and body.get("EnableManagedSpotTraining"):
+        raise validation("KeepAlivePeriodInSeconds: managed spot training has no warm pools; leave out one of the two")
 
 
 def _check_times(body: Mapping[str, Any]) -> None:
@@ -77,10 +103,12 @@ def _check_channels(body: Mapping[str, Any], has_objects: Callable[[str, str], b
     names = [channel["ChannelName"] for channel in body.get("InputDataConfig") or ()]
     if len(set(names)) < len(names):
         raise validation(f"InputDataConfig: channel names must be unique, got {names}")
+    groups = {group["InstanceGroupName"] for group in body["ResourceConfig"].get("InstanceGroups") or ()}
     for channel in body.get("InputDataConfig") or ():
         source = channel["DataSource"].get("S3DataSource")
         if source is None:
             continue  # refused with a reason when the job starts: the request itself is legal
+        _check_source(channel, source, groups, body)
         bucket, key = parse_s3_uri(source["S3Uri"])
         if not has_objects(bucket, key):
             raise validation(  # verbatim
@@ -88,3 +116,17 @@ def _check_channels(body: Mapping[str, Any], has_objects: Callable[[str, str], b
                 f"the bucket exists in the selected region ({region}), that objects exist under that S3 prefix, and "
                 f'that the role "{body["RoleArn"]}" has "s3:ListBucket" permissions on bucket "{bucket}".'
             )
+
+
+def _check_source(
+    channel: Mapping[str, Any], source: Mapping[str, Any], groups: set[str], body: Mapping[str, Any]
+) -> None:
+    name = channel["ChannelName"]
+    unknown = sorted(set(source.get("InstanceGroupNames") or ()) - groups)
+    if unknown:
+        raise validation(
+            f"channel {name!r}: InstanceGroupNames: got {unknown}, wanted names of ResourceConfig.InstanceGroups"
+        )
+    mode = channel.get("InputMode") or body["AlgorithmSpecification"]["TrainingInputMode"]
+    if source["S3DataType"] == "AugmentedManifestFile" and mode != "Pipe":  # the API reference of S3DataType
+        raise validation(f"channel {name!r}: AugmentedManifestFile needs the input mode Pipe, got {mode}")

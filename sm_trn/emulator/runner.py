@@ -11,8 +11,9 @@ import time
 import traceback
 from typing import TYPE_CHECKING
 
-from sm_trn.emulator import layout, transfer
+from sm_trn.emulator import artefacts, launcher, layout, transfer
 from sm_trn.emulator.checkpoints import CheckpointSync
+from sm_trn.emulator.deadlines import deadlines_of
 from sm_trn.emulator.door import Key, new_key
 from sm_trn.emulator.engine import Event
 from sm_trn.emulator.hosts import Host, HostSpec
@@ -20,17 +21,22 @@ from sm_trn.emulator.isolation import Isolation, hidden_paths
 from sm_trn.emulator.metrics import MetricReader
 from sm_trn.emulator.mischief import CAPACITY
 from sm_trn.emulator.plan import Plan, announcement, plan_of, substitution_line
-from sm_trn.emulator.rules import parse_s3_uri
 
 if TYPE_CHECKING:
     from sm_trn.emulator.jobs import Job
     from sm_trn.emulator.layout import Where
     from sm_trn.emulator.workshop import Control, Workshop
 
-_DAY = 86_400
 _OPERATION = "CreateTrainingJob"
 _SHUTDOWN_GRACE_S = 5.0
 _KILLED_S = 15.0
+
+
+_INTERNAL = "InternalServerError: We encountered an internal error. Please try again."
+
+
+class BrokenHostError(Exception):
+    """A host of the cluster is lost through no fault of the job; the text is a FailureReason."""
 
 
 class Verdict(enum.Enum):
@@ -50,12 +56,11 @@ class JobRun:
         self._control = control
         self._job: Job = shop.jobs.get(name)
         self._plan: Plan = plan_of(self._job.request, shop.options)
-        limits = self._job.request.get("StoppingCondition") or {}
-        self._max_run = float(limits.get("MaxRuntimeInSeconds", _DAY))
-        wait = limits.get("MaxWaitTimeInSeconds")
-        self._wait_until = self._job.state.created + float(wait) if wait else float("inf")
+        self._deadlines = deadlines_of(self._job, self._plan)
+        self._retries = int((self._job.request.get("RetryStrategy") or {}).get("MaximumRetryAttempts") or 0)
         self._key: Key = new_key()
         self._stream = ""
+        self._built_in = False
         self._reader: MetricReader | None = None
 
     def run(self) -> None:
@@ -68,7 +73,7 @@ class JobRun:
                 self._live()
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             self._note(f"InternalServerError\n{traceback.format_exc()}")
-            self._fail("InternalServerError: We encountered an internal error. Please try again.")
+            self._fail(_INTERNAL)
         finally:
             shop.principals.withdraw(self._key)
             if took_room:
@@ -88,8 +93,11 @@ class JobRun:
 
     def _cancelled_early(self) -> bool:
         """End a job that has nothing on the machine yet; True when it did."""
-        if self._shop.jobs.now() > self._wait_until:
+        now = self._shop.jobs.now()
+        if now > self._deadlines.wait_until:
             self._apply(Event.WAIT_EXCEEDED)
+        elif now > self._deadlines.pending_until and not self._shop.jobs.get(self._job.name).state.attempts:
+            self._apply(Event.PENDING_EXCEEDED)
         elif self._control.stopped:
             self._apply(Event.STOP)
         else:
@@ -102,12 +110,14 @@ class JobRun:
         if self._shop.mischief.lacks_capacity(_OPERATION):
             self._fail(CAPACITY)
             return
+        warm = self._shop.jobs.claim_pool(self._job.name)
         while True:
             attempt += 1
-            if self._delayed() or not self._attempt(attempt):
+            if (self._cancelled_early() if warm else self._delayed()) or not self._attempt(attempt, warm):
                 return
             self._apply(Event.RELAUNCH)
             self._apply(Event.PREPARE)
+            warm = None
 
     def _delayed(self) -> bool:
         """The time instances take to start; True when the job was ended meanwhile."""
@@ -116,34 +126,57 @@ class JobRun:
             self._control.wait(left)
         return self._cancelled_early()
 
-    def _attempt(self, number: int) -> bool:
-        """One launch of the cluster; True when capacity was taken away and another launch is due."""
+    def _attempt(self, number: int, warm: str | None) -> bool:
+        """One launch of the cluster; True when another launch is due: capacity was taken away, or an error is retried."""
         self._apply(Event.DOWNLOAD)
         root = self._shop.state / "jobs" / self._job.name / str(number)
         self._stream = f"{self._job.name}/{{}}-{int(time.time() * 1000)}"
         places: list[Where] = []
         try:
             if number == 1:
-                self._announce()
-            refusal = self._plan.refusal or self._shop.missing()
+                self._announce(warm)
+            lacking = "" if self._plan.entrypoint else self._shop.missing()
+            refusal = self._plan.refusal or (lacking if self._shop.options.strict else "")
             if refusal:
                 self._fail(refusal)
                 return False
+            self._built_in = bool(lacking)
+            if self._built_in and number == 1:
+                self._note(launcher.NOTE)
             places = [layout.place(root, name, self._shop.isolation) for name in self._plan.hosts]
             return self._train(places)
         except transfer.TransferError as error:
             self._fail(str(error))
             return False
+        except BrokenHostError as error:
+            return self._retried(str(error))
         finally:
             for where in places:
                 layout.remove(where)
                 self._shop.lines.finish(self._stream.format(where.name))
 
+    def _retried(self, reason: str) -> bool:
+        """Whether RetryStrategy has an attempt left for an internal error; without one the job fails."""
+        if self._retries <= 0 or self._control.stopped:
+            self._fail(reason)
+            return False
+        self._retries -= 1
+        self._note(f"{reason} RetryStrategy: the job starts again; {self._retries} more attempt(s)")
+        self._apply(Event.RETRY)
+        return True
+
     def _train(self, places: list[Where]) -> bool:
         request, shop = self._job.request, self._shop
         transfer.download_channels(
-            shop.objects, places, request.get("InputDataConfig") or (), lambda: self._control.stopped
+            shop.objects,
+            places,
+            [(channel, self._plan.hosts_of(channel)) for channel in request.get("InputDataConfig") or ()],
+            lambda: self._control.stopped,
         )
+        if shop.mischief.breaks_host(_OPERATION):
+            raise BrokenHostError(_INTERNAL)
+        if self._built_in:
+            launcher.unpack_source(shop.objects, request, places)
         checkpoints = self._checkpoints(places)
         if self._cancelled_early():
             return False
@@ -172,20 +205,24 @@ class JobRun:
         if verdict is Verdict.INTERRUPT:
             self._apply(Event.INTERRUPT)
             return not self._cancelled_early()
+        if failed is not None and failed.broken:
+            raise BrokenHostError("InternalServerError: the emulated host could not be set up; its log says why.")
         self._apply(Event.UPLOAD)
-        self._upload(places, model=verdict is not Verdict.FAILED)
+        artefacts.upload(self._shop, self._job, places, model=verdict is not Verdict.FAILED, note=self._note)
         if verdict is Verdict.FAILED and failed is not None:
             self._fail(_reason(failed, next(where for where in places if where.name == failed.name)))
         else:
             self._apply(Event.FINISH)
         return False
 
-    def _announce(self) -> None:
+    def _announce(self, warm: str | None) -> None:
         image = self._job.request["AlgorithmSpecification"].get("TrainingImage", "")
         shop = self._shop
         self._say(announcement(self._plan, shop.options.job_python, image, shop.isolation.value))
         if self._plan.substituted and not self._plan.refusal:
             self._say(substitution_line(self._plan))
+        if warm is not None:
+            self._note(f"the warm pool of {warm!r} is reused: no instances had to start")
 
     def _checkpoints(self, places: list[Where]) -> CheckpointSync | None:
         config = self._job.request.get("CheckpointConfig")
@@ -208,15 +245,13 @@ class JobRun:
         layout.write_programs(where, plan, python)
         access = layout.Access(python=python, url=shop.url, region=shop.region, key=self._key, port=port)
         env = layout.environment(where, plan, self._job, access)
-        argv = tuple(layout.at_home(part, where) for part in plan.entrypoint) or (
-            python,
-            "-m",
-            "sagemaker_training.cli.train",
-        )
+        argv = tuple(layout.at_home(part, where) for part in plan.entrypoint)
+        argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:
             argv = ("/usr/bin/env", *argv)
         spec = HostSpec(
             namespace=shop.isolation is Isolation.NAMESPACE,
+            bubblewrap=shop.isolation is Isolation.BUBBLEWRAP,
             hostname=where.name,
             argv=argv,
             env=env,
@@ -245,9 +280,7 @@ class JobRun:
     def _watch(self, hosts: list[Host]) -> Verdict:
         """Wait for whatever ends the training."""
         control, jobs = self._control, self._shop.jobs
-        spans = jobs.get(self._job.name).state.attempts
-        used = sum((end or start) - start for start, end in spans)
-        run_until = spans[-1][0] + self._max_run - used
+        run_until = self._deadlines.run_until(jobs.get(self._job.name).state.attempts)
         while True:
             if any(host.code not in {None, 0} for host in hosts):
                 return Verdict.STOP if control.stopped else Verdict.FAILED
@@ -256,13 +289,13 @@ class JobRun:
             now = jobs.now()
             for verdict, due in (
                 (Verdict.STOP, control.stopped),
-                (Verdict.WAIT, now >= self._wait_until),
+                (Verdict.WAIT, now >= self._deadlines.wait_until),
                 (Verdict.RUNTIME, now >= run_until),
                 (Verdict.INTERRUPT, control.interrupt),
             ):
                 if due:
                     return verdict
-            control.wait(min(self._wait_until - now, run_until - now, 1.0))
+            control.wait(min(self._deadlines.wait_until - now, run_until - now, 1.0))
 
     def _end(self, hosts: list[Host], verdict: Verdict) -> None:
         """Bring every host down: SIGTERM, the grace, SIGKILL – or at once where no notice is given."""
@@ -288,28 +321,6 @@ class JobRun:
         for host in hosts:
             host.join(_KILLED_S)
 
-    def _upload(self, places: list[Where], *, model: bool) -> None:
-        output = self._job.request["OutputDataConfig"]
-        bucket, prefix = parse_s3_uri(output["S3OutputPath"].rstrip("/") + "/" + self._job.name + "/output")
-        put = self._shop.objects.put
-        try:
-            if model and output.get("CompressionType") == "NONE":
-                for where in places:
-                    for name, path in transfer.plain_files(where.ml / "model"):
-                        put(bucket, f"{prefix}/model/{name}", path.read_bytes())
-                self._shop.jobs.change(self._job.name, model_uri=f"s3://{bucket}/{prefix}/model/")
-            elif model:
-                roots = [(where.name, where.ml / "model") for where in places]
-                put(bucket, f"{prefix}/model.tar.gz", transfer.archive(roots, self._note))
-                self._shop.jobs.change(self._job.name, model_uri=f"s3://{bucket}/{prefix}/model.tar.gz")
-            data = [(where.name, where.ml / "output/data") for where in places]
-            if any(any(root.iterdir()) for _, root in data):
-                put(bucket, f"{prefix}/output.tar.gz", transfer.archive(data, self._note))
-        except KeyError as error:
-            raise transfer.TransferError(
-                f"ClientError: Artifact upload failed: the bucket {bucket!r} does not exist"
-            ) from error
-
     def _keep_metrics(self) -> None:
         if self._reader is None:
             return
@@ -332,8 +343,6 @@ class JobRun:
 
 
 def _reason(host: Host, where: Where) -> str:
-    if host.broken:
-        return "InternalServerError: the emulated host could not be set up; its log says why"
     tail = f", exit code: {host.code}"
     return "AlgorithmError: " + transfer.read_failure(where.ml)[: 1024 - 16 - len(tail)] + tail
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -29,10 +28,12 @@ from sm_trn.emulator.loglines import LogLines
 from sm_trn.emulator.metric_store import MetricStore
 from sm_trn.emulator.mischief import Mischief
 from sm_trn.emulator.objects import Objects
+from sm_trn.emulator.quota import Quota
 from sm_trn.emulator.records import Records
-from sm_trn.emulator.serving import remove_doors
+from sm_trn.emulator.s3_api import S3Api
 from sm_trn.emulator.store import Store
 from sm_trn.emulator.supervisor import JobSupervisor, ToolkitCheck
+from sm_trn.emulator.survivors import clear_the_ground
 from sm_trn.emulator.training_api import TrainingApi
 from sm_trn.emulator.transforms import Transforms
 from sm_trn.emulator.validate import service_model
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SHUTDOWN_S = 12.0
-_CONNECTIONS = 64
+_CONNECTIONS = 128
 _LOCK_TRIES = 40
 _ROLE = f"arn:aws:iam::{EMULATED_ACCOUNT}:role/{ROLE_NAME}"
 _TRUST = {
@@ -84,15 +85,13 @@ def hold_lock(state: Path) -> None:
 def build(state: Path, region: str, options: Options) -> Parts:
     """Open the state folder and make the server; nothing is served yet."""
     moto_side.settle_environment()
-    remove_doors(state)
-    for name in ("jobs", "tmp", "hosted"):  # what a killed emulator left there belongs to nobody
-        shutil.rmtree(state / name, ignore_errors=True)
-        (state / name).mkdir()
+    clear_the_ground(state)
     store = Store(state / "emulator.db")
     key = _stored_key(store)
     principals = Principals(key)
     moto = moto_side.MotoSide(region)
-    objects = Objects(state / "s3", store, moto, region)
+    quota = Quota(state, options.state_max_gb)
+    objects = Objects(state / "s3", store, quota)
     lines = LogLines(state / "logs")
     metrics = MetricStore(state / "metrics", moto)
     jobs = Jobs(store)
@@ -112,6 +111,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         bucket=f"sagemaker-{region}-{EMULATED_ACCOUNT}",
         role_arn=_ROLE,
     )
+    objects.create_bucket(endpoint.bucket, region)
     isolation = probe(options.isolation, state / "tmp")
     mischief = Mischief()
     shop = Workshop(
@@ -131,16 +131,16 @@ def build(state: Path, region: str, options: Options) -> Parts:
     )
     supervisor = JobSupervisor(shop)
     training = TrainingApi(jobs, objects, supervisor, options, region)
+    records = Records(store)
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
         "InterruptTrainingJob": training.interrupt,
         "AddFault": mischief.add,
         "ClearFaults": mischief.clear,
         "ListFaults": mischief.listed,
-        "Status": lambda _body: _status(endpoint, isolation, jobs),
+        "Status": lambda _body: _status(endpoint, isolation, jobs, records) | quota.facts(),
     }
-    door = Door(principals, port, state / "tmp")
+    door = Door(principals, port, state / "tmp", quota)
     hosted = LogLines(state / "hosted-logs")
-    records = Records(store)
     endpoints, transforms = Endpoints(records, hosted, shop), Transforms(records, hosted, shop)
     hosting = HostingApi(records, objects, endpoints, transforms, region)
     owners = Owners(
@@ -148,6 +148,8 @@ def build(state: Path, region: str, options: Options) -> Parts:
         hosting=hosting,
         logs=LogApi(lines, region, hosted),
         objects=objects,
+        s3=S3Api(objects, state / "tmp"),
+        quota=quota,
         moto=moto,
         mischief=mischief,
         control=control,
@@ -158,7 +160,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
 
     def warm_up() -> None:
         try:
-            _furnish(moto, objects, endpoint)
+            _furnish(moto, objects)
             metrics.restore()
         finally:
             objects.ready.set()
@@ -228,9 +230,9 @@ def _server(port: int) -> Any:
     return LoopbackServer("127.0.0.1", port, _CONNECTIONS)
 
 
-def _furnish(moto: moto_side.MotoSide, objects: Objects, endpoint: Endpoint) -> None:
-    objects.restore()
-    objects.create_bucket(endpoint.bucket)
+def _furnish(moto: moto_side.MotoSide, objects: Objects) -> None:
+    for bucket, region in objects.buckets().items():
+        moto.create_bucket(bucket, region)
     role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
     moto.query("iam", "CreateRole", "2010-05-08", role)
     target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
@@ -245,7 +247,7 @@ def _publish(endpoint: Endpoint) -> None:
     fresh.replace(endpoint.state / "endpoint.json")
 
 
-def _status(endpoint: Endpoint, isolation: Isolation, jobs: Jobs) -> dict[str, Any]:
+def _status(endpoint: Endpoint, isolation: Isolation, jobs: Jobs, records: Records) -> dict[str, Any]:
     return {
         "url": endpoint.url,
         "pid": endpoint.pid,
@@ -253,5 +255,6 @@ def _status(endpoint: Endpoint, isolation: Isolation, jobs: Jobs) -> dict[str, A
         "version": endpoint.version,
         "isolation": isolation.value,
         "jobs": dict(Counter(job.state.status for job in jobs.all())),
+        "endpoints": dict(Counter(record.status for record in records.all("endpoint"))),
         "python": sys.executable,
     }

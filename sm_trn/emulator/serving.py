@@ -22,8 +22,9 @@ from sm_trn.emulator import layout, transfer
 from sm_trn.emulator.door import Key, new_key
 from sm_trn.emulator.hosts import Host, HostSpec
 from sm_trn.emulator.isolation import Isolation, hidden_paths
-from sm_trn.emulator.plan import Plan
+from sm_trn.emulator.plan import HOMOGENEOUS, Group, Plan
 from sm_trn.emulator.rules import parse_s3_uri
+from sm_trn.emulator.survivors import NOTE
 from sm_trn.emulator.unpacking import UnsafeArchive, unpack
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Server:
         where = layout.place(self._root, "model", shop.isolation)
         self._where = where
         self._door = Path(tempfile.mkdtemp(prefix="smt-"))  # a socket's path may have 107 bytes: not in the state
-        (self._root / "door").write_text(str(self._door), encoding="utf-8")
+        (self._root / NOTE).write_text(str(self._door), encoding="utf-8")
         shop.principals.admit(self._key)
         layout.write_programs(where, _one_host(), shop.options.job_python)
         self._fetch(where)
@@ -171,6 +172,7 @@ class Server:
         }
         spec = HostSpec(
             namespace=shop.isolation is Isolation.NAMESPACE,
+            bubblewrap=shop.isolation is Isolation.BUBBLEWRAP,
             hostname="model",
             argv=(python, str(SERVE), str(file)),
             env=env,
@@ -240,21 +242,9 @@ class _OverSocket(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def remove_doors(state: Path) -> None:
-    """The folders of sockets whose emulator was killed."""
-    for note in (state / "hosted").glob("*/door"):
-        folder = Path(note.read_text(encoding="utf-8"))
-        if folder.name.startswith("smt-"):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def _one_host() -> Plan:
     return Plan(
-        hosts=("model",),
-        instance_type="",
-        workers=1,
-        real_workers=1,
-        neuron=False,
+        groups=(Group(name=HOMOGENEOUS, instance_type="", hosts=("model",), workers=1, real_workers=1, neuron=False),),
         distributed=False,
         substituted="",
         refusal="",

@@ -13,7 +13,9 @@ from sm_trn.emulator.faults import AwsFault, validation
 from sm_trn.emulator.jobs import Job, Jobs
 from sm_trn.emulator.listing import list_jobs, search
 from sm_trn.emulator.plan import plan_of
+from sm_trn.emulator.updating import updated
 from sm_trn.emulator.values import EMULATED_TAG, SUBSTITUTED_TAG, Options
+from sm_trn.emulator.warm_pool import pool_of
 from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
@@ -44,8 +46,9 @@ class TrainingApi:
         self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "CreateTrainingJob": self._create,
             "DescribeTrainingJob": self._describe,
-            "ListTrainingJobs": lambda body: list_jobs(jobs.all(), body),
+            "ListTrainingJobs": lambda body: list_jobs(jobs.all(), body, jobs.now()),
             "StopTrainingJob": self._stop,
+            "UpdateTrainingJob": self._update,
             "DeleteTrainingJob": self._delete,
         }
         self._tagging: Mapping[str, Callable[[Job, Mapping[str, Any]], dict[str, Any]]] = {
@@ -54,20 +57,22 @@ class TrainingApi:
             "DeleteTags": self._delete_tags,
         }
 
+    @property
+    def operations(self) -> frozenset[str]:
+        """Every operation this answers, if only for training jobs."""
+        return frozenset({*self._operations, *self._tagging, "Search"})
+
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer, None when the operation is not ours; raises AwsFault."""
         if operation in self._operations:
             validate.check(operation, body)
-            return self._operations[operation](body)
-        if operation in self._tagging and ":training-job/" in str(body.get("ResourceArn")):
+            return self._operations[operation](validate.known(operation, body))
+        if operation in self._tagging:
             validate.check(operation, body)
-            job = self._jobs.by_arn(str(body["ResourceArn"]))
-            if job is None:
-                raise validation(f"Could not find training job {body['ResourceArn']!r}")
-            return self._tagging[operation](job, body)
-        if operation == "Search" and body.get("Resource") == _SEARCHABLE:
+            return self._tag(operation, body)
+        if operation == "Search":
             validate.check(operation, body)
-            return search(self._jobs.all(), body, self._render)
+            return search(self._jobs.all(), body, self._found) if body["Resource"] == _SEARCHABLE else None
         return None
 
     def interrupt(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,6 +106,11 @@ class TrainingApi:
     def _render(self, job: Job) -> dict[str, Any]:
         return describe(job, self._jobs.now(), self._options.spot_discount)
 
+    def _found(self, job: Job) -> dict[str, Any]:
+        """What Search says of a job: a describe answer without the members that its shape lacks."""
+        members = validate.service_model().shape_for("TrainingJob").members
+        return {name: value for name, value in self._render(job).items() if name in members}
+
     def _describe(self, body: Mapping[str, Any]) -> dict[str, Any]:
         return self._render(self._jobs.get(body["TrainingJobName"]))
 
@@ -111,14 +121,37 @@ class TrainingApi:
         self._supervisor.stop(job.name)
         return {}
 
+    def _update(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        job = self._jobs.get(body["TrainingJobName"])
+        request, pool_end = updated(job, body, self._jobs.now())
+        self._jobs.update(job.name, request, pool_end=pool_end)
+        return {"TrainingJobArn": job.arn}
+
     def _delete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         job = self._jobs.get(body["TrainingJobName"])
         if not job.state.terminal:
             raise AwsFault(
                 "ResourceInUse", f"The request was rejected because the training job is in status {job.state.status}."
             )
+        pool = pool_of(job, self._jobs.now())
+        if pool is not None and pool.status == "Available":
+            raise AwsFault(
+                "ResourceInUse",
+                "The request was rejected because the training job retains an Available warm pool; set its "
+                "KeepAlivePeriodInSeconds to 0 first.",
+            )
         self._jobs.drop(job.name)
         return {}
+
+    def _tag(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """None for the tags of anything that is no training job."""
+        arn = str(body["ResourceArn"])
+        if ":training-job/" not in arn:
+            return None
+        job = self._jobs.by_arn(arn)
+        if job is None:
+            raise validation(f"Could not find training job {arn!r}")
+        return self._tagging[operation](job, body)
 
     def _add_tags(self, job: Job, body: Mapping[str, Any]) -> dict[str, Any]:
         tags = {**job.tags, **{tag["Key"]: tag["Value"] for tag in body["Tags"]}, EMULATED_TAG: "true"}

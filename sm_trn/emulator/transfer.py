@@ -6,18 +6,18 @@ It must not know the state of a job.
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 import stat
 import tarfile
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from sm_trn.emulator.rules import parse_s3_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from sm_trn.emulator.layout import Where
     from sm_trn.emulator.objects import Objects
@@ -30,30 +30,58 @@ class TransferError(Exception):
 
 
 def download_channels(
-    objects: Objects, hosts: Sequence[Where], channels: Sequence[Mapping[str, Any]], stopped: Callable[[], bool]
+    objects: Objects,
+    hosts: Sequence[Where],
+    channels: Sequence[tuple[Mapping[str, Any], Collection[str]]],
+    stopped: Callable[[], bool],
 ) -> None:
-    """Fill /opt/ml/input/data of every host; returns early when ``stopped``."""
-    for channel in channels:
+    """Fill /opt/ml/input/data: each channel on the hosts named beside it. Returns early when ``stopped``."""
+    for channel, wanted in channels:
         source = channel["DataSource"]["S3DataSource"]
-        bucket, prefix = parse_s3_uri(source["S3Uri"])
-        keys = [key for key in objects.keys(bucket, prefix) if not key.endswith("/")]
-        if not keys:
-            raise TransferError(f'ClientError: Data download failed: no objects under "{source["S3Uri"]}"')
+        files = _files(objects, source)
+        mine = [host for host in hosts if host.name in wanted]
         sharded = source.get("S3DataDistributionType") == "ShardedByS3Key"
-        for index, host in enumerate(hosts):
-            mine = keys[index :: len(hosts)] if sharded else keys
+        for index, host in enumerate(mine):
             folder = host.ml / "input/data" / channel["ChannelName"]
             folder.mkdir(parents=True, exist_ok=True)
-            for key in mine:
+            for bucket, key, name in files[index :: len(mine)] if sharded else files:
                 if stopped():
                     return
-                _download(
-                    objects,
-                    bucket,
-                    key,
-                    folder / _relative(prefix, key),
-                    gzipped=channel.get("CompressionType") == "Gzip",
-                )
+                _download(objects, bucket, key, folder / name, gzipped=channel.get("CompressionType") == "Gzip")
+
+
+def _files(objects: Objects, source: Mapping[str, Any]) -> list[tuple[str, str, Path]]:
+    """(bucket, key, name below the channel) of every object of a data source, in the order of their keys."""
+    bucket, prefix = parse_s3_uri(source["S3Uri"])
+    if source["S3DataType"] == "ManifestFile":
+        return _listed(objects, bucket, prefix)
+    keys = [key for key in objects.keys(bucket, prefix) if not key.endswith("/")]
+    if not keys:
+        raise TransferError(f'ClientError: Data download failed: no objects under "{source["S3Uri"]}"')
+    return [(bucket, key, _relative(prefix, key)) for key in keys]
+
+
+def _listed(objects: Objects, bucket: str, key: str) -> list[tuple[str, str, Path]]:
+    """What a manifest names: ``[{"prefix": "s3://bucket/folder/"}, "a", "b", …]`` (the API reference of S3Uri)."""
+    wrong = f"ClientError: Data download failed: s3://{bucket}/{key}: invalid manifest: "
+    try:
+        document = json.loads(objects.path(bucket, key).read_bytes())
+    except (KeyError, OSError, ValueError, RecursionError) as error:
+        raise TransferError(f"{wrong}{error}") from error
+    first: Any
+    names: list[Any]
+    first, *names = document if isinstance(document, list) and document else [None]
+    prefix = first.get("prefix") if isinstance(first, dict) else None
+    if (
+        not isinstance(prefix, str)
+        or not prefix.startswith("s3://")
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise TransferError(f'{wrong}wanted [{{"prefix": "s3://bucket/folder/"}}, "name", …]')
+    if not names:
+        raise TransferError(f"{wrong}it names no objects")
+    owner, folder = parse_s3_uri(prefix)
+    return [(owner, folder + name, _inside(name)) for name in names]
 
 
 def download_folder(objects: Objects, uri: str, folder: Path) -> set[str]:
@@ -75,20 +103,37 @@ def plain_files(root: Path) -> Iterator[tuple[str, Path]]:
                 yield path.relative_to(root).as_posix(), path
 
 
-def archive(roots: Sequence[tuple[str, Path]], note: Callable[[str], None]) -> bytes:
-    """A .tar.gz of the folders' contents, merged. A name that two hosts wrote is kept once under ``<host>/`` too."""
-    with tempfile.TemporaryFile() as out:
-        with tarfile.open(fileobj=out, mode="w:gz", compresslevel=_COMPRESSION) as tar:
-            seen: set[str] = set()
-            for host, root in roots:
-                for name, path in _members(root, note):
-                    member = name if name not in seen else f"{host}/{name}"
-                    if path.is_dir() and not path.is_symlink() and name in seen:
-                        continue
-                    seen.add(name)
-                    _add(tar, member, path)
-        out.seek(0)
-        return out.read()
+def merged(roots: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
+    """The plain files of several hosts under one root. A name that two hosts wrote is kept once under ``<host>/`` too."""
+    seen: set[str] = set()
+    for host, root in roots:
+        for name, path in plain_files(root):
+            yield (f"{host}/{name}" if name in seen else name), path
+            seen.add(name)
+
+
+def archive(out: IO[bytes], roots: Sequence[tuple[str, Path]], note: Callable[[str], None]) -> None:
+    """Write a .tar.gz of the folders' contents, merged. A name that two hosts wrote is kept once under ``<host>/`` too."""
+    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=_COMPRESSION) as tar:
+        seen: set[str] = set()
+        for host, root in roots:
+            for name, path in _members(root, note):
+                member = name if name not in seen else f"{host}/{name}"
+                if path.is_dir() and not path.is_symlink() and name in seen:
+                    continue
+                seen.add(name)
+                _add(tar, member, path)
+
+
+def check_volume(roots: Sequence[Path], volume_gb: int) -> None:
+    """Refuse what would not have been on a host's volume: a file with holes can be longer than any disk."""
+    for root in roots:
+        length = sum(path.lstat().st_size for _, path in plain_files(root))
+        if length > volume_gb * 2**30:
+            raise TransferError(
+                f"ClientError: Artifact upload failed: No space left on device: {length:,} bytes in {root.name}, on a "
+                f"volume of {volume_gb} GB"
+            )
 
 
 def read_failure(folder: Path) -> str:
@@ -123,7 +168,10 @@ def _stays(link: Path, root: Path) -> bool:
     if target.is_absolute():
         return False
     resolved = Path(os.path.normpath(link.parent.resolve() / target))
-    return resolved.is_relative_to(root) and link.resolve().is_relative_to(root)
+    try:
+        return resolved.is_relative_to(root) and link.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # it leads to itself
+        return False
 
 
 def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
@@ -145,14 +193,17 @@ def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
 def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped: bool) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        source = objects.path(bucket, key)
-        if gzipped and key.endswith(".gz"):
-            with gzip.open(source, "rb") as packed, target.with_suffix("").open("wb") as out:
-                shutil.copyfileobj(packed, out)
-        else:
-            shutil.copyfile(source, target)
+        _, source = objects.open(bucket, key)
+        with source:
+            if gzipped and key.endswith(".gz"):
+                with gzip.open(source, "rb") as packed, target.with_suffix("").open("wb") as out:
+                    shutil.copyfileobj(packed, out)
+            else:
+                with target.open("wb") as out:
+                    shutil.copyfileobj(source, out, 2**20)
     except (KeyError, OSError, EOFError) as error:
-        raise TransferError(f"ClientError: Data download failed: s3://{bucket}/{key}: {error}") from error
+        why = "no such object" if isinstance(error, KeyError) else error
+        raise TransferError(f"ClientError: Data download failed: s3://{bucket}/{key}: {why}") from error
 
 
 def _relative(prefix: str, key: str) -> Path:

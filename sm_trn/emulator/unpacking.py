@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO, Final
 
 MEMBERS: Final = 200_000
+DEPTH: Final = 64
+LARGEST: Final = 100 * 2**30
 _BLOCK = 2**20
 
 
@@ -19,20 +21,22 @@ class UnsafeArchive(Exception):  # noqa: N818 - named for what was found
     """The archive is damaged, or holds what must not be unpacked; the text names it."""
 
 
-def unpack(source: IO[bytes], folder: Path) -> None:
-    """Write the archive's folders, plain files and inward links below ``folder``. Raises UnsafeArchive."""
-    limit = shutil.disk_usage(folder).free // 2
+def unpack(source: IO[bytes], folder: Path, largest: int = LARGEST, most: int = MEMBERS) -> None:
+    """Write the archive's folders, plain files and inward links below ``folder``: at most ``most`` members and
+    ``largest`` bytes, nor more than half of the free disk. Raises UnsafeArchive.
+    """
+    limit = min(largest, shutil.disk_usage(folder).free // 2)
     root = folder.resolve()
     written = 0
     try:
         with tarfile.open(fileobj=source, mode="r:*") as tar:
             for number, member in enumerate(tar):
-                if number >= MEMBERS:
-                    raise UnsafeArchive(f"more than {MEMBERS:,} members")
+                if number >= most:
+                    raise UnsafeArchive(f"more than {most:,} members")
                 target = _target(member.name, root)
-                written += member.size
+                written += max(0, member.size)
                 if written > limit:
-                    raise UnsafeArchive(f"{written:,} bytes unpacked so far, more than half of the free disk")
+                    raise UnsafeArchive(f"{written:,} bytes unpacked so far, at most {limit:,} are taken")
                 _write(tar, member, target, root)
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
         raise UnsafeArchive(f"not a readable .tar.gz: {error}") from error
@@ -42,6 +46,8 @@ def _target(name: str, root: Path) -> Path:
     parts = name.split("/")
     if name.startswith("/") or ".." in parts or "\0" in name:
         raise UnsafeArchive(f"member {name!r} leaves the folder")
+    if len(parts) > DEPTH:
+        raise UnsafeArchive(f"member {name[:40]!r}… is {len(parts)} folders deep, at most {DEPTH} are taken")
     target = root.joinpath(*[part for part in parts if part not in {"", "."}])
     if target == root:  # SageMaker SDK v2 packs the folder itself as a member without a name
         return root

@@ -49,6 +49,21 @@ def check(operation: str, body: Mapping[str, Any]) -> None:
         raise validation(f"{len(problems)} validation {noun} detected: {'; '.join(problems)}")
 
 
+def known(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model knows of a checked request: an unknown member is ignored, not echoed, and null is not given."""
+    kept: dict[str, Any] = _known(service_model().operation_model(operation).input_shape, body)
+    return kept
+
+
+def _known(shape: Shape, value: Any) -> Any:
+    if shape.type_name == "structure":
+        members = shape.members
+        return {
+            name: _known(members[name], each) for name, each in value.items() if name in members and each is not None
+        }
+    return [_known(shape.member, each) for each in value] if shape.type_name == "list" else value
+
+
 def _problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
     kinds = _PYTHON_TYPES.get(shape.type_name)
     if kinds is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):

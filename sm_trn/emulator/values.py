@@ -30,7 +30,8 @@ class Options:
     ``spot_discount`` is the share of the time that spot jobs are not billed for (a setting, not a measurement);
     ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``strict`` refuses what it would
     otherwise substitute; ``job_python`` the interpreter that stands in for every image; ``invoke_timeout_s`` the time a hosted model may
-    take for an answer, ``ping_timeout_s`` the time its container may take to start.
+    take for an answer, ``ping_timeout_s`` the time its container may take to start; ``state_max_gb`` what the state folder
+    may hold (10^9 bytes; $SM_TRN_STATE_MAX_GB).
     """
 
     spot_discount: float = 0.70
@@ -43,6 +44,7 @@ class Options:
     isolation: str = "auto"
     invoke_timeout_s: float = 60.0
     ping_timeout_s: float = 120.0
+    state_max_gb: float = field(default_factory=lambda: float(os.environ.get("SM_TRN_STATE_MAX_GB") or 50))
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.spot_discount < 1.0:
@@ -53,11 +55,14 @@ class Options:
             raise ValueError("stop_grace_s and start_delay_s: wanted at least 0 seconds")
         if self.invoke_timeout_s <= 0 or self.ping_timeout_s <= 0:
             raise ValueError("invoke_timeout_s and ping_timeout_s: wanted more than 0 seconds")
-        if self.isolation not in {"auto", "namespace", "folder"}:
-            raise ValueError(f"isolation: got {self.isolation!r}, wanted 'auto', 'namespace' or 'folder'")
+        if self.state_max_gb <= 0:
+            raise ValueError(f"state_max_gb: got {self.state_max_gb!r}, wanted more than 0")
+        tiers = ("auto", "namespace", "bubblewrap", "folder")
+        if self.isolation not in tiers:
+            raise ValueError(f"isolation: got {self.isolation!r}, wanted one of {', '.join(tiers)}")
 
 
-FAULTS: Final = ("throttling", "internal", "quota", "capacity", "slow-start", "lost-answer")
+FAULTS: Final = ("throttling", "internal", "quota", "capacity", "slow-start", "lost-answer", "broken-host")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +70,9 @@ class Fault:
     """A fault to be met on purpose: by ``operation`` (SageMaker's name of it; ``*`` is every one), ``times`` times (None:
     without end), each time with ``probability``, by dice that ``seed`` repeats.
 
-    ``throttling`` and ``internal`` refuse a request, ``quota`` a Create…; ``lost-answer`` does it and closes the connection;
-    ``capacity`` fails a training job or endpoint while it starts, ``slow-start`` lets it start ``delay_s`` later.
+    ``throttling`` and ``internal`` refuse a request, ``quota`` a Create… or Update…; ``lost-answer`` does it and closes the connection;
+    ``capacity`` fails a training job or endpoint while it starts, ``slow-start`` lets it start ``delay_s`` later; ``broken-host``
+    takes a training job's host away before its script starts, which is an InternalServerError.
     """
 
     kind: str
@@ -88,8 +94,12 @@ class Fault:
         starts = ("*", "CreateTrainingJob", "CreateEndpoint")
         if self.kind in {"capacity", "slow-start"} and self.operation not in starts:
             raise ValueError(f"operation: got {self.operation!r}, wanted one of {', '.join(starts)} for {self.kind!r}")
-        if self.kind == "quota" and self.operation != "*" and not self.operation.startswith("Create"):
-            raise ValueError(f"operation: got {self.operation!r}, wanted one that creates, for 'quota'")
+        if self.kind == "broken-host" and self.operation not in starts[:2]:
+            raise ValueError(
+                f"operation: got {self.operation!r}, wanted one of {', '.join(starts[:2])} for 'broken-host'"
+            )
+        if self.kind == "quota" and self.operation != "*" and not self.operation.startswith(("Create", "Update")):
+            raise ValueError(f"operation: got {self.operation!r}, wanted one that creates or updates, for 'quota'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b.")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Also what turns the direction of the rest of a line, and halves of characters, which no terminal's encoding has.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff]")
 # Containers write control characters in octal: #015 is a carriage return. Only those that a script means; anything else
 # may well be a colour or a ticket's number.
 _OCTAL = re.compile(r"#0(10|11|12|15|33)")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..specs import JobSpec, Problem, Severity
+from ..specs import JobSpec, Problem, Problems, Severity
 from . import (
     compiler,
     cost,
@@ -46,10 +46,13 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-def check(job: JobSpec) -> list[Problem]:
-    """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network."""
+def check(job: JobSpec) -> Problems:
+    """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
+
+    A list, which shows itself as text and in notebooks.
+    """
     found = [problem for rule in RULES for problem in rule(job)]
-    return sorted(dict.fromkeys(found), key=lambda problem: _ORDER[problem.severity])
+    return Problems(sorted(dict.fromkeys(found), key=lambda problem: _ORDER[problem.severity]))
 
 
 __all__ = ["RULES", "check"]

@@ -2,12 +2,14 @@
 
 from .book import Price, PriceBook, dump_prices, parse_prices, price_sources, snapshot_book
 from .cost import CENT, JobCost, break_even, ceiling, job_cost, spot_saving, usd_for, usd_per_thousand
+from .requests import RequestCost
 
 __all__ = [
     "CENT",
     "JobCost",
     "Price",
     "PriceBook",
+    "RequestCost",
     "break_even",
     "ceiling",
     "dump_prices",

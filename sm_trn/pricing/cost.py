@@ -28,6 +28,11 @@ class JobCost:
     def __str__(self) -> str:
         return f"${self.rounded:,} ({self.billable_s:,.0f} s × {self.instances} × {self.price})"
 
+    def _repr_html_(self) -> str:
+        from .card import job_cost_card  # noqa: PLC0415 - only a notebook asks
+
+        return job_cost_card(self)
+
 
 def usd_for(billable: WallSeconds, count: int, usd_per_hour: Usd) -> Usd:
     """Dollars, unrounded."""

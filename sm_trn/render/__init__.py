@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import InvalidJob, UnknownName
 from ..specs import Destination, JobSpec, Problem, Severity, suggestion
-from . import local, local_problems, request, request_problems, sdk_v2, sdk_v2_problems, sdk_v3, sdk_v3_problems
+from . import local, local_problems, model_v2, request, request_problems, sdk_v2, sdk_v3, sdk_v3_problems, unsaid
 from .calls import EstimatorCall
 from .differences import Diff, Difference, diff
 from .from_describe import OWN_TAGS, as_request, destination_of
@@ -34,15 +34,17 @@ class Target:
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "request": Target(render=request.render, problems=request_problems.problems),
-        "estimator-v2": Target(render=sdk_v2.render, problems=sdk_v2_problems.problems),
+        "estimator-v2": Target(render=sdk_v2.render, problems=unsaid.problems),
         "model-trainer-v3": Target(render=sdk_v3.render, problems=sdk_v3_problems.problems),
+        "model-v2": Target(render=model_v2.render, problems=model_v2.problems),
         "local": Target(render=local.render, problems=local_problems.problems),
     }
 )
 
 
 def render(job: JobSpec, target: str = "request", *, at: Destination | None = None) -> Any:
-    """What would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall, ``local``
+    """What would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall (``model-v2`` that of
+    the model which the job leaves, on ``at.host``), ``local``
     a LocalRun. Each prints as what it is.
 
     Without ``at``, role, bucket and account are visible placeholders. Raises UnknownName for an unknown target, or when

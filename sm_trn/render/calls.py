@@ -25,12 +25,15 @@ class EstimatorCall:
 
     def __str__(self) -> str:
         """The call as Python source that can be pasted."""
-        name, variable = _name(self), "estimator" if self.method == "fit" else "trainer"
+        name, variable = _name(self), _VARIABLES.get(self.method, "trainer")
         arguments = "".join(f"    {key}={_source(value)},\n" for key, value in self.kwargs.items())
         steps = [f"{method}({_arguments(kwargs)})" for method, kwargs in self.chain.items()]
         steps.append(f"{self.method}({_arguments(self.fit)})")
         calls = "\n".join(f"{variable}.{step}" for step in steps)
         return f"{_imports(self)}\n\n{variable} = {name}(\n{arguments})\n{calls}"
+
+
+_VARIABLES = {"fit": "estimator", "deploy": "model"}
 
 
 def _name(call: EstimatorCall) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..catalog import limits
+from ..notebook import Cell, block, escaped, grid
 from ..specs import Channel, Destination, JobSpec
 from . import request as target
 from .from_describe import decoded, destination_of
@@ -57,13 +57,10 @@ class Diff:
 
     def _repr_html_(self) -> str:
         if not self.differences:
-            return f"<p>{html.escape(str(self))}</p>"
-        rows = (
-            f"<tr><td>{html.escape(item.field)}</td>{''.join(f'<td><code>{html.escape(side)}</code></td>' for side in _sides(item))}</tr>"
-            for item in self.differences
-        )
-        titles = "".join(f"<th>{html.escape(title)}</th>" for title in ("field", self.before, self.after))
-        return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+            return block(f'<p class="title">{escaped(str(self))}</p>')
+        rows = ((Cell(item.field, "code"), *map(_side_cell, _sides(item))) for item in self.differences)
+        sides = (self.before, self.after)
+        return block(f'<div class="sides">{grid(("Field", *sides), rows, words=sides)}</div>')
 
 
 def diff(
@@ -90,6 +87,10 @@ def _request(side: JobSpec | Mapping[str, Any], sent: Mapping[str, Any] | None) 
 
 def _title(side: JobSpec | Mapping[str, Any]) -> str:
     return side.name if isinstance(side, JobSpec) else str(side.get(NAME, "request"))
+
+
+def _side_cell(value: str) -> Cell:
+    return Cell(value, "code") if value else Cell("absent", "ink3")
 
 
 def _sides(item: Difference) -> tuple[str, str]:

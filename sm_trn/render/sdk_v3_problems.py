@@ -1,7 +1,8 @@
 """What SDK v3's ModelTrainer cannot say, or says differently, as problems. Must not know how a job is rendered.
 
-Ids TARGET001 to TARGET049. Facts are those of sagemaker 3.27.0 (sagemaker-train 1.27.0, sagemaker-core 2.27.0): its
-fields, and the scripts that it uploads into the container in place of the training toolkit.
+Ids TARGET001 to TARGET049, and those of ``unsaid``, which both SDKs share. Facts are those of sagemaker 3.27.0
+(sagemaker-train 1.27.0, sagemaker-core 2.27.0): its fields, and the scripts that it uploads into the container in place
+of the training toolkit.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 from ..specs import Channel, JobSpec, Problem, Runner, Severity
 from ..strategies import debugged, plan, profiled
-from . import sdk_v3_kept
+from . import unsaid
 
 FIELDS: Final = "sagemaker 3.27.0, ModelTrainer's fields"
 DRIVERS: Final = "sagemaker-train 1.27.0, container_drivers"
@@ -288,5 +289,5 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     channels,
     script,
     series,
-    sdk_v3_kept.kept,
+    unsaid.problems,
 )

@@ -1,12 +1,18 @@
-"""Kept parts as the targets see them that cannot say one: which would be lost, and which only spell a default. Must not know a target."""
+"""What no SDK's own classes can say of an attached job: kept parts of its request, and programs that are no image.
+
+Which parts would be lost, and which only spell a default. Ids TARGET100 to TARGET149. Must not know a target.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..specs import JobSpec, Kept
+from ..specs import Container, JobSpec, Kept, Problem, Severity
+
+FIELDS: Final = "arguments of sagemaker 2.257.7's estimators, fields of sagemaker 3.27.0's ModelTrainer"
+STAY: Final = "submit it with Session.submit: the request target says it"
 
 # Parts that mean what every SDK's own default means: what is measured, how a value is spelled, what a log level is.
 _OWN_WAY: Final = (
@@ -18,6 +24,43 @@ _OWN_WAY: Final = (
 )
 _DEFAULTS: Final = ('"GZIP"', '"None"', '""', "false")
 _SHOWN = 8
+
+
+def problems(job: JobSpec) -> Iterator[Problem]:
+    """TARGET100, TARGET101, TARGET102: parts of an attached job's request, and programs, that neither SDK has words for."""
+    lost, harmless = parts(job)
+    if lost:
+        yield Problem(
+            id="TARGET100",
+            severity=Severity.ERROR,
+            where="kept",
+            what="the SDK's classes cannot say what this job's request says",
+            got=listed(lost),
+            wanted="a job without it",
+            fix=f"{STAY}; or replace(kept=()) to leave it out",
+            evidence=FIELDS,
+        )
+    if harmless:
+        yield Problem(
+            id="TARGET101",
+            severity=Severity.WARNING,
+            where="kept",
+            what="the SDK says this its own way",
+            got=listed(harmless),
+            fix="nothing, if its defaults will do",
+            evidence=FIELDS,
+        )
+    if isinstance(job.framework, Container) and not job.image_uri:
+        yield Problem(
+            id="TARGET102",
+            severity=Severity.ERROR,
+            where="image_uri",
+            what="the SDK's classes start images only",
+            got=repr(job.framework.algorithm or "neither image nor algorithm"),
+            wanted="image_uri=…",
+            fix=STAY,
+            evidence=FIELDS,
+        )
 
 
 def parts(job: JobSpec) -> tuple[list[Kept], list[Kept]]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SmTrnError, UnknownName
+from ..notebook.theme import Theme
 from ..pricing import PriceBook, snapshot_book
 from ..specs import JobRecord, suggestion
 from .card import comparison_card
@@ -19,7 +20,6 @@ from .rows import Row, read_row
 from .section import Section, section_unit
 from .table import cells, json_text
 from .text import comparison_text
-from .theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,6 +6,7 @@ Writes only to the stream it was given. Reads no clock: ``now`` comes with the r
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,17 +19,18 @@ from .watch_card import watch_html
 from .watch_table import watch_text
 
 _REDRAW = timedelta(seconds=1)
+_PAINT = re.compile(r"\x1b\[[0-9;]*m")
 _PROBE = "●○◇✓✗■↓↑×…█▒░┄▁"
 
 
 class Display(Protocol):
-    """Shows what a watch sees, and notes what no row can say; ``close`` leaves the last state where it is."""
+    """Shows what a watch sees, and notes what no row can say; ``close`` leaves the last state where it is, and ends with ``words``."""
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None: ...
 
     def note(self, text: str, now: datetime) -> None: ...
 
-    def close(self) -> None: ...
+    def close(self, words: str = "") -> None: ...
 
 
 class LineDisplay:
@@ -50,7 +52,9 @@ class LineDisplay:
         self._stream.write((_ascii(line) if self._ascii else line) + "\n")
         self._stream.flush()
 
-    def close(self) -> None:
+    def close(self, words: str = "") -> None:
+        if words:
+            self._stream.write(f"{words}\n")
         self._stream.flush()
 
 
@@ -64,7 +68,7 @@ class TerminalDisplay:
         self._color = wants_color(stream, environ)
         self._ascii = not writes_unicode(stream)
         self._size = size
-        self._drawn = 0
+        self._drawn: list[int] = []  # the length of each line on the screen
         self._last: datetime | None = None
         self._words: list[str] = []
         self._rows: tuple[WatchRow, ...] = ()
@@ -80,27 +84,37 @@ class TerminalDisplay:
     def note(self, text: str, now: datetime) -> None:
         """A line above the table, which stays; the table is drawn again below it."""
         rows = self._rows
-        back = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
-        self._stream.write(f"{back}{_ascii(text) if self._ascii else text}\n")
-        self._drawn = 0
+        self._stream.write(f"{self._back()}\x1b[J{_ascii(text) if self._ascii else text}\n")
+        self._drawn = []
         if rows:
             self._draw(rows, now)
         self._stream.flush()
 
-    def close(self) -> None:
-        if self._waiting is not None:
-            self._draw(*self._waiting)
+    def close(self, words: str = "") -> None:
+        """The words stand below the table: above it they could have scrolled away."""
+        if self._waiting is not None or (words and self._rows and self._last is not None):
+            self._draw(*(self._waiting or (self._rows, self._last)))  # type: ignore[arg-type]  # a last time, if any row
+        if words:
+            self._stream.write(f"{_ascii(words) if self._ascii else words}\n")
         self._stream.flush()
 
     def _draw(self, rows: Sequence[WatchRow], now: datetime) -> None:
         width, height = self._size or shutil.get_terminal_size()
         text = watch_text(rows, now, width, self._color, ascii_only=self._ascii, height=height - 1)
-        back = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
-        self._stream.write(f"{back}{text}\n")
+        # Line by line over the old ones, then whatever is below them: nothing is empty in between, so nothing flickers.
+        lines = text.split("\n")
+        drawn = "".join(f"{line}\x1b[K\n" for line in lines)
+        self._stream.write(f"{self._back()}{drawn}\x1b[J")
         self._stream.flush()
-        self._drawn = text.count("\n") + 1
+        self._drawn = [len(_PAINT.sub("", line)) for line in lines]
         self._rows = tuple(rows)
         self._last, self._words, self._waiting = now, [row.look.word for row in rows], None
+
+    def _back(self) -> str:
+        """To the beginning of what was drawn. A terminal that has become narrower since shows long lines as several."""
+        width = (self._size or shutil.get_terminal_size())[0]
+        rows = sum(max(1, -(-length // width)) for length in self._drawn)
+        return f"\x1b[{rows}F" if rows else ""
 
 
 class NotebookDisplay:
@@ -110,7 +124,7 @@ class NotebookDisplay:
     """
 
     def __init__(self, stream: TextIO | None = None, *, display: Callable[..., Any] | None = None) -> None:
-        self._display = display or _ipython_display()
+        self._display = display or ipython_display()
         self._lines = LineDisplay(stream or sys.stdout)
         self._handle: Any = None
         self._rows: tuple[WatchRow, ...] = ()
@@ -144,15 +158,15 @@ class NotebookDisplay:
         else:
             self._handle.update(bundle, raw=True)
 
-    def close(self) -> None:
-        self._lines.close()
+    def close(self, words: str = "") -> None:
+        self._lines.close(words)
 
 
 def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mapping[str, str] = os.environ) -> Display:
     """The display that fits: a notebook's when running in one (or told so), a terminal's for a capable terminal, else lines."""
     if in_notebook() if notebook is None else notebook:
         return NotebookDisplay(stream)
-    if stream.isatty() and environ.get("TERM", "") != "dumb":
+    if wants_redraw(stream, environ):
         return TerminalDisplay(stream, environ=environ)
     return LineDisplay(stream)
 
@@ -175,13 +189,19 @@ def writes_unicode(stream: TextIO) -> bool:
     return True
 
 
+def wants_redraw(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether what was written can be drawn over: a terminal that can move its cursor."""
+    return stream.isatty() and environ.get("TERM", "") != "dumb"
+
+
 def in_notebook() -> bool:
     """Whether this runs in a Jupyter kernel. Loads nothing."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def _ipython_display() -> Callable[..., Any] | None:
+def ipython_display() -> Callable[..., Any] | None:
+    """IPython's function that shows, None where it is not installed."""
     try:
         from IPython.display import display  # noqa: PLC0415 - optional, and only a notebook has it
     except ImportError:

@@ -245,7 +245,8 @@ def _wasted(section: Section) -> Iterator[Finding]:
 def _waste(work: Work) -> Iterator[tuple[str, str]]:
     if work.padding_fill is not None and work.padding_fill < LEAST_FILL:
         filled = fmt.percent(work.padding_fill * 100)
-        yield "padding", f"filled {filled} of its batches with text, the rest is padding; give it more --shapes."
+        fix = "give it more --shapes" if work.shapes else "pad each batch to its own longest text, not to one length"
+        yield "padding", f"filled {filled} of its batches with text, the rest is padding; {fix}."
     if work.data_wait is not None and work.data_wait > MOST_WAIT:
         share = fmt.percent(work.data_wait * 100)
         yield "data_wait", f"waited for data {share} of its training time; read it with more workers, or from memory."

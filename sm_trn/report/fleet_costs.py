@@ -120,7 +120,8 @@ class Fleet:
         priced = [row for row in self.rows if row.cost is not None]
         dates = sorted({row.cost.price.as_of for row in priced if row.cost is not None})
         dated = f" at prices of {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") if dates else ""
-        yield f"{_jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
+        if priced or not self.rows:
+            yield f"{_jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
         saved = sum((row.spot_saved for row in self.rows if row.spot_saved is not None), Decimal(0))
         if saved > 0:
             yield f"Spot took {fmt.usd(saved)} off the price of the training time."

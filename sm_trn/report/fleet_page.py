@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ..notebook import TAG, WIDE, block
 from . import format as fmt
-from .card import CSS
 from .fleet_text import SHOWN, billed_seconds, cost_or_why, group_cost
 from .page import document_head
-from .page_parts import TAG, text
+from .page_parts import text
 from .status import status_look
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def fleet_card(item: Fleet) -> str:
     """The sums by instance and what they leave out."""
     said = "".join(f"<p>{text(line)}</p>" for line in item.findings())
-    return (
-        f'<div class="smtrn"><style>{CSS}</style><p class="title">{text(item.title)}</p>{said}'
-        f'<div class="wide">{_groups(item, "instance")}</div><div class="wide">{_jobs(item, SHOWN)}</div></div>'
+    return block(
+        f'<p class="title">{text(item.title)}</p>{said}'
+        f"{WIDE}{_groups(item, 'instance')}</div>{WIDE}{_jobs(item, SHOWN)}</div>"
     )
 
 
@@ -35,7 +35,7 @@ def fleet_page(item: Fleet, *, by: str, now: datetime | None) -> str:
         '<a href="#sums">Sums</a><a href="#jobs">Jobs</a></nav></header><main id="main">',
         f'<div id="findings"><h1>{text(first)}</h1>',
         f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in others)}</div></div>' if others else "</div>",
-        f'<section id="sums"><div class="head"><h2>{text(item.title)}</h2><p>by {text(by)}</p></div>',
+        f'<section id="sums"><div class="head"><h2>Sums</h2><p>{text(item.title)}, by {text(by)}</p></div>',
         f'<div class="scroll" role="region" tabindex="0" aria-label="Sums">{_groups(item, by)}</div></section>',
         '<section id="jobs"><div class="head"><h2>Jobs</h2><p>newest first</p></div>',
         f'<div class="scroll" role="region" tabindex="0" aria-label="Jobs">{_jobs(item, len(item.rows))}</div></section>',

@@ -197,8 +197,8 @@ def iso(time: datetime) -> str:
 
 
 def instances(name: str, number: int) -> str:
-    """``ml.trn1.32xlarge × 1``."""
-    return f"{name} × {number}"
+    """``ml.trn1.32xlarge × 1``; a dash where they are not known, as of a job that was listed and not yet described."""
+    return f"{name} × {number}" if name else "-"
 
 
 def listing(words: Sequence[str]) -> str:

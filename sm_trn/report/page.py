@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ..notebook import TAG, variables
 from ..pricing import Price, price_sources
 from . import format as fmt
 from .figures.style import Sheet
 from .figures.svg import inline_svg
 from .findings import Finding
-from .page_parts import TAG, rehearsal_table, table, text, variables
+from .page_parts import rehearsal_table, table, text
 from .section import Section, section_prices
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ def _lede(item: Comparison, title: str, now: datetime | None) -> Iterator[str]:
     first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
     spoken = [*_paid(item.sections[0])]
     spoken += [finding.text for kind in ("repriced", "flip", "runs") for finding in first if finding.kind == kind][:4]
-    yield f'<div id="findings"><h1>{text(title)}</h1>'
+    yield f'<div id="findings"><h1>{_dates_whole(text(title))}</h1>'
     if spoken:
         yield f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in spoken)}</div>'
     yield f'<dl class="meta">{"".join(_meta(item, now))}</dl>'
@@ -233,6 +235,11 @@ def _method(item: Comparison, measured: Sequence[Section]) -> Iterator[str]:
         f"<div><h3>Do it again</h3><p><code>{text(command)}</code></p><p>The same folder holds compare.csv, compare.json "
         "and every figure as PNG.</p></div></div></section>"
     )
+
+
+def _dates_whole(words: str) -> str:
+    """Large type breaks often, and a date at a hyphen is none."""
+    return re.sub(r"\d{4}-\d{2}(?:-\d{2})?", r'<span class="date">\g<0></span>', words)
 
 
 def _price_row(price: Price, *, used: bool) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator, Mapping
 
+from ..notebook import TAG, escaped
+from ..notebook.theme import SLOTS
 from . import format as fmt
 from .layout import one_line
 from .rows import Row
 from .section import Section
 from .text import cost_words, missing_rate
-from .theme import PALETTES, SLOTS
 
 _SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',
@@ -20,16 +20,11 @@ _SHAPES = (
     '<path d="M6 10.5L1.2 2h9.6z"/>',
     '<path d="M4.5 1.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z"/>',
 )
-TAG = '<span class="tag">EMULATED</span>'
 
 
 def text(value: str) -> str:
     """Foreign or own text for HTML: one printable line, escaped, numbers held to their units."""
-    return html.escape(fmt.unbroken(one_line(value)), quote=True)
-
-
-def variables(theme: str) -> str:
-    return " ".join(f"--{name}: {value};" for name, value in PALETTES[theme].items())
+    return fmt.unbroken(escaped(one_line(value)))
 
 
 def mark(row: Row) -> str:

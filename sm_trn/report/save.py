@@ -39,6 +39,8 @@ from .section import Section
 from .table import COLUMNS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from .comparison import Comparison
 
 DPI = 200
@@ -100,56 +102,35 @@ def pictures(item: Comparison) -> Iterator[Picture]:
 
 
 def _measured(item: Comparison, section: Section, tail: str) -> Iterator[Picture]:
-    speed, cost = throughput_info(section), cost_info(section, item.book)
-    if speed.drawn:
-        yield Picture(
-            name=f"throughput{tail}",
-            section=section,
-            info=speed,
-            draw=lambda sheet: bar_figure(speed, sheet, lambda _, ax, on: plot_throughput(speed, ax, sheet=on)),
-        )
-    if cost.drawn:
-        yield Picture(
-            name=f"cost{tail}",
-            section=section,
-            info=cost,
-            draw=lambda sheet: bar_figure(cost, sheet, lambda _, ax, on: plot_cost(cost, ax, sheet=on)),
-        )
-    phases, weighed = phases_info(section), pareto_info(section, item.book)
-    if phases.drawn:
-        yield Picture(
-            name=f"phases{tail}",
-            section=section,
-            info=phases,
-            draw=lambda sheet: bar_figure(phases, sheet, lambda _, ax, on: plot_phases(phases, ax, sheet=on)),
-        )
+    yield from _bars("throughput", tail, section, throughput_info(section), plot_throughput)
+    yield from _bars("cost", tail, section, cost_info(section, item.book), plot_cost)
+    yield from _bars("phases", tail, section, phases_info(section), plot_phases)
+    weighed = pareto_info(section, item.book)
     if weighed.drawn:
         yield Picture(
             name=f"cost-and-time{tail}", section=section, info=weighed, draw=lambda sheet: pareto_figure(weighed, sheet)
         )
-    waste = waste_info(section)
-    if waste.drawn:
-        yield Picture(
-            name=f"padding{tail}",
-            section=section,
-            info=waste,
-            draw=lambda sheet: bar_figure(waste, sheet, lambda _, ax, on: plot_waste(waste, ax, sheet=on)),
-        )
+    yield from _bars("padding", tail, section, waste_info(section), plot_waste)
     yield from _learned(section, tail)
 
 
 def _learned(section: Section, tail: str) -> Iterator[Picture]:
-    loss, accuracy = loss_info(section), accuracy_info(section)
+    loss = loss_info(section)
     if loss.drawn:
         yield Picture(
             name=f"loss{tail}", section=section, info=loss, draw=lambda sheet: loss_figure(loss, sheet), wide=True
         )
-    if accuracy.drawn:
+    yield from _bars("accuracy", tail, section, accuracy_info(section), plot_accuracy)
+
+
+def _bars(name: str, tail: str, section: Section, info: BarInfo, plot: Callable[..., Axes]) -> Iterator[Picture]:
+    """A figure of bars, when it has any."""
+    if info.drawn:
         yield Picture(
-            name=f"accuracy{tail}",
+            name=f"{name}{tail}",
             section=section,
-            info=accuracy,
-            draw=lambda sheet: bar_figure(accuracy, sheet, lambda _, ax, on: plot_accuracy(accuracy, ax, sheet=on)),
+            info=info,
+            draw=lambda sheet: bar_figure(info, sheet, lambda _, ax, on: plot(info, ax, sheet=on)),
         )
 
 

@@ -76,6 +76,15 @@ class WatchRow:
         return next((point.value for point in reversed(self.points) if point.name == "loss"), None)
 
     @property
+    def losses(self) -> tuple[float, ...]:
+        """At most eight training losses from the whole run, evenly taken, the newest last."""
+        found = [point.value for point in self.points if point.name == "loss" and math.isfinite(point.value)]
+        last = len(found) - 1
+        return (
+            tuple(found[round(place * last / (SPARK - 1))] for place in range(SPARK)) if last >= SPARK else tuple(found)
+        )
+
+    @property
     def share(self) -> float | None:
         """Of the steps that are done; None when that is not known."""
         if self.look.word == "completed":

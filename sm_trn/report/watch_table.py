@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from ..notebook.theme import painted
 from . import format as fmt
 from .layout import cut, wrap
-from .theme import painted
 from .watch import WatchRow, rate_words
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -48,8 +48,15 @@ def watch_text(
         return f"No jobs.  {fmt.clock(now)}."
     screen = _Screen(width, height, color, ascii_only)
     lines = _detail(rows[0], now, screen) if len(rows) == 1 else _table(ordered(rows), now, screen)
-    text = "\n".join(lines)
+    text = "\n".join(_within(list(lines), height))
     return text.translate(_ASCII) if ascii_only else text
+
+
+def _within(lines: list[str], height: int | None) -> list[str]:
+    """At most ``height`` lines: a screen that scrolls could not be drawn again in its place. Empty lines go first."""
+    if height is None or len(lines) <= height:
+        return lines
+    return [line for line in lines if line][:height]
 
 
 def ordered(rows: Sequence[WatchRow]) -> list[WatchRow]:
@@ -86,11 +93,12 @@ def _table(rows: list[WatchRow], now: datetime, screen: _Screen) -> Iterator[str
     emulated = sum(row.emulated for row in rows)
     if emulated == len(rows):
         yield painted("EMULATED", "emu", color=color) + "  seconds are this machine's, there is no cost"
-    yield from wrap(head, width)
+    heads = wrap(head, width)
+    yield from heads
     yield ""
+    above = len(heads) + 2 + (emulated == len(rows))
     notes = list(_notes(rows, now, width))
-    room = len(rows) if height is None else max(3, height - len(notes) - 6)
-    shown, folded = (rows, []) if len(rows) <= room else (rows[: room - 1], rows[room - 1 :])
+    shown, folded, notes = _fitting(rows, notes, None if height is None else height - above)
     columns, names = _layout(shown, folded, now, screen)
     yield _row("  " + names.head.ljust(names.width), [column.head for column in columns], columns)
     for place, row in enumerate(shown):
@@ -105,6 +113,26 @@ def _table(rows: list[WatchRow], now: datetime, screen: _Screen) -> Iterator[str
     if notes:
         yield ""
         yield from notes
+
+
+def _fitting(
+    rows: list[WatchRow], notes: list[str], room: int | None
+) -> tuple[list[WatchRow], list[WatchRow], list[str]]:
+    """As many rows as fit into ``room`` lines, those that are folded, and the notes that there is still place for."""
+    if room is None:
+        return rows, [], notes
+    for number in range(len(rows), 0, -1):
+        lines = number + len(_words(rows[number:]))
+        below = 1 + len(notes) if notes else 0
+        if lines + below <= room:
+            return rows[:number], rows[number:], notes
+    number = next((number for number in range(3, 0, -1) if number + len(_words(rows[number:])) <= room), 1)
+    left = room - number - len(_words(rows[number:])) - 1
+    return rows[:number], rows[number:], notes[: max(0, left)]
+
+
+def _words(rows: Sequence[WatchRow]) -> list[str]:
+    return list(dict.fromkeys(row.look.word for row in rows))
 
 
 def _row(start: str, cells: Sequence[str], columns: Sequence[_Column]) -> str:
@@ -127,6 +155,10 @@ def _layout(
         columns = [column for column in columns if column.head != head]
     prefix = _common_prefix([row.name for row in (*shown, *folded)])
     names = tuple(row.name[len(prefix) :] for row in shown)
+    for head in ("LOSS", "", "RATE"):  # a name that can be read is worth more
+        if width - _needed(columns) - 2 >= max(map(len, names)):
+            break
+        columns = [column for column in columns if column.head != head]
     space = max(8, min(width - _needed(columns) - 2, max([9 + len(prefix), *map(len, names)]), 40))
     return columns, _Column(f"JOB, {prefix}…" if prefix else "JOB", space, tuple(cut(name, space) for name in names))
 
@@ -165,7 +197,7 @@ def _columns(rows: Sequence[WatchRow], now: datetime, screen: _Screen) -> Iterat
     yield column("LEFT", 6, [left_words(row) for row in rows])
     yield column("USD", 7, [usd_words(row, now) for row in rows])
     if any(row.checkpoints is not None for row in rows):
-        yield column("CKPT", 5, [_checkpoint_age(row, now) for row in rows])
+        yield column("CKPT", 5, [checkpoint_age(row, now) for row in rows])
     yield column("✕", 1, [str(row.snapshot.interruptions or "-") for row in rows])
 
 
@@ -180,7 +212,7 @@ def _billed(row: WatchRow, now: datetime) -> str:
     return "-" if billed is None else fmt.brief(billed) + (" emu" if row.emulated else "")
 
 
-def _checkpoint_age(row: WatchRow, now: datetime) -> str:
+def checkpoint_age(row: WatchRow, now: datetime) -> str:
     """Of the newest object; ``none`` while there is nothing yet that an interrupted job could go on from."""
     if row.checkpoints is None:
         return "-"
@@ -205,7 +237,7 @@ def usd_words(row: WatchRow, now: datetime) -> str:
 
 def _folded(rows: Sequence[WatchRow], now: datetime, width: int) -> Iterator[str]:
     """One line per status for the jobs that do not fit, with their sum."""
-    for word in dict.fromkeys(row.look.word for row in rows):
+    for word in _words(rows):
         group = [row for row in rows if row.look.word == word]
         money = total(group, now)
         yield cut(f"… {len(group)} more, {word}{f': {money[:1].lower()}{money[1:-1]}' if money else ''}", width)
@@ -220,10 +252,10 @@ def _notes(rows: Sequence[WatchRow], now: datetime, width: int) -> Iterator[str]
         elif row.look.short != row.look.word:
             causes.setdefault(row.look.word, []).append(row.name)
     for cause, names in causes.items():
-        next_ = f" Next: sm-trn logs {names[0]}" if len(names) == 1 else ""
-        yield from wrap(
-            f"{', '.join(names)}: {cut(cause, 200)}.{next_}".replace("..", "."), width, first="✗ ", rest="  "
-        )
+        more = f" and {len(names) - 2} more" if len(names) > 3 else ""
+        listed = ", ".join(names[:2] if more else names) + more
+        words = f"{listed}: {cut(cause, 200)}. Next: sm-trn logs {names[0]}"
+        yield from wrap(words.replace("..", "."), width, first="✗ ", rest="  ")
     if any(row.emulated for row in rows):
         yield from wrap("emu = EMULATED on this machine: no rate, no cost", width)
     if any(row.at_most and row.usd(now) is not None for row in rows):
@@ -241,11 +273,11 @@ def _detail(row: WatchRow, now: datetime, screen: _Screen) -> Iterator[str]:
     tag = painted("EMULATED", "emu", color=color) + "  " if row.emulated else ""
     yield f"{tag}{mark}  {row.name}"
     yield f"  {'this machine, for ' if row.emulated else ''}{machine}"
-    phases = list(_phases(row, now))
-    if phases:
+    found = list(phases(row, now))
+    if found:
         yield ""
-        yield from wrap("  ".join(f"{name} {fmt.compact(seconds)}" for name, _, seconds in phases), width, first="  ")
-        yield "  " + _phase_bar(row, phases, width - 8)
+        yield from wrap("  ".join(f"{name} {fmt.compact(seconds)}" for name, _, seconds in found), width, first="  ")
+        yield "  " + _phase_bar(row, found, width - 8)
     yield ""
     for name, value in facts_words(row, now):
         yield from wrap(value, width, first=f"  {name:<12}", rest=" " * 14)
@@ -253,7 +285,7 @@ def _detail(row: WatchRow, now: datetime, screen: _Screen) -> Iterator[str]:
     yield f"{fmt.clock(now)}." + ("" if job.terminal else " Ctrl-C leaves the job running.")
 
 
-def _phases(row: WatchRow, now: datetime) -> Iterator[tuple[str, str, float]]:
+def phases(row: WatchRow, now: datetime) -> Iterator[tuple[str, str, float]]:
     """Name, texture and seconds of each phase that took time."""
     for item in row.snapshot.transitions:
         seconds = item.seconds(now)
@@ -261,12 +293,12 @@ def _phases(row: WatchRow, now: datetime) -> Iterator[tuple[str, str, float]]:
             yield item.status.lower(), _PHASE.get(item.status, "┄"), seconds
 
 
-def _phase_bar(row: WatchRow, phases: Sequence[tuple[str, str, float]], width: int) -> str:
+def _phase_bar(row: WatchRow, found: Sequence[tuple[str, str, float]], width: int) -> str:
     """A texture per phase; what is to come as dots when the share is known."""
     share = row.share if row.look.word == "training" else None
-    done = sum(seconds for _, _, seconds in phases)
+    done = sum(seconds for _, _, seconds in found)
     whole = done + (row.left_s or 0.0)
-    bar = "".join(texture * max(1, round(width * seconds / whole)) for _, texture, seconds in phases)[:width]
+    bar = "".join(texture * max(1, round(width * seconds / whole)) for _, texture, seconds in found)[:width]
     return bar + "·" * (width - len(bar) if row.left_s else 0) + (f" {share:.0%}" if share is not None else "")
 
 
@@ -276,9 +308,11 @@ def facts_words(row: WatchRow, now: datetime) -> Iterator[tuple[str, str]]:
     if row.step is not None:
         yield "step", step_words(row)
     if row.rates and not row.emulated:
-        yield "throughput", f"{rate_words(row)}    {sparkline(row.rates)}   scale from 0"
+        rate = "none now" if rate_words(row) == "-" else rate_words(row)
+        yield "throughput", f"{rate}  {sparkline(row.rates)}  the newest, scale from 0"
     if row.loss is not None:
-        yield "loss", fmt.loss(row.loss)
+        drawn = f"  {sparkline(row.losses)}  since the beginning, scale from 0" if len(row.losses) > 1 else ""
+        yield "loss", fmt.loss(row.loss) + drawn
     if row.left_s is not None:
         yield "left", f"about {fmt.duration(row.left_s)} (at this rate)"
     billed = row.billed_s(now)

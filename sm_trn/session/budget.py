@@ -12,9 +12,9 @@ from decimal import Decimal
 
 from ..errors import InvalidJob, NotConfigured
 from ..pricing import Price, ceiling, usd_for
+from ..report import format as form
 from ..specs import JobSnapshot, JobSpec, JobStatus, Usd, WallSeconds
 
-CENT = Decimal("0.01")
 PriceOf = Callable[[str], Price | None]
 
 
@@ -25,10 +25,10 @@ class OverBudget(InvalidJob):
         self.total = total
         self.max_usd = max_usd
         super().__init__("max_usd", problems)
-        got = "a job without a price" if total is None else f"at most {_usd(total)} together"
+        got = "a job without a price" if total is None else f"at most {form.usd(total)} together"
         lines = "\n".join(f"  {problem}" for problem in problems)
         self.args = (
-            f"max_usd: got {got}, wanted at most {_usd(max_usd)}; lower max_run_s, or raise max_usd. Nothing was started\n{lines}",
+            f"max_usd: got {got}, wanted at most {form.usd(max_usd)}; lower max_run_s, or raise max_usd. Nothing was started\n{lines}",
         )
 
 
@@ -85,9 +85,11 @@ class Budget:
                 continue
             self.stop(job.name)
             self._stopped.add(job.name)
-            rehearsed = f", as if {_usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
+            rehearsed = (
+                f", as if {form.usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
+            )
             self._say(
-                f"{job.name} was asked to stop: {_usd(spent)} of {_usd(self.max_usd)} are spent{rehearsed}. "
+                f"{job.name} was asked to stop: {form.usd(spent)} of {form.usd(self.max_usd)} are spent{rehearsed}. "
                 "Its script gets SIGTERM; what it saves is kept."
             )
 
@@ -120,8 +122,4 @@ def _line(job: JobSpec, price: Price | None) -> str:
         return (
             f"{job.name}: no price is known for {' and '.join(job.compute.instances)}, so no ceiling; none is guessed"
         )
-    return f"{job.name}: at most {_usd(most)} ({job.max_run_s:,} s × {job.compute.count} × {price})"
-
-
-def _usd(value: Usd) -> str:
-    return f"${value.quantize(CENT):,}"
+    return f"{job.name}: at most {form.usd(most)} ({job.max_run_s:,} s × {job.compute.count} × {price})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,18 @@ def connect(
     boto_session = aws.RenewableSession(profile=profile, region=region)
     if chosen is None and not aws.has_credentials(boto_session):
         return _emulated(state, region, "no AWS credentials were found")
+    if not aws.has_credentials(boto_session):
+        raise NotConfigured(
+            "credentials: got none, wanted an AWS login; run aws configure or aws sso login, give --profile or profile=, "
+            "or rehearse on this machine with SM_TRN_BACKEND=emulator"
+        )
     where = aws.find_region(boto_session, region)
+    aws.knock()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
     return Session(
         backend=aws.Boto3Backend(boto_session),
         logs=aws.CloudWatchLogs(boto_session),
-        storage=aws.S3Storage(boto_session, found_bucket),
+        storage=aws.S3Storage(boto_session, found_bucket, progress=_progress()),
         role=aws.find_role(boto_session, role),
         bucket=found_bucket,
         region=where,
@@ -70,6 +77,12 @@ def connect(
         boto_session=boto_session,
         prices=known_prices(),
     )
+
+
+def _progress() -> Callable[[str, int, int], None] | None:
+    from ..report.transfers import transfer_line  # noqa: PLC0415 - only who connects moves files
+
+    return transfer_line()
 
 
 def _emulated(state: str | Path | None, region: str | None, why: str) -> Session:
@@ -83,7 +96,7 @@ def _emulated(state: str | Path | None, region: str | None, why: str) -> Session
     return Session(
         backend=aws.Boto3Backend(boto_session),
         logs=aws.CloudWatchLogs(boto_session),
-        storage=aws.S3Storage(boto_session, endpoint.bucket),
+        storage=aws.S3Storage(boto_session, endpoint.bucket, progress=_progress()),
         role=endpoint.role_arn,
         bucket=endpoint.bucket,
         region=endpoint.region,

@@ -39,7 +39,7 @@ class Deployment:
 def hosting_of(session: Any) -> Boto3Hosting:
     from ..aws.hosting import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
-    return Boto3Hosting(session.boto_session, session.bucket)
+    return Boto3Hosting(session.boto_session, session.bucket, progress=getattr(session.storage, "progress", None))
 
 
 def prepare(
@@ -101,7 +101,7 @@ def _classifier(job: TrainingJob, found: Artefact) -> bool:
 
 
 def _problems(job: TrainingJob, uri: str, found: Artefact | None, *, answered: bool) -> Iterator[Problem]:
-    """HOST001 to HOST004."""
+    """HOST001, HOST002, HOST003, HOST004: An endpoint that cannot load its model is found out, and billed, minutes later."""
     if found is None:
         yield Problem(
             id="HOST001",

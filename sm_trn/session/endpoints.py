@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CloudError
-from ..pricing import Price, usd_per_thousand
+from ..pricing import Price, RequestCost, usd_per_thousand
 from ..specs import EMULATED_ACCOUNT, Usd, parse_time
 from . import deploying
 from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, hosting_of
@@ -102,6 +102,28 @@ class Endpoint:
             return None
         return usd_per_thousand(row.usd_per_hour, 1, requests_per_s)  # a row's rate is that of all its instances
 
+    def request_cost(self, requests_per_s: float, *, region: str | None = None) -> RequestCost:
+        """What 1,000 requests cost at the rate it really gets: a value that shows itself. Asks once. Raises CloudError.
+
+        ``region`` takes the price of another region, which the value then names.
+        """
+        row = _row(self.session, hosting_of(self.session), self._described())
+        return RequestCost(
+            instance=row.instance,
+            count=row.count,
+            price=self.session.prices.hosting(row.instance, region or self.session.region),
+            requests_per_s=requests_per_s,
+            emulated=row.emulated,
+        )
+
+    def _repr_html_(self) -> str:
+        from ..report.cards import endpoint_card  # noqa: PLC0415 - only a notebook asks
+
+        made = self.deployment
+        return endpoint_card(
+            self.name, emulated=self.session.emulated, image=made.image if made else "", note=made.note if made else ""
+        )
+
     def _described(self) -> dict[str, Any]:
         return hosting_of(self.session).fetch_endpoint(self.name)
 
@@ -151,6 +173,14 @@ class Endpoints:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __str__(self) -> str:
+        return "\n".join(_line_of(row) for row in self.rows) or "No endpoints here: none is billed."
+
+    def _repr_html_(self) -> str:
+        from ..report.cards import endpoints_card  # noqa: PLC0415 - only a notebook asks
+
+        return endpoints_card(self.rows, self.usd_per_hour)
+
     @property
     def usd_per_hour(self) -> Usd | None:
         """Of all together; None when the price of one is not known."""
@@ -198,6 +228,26 @@ class Transform:
 
     def stop(self) -> None:
         hosting_of(self.session).stop_transform(self.name)
+
+    def answers(self, name: str) -> list[Any]:
+        """The answers to the lines of the input object ``name``, in their order: JSON as objects, other lines as text.
+
+        ``name`` is its key below the input's prefix, of a local file or folder its name. Raises CloudError when there are none.
+        """
+        uri = f"{self.output.rstrip('/')}/{name}.out"
+        text = self.session.storage.fetch_text(uri)
+        if text is None:
+            raise CloudError(
+                f"{self.name}: got nothing at {uri}, wanted the answers to {name!r}; status {self.status}",
+                operation="GetObject",
+                code="NoSuchKey",
+            )
+        return [_line(line) for line in text.splitlines() if line]
+
+    def _repr_html_(self) -> str:
+        from ..report.cards import transform_card  # noqa: PLC0415 - only a notebook asks
+
+        return transform_card(self.name, output=self.output, emulated=self.session.emulated)
 
 
 def deploy(  # noqa: PLR0913 - what a deployment can be told, each by name
@@ -291,8 +341,10 @@ def _row_if_there(session: Session, hosting: Boto3Hosting, name: str) -> Endpoin
 def _row(session: Session, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> EndpointRow:
     try:
         variant = hosting.fetch_variants(str(answer["EndpointConfigName"]))[0]
-    except CloudError:  # deleted under a living endpoint, which is billed all the same
-        variant = {}
+    except CloudError as error:
+        if error.code != "ValidationException":
+            raise
+        variant = {}  # deleted under a living endpoint, which is billed all the same
     tags = hosting.fetch_tags(str(answer["EndpointArn"]))
     now = datetime.fromtimestamp(session.clock.now(), tz=timezone.utc)
     created = parse_time(answer["CreationTime"]) or now
@@ -314,6 +366,19 @@ def _row(session: Session, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> 
         job=tags.get(JOB_TAG, ""),
         emulated=emulated,
     )
+
+
+def _line_of(row: EndpointRow) -> str:
+    price = "no price" if row.usd_per_hour is None else f"${row.usd_per_hour:,.4f}/h"
+    end = f"  {'overdue since' if row.overdue else 'until'} {row.expires:%Y-%m-%d %H:%M} UTC" if row.expires else ""
+    return f"{row.name}  {row.status}  {row.instance} × {row.count}  {'EMULATED, not billed' if row.emulated else price}{end}"
+
+
+def _line(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _encoded(inputs: Any, content_type: str) -> tuple[bytes, str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from typing import TYPE_CHECKING
 
-from ..ports import Backend, JobQuery
-from ..specs import JobSnapshot
+from ..ports import JobQuery
+from .pages import listed
 
 if TYPE_CHECKING:
     from ..report import Fleet
@@ -49,7 +49,7 @@ def fetch_fleet(session: Session, search: Search, *, tags: bool, at: date | str 
     """List, describe and price the jobs; with their tags when they are asked for. Raises CloudError."""
     from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
-    names = [job.name for job in itertools.islice(_listed(session.backend, search.query), limit)]
+    names = [job.name for job in itertools.islice(listed(session.backend, search.query), limit)]
     tag = search.tag
     with ThreadPoolExecutor(max_workers=READERS) as pool:
         jobs = list(pool.map(session.backend.fetch_snapshot, names))
@@ -72,13 +72,3 @@ def moment(day: date | str | None, *, end: bool = False) -> datetime | None:
     if isinstance(day, datetime):
         return day if day.tzinfo is not None else day.replace(tzinfo=timezone.utc)
     return datetime.combine(day, time.max if end else time.min, tzinfo=timezone.utc)
-
-
-def _listed(backend: Backend, query: JobQuery) -> Iterator[JobSnapshot]:
-    token: str | None = None
-    while True:
-        page = backend.fetch_page(query, token)
-        yield from page.jobs
-        token = page.token
-        if token is None:
-            return

@@ -6,7 +6,7 @@ import dataclasses
 import random
 import secrets
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -89,23 +89,34 @@ class Rehearsal:
 
 
 def rehearse(
-    job: JobSpec, *, interruptions: int = 2, seed: int = 0, notice: bool = True, state: str | Path | None = None
+    job: JobSpec,
+    *,
+    interruptions: int = 2,
+    seed: int = 0,
+    notice: bool = True,
+    state: str | Path | None = None,
+    tell: Callable[[str], None] = print,
 ) -> Rehearsal:
     """Run ``job`` in the emulator, left alone and interrupted ``interruptions`` times, and compare what it learned.
 
     A job that is not on spot is rehearsed as if it were. Interruptions come at random steps (``seed``), without ``notice``
-    as a SIGKILL. Raises InvalidJob when the job is not launchable, JobFailed when a run does not complete.
+    as a SIGKILL. ``tell`` hears what is going on, for it takes as long as two runs. Raises InvalidJob when the job is not
+    launchable, JobFailed when a run does not complete.
     """
     if interruptions < 1:
         raise ValueError(f"interruptions: got {interruptions!r}, wanted at least 1")
     session = connect("emulator", state=state)
     token = secrets.token_hex(4)
     alone = session.submit(_on_spot(job, "plain", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/plain"))
+    tell(f"1/2  {alone.name} runs, left alone")
     plain = _completed(alone, session.wait([alone], progress=False)[0])
     found = alone.points()
     moments = _moments(found, plain, interruptions, seed)
     cut = session.submit(_on_spot(job, "cut", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/cut"))
-    happened = _cut(session, cut, moments, by_step=_last_step(found) is not None, notice=notice, state=state)
+    by_step = _last_step(found) is not None
+    unit = f"steps of {_last_step(found)}" if by_step else "seconds of training"
+    tell(f"2/2  {cut.name} runs; to be interrupted after {', '.join(f'{at:.0f}' for at in moments)} {unit}")
+    happened = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
     ended = _completed(cut, cut.snapshot())
     events = list(cut.logs())
     again = list(points(events))
@@ -188,7 +199,14 @@ def _moments(found: Sequence[MetricPoint], plain: JobSnapshot, count: int, seed:
 
 
 def _cut(
-    session: Session, job: TrainingJob, moments: list[float], *, by_step: bool, notice: bool, state: str | Path | None
+    session: Session,
+    job: TrainingJob,
+    moments: list[float],
+    *,
+    by_step: bool,
+    notice: bool,
+    state: str | Path | None,
+    tell: Callable[[str], None],
 ) -> int:
     """Follow the job to its end and interrupt it when it gets to each moment; returns how often that happened."""
     from .. import emulator  # noqa: PLC0415 - `import sm_trn` loads no emulator
@@ -204,17 +222,20 @@ def _cut(
             try:
                 emulator.interrupt(job.name, folder, notice=notice)
             except EmulatorError:  # it left Training between our look and our word
+                session.clock.sleep(LOOK_S)
                 continue
+            tell(
+                f"     interrupted after {'step ' if by_step else ''}{since:.0f}{'' if by_step else ' s'}; it starts again"
+            )
             happened, since = happened + 1, 0.0
             waiting.pop(0)
-            _wait_for_restart(session, job)
+            _wait_for_interruption(session, job, now.interruptions)
         session.clock.sleep(LOOK_S)
     return happened
 
 
-def _wait_for_restart(session: Session, job: TrainingJob) -> None:
-    """Until the interruption has shown: else the same attempt would be interrupted twice."""
-    before = job.snapshot().interruptions
+def _wait_for_interruption(session: Session, job: TrainingJob, before: int) -> None:
+    """Until one more than ``before`` has shown: else the same attempt would be interrupted twice."""
     while not (now := job.snapshot()).terminal and now.secondary == "Training" and now.interruptions == before:
         session.clock.sleep(LOOK_S)
 

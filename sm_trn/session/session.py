@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import InvalidJob
-from ..ports import Backend, Clock, LogSource, Storage
+from ..ports import Backend, Clock, JobQuery, LogSource, Storage
 from ..preflight import check
 from ..pricing import Price, PriceBook, ceiling, snapshot_book
 from ..render import render
-from ..specs import Destination, JobSnapshot, JobSpec, Problem, Severity, Usd
+from ..specs import Destination, JobSnapshot, JobSpec, JobStatus, Problems, Severity, Usd
 from .attaching import remember
 from .budget import as_usd, refuse_over
 from .deploying import hosting_of
@@ -22,7 +23,8 @@ from .fleets import MOST, Search, fetch_fleet
 from .jobs import TrainingJob
 from .launching import PartialLaunch, Staging, create_all, unique_names
 from .pace import SystemClock
-from .stopping import fetch_running, stop_one
+from .pages import listed
+from .stopping import stop_one
 from .waiting import Wait
 
 if TYPE_CHECKING:
@@ -100,10 +102,8 @@ class Session:
 
     def jobs(self, containing: str = "", *, limit: int = 20) -> list[TrainingJob]:
         """Existing jobs, newest first."""
-        return [
-            TrainingJob(name=name, session=self)
-            for name in self.backend.fetch_names(containing=containing, limit=limit)
-        ]
+        found = listed(self.backend, JobQuery(containing=containing))
+        return [TrainingJob(name=job.name, session=self) for job in itertools.islice(found, limit)]
 
     def stop_all(
         self,
@@ -130,7 +130,8 @@ class Session:
             raise ValueError(
                 "running: got neither containing nor tag, wanted one; containing='' means every job that runs"
             )
-        found = fetch_running(self.backend, containing or "")
+        query = JobQuery(containing=containing or "", status=JobStatus.IN_PROGRESS.value)
+        found = list(listed(self.backend, query))
         if tag is not None:
             found = [job for job in found if self.backend.fetch_tags(job.arn).get(tag[0]) == tag[1]]
         return [TrainingJob(name=job.name, session=self) for job in found]
@@ -188,7 +189,7 @@ class Session:
         hosting_of(self).fetch_endpoint(name)
         return Endpoint(name=name, session=self)
 
-    def check(self, job: JobSpec) -> list[Problem]:
+    def check(self, job: JobSpec) -> Problems:
         """``check``, and what only the account can say: quota, role, bucket, image. Starts nothing.
 
         On the emulator just ``check``: its account has no quotas and needs no images.
@@ -199,7 +200,7 @@ class Session:
         from ..aws import online_problems  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
         asked = online_problems(self.boto_session, job, role=self.role, bucket=self.bucket, region=self.region)
-        return sorted([*offline, *asked], key=lambda problem: list(Severity).index(problem.severity))
+        return Problems(sorted([*offline, *asked], key=lambda problem: list(Severity).index(problem.severity)))
 
     def refresh_price(self, instance: str) -> tuple[Price, ...]:
         """The newest training prices of the AWS Price List for ``instance`` in this region. Raises CloudError."""

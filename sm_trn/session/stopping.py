@@ -1,23 +1,10 @@
-"""Which jobs run, and asking them to stop."""
+"""Asking a job to stop."""
 
 from __future__ import annotations
 
 from ..errors import CloudError
-from ..ports import Backend, JobQuery
-from ..specs import JobSnapshot, JobStatus
-
-
-def fetch_running(backend: Backend, containing: str) -> list[JobSnapshot]:
-    """Jobs in progress, newest first, whose name contains this; they know what a list knows."""
-    query = JobQuery(containing=containing, status=JobStatus.IN_PROGRESS.value)
-    found: list[JobSnapshot] = []
-    token: str | None = None
-    while True:
-        page = backend.fetch_page(query, token)
-        found.extend(page.jobs)
-        token = page.token
-        if token is None:
-            return found
+from ..ports import Backend
+from ..specs import JobStatus
 
 
 def stop_one(backend: Backend, name: str) -> bool:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .progress import Progress
     from .session import Session
 
+_MOST_NAMED = 4  # jobs, in the words of who stops watching
+
 
 def hint(spec: JobSpec | None) -> Mapping[str, Any]:
     """The parts of a describe answer that a spec tells: what a list of jobs leaves out."""
@@ -64,6 +66,7 @@ class Wait:
         poller = poller_for(session, self.jobs, self._notice, detailed=budget is not None)
         progress = self._progress(stream)
         known: dict[str, JobSnapshot] = {}
+        parting = ""
         try:
             for known in poller.sweeps([job.name for job in self.jobs]):
                 if budget is not None:
@@ -73,11 +76,13 @@ class Wait:
             if progress is not None:
                 progress.finish(known, poller.service_now())
         except KeyboardInterrupt:
-            self._notice(self._parting())
+            parting = self._parting()
             raise
         finally:
             if self.display is not None:
-                self.display.close()
+                self.display.close("" if self.told else parting)
+            if self.told is not None and parting:
+                self.told(parting)
         return [known[job.name] for job in self.jobs]
 
     def _notice(self, text: str) -> None:
@@ -127,9 +132,14 @@ class Wait:
         )
 
     def _parting(self) -> str:
+        on, are = ("goes on", "is") if len(self.jobs) == 1 else ("go on", "are")
+        billed = "" if self.session.emulated else f" and {are} billed"
+        if len(self.jobs) > _MOST_NAMED:
+            return (
+                f"Stopped watching. {len(self.jobs)} jobs {on}{billed}; come back with sm-trn watch, which follows all that run, "
+                "or name them: sm-trn list"
+            )
         names = " ".join(job.name for job in self.jobs)
-        on = "goes on" if len(self.jobs) == 1 else "go on"
-        billed = "" if self.session.emulated else " and is billed" if len(self.jobs) == 1 else " and are billed"
         return (
             f"Stopped watching. {names} {on}{billed}; come back with sm-trn watch {names}, "
             f"stop with sm-trn stop {names}"

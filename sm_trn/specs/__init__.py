@@ -7,7 +7,7 @@ from .kept import Kept, json_text, pointer
 from .launch import Destination, Distribution, LaunchPlan, Runner
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from .neuron import NeuronOptions
-from .problems import Problem, Severity
+from .problems import Problem, Problems, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
 from .surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
@@ -49,6 +49,7 @@ __all__ = [
     "Origin",
     "Output",
     "Problem",
+    "Problems",
     "PyTorch",
     "Runner",
     "S3Kind",

@@ -95,6 +95,11 @@ class JobSpec:
         """A copy with ``changes``; an unknown field is a TypeError with a suggestion."""
         return dataclasses.replace(self, **changes)
 
+    def _repr_html_(self) -> str:
+        from .card import job_spec_card  # noqa: PLC0415 - only a notebook asks
+
+        return job_spec_card(self)
+
     @property
     def channels(self) -> Mapping[str, Channel]:
         """The inputs, each as a Channel."""

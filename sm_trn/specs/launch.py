@@ -64,13 +64,17 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """Where a spec is sent: what the account and the moment add to it. Defaults make a preview, not a launchable job."""
+    """Where a spec is sent: what the account and the moment add to it. Defaults make a preview, not a launchable job.
+
+    ``host`` is the instance type that answers with the trained model, for the targets that deploy it.
+    """
 
     role: str = "arn:aws:iam::111122223333:role/service-role/YOUR-ROLE"
     region: str = "us-west-2"
     bucket: str = "YOUR-BUCKET"
     job_name: str | None = None
     source_uri: str | None = None
+    host: str = "ml.c5.xlarge"
 
     def named(self, job: JobSpec) -> str:
         return self.job_name or job.name

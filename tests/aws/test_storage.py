@@ -76,3 +76,27 @@ def test_data_in_the_source_is_refused(tmp_path: Path) -> None:
         sparse.truncate(500_000_001)
     with pytest.raises(NotConfigured, match="move data to an input channel"):
         pack(tmp_path)
+
+
+@pytest.mark.local
+def test_a_large_file_goes_up_in_parts_that_are_counted_and_only_once(emulator: object, tmp_path: Path) -> None:
+    import sm_trn as st
+    from sm_trn.aws.storage import IN_ONE_BYTES, S3Storage
+
+    session = st.connect("emulator", state=emulator.state)  # type: ignore[attr-defined]  # an Endpoint
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/large.bin").write_bytes(os.urandom(1000) * (2 * IN_ONE_BYTES // 1000 + 1))
+    (tmp_path / "data/small.bin").write_bytes(b"x")
+    told: list[tuple[str, int, int]] = []
+    storage = S3Storage(session.boto_session, session.bucket, progress=lambda *seen: told.append(seen))  # type: ignore[arg-type]
+    uri = storage.put_input(str(tmp_path / "data"))
+    size = (tmp_path / "data/large.bin").stat().st_size
+    assert {("uploading large.bin", size)} == {(what, whole) for what, _, whole in told}
+    assert size == told[-1][1]
+    assert sorted(done for _, done, _ in told) == [done for _, done, _ in told]
+    told.clear()
+    assert uri == storage.put_input(str(tmp_path / "data"))
+    assert [] == told
+    found = storage.fetch_objects(uri)
+    assert found is not None
+    assert (2, size + 1) == (found.count, found.size_bytes)

@@ -32,7 +32,7 @@ NO_TELEMETRY = "SchemaVersion: '1.0'\nSageMaker:\n  PythonSDK:\n    Modules:\n  
 
 def source(folder: Path) -> Path:
     """201 files, 5.5 MB, of which about half is left after compression."""
-    chance = random.Random(5)  # noqa: S311 - the same bytes each time
+    chance = random.Random(5)
     folder.mkdir()
     (folder / "train.py").write_text("print('checkpoint')\n")
     for n in range(FILES - 1):
@@ -103,7 +103,7 @@ def follow(patch: pytest.MonkeyPatch, folder: Path) -> None:
 def fleet(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """1,000 jobs of 10 minutes to 2 hours."""
     here = world(patch, folder)
-    chance = random.Random(7)  # noqa: S311 - the same fleet each time
+    chance = random.Random(7)
     names = [f"sweep-{n:04d}" for n in range(1000)]
     for name in names:
         phases = (

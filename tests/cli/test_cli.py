@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from command import sm_trn
 
-from sm_trn.cli.__main__ import COMMANDS, SUMMARIES
+from sm_trn.cli.__main__ import COMMANDS, SUMMARIES, cli
 
 VARIABLES = (
     "AWS_ENDPOINT_URL",
@@ -25,9 +26,9 @@ PAIR = ("published/bert-p4d", "published/bert-trn1")
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_and_a_summary(command: str) -> None:
-    done = sm_trn(command, "--help")
-    assert 0 == done.returncode, done.stderr
-    assert "Usage:" in done.stdout
+    done = CliRunner().invoke(cli, [command, "--help"])
+    assert 0 == done.exit_code, done.output
+    assert "Usage:" in done.output
     assert SUMMARIES[command]
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import sm_trn
 
 import sm_trn as st
 from sm_trn.cli import files
@@ -94,18 +93,6 @@ def test_a_saved_job_is_read_back_equal_wherever_the_file_lies(suffix: str, tmp_
 def test_a_job_is_saved_in_a_format_that_exists(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match=r"wanted a job file that ends in \.toml"):
         files.save(tmp_path / "job.xml", JOB)
-
-
-def sm_trn(*arguments: str) -> subprocess.CompletedProcess[str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "sm_trn.cli", *arguments],
-        capture_output=True,
-        text=True,
-        env={**kept, "AWS_EC2_METADATA_DISABLED": "true"},
-        timeout=120,
-        check=False,
-    )
 
 
 @pytest.fixture

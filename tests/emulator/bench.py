@@ -9,6 +9,7 @@ import tarfile
 import textwrap
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sm_trn.emulator import Endpoint
@@ -130,3 +131,22 @@ def packed(files: Mapping[str, str]) -> bytes:
 def unpacked(content: bytes) -> dict[str, bytes]:
     with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         return {member.name: tar.extractfile(member).read() for member in tar if member.isreg()}  # type: ignore[union-attr]  # a regular member has a file
+
+
+def client_of(endpoint: Endpoint, service: str) -> Any:
+    """Made from the endpoint's own key, without retries."""
+    import boto3
+    from botocore.config import Config
+
+    return boto3.client(
+        service,
+        endpoint_url=endpoint.url,
+        aws_access_key_id=endpoint.access_key,
+        aws_secret_access_key=endpoint.secret_key,
+        region_name=endpoint.region,
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+def bench_of(endpoint: Endpoint) -> Bench:
+    return Bench(endpoint, partial(client_of, endpoint))

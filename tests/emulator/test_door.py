@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
+import io
 import json
+import socket
 import stat
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -16,7 +21,9 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from emulator.bench import Bench
 
-from sm_trn.emulator import Endpoint, signature
+from sm_trn.emulator import Endpoint, door, signature
+from sm_trn.emulator.faults import AwsFault
+from sm_trn.emulator.quota import Quota
 
 LATER = 16 * 60
 
@@ -236,3 +243,145 @@ def plain_get(endpoint: Endpoint, path: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
     finally:
         connection.close()
+
+
+def test_a_presigned_url_ends_with_its_time(bench: Bench) -> None:
+    s3 = client(bench.endpoint, "s3", bench.endpoint.secret_key)
+    bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="brief.txt", Body=b"brief")
+    url = s3.generate_presigned_url("get_object", {"Bucket": bench.endpoint.bucket, "Key": "brief.txt"}, 1)  # type: ignore[attr-defined]  # boto3 has no types
+    path = url.removeprefix(bench.endpoint.url)
+    until = time.monotonic() + 10
+    while 200 == plain_get(bench.endpoint, path)[0]:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert 403 == plain_get(bench.endpoint, path)[0]
+
+
+def test_a_presigned_request_is_taken_for_objects_only(bench: Bench) -> None:
+    sagemaker = client(bench.endpoint, "sagemaker", bench.endpoint.secret_key)
+    url = sagemaker.generate_presigned_url("list_training_jobs", {}, 60)  # type: ignore[attr-defined]  # as above
+    assert 403 == plain_get(bench.endpoint, url.removeprefix(bench.endpoint.url))[0]
+
+
+def test_a_recorded_request_is_of_no_use_after_a_quarter_of_an_hour(tmp_path: Path) -> None:
+    now = [1_700_000_000.0]
+    key = door.new_key()
+    entrance = door.Door(door.Principals(key), 5000, tmp_path, Quota(tmp_path, 1), clock=lambda: now[0])
+    recorded = recorded_request(key, now[0])
+    assert entrance.admit(recorded()).owner
+    now[0] += 14 * 60
+    assert entrance.admit(recorded()).owner
+    now[0] += 2 * 60
+    with pytest.raises(AwsFault, match="RequestExpired"):
+        entrance.admit(recorded())
+
+
+def recorded_request(key: door.Key, at: float) -> Callable[[], dict[str, Any]]:
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
+    headers = [("host", "127.0.0.1:5000"), ("x-amz-date", moment), ("x-amz-target", "SageMaker.ListTrainingJobs")]
+    credential = signature.Credential(
+        access_key=key.access,
+        date=moment[:8],
+        region="us-west-2",
+        service="sagemaker",
+        signed_headers=("host", "x-amz-date", "x-amz-target"),
+        signature="",
+    )
+    payload = hashlib.sha256(b"{}").hexdigest()
+    signed = signature.Signed(method="POST", path="/", query="", headers=headers, payload=payload, timestamp=moment)
+    sealed = signature.authorization(credential, signature.sign(signed, credential, key.secret))
+    return lambda: {
+        "REQUEST_METHOD": "POST",
+        "REQUEST_URI": "/",
+        "PATH_INFO": "/",
+        "HTTP_HOST": "127.0.0.1:5000",
+        "HTTP_X_AMZ_DATE": moment,
+        "HTTP_AUTHORIZATION": sealed,
+        "CONTENT_LENGTH": "2",
+        "wsgi.input": io.BytesIO(b"{}"),
+        "sm_trn.headers": [*headers, ("authorization", sealed)],
+    }
+
+
+def connected(endpoint: Endpoint, sent: bytes = b"") -> socket.socket:
+    one = socket.create_connection(("127.0.0.1", int(endpoint.url.rpartition(":")[2])), timeout=10)
+    one.sendall(sent)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"414"),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", b"431"),
+        (b"GET / HTTP/1.1\r\n" + b"X-A: a\r\n" * 200 + b"\r\n", b"431"),
+        (b"GET / HTTP/9.9\r\n\r\n", b"505"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n", b"400"),
+    ],
+)
+def test_lines_and_headers_beyond_measure_are_refused(emulator: Endpoint, sent: bytes, status: bytes) -> None:
+    with connected(emulator) as one:
+        with contextlib.suppress(ConnectionError):  # it may hang up before all is sent
+            one.sendall(sent)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            while block := one.recv(4096):
+                answer += block
+    assert not answer or status in answer  # nothing where it hung up with more on its way
+    assert 200 == send(emulator)[0]
+
+
+def test_a_body_in_pieces_is_bounded_as_well(emulator: Endpoint) -> None:
+    """Chunked, so it says no length: it is read no further than the limit, and answered."""
+    head = f"POST / HTTP/1.1\r\nHost: {emulator.url.removeprefix('http://')}\r\nTransfer-Encoding: chunked\r\n"
+    with connected(emulator, f"{head}Content-Length: 5\r\n\r\n".encode()) as one:
+        with contextlib.suppress(OSError):
+            for _ in range(20):
+                one.sendall(b"100000\r\n" + b"x" * 2**20 + b"\r\n")
+        one.settimeout(10)
+        with contextlib.suppress(ConnectionError):
+            assert one.recv(100).startswith(b"HTTP/1.1 403")
+    assert 200 == send(emulator)[0]
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"POST / HT", b"POST / HTTP/1.1\r\nHost: a\r\nX: ", b"POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n"]
+)
+def test_silent_and_slow_clients_keep_nobody_out(emulator: Endpoint, begun: bytes) -> None:
+    strangers = []
+    try:
+        for _ in range(400):
+            with contextlib.suppress(OSError):
+                strangers.append(connected(emulator, begun))
+        began = time.monotonic()
+        for _ in range(5):
+            assert 200 == send(emulator)[0]
+        assert time.monotonic() - began < 10
+    finally:
+        for one in strangers:
+            one.close()
+
+
+def test_a_stranger_that_takes_too_long_is_cut_off() -> None:
+    from sm_trn.emulator.wire import LoopbackServer
+
+    server = LoopbackServer("127.0.0.1", 0, 4, patience_s=0.3)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as one:
+            began = time.monotonic()
+            with contextlib.suppress(ConnectionError):
+                assert b"" == one.recv(1)
+            assert time.monotonic() - began < 8
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_no_server_is_made_for_another_address() -> None:
+    from sm_trn.emulator.wire import LoopbackServer
+
+    for host in ("0.0.0.0", "", "::", "10.0.0.1"):  # noqa: S104 - what must be refused
+        with pytest.raises(ValueError, match=r"wanted '127\.0\.0\.1'"):
+            LoopbackServer(host, 0, 4)

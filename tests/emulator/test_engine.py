@@ -16,8 +16,8 @@ from sm_trn.emulator.engine import Event, JobState
 LEGAL = {
     "Starting": {"Pending", "Downloading", "Stopping", "Failed"},
     "Pending": {"Downloading", "Stopping", "Failed"},
-    "Downloading": {"Training", "Interrupted", "Stopping", "Failed"},
-    "Training": {"Uploading", "Interrupted", "Stopping", "Failed"},
+    "Downloading": {"Training", "Interrupted", "Starting", "Stopping", "Failed"},
+    "Training": {"Uploading", "Interrupted", "Starting", "Stopping", "Failed"},
     "Interrupted": {"Starting", "Stopping", "Failed"},
     "Stopping": {"Uploading", "Stopped", "MaxRuntimeExceeded", "MaxWaitTimeExceeded", "Failed"},
     "Uploading": {"Completed", "Stopped", "MaxRuntimeExceeded", "MaxWaitTimeExceeded", "Failed"},
@@ -171,3 +171,15 @@ def test_a_failure_keeps_1024_characters_of_its_reason() -> None:
 def test_time_never_runs_backwards() -> None:
     state = engine.advance(engine.begin(100.0), Event.DOWNLOAD, 50.0)
     assert 100.0 == state.transitions[-1].start
+
+
+def test_a_retried_job_starts_again_and_both_attempts_are_billed() -> None:
+    state = after(Event.DOWNLOAD, Event.TRAIN, Event.RETRY, Event.PREPARE, Event.DOWNLOAD, *RUN[2:])
+    assert ("Completed", 20 + 30) == (state.status, state.training_seconds(9000.0))
+    assert ["Downloading", "Training", "Starting", "Downloading"] == [row.status for row in state.transitions[1:5]]
+
+
+def test_a_job_that_is_pending_too_long_is_stopped_and_never_billed() -> None:
+    state = after(Event.WAIT, Event.PENDING_EXCEEDED, Event.FINISH)
+    assert ("Stopped", "Stopped", None) == (state.status, state.secondary, state.billable_seconds(9000.0, 0.0))
+    assert "MaxPendingTimeInSeconds" in state.transitions[-2].message

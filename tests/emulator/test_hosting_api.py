@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator.bench import packed
 from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.emulator.faults import AwsFault
 from sm_trn.emulator.hosting_api import HostingApi
+from sm_trn.emulator.inside.serve import about_requirements
 from sm_trn.emulator.records import Records
 from sm_trn.emulator.store import Store
 from sm_trn.emulator.transforms import payloads
-from sm_trn.emulator.unpacking import UnsafeArchive, unpack
 from sm_trn.emulator.validate import service_model
 
 pytest.importorskip("boto3")
@@ -224,40 +221,15 @@ def test_a_payload_never_has_more_lines_than_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "link"),
-    [("../x", tarfile.REGTYPE, ""), ("a/../../x", tarfile.REGTYPE, ""), ("/x", tarfile.REGTYPE, ""),
-     ("x", tarfile.SYMTYPE, "../.."), ("x", tarfile.SYMTYPE, "/etc"), ("x", tarfile.LNKTYPE, "../y"),
-     ("x", tarfile.FIFOTYPE, ""), ("x", tarfile.CHRTYPE, ""), (".", tarfile.REGTYPE, "")],
-)  # fmt: skip
-def test_an_archive_writes_nothing_beside_its_folder(tmp_path: Path, name: str, kind: bytes, link: str) -> None:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        member = tarfile.TarInfo(name)
-        member.type, member.linkname = kind, link
-        tar.addfile(member)
-    (tmp_path / "in").mkdir()
-    with pytest.raises(UnsafeArchive):
-        unpack(io.BytesIO(out.getvalue()), tmp_path / "in")
-    assert ["in"] == [path.name for path in tmp_path.iterdir()]
-
-
-def test_a_link_planted_first_is_no_way_out(tmp_path: Path) -> None:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        for name, link in (("a", "b"), ("b", "..")):
-            member = tarfile.TarInfo(name)
-            member.type, member.linkname = tarfile.SYMTYPE, link
-            tar.addfile(member)
-        tar.addfile(tarfile.TarInfo("a/x"))
-    (tmp_path / "in").mkdir()
-    with pytest.raises(UnsafeArchive):
-        unpack(io.BytesIO(out.getvalue()), tmp_path / "in")
-    assert ["in"] == [path.name for path in tmp_path.iterdir()]
-
-
-def test_a_good_archive_is_unpacked_and_a_torn_one_is_not(tmp_path: Path) -> None:
-    content = packed({"code/inference.py": "x = 1\n", "./weights": "2"})
-    unpack(io.BytesIO(content), tmp_path)
-    assert ("x = 1\n", "2") == ((tmp_path / "code/inference.py").read_text(), (tmp_path / "weights").read_text())
-    with pytest.raises(UnsafeArchive):
-        unpack(io.BytesIO(content[:-30]), tmp_path)
+    ("text", "said"),
+    [
+        ("botocore>=1.0  # fine\n", "all of it is here"),
+        ("botocore>=999\nno-such-thing-at-all\n-r more.txt\n", "missing here: botocore>=999, no-such-thing-at-all"),
+        ("no-such-thing-at-all; python_version < '3'\n", "all of it is here"),
+        ("\n# nothing\n", ""),
+    ],
+)
+def test_a_models_requirements_are_checked_and_said_not_installed(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "requirements.txt").write_text(text)
+    lines = about_requirements([str(tmp_path / "none"), str(tmp_path)])
+    assert bool(said) == any(said in line and "not installed" in line for line in lines)

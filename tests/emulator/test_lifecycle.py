@@ -237,6 +237,7 @@ def test_stopping_lets_the_script_save_its_model(bench: Bench) -> None:
     bench.said(name, "ready to be stopped")
     bench.sagemaker.stop_training_job(TrainingJobName=name)
     assert "Stopping" == bench.describe(name)["TrainingJobStatus"]
+    bench.sagemaker.stop_training_job(TrainingJobName=name)  # once more changes nothing
     answer = bench.finished(name)
     assert ("Stopped", "Stopped") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
     assert {"saved.txt": b"in time"} == bench.model(name)
@@ -246,12 +247,14 @@ def test_stopping_lets_the_script_save_its_model(bench: Bench) -> None:
 
 def test_a_job_beyond_its_runtime_is_stopped_not_failed(bench: Bench) -> None:
     name = bench.submit(
-        """
-        import os, pathlib, time
-        pathlib.Path(os.environ["SM_MODEL_DIR"], "partial.txt").write_text("half")
-        time.sleep(120)
-        """,
+        "",
         StoppingCondition={"MaxRuntimeInSeconds": 3},
+        AlgorithmSpecification={  # a shell starts at once, however busy the machine is
+            "TrainingImage": "example",
+            "TrainingInputMode": "File",
+            "ContainerEntrypoint": ["sh", "-c"],
+            "ContainerArguments": ["printf half > ${SAGEMAKER_BASE_DIR:-/opt/ml}/model/partial.txt; exec sleep 120"],
+        },
     )
     answer = bench.finished(name)
     assert ("Stopped", "MaxRuntimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
@@ -337,7 +340,7 @@ def test_what_cannot_be_emulated_is_a_reason_not_a_crash(bench: Bench) -> None:
         }
     }
     name = bench.submit("", InputDataConfig=[{"ChannelName": "train", "DataSource": source}])
-    assert "S3Prefix data only" in bench.finished(name)["FailureReason"]
+    assert "S3Prefix data and ManifestFile only" in bench.finished(name)["FailureReason"]
 
 
 def test_an_output_bucket_that_is_missing_fails_the_upload(bench: Bench) -> None:
@@ -360,7 +363,6 @@ def test_an_output_bucket_that_is_missing_fails_the_upload(bench: Bench) -> None
                 "RoleArn": "arn:aws:iam::000000000000:role/x",
             },
         ),
-        ("sagemaker", "update_training_job", {"TrainingJobName": "x"}),
         ("sagemaker", "list_processing_jobs", {}),
         ("pricing", "get_products", {"ServiceCode": "AmazonSageMaker"}),
     ],

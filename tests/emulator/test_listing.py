@@ -34,7 +34,7 @@ JOBS = [job("b-one", 1.0, team="x"), job("A-two", 2.0, failed=True), job("c-thre
 
 
 def names(**asked: Any) -> list[str]:
-    return [row["TrainingJobName"] for row in list_jobs(JOBS, asked)["TrainingJobSummaries"]]
+    return [row["TrainingJobName"] for row in list_jobs(JOBS, asked, 9.0)["TrainingJobSummaries"]]
 
 
 def found(*filters: dict[str, str], **asked: Any) -> list[str]:
@@ -73,7 +73,7 @@ def test_pages_show_every_job_once(times: list[float], size: int, by: str) -> No
     jobs = [job(f"j{index}", moment) for index, moment in enumerate(times)]
     seen, token = [], None
     while True:
-        answer = list_jobs(jobs, {"MaxResults": size, "SortBy": by, **({"NextToken": token} if token else {})})
+        answer = list_jobs(jobs, {"MaxResults": size, "SortBy": by, **({"NextToken": token} if token else {})}, 9.0)
         seen += [row["TrainingJobName"] for row in answer["TrainingJobSummaries"]]
         token = answer.get("NextToken")
         if token is None:
@@ -82,8 +82,8 @@ def test_pages_show_every_job_once(times: list[float], size: int, by: str) -> No
 
 
 def test_a_new_job_does_not_shift_the_pages() -> None:
-    first = list_jobs(JOBS, {"MaxResults": 1})
-    rest = list_jobs([*JOBS, job("d-new", 9.0)], {"MaxResults": 5, "NextToken": first["NextToken"]})
+    first = list_jobs(JOBS, {"MaxResults": 1}, 9.0)
+    rest = list_jobs([*JOBS, job("d-new", 9.0)], {"MaxResults": 5, "NextToken": first["NextToken"]}, 9.0)
     assert ["A-two", "b-one"] == [row["TrainingJobName"] for row in rest["TrainingJobSummaries"]]
 
 

@@ -39,12 +39,12 @@ def request(instance: str = "ml.m5.large", count: int = 1, **hyperparameters: An
 def test_workers_are_those_of_the_instance_as_far_as_the_cores_go(
     instance: str, count: int, cores: int, workers: int
 ) -> None:
-    assert workers == plan.plan_of(request(instance, count), Options(), cores).workers
+    assert workers == plan.plan_of(request(instance, count), Options(), cores).groups[0].workers
 
 
 @given(st.sampled_from(sorted(instances())), st.integers(1, 16), st.integers(1, 256))
 def test_a_host_has_one_worker_at_least_and_never_more_than_the_real_one(instance: str, count: int, cores: int) -> None:
-    made = plan.plan_of(request(instance, count), Options(), cores)
+    made = plan.plan_of(request(instance, count), Options(), cores).groups[0]
     assert 1 <= made.workers <= made.real_workers
     assert made.workers == 1 or made.workers * count <= cores
 

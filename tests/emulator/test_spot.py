@@ -126,3 +126,26 @@ def test_a_job_that_is_no_spot_job_cannot_be_interrupted(bench: Bench) -> None:
 def test_spot_needs_a_longest_wait(bench: Bench) -> None:
     with pytest.raises(ClientError, match="MaxWaitTimeInSeconds"):
         bench.submit("", EnableManagedSpotTraining=True)
+
+
+def test_a_spot_job_beyond_its_wait_is_stopped_not_failed(bench: Bench) -> None:
+    limits = {"MaxRuntimeInSeconds": 3, "MaxWaitTimeInSeconds": 3}
+    name = bench.submit("import time; time.sleep(60)", EnableManagedSpotTraining=True, StoppingCondition=limits)
+    answer = bench.finished(name)
+    assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
+    assert "FailureReason" not in answer
+
+
+def test_two_hosts_that_write_one_checkpoint_are_told(bench: Bench) -> None:
+    script = """
+        import os, pathlib, time
+        pathlib.Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"), "checkpoints/same").write_text(os.environ["SM_CURRENT_HOST"])
+    """
+    name = bench.submit(
+        script,
+        CheckpointConfig={"S3Uri": f"s3://{bench.endpoint.bucket}/spot/clash"},
+        ResourceConfig={"InstanceType": "ml.m5.large", "InstanceCount": 2, "VolumeSizeInGB": 10},
+    )
+    bench.finished(name)
+    assert any("both write 'same'" in line for line in bench.lines(name))
+    assert ["spot/clash/same"] == keys(bench, "spot/clash")

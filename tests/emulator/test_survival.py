@@ -15,11 +15,10 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.config import Config
-from emulator.bench import Bench
+from emulator.bench import Bench, bench_of
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Endpoint, Options
+from sm_trn.emulator import Options
 from sm_trn.errors import EmulatorError
 
 pytest.importorskip("moto")
@@ -33,20 +32,6 @@ SLEEPER = """
     print("asleep")
     time.sleep(300)
 """
-
-
-def bench_of(endpoint: Endpoint) -> Bench:
-    def client(service: str) -> Any:
-        return boto3.client(
-            service,
-            endpoint_url=endpoint.url,
-            aws_access_key_id=endpoint.access_key,
-            aws_secret_access_key=endpoint.secret_key,
-            region_name=endpoint.region,
-            config=Config(retries={"total_max_attempts": 1}),
-        )
-
-    return Bench(endpoint, client)
 
 
 @pytest.fixture
@@ -327,10 +312,32 @@ def test_strict_refuses_what_it_would_substitute(state: Path) -> None:
     assert "print" not in "".join(bench.lines(name))
 
 
-def test_an_interpreter_without_the_toolkit_is_named(state: Path, tmp_path: Path) -> None:
+def test_the_shell_starts_it_strict_and_in_a_tier(state: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "sm_trn.cli",
+        "local",
+        "up",
+        "--strict",
+        "--isolation",
+        "folder",
+        "--state",
+        str(state),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    found = embedded.find(state)
+    assert found is not None
+    bench = bench_of(found)
+    assert "plain folder, SAGEMAKER_BASE_DIR" == embedded.status(state).isolation
+    reason = bench.finished(bench.submit("print('never')", {"sagemaker_mpi_enabled": True}))["FailureReason"]
+    assert "strict emulation: torchrun + gloo for MPI would be substituted" in reason
+
+
+def test_strict_refuses_an_interpreter_without_the_toolkit_by_name(state: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
-    bench = start(state, job_python=str(bare / "bin" / "python"))
+    bench = start(state, job_python=str(bare / "bin" / "python"), strict=True)
     reason = bench.finished(bench.submit("print('never')"))["FailureReason"]
     assert "has no sagemaker-training toolkit" in reason
     assert "sm_trn[local]" in reason

@@ -9,14 +9,9 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sm_trn.emulator import transfer
 from sm_trn.emulator.inside.torchrun_here import rewritten
-from sm_trn.emulator.objects import file_for
-
-keys = st.text(st.sampled_from(["a", "b", ".", "/", "é", "\\", "\x00", " ", "~", "-"]), max_size=30)
 
 
 @pytest.mark.parametrize(
@@ -36,27 +31,11 @@ def test_a_key_lands_below_its_channel(prefix: str, key: str, name: str) -> None
     assert Path(name) == transfer._relative(prefix, key)
 
 
-@given(st.sampled_from(["bucket", "..", "a.b"]), keys)
-def test_no_object_is_stored_outside_its_folder(bucket: str, key: str) -> None:
-    file = file_for(bucket, key)
-    assert os.path.normpath(file) == file
-    assert not file.startswith(("/", ".."))
-    assert "\x00" not in file
-
-
-@given(keys, keys)
-def test_different_keys_have_different_files(one: str, other: str) -> None:
-    assert (one == other) == (file_for("bucket", one) == file_for("bucket", other))
-
-
-@pytest.mark.parametrize("key", ["a", "data/train/part-00000.csv", "job/output/model.tar.gz", "x y/(1).bin"])
-def test_an_ordinary_key_is_an_ordinary_file(key: str) -> None:
-    assert f"bucket/{key}" == file_for("bucket", key)
-
-
 def archived(folder: Path) -> tuple[dict[str, bytes], list[str]]:
     notes: list[str] = []
-    with tarfile.open(fileobj=BytesIO(transfer.archive([("algo-1", folder)], notes.append))) as tar:
+    out = BytesIO()
+    transfer.archive(out, [("algo-1", folder)], notes.append)
+    with tarfile.open(fileobj=BytesIO(out.getvalue())) as tar:
         return {m.name: m.type for m in tar}, notes
 
 
@@ -71,7 +50,7 @@ def test_an_archive_skips_what_is_no_file_and_says_so(tmp_path: Path) -> None:
     assert 2 == len(notes)
 
 
-@pytest.mark.parametrize("target", ["/etc/passwd", "../secret", "deep/../../secret", "loop/../../secret"])
+@pytest.mark.parametrize("target", ["/etc/passwd", "../secret", "deep/../../secret", "loop/../../secret", "link"])
 def test_a_link_out_of_the_folder_is_not_archived(tmp_path: Path, target: str) -> None:
     root = tmp_path / "model"
     (root / "deep").mkdir(parents=True)
@@ -93,8 +72,9 @@ def test_what_two_hosts_wrote_is_both_kept(tmp_path: Path) -> None:
     for host in ("algo-1", "algo-2"):
         (tmp_path / host).mkdir()
         (tmp_path / host / "same.txt").write_text(host)
-    content = transfer.archive([(host, tmp_path / host) for host in ("algo-1", "algo-2")], lambda _note: None)
-    with tarfile.open(fileobj=BytesIO(content)) as tar:
+    out = BytesIO()
+    transfer.archive(out, [(host, tmp_path / host) for host in ("algo-1", "algo-2")], lambda _note: None)
+    with tarfile.open(fileobj=BytesIO(out.getvalue())) as tar:
         assert ["same.txt", "algo-2/same.txt"] == tar.getnames()
 
 

@@ -8,18 +8,19 @@ import io
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from _console import exit_code_of
+from nursery import TORCH, python_with
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "entry_scripts"
 SCRIPT = SCRIPTS / "train_text_classification.py"
 DEADLINE_S = 120.0
+QUIET = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": "", "PYTHONWARNINGS": ""}
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,10 @@ def run_here(main: Callable[[Sequence[str]], None], *flags: str) -> Finished:
 
 
 class Launch:
-    """One working folder; every call is one run in it."""
+    """One working folder; every call is one run in it. Without another ``python``, this one with torch loaded already."""
 
-    def __init__(self, folder: Path, script: str = SCRIPT.name, python: str = sys.executable) -> None:
-        self.folder, self._script, self._python = folder, str(SCRIPTS / script), python
+    def __init__(self, folder: Path, script: str = SCRIPT.name, python: str | None = None) -> None:
+        self.folder, self._script, self._python = folder, str(SCRIPTS / script), python or python_with(*TORCH)
 
     def run(self, *flags: str, workers: int = 0, environment: dict[str, str] | None = None) -> Finished:
         process = self.start(*flags, workers=workers, environment=environment)
@@ -70,11 +71,10 @@ class Launch:
 
     def start(self, *flags: str, workers: int = 0, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
         torchrun = ["-m", "torch.distributed.run", f"--nproc_per_node={workers}"] if workers else []
-        quiet = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": "", "PYTHONWARNINGS": ""}
         return subprocess.Popen(
             [self._python, *torchrun, self._script, *flags],
             cwd=self.folder,
-            env={**os.environ, **quiet, **(environment or {})},
+            env={**os.environ, **QUIET, "PYTHON_EXEC": self._python, **(environment or {})},  # torchrun's workers, too
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

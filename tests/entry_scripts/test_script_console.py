@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,25 @@ def test_a_run_that_ends_in_order_leaves_no_group_of_workers_open(ending: Except
 
     assert (INTERRUPTED if ending else DONE) == exit_code_of(run)
     assert not dist.is_initialized()
+
+
+LEAVES = """
+import atexit, logging, sys, threading
+sys.path.insert(0, sys.argv[1])
+from _console import leave
+atexit.register(lambda: print("at the end", end=""))
+logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s ")
+logging.info("logged")
+threading.Thread(target=threading.Event().wait).start()  # for ever, and no daemon: the interpreter would wait for it
+print("said", end=" ")
+leave(int(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("code", [DONE, USER_MISTAKE, INTERRUPTED])
+def test_leaving_ends_all_threads_with_everything_said_and_the_code(code: int) -> None:
+    folder = Path(__file__).resolve().parents[2] / "entry_scripts"
+    run = subprocess.run(
+        [sys.executable, "-c", LEAVES, str(folder), str(code)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (code, "logged \nsaid at the end", "") == (run.returncode, run.stdout, run.stderr)

@@ -77,6 +77,14 @@ def test_a_slow_source_of_batches_is_seen_as_waiting() -> None:
     assert "data_wait" not in meter.state()
 
 
+def test_where_nothing_is_compiled_batches_are_cut_and_nearly_full(tmp_path: Path) -> None:
+    run = run_here(train_text_classification.main, *TINY, "--logging_steps", "10", "--model_dir", str(tmp_path / "m"))
+    (first,) = run.having("first_step_seconds")
+    filled = [line["padding_fill"] for line in run.having("loss")]
+    assert "shapes" not in first
+    assert sum(filled) / len(filled) > 0.6
+
+
 @pytest.mark.parametrize(("shapes", "fill"), [("1", 0.6), ("8", 0.75)])
 def test_more_lengths_less_padding(tmp_path: Path, shapes: str, fill: float) -> None:
     flags = [*TINY, "--shapes", shapes, "--logging_steps", "10", "--model_dir", str(tmp_path / "m")]

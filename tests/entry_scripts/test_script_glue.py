@@ -67,6 +67,47 @@ def test_a_batch_is_as_long_as_its_longest_example_or_as_all() -> None:
     assert [0, 1] == short["labels"].tolist()
 
 
+def test_a_batch_in_parts_trains_the_same_model_as_a_whole_one(tmp_path: Path) -> None:
+    from _trainer import SpotTrainer
+
+    lengths, pad_id = [3, 40, 9, 17, 60, 5, 8, 30, 12, 33, 4, 55, 7, 21, 2, 64], 0
+    torch.manual_seed(1)
+    drawn = [torch.randint(5, 200, (length,)).tolist() for length in lengths]
+    labels = [index % 2 for index in range(len(drawn))]
+    examples = encode_examples({"input_ids": drawn}, {"labels": labels}, length=64, pad_id=pad_id)
+    config = transformers.BertConfig(
+        vocab_size=200, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+    start = transformers.BertForSequenceClassification(config).state_dict()
+
+    def trained(pass_tokens: int | None) -> tuple[list[float], dict[str, torch.Tensor]]:
+        model = transformers.BertForSequenceClassification(config)
+        model.load_state_dict(start)
+        args = transformers.TrainingArguments(
+            output_dir=str(tmp_path / str(pass_tokens)), per_device_train_batch_size=4, gradient_accumulation_steps=2,
+            max_steps=4, learning_rate=0.01, use_cpu=True, report_to="none", save_strategy="no", disable_tqdm=True,
+            remove_unused_columns=False, logging_steps=1, dataloader_pin_memory=False,
+        )  # fmt: skip
+        collator = Collator(examples, trim=True, pass_tokens=pass_tokens)
+        trainer = SpotTrainer(model=model, args=args, train_dataset=examples, data_collator=collator)
+        trainer.train()
+        return [line["loss"] for line in trainer.state.log_history if "loss" in line], model.state_dict()
+
+    whole, parts = trained(None), trained(1)
+    assert parts[0] == pytest.approx(whole[0], abs=2e-4)
+    for name, weights in whole[1].items():
+        torch.testing.assert_close(parts[1][name], weights, rtol=1e-3, atol=1e-5)
+
+
+def test_tokens_of_the_summary_are_those_of_the_lines(learned: tuple[Finished, Path]) -> None:
+    (summary,) = learned[0].having("train_tokens_per_second")
+    lines = learned[0].having("loss")
+    per_sample = [line["tokens_per_second"] / line["samples_per_second"] for line in lines]
+    mean = summary["train_tokens_per_second"] / summary["train_samples_per_second"]
+    assert mean == pytest.approx(sum(per_sample) / len(per_sample), rel=0.02)
+
+
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
     """With the hyperparameters that SageMaker's model-parallel jobs carry."""

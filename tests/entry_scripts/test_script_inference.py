@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,8 +19,9 @@ transformers = pytest.importorskip("transformers")
 
 import inference
 from _models import load_classifier, load_config, load_tokenizer
+from nursery import TORCH, python_with
 
-from launch import SCRIPTS
+from launch import QUIET, SCRIPTS
 
 pytestmark = pytest.mark.local
 TEXTS = ["The screen is not bad.", "The camera is terrible, but the battery is great!", "Dull"]
@@ -156,9 +157,10 @@ def test_it_answers_alone_in_another_folder(model_dir: Path, tmp_path: Path) -> 
     (tmp_path / "model" / "code").mkdir()
     shutil.copy(SCRIPTS / "inference.py", tmp_path / "model" / "code")
     code = "import inference as i; print(len(i.predict_fn(i.input_fn('good', 'text/plain'), i.model_fn('..'))))"
-    out = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path / "model" / "code", capture_output=True, text=True, check=False
-    )
+    out = subprocess.run(  # noqa: PLW1510 - its output tells
+        [python_with(*TORCH), "-c", code],
+        cwd=tmp_path / "model" / "code", capture_output=True, text=True, env={**os.environ, **QUIET},
+    )  # fmt: skip
     assert "1" == out.stdout.strip(), out.stderr
 
 

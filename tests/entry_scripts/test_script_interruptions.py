@@ -6,15 +6,12 @@ SM_TRN_INTERRUPTIONS sets how often each run is interrupted.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,8 +22,9 @@ pytest.importorskip("accelerate")
 
 from _console import DONE, INTERRUPTED
 from _manifest import fault_of
+from nursery import TORCH, Child, nursery_of
 
-from launch import ROOT
+from launch import QUIET, SCRIPTS
 
 pytestmark = [pytest.mark.local, pytest.mark.timeout(1800)]
 INTERRUPTIONS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "4"))
@@ -36,13 +34,13 @@ FULL_DISK_BYTES = 40_000  # a checkpoint's largest file is some ten times that
 
 RAW = (
     "train_text_classification",
-    f"--model tiny-random --train sample --per_device_batch_size 8 --epochs {LONGER} --logging_steps 1 --save_steps 5",
+    f"--model tiny-random --train sample --per_device_batch_size 16 --epochs {LONGER} --logging_steps 1 --save_steps 5",
     "--model_dir",
 )
 CAUSAL = (
     "train_language_model",
     (
-        f"--model_type tiny-gpt2 --block_size 32 --max_train_samples 600 --num_train_epochs {3 * LONGER} --logging_steps 1 --save_steps 5"
+        f"--model_type tiny-gpt2 --block_size 32 --max_train_samples 600 --num_train_epochs {2 * LONGER} --logging_steps 1 --save_steps 5"
         " --gradient_accumulation_steps 2 --per_device_train_batch_size 4"
     ),
     "--output_dir",
@@ -52,22 +50,46 @@ MASKED = (
     f"--model_type tiny-bert --block_size 32 --max_train_samples 600 --num_train_epochs {3 * LONGER} --logging_steps 1 --save_steps 5",
     "--output_dir",
 )
+GLUE = (
+    "train_glue",
+    (
+        f"--model_name_or_path tiny-random --train_file sample --max_train_samples 1600 --num_train_epochs {LONGER} --logging_steps 1"
+        " --save_steps 5 --do_eval False --per_device_train_batch_size 8"
+    ),
+    "--output_dir",
+)
+LIKE_LENGTHS = (GLUE[0], f"{GLUE[1]} --group_by_length True", GLUE[2])
+QUESTIONS = (
+    "train_question_answering",
+    (
+        "--model_name_or_path tiny-random --train_file sample --max_train_samples 800 --max_seq_length 128 --doc_stride 32"
+        f" --logging_steps 1 --num_train_epochs {LONGER} --save_steps 5 --do_eval False --per_device_train_batch_size 8"
+    ),
+    "--output_dir",
+)
 
 
 class Run:
-    """One child of the nursery, from its start to its end."""
+    """One run, from its start to its end."""
 
-    def __init__(self, nursery: subprocess.Popen[str], log: Path, **asked: object) -> None:
-        assert nursery.stdin is not None
-        assert nursery.stdout is not None
-        self._nursery, self._log = nursery, log
-        nursery.stdin.write(json.dumps({**asked, "log": str(log)}) + "\n")
-        nursery.stdin.flush()
-        self.pid = int(nursery.stdout.readline())
+    def __init__(self, script: str, argv: list[str], log: Path, *, file_limit: int = -1) -> None:
+        self._log = log
+        arguments = [str(SCRIPTS / f"{script}.py"), *argv]
+        environment = {**os.environ, **QUIET}
+        with log.open("w") as file:
+            streams = (0, file.fileno(), file.fileno())
+            self._child = Child(
+                nursery_of(*TORCH),
+                arguments,
+                environment=environment,
+                folder=str(log.parent),
+                streams=streams,
+                file_limit=file_limit,
+            )
 
     @property
     def said(self) -> str:
-        return self._log.read_text() if self._log.exists() else ""
+        return self._log.read_text()
 
     def steps_done(self) -> int:
         return max([int(step) for step in re.findall(r"'loss'.*'step': (\d+)", self.said)] or [0])
@@ -81,29 +103,8 @@ class Run:
     def end(self, number: signal.Signals | None = None) -> int:
         """Its exit code, negative where a signal ended it."""
         if number is not None:
-            os.kill(self.pid, number)
-        assert self._nursery.stdout is not None
-        return int(self._nursery.stdout.readline())
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[subprocess.Popen[str]]:
-    quiet = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": "", "PYTHONWARNINGS": ""}
-    process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("nursery.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **quiet},
-        cwd=ROOT,
-    )
-    assert process.stdout is not None
-    assert "ready" == process.stdout.readline().strip()
-    yield process
-    assert process.stdin is not None
-    process.stdin.close()
-    process.wait(timeout=DEADLINE_S)
-    process.stdout.close()
+            os.kill(self._child.pid, number)
+        return self._child.wait()
 
 
 def weights_of(folder: Path) -> str:
@@ -144,18 +145,17 @@ ON_DEMAND = pytest.mark.skipif("SM_TRN_INTERRUPTIONS" not in os.environ, reason=
         pytest.param(RAW, id="raw loop"),
         pytest.param(CAUSAL, id="causal"),
         pytest.param(MASKED, id="masked", marks=ON_DEMAND),
+        pytest.param(GLUE, id="glue", marks=ON_DEMAND),
+        pytest.param(LIKE_LENGTHS, id="glue, like lengths", marks=ON_DEMAND),
+        pytest.param(QUESTIONS, id="questions", marks=ON_DEMAND),
     ],
 )
-def test_however_often_interrupted_the_last_bytes_are_the_same(
-    script: tuple[str, str, str], nursery: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str, str, str], tmp_path: Path) -> None:
     name, flags, out = script
-    dice = random.Random(f"{name} {flags}")  # noqa: S311 - when to interrupt, no secret
+    dice = random.Random(f"{name} {flags}")
 
-    def start(number: int, *more: str, file_limit: int = 0) -> Run:
-        argv = [*flags.split(), *more]
-        log = tmp_path / f"{number}.log"
-        return Run(nursery, log, script=name, argv=argv, folder=str(tmp_path), file_limit=file_limit)
+    def start(number: int, *more: str, file_limit: int = -1) -> Run:
+        return Run(name, [*flags.split(), *more], tmp_path / f"{number}.log", file_limit=file_limit)
 
     straight = start(0, out, "straight")
     assert DONE == straight.end(), straight.said[-3000:]
@@ -168,7 +168,7 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(
         before = complete(folder)
         # Spread over the run, and somewhere else in a step each time.
         target = int(0.7 * total * number / (INTERRUPTIONS + 1))
-        run = start(number, *checked, file_limit=FULL_DISK_BYTES if kind == "full disk" else 0)
+        run = start(number, *checked, file_limit=FULL_DISK_BYTES if kind == "full disk" else -1)
         if kind == "full disk":
             run.wait_for(lambda run: "is not saved" in run.said)
             assert -signal.SIGKILL == run.end(signal.SIGKILL)
@@ -190,11 +190,11 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(
 
 
 def test_a_full_disk_at_the_last_moment_is_said_and_the_run_still_ends_as_interrupted(
-    nursery: subprocess.Popen[str], tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     name, flags, out = CAUSAL
     argv = [*flags.split(), "--checkpoint_dir", "checkpoints", out, "model"]
-    run = Run(nursery, tmp_path / "log", script=name, argv=argv, folder=str(tmp_path), file_limit=FULL_DISK_BYTES)
+    run = Run(name, argv, tmp_path / "log", file_limit=FULL_DISK_BYTES)
     run.wait_for(lambda run: run.steps_done() >= 7)
     assert INTERRUPTED == run.end(signal.SIGTERM)
     assert re.search(r"interrupted: after step \d+ of \d+; not saved", run.said)

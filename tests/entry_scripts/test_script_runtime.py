@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,10 @@ from _checkpoint import StopRequest
 from _console import Console, Mistake
 from _data import Rows
 from _runtime import BACKENDS, Place, TorchRuntime, XlaRuntime, choose, detect, prefer_loopback
+from nursery import TORCH, python_with
 from recording_torch_xla import RecordingTorchXla
+
+from launch import QUIET
 
 HERE = Path(__file__).parent
 STEP = ["reduce", "clip", "optimizer", "scheduler", "zero", "cut"]
@@ -274,7 +278,14 @@ def test_a_loss_that_is_not_finite_ends_the_run() -> None:
 
 
 def test_two_workers_average_their_gradients_with_and_without_overlap() -> None:
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", str(HERE / "two_workers.py")]
-    out = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    command = [python_with(*TORCH), "-m", "torch.distributed.run", "--nproc_per_node=2", str(HERE / "two_workers.py")]
+    out = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **QUIET, "PYTHON_EXEC": command[0]},
+    )
     assert 0 == out.returncode, out.stderr[-2000:]
     assert ["flat agrees", "overlap agrees"] == [line for line in out.stdout.splitlines() if "agrees" in line]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,9 @@ torch = pytest.importorskip("torch")
 
 from _console import Mistake
 from _waves import AT_ONCE, VARIABLE, at_once, turn, workers_here
+from nursery import TORCH, python_with
+
+from launch import QUIET
 
 HERE = Path(__file__).parent
 
@@ -65,14 +67,14 @@ def peak(lines: list[str]) -> int:
 
 def test_of_four_real_workers_two_load_at_once_and_the_first_before_all(tmp_path: Path) -> None:
     command = [
-        sys.executable,
+        python_with(*TORCH),
         "-m",
         "torch.distributed.run",
         "--nproc_per_node=4",
         str(HERE / "loaders.py"),
         str(tmp_path),
     ]
-    environ = {**os.environ, VARIABLE: "2", "OMP_NUM_THREADS": "1", "PYTHONPATH": ""}
+    environ = {**os.environ, VARIABLE: "2", **QUIET, "PYTHON_EXEC": command[0]}
     out = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environ)
     assert 0 == out.returncode, out.stderr[-2000:]
     lines = (tmp_path / "log").read_text().splitlines()

@@ -60,7 +60,7 @@ class Wire:
     faults: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)  # noqa: S311 - faults that can be repeated
+        self._random = random.Random(self.seed)
         self._lock = threading.RLock()
 
     def join(self, session: boto3.Session) -> None:
@@ -214,8 +214,9 @@ class Recorder:
     def note(self, text: str, now: datetime) -> None:  # noqa: ARG002 - the port's signature
         self.notes.append(text)
 
-    def close(self) -> None:
-        pass
+    def close(self, words: str = "") -> None:
+        if words:
+            self.notes.append(words)
 
 
 def attached(session: Session, name: str) -> st.TrainingJob:

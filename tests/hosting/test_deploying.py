@@ -211,6 +211,7 @@ def test_a_thousand_requests_of_an_endpoint_cost_nothing_here_and_a_given_price_
 
 @pytest.mark.local
 @pytest.mark.sdk
+@pytest.mark.skipif("SM_TRN_CLIENTS" not in os.environ, reason="set SM_TRN_CLIENTS=all: a real training")
 def test_the_sdks_own_classes_deploy_predict_transform_and_delete(
     emulator: Any, session: st.Session, doubler: st.TrainingJob, tmp_path: Path
 ) -> None:

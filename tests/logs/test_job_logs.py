@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import sm_trn
 from fakes.classic_analysis import classic_lines
 
 import sm_trn as st
@@ -185,27 +184,20 @@ def test_another_jobs_download_is_not_mixed_in(
         other.save_logs(tmp_path / "log.txt")
 
 
-def sm_trn(emulator: Any, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sm_trn.cli", *arguments, "--backend", "emulator", "--state", str(emulator.state)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=dict(os.environ),
-    )
+def shell(emulator: Any, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return sm_trn(*arguments, "--backend", "emulator", "--state", str(emulator.state))
 
 
 def test_the_command_selects_shows_and_saves(emulator: Any, done: st.TrainingJob, tmp_path: Path) -> None:
-    shown = sm_trn(emulator, "logs", done.name, "--host", "algo-1", "--grep", "20%")
+    shown = shell(emulator, "logs", done.name, "--host", "algo-1", "--grep", "20%")
     assert ["algo-1   20%|##   | 1/10", "algo-1   20%|##   | 2/10"] == shown.stdout.splitlines()[:2]
     rows = [
-        json.loads(line) for line in sm_trn(emulator, "logs", done.name, "--rank", "1", "--json").stdout.splitlines()
+        json.loads(line) for line in shell(emulator, "logs", done.name, "--rank", "1", "--json").stdout.splitlines()
     ]
     assert {1} == {row["rank"] for row in rows}
-    saved = sm_trn(emulator, "logs", done.name, "--save", str(tmp_path / "x.log"), "--json")
+    saved = shell(emulator, "logs", done.name, "--save", str(tmp_path / "x.log"), "--json")
     assert [str(tmp_path / "x.log")] == json.loads(saved.stdout)["files"]
-    wrong = sm_trn(emulator, "logs", done.name, "--grep", "(")
+    wrong = shell(emulator, "logs", done.name, "--grep", "(")
     assert (1, "") == (wrong.returncode, wrong.stdout)
     assert "wanted a regular expression" in wrong.stderr
 
@@ -214,8 +206,8 @@ def test_the_classic_analysis_of_a_trainer_job_comes_out_as_its_own_parsing_give
     pytest.importorskip("transformers")
     tiny = {
         "model_type": "tiny-gpt2", "dataset_name": "sample", "block_size": 32, "num_train_epochs": 3, "do_train": True,
-        "do_eval": True, "logging_strategy": "epoch", "save_strategy": "no", "per_device_train_batch_size": 8,
-        "output_dir": "/opt/ml/model",
+        "max_train_samples": 400, "max_eval_samples": 100, "do_eval": True, "logging_strategy": "epoch",
+        "save_strategy": "no", "per_device_train_batch_size": 8, "output_dir": "/opt/ml/model",
     }  # fmt: skip
     job = session.submit(
         st.JobSpec(

@@ -1,4 +1,4 @@
-"""Whatever a job prints, reading it ends, soon and without an exception. SM_TRN_FUZZ_CHUNKS says how many chunks (10,000)."""
+"""Whatever a job prints, reading it ends, soon and without an exception. SM_TRN_FUZZ_CHUNKS says how many chunks (3,000)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from sm_trn.logs import LogEvent, MetricReader, SavedLog, dicts, prefix_of, printable, shown
 from sm_trn.specs import MetricRule
 
-CHUNKS = int(os.environ.get("SM_TRN_FUZZ_CHUNKS", "10000"))
+CHUNKS = int(os.environ.get("SM_TRN_FUZZ_CHUNKS", "3000"))
 RULES = (MetricRule("a", r"loss[=: ]+([0-9.]+)"), MetricRule("b", r"'(\w+)': (.*)$"))
 PIECES = (
     "{", "}", "'", '"', ":", ",", "'loss': ", "0.5", "nan", "1e999", "-", "[1,0]<stdout>:", "[rank3]:", "#015", "#011",
@@ -58,8 +58,8 @@ def everything(raw: bytes, reader: MetricReader) -> None:
     assert saved.status_lines is not None
 
 
-def test_ten_thousand_chunks_end_without_an_exception() -> None:
-    dice = random.Random(20_261_120)  # noqa: S311 - repeatable noise, no secrets
+def test_chunks_of_anything_end_without_an_exception() -> None:
+    dice = random.Random(20_261_120)
     reader = MetricReader(RULES)
     slowest = 0.0
     for number in range(CHUNKS):
@@ -71,42 +71,43 @@ def test_ten_thousand_chunks_end_without_an_exception() -> None:
 
 
 MEGABYTE = 1_000_000  # CloudWatch's own limit for one event
+SIZE = MEGABYTE // 4
 GIANTS = {
-    "braces": "{" * MEGABYTE,
-    "pairs of braces": "{}" * (MEGABYTE // 2),
-    "nested dicts": "{'a':" * (MEGABYTE // 5) + "1" + "}" * 100,
-    "quotes": "{" + "'" * MEGABYTE,
-    "double and single quotes": "{" + "\"'" * (MEGABYTE // 2),
-    "digits": "{'loss': " + "1" * MEGABYTE + "}",
-    "digits without an end": "{'loss': " + "1" * MEGABYTE,
-    "blanks": "{'loss'" + " " * MEGABYTE + ": 1}",
-    "half pairs": "{" + "'a': 1 " * (MEGABYTE // 7),
-    "tensors": "{" + "'a': tensor(1, " * (MEGABYTE // 15),
-    "many dicts": "{'loss': 0.5} " * (MEGABYTE // 14),
-    "broken dicts": "{'loss': 0.5, x} " * (MEGABYTE // 17),
-    "escapes": "\x1b[" * (MEGABYTE // 2) + "{",
-    "titles": "\x1b]" * (MEGABYTE // 2) + "{",
-    "octal": "#015" * (MEGABYTE // 4) + "{",
-    "settings": "SM_A={'a': 1}" * (MEGABYTE // 13),
-    "prefixes": "[1,0]<stdout>:" * (MEGABYTE // 14),
-    "bars": "\r 10%|\u2588         | 1/10 [00:01<00:09]" * (MEGABYTE // 36) + "{'loss': 0.5}",
-    "status": "2024-05-31 01:05:00 Training - " + "." * MEGABYTE,
-    "dots": "." * MEGABYTE + "x",
-    "composed": "a" * MEGABYTE + "-algo-1 |",
-    "stream names": "[06/26/26 10:53:16] \x1b]8;" + "a-" * (MEGABYTE // 2) + "/algo-1-1",
+    "braces": "{" * SIZE,
+    "pairs of braces": "{}" * (SIZE // 2),
+    "nested dicts": "{'a':" * (SIZE // 5) + "1" + "}" * 100,
+    "quotes": "{" + "'" * SIZE,
+    "double and single quotes": "{" + "\"'" * (SIZE // 2),
+    "digits": "{'loss': " + "1" * SIZE + "}",
+    "digits without an end": "{'loss': " + "1" * SIZE,
+    "blanks": "{'loss'" + " " * SIZE + ": 1}",
+    "half pairs": "{" + "'a': 1 " * (SIZE // 7),
+    "tensors": "{" + "'a': tensor(1, " * (SIZE // 15),
+    "many dicts": "{'loss': 0.5} " * (SIZE // 14),
+    "broken dicts": "{'loss': 0.5, x} " * (SIZE // 17),
+    "escapes": "\x1b[" * (SIZE // 2) + "{",
+    "titles": "\x1b]" * (SIZE // 2) + "{",
+    "octal": "#015" * (SIZE // 4) + "{",
+    "settings": "SM_A={'a': 1}" * (SIZE // 13),
+    "prefixes": "[1,0]<stdout>:" * (SIZE // 14),
+    "bars": "\r 10%|\u2588         | 1/10 [00:01<00:09]" * (SIZE // 36) + "{'loss': 0.5}",
+    "status": "2024-05-31 01:05:00 Training - " + "." * SIZE,
+    "dots": "." * SIZE + "x",
+    "composed": "a" * SIZE + "-algo-1 |",
+    "stream names": "[06/26/26 10:53:16] \x1b]8;" + "a-" * (SIZE // 2) + "/algo-1-1",
 }
 
 
 @pytest.mark.parametrize("name", GIANTS)
-def test_a_line_of_a_megabyte_takes_seconds_at_most(name: str) -> None:
+def test_the_longest_lines_take_seconds_at_most(name: str) -> None:
     raw = GIANTS[name].encode()
     began = time.process_time()
     everything(raw, MetricReader())
-    assert time.process_time() - began < 15
+    assert time.process_time() - began < 15 * SIZE / MEGABYTE
 
 
 @pytest.mark.parametrize("name", ["bars", "digits"])
-def test_a_line_of_a_megabyte_takes_bounded_memory(name: str) -> None:
+def test_the_longest_lines_take_bounded_memory(name: str) -> None:
     raw = GIANTS[name].encode()
     tracemalloc.start()
     try:
@@ -124,5 +125,5 @@ def test_reading_a_dict_grows_with_the_lines_length_only() -> None:
             dicts(GIANTS[name][:size])
         return time.process_time() - began
 
-    small = max(seconds(50_000), 0.001)
-    assert seconds(800_000) < 100 * small  # 16 times the length; a square would be 256 times
+    small = max(seconds(SIZE // 16), 0.001)
+    assert seconds(SIZE) < 100 * small  # 16 times the length; a square would be 256 times

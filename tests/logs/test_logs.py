@@ -108,5 +108,17 @@ def test_nothing_printable_can_move_the_cursor(text: str) -> None:
     assert "\x9b" not in printable(text)
 
 
+@pytest.mark.parametrize(
+    "hostile",
+    ["\x1b[2Jx", "\x9b2Jx", "\x1b]8;;http://a\x1b\\x\x1b]8;;\x07", "\x9d8;;http://a\x9cx", "\u202ex", "\u2067x\u2069", "a\u2028x",
+     "\x1bP1$r\x1b\\x", "\x1b_x\x1b\\", "\ud800x", "\x07\x08x", "\x1b[>0;276;0cx"],
+)  # fmt: skip
+def test_a_line_of_a_job_can_neither_draw_nor_link_nor_turn_around(hostile: str) -> None:
+    left = printable(hostile)
+    assert "x" in left
+    assert left.isprintable()
+    left.encode()
+
+
 def test_escape_sequences_are_taken_out() -> None:
     assert "red plain" == printable("\x1b[31mred\x1b[0m \x1b]0;title\x07plain\r")

@@ -18,7 +18,7 @@ from sm_trn.jobfile import FORMATS, dump_job, load_jobs
 from sm_trn.render import as_request, destination_of, parse_request
 from sm_trn.specs import Destination, json_text
 
-EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "150"))
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 REQUESTS = sorted(Path(os.environ.get("SM_TRN_REQUESTS", SHARED / "requests")).glob("*.json"))
 AT = Destination(

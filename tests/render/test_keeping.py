@@ -126,10 +126,19 @@ def test_what_is_kept_is_listed_by_preflight() -> None:
     assert "ResourceConfig/TrainingPlanArn" in problem.got
 
 
-@pytest.mark.parametrize("target", ["estimator-v2", "model-trainer-v3", "local"])
-def test_a_target_without_words_for_a_kept_part_names_it(target: str) -> None:
-    with pytest.raises(st.InvalidJob, match=r"error\[TARGET(018|100|063)\] kept: .*InputDataConfig/0"):
+@pytest.mark.parametrize(
+    ("target", "rule"), [("estimator-v2", "TARGET100"), ("model-trainer-v3", "TARGET100"), ("local", "TARGET063")]
+)
+def test_a_target_without_words_for_a_kept_part_names_it(target: str, rule: str) -> None:
+    with pytest.raises(st.InvalidJob, match=rf"error\[{rule}\] kept: .*InputDataConfig/0"):
         st.render(parse_request(REQUEST), target)
+
+
+@pytest.mark.parametrize("target", ["estimator-v2", "model-trainer-v3"])
+def test_an_algorithm_without_an_image_is_no_estimator(target: str) -> None:
+    algorithm = {"AlgorithmName": "arn:aws:sagemaker:us-east-1:123456789012:algorithm/x", "TrainingInputMode": "File"}
+    with pytest.raises(st.InvalidJob, match=r"error\[TARGET102\] image_uri: "):
+        st.render(parse_request(REQUEST | {"AlgorithmSpecification": algorithm}).replace(kept=()), target)
 
 
 @pytest.mark.parametrize("target", ["estimator-v2", "model-trainer-v3", "local"])

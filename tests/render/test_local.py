@@ -16,6 +16,7 @@ from typing import Any
 import jobs
 import pytest
 from hypothesis import HealthCheck, given, settings
+from nursery import TORCH, python_with
 from strategies_of_values import sensible, specs
 
 import sm_trn as st
@@ -40,7 +41,14 @@ def small(**changes: Any) -> JobSpec:
         script=st.Script("train_text_classification.py"),
         framework=st.PyTorch("2.1", python="py310"),
         compute=st.Compute("ml.g5.12xlarge"),
-        hyperparameters={"model": "tiny-random", "train": "sample", "epochs": 1, "max_length": 32, "bf16": False},
+        hyperparameters={
+            "model": "tiny-random",
+            "train": "sample",
+            "epochs": 1,
+            "max_length": 32,
+            "bf16": False,
+            "per_device_batch_size": 64,
+        },
     ).replace(**changes)
 
 
@@ -76,7 +84,12 @@ def free_port() -> str:
 def test_the_snippet_of_the_shipped_script_really_trains(distribution: Any, workers: int, tmp_path: Path) -> None:
     if not all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
         pytest.skip("needs sm_trn[local]")
-    done = bash(rendered(small(distribution=distribution)), tmp_path, PET_MASTER_PORT=free_port())
+    (tmp_path / "bin").mkdir()
+    python = python_with(*TORCH)
+    (tmp_path / "bin" / "python").symlink_to(python)
+    (tmp_path / "bin" / "torchrun").write_text(f'#!/bin/sh\nexec "{python}" -m torch.distributed.run "$@"\n')
+    (tmp_path / "bin" / "torchrun").chmod(0o700)
+    done = bash(rendered(small(distribution=distribution)), tmp_path, PET_MASTER_PORT=free_port(), PYTHON_EXEC=python)
     assert done.returncode == 0, done.stderr[-2000:]
     lines = [ast.literal_eval(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert any("loss" in line for line in lines)

@@ -109,6 +109,10 @@ def test_an_empty_fleet_says_so() -> None:
     assert "0 jobs cost $0.00 in all." in str(fleet([]))
 
 
+def test_jobs_that_have_no_cost_are_not_said_to_cost_nothing() -> None:
+    assert not any("$0.00" in finding for finding in fleet([job("a", emulated=True)]).findings())
+
+
 @pytest.mark.parametrize("width", [80, 160])
 def test_text_fits_its_width(width: int) -> None:
     text = mixed().text(width, by="tag:team")

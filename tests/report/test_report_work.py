@@ -70,8 +70,12 @@ def test_less_than_half_full_is_said(fill: float, times: int) -> None:
 
 
 def test_the_padding_is_said_with_its_share() -> None:
-    assert ["one filled 24.0 % of its batches with text, the rest is padding; give it more --shapes."] == said(
+    filled = "one filled 24.0 % of its batches with text, the rest is padding;"
+    assert [f"{filled} pad each batch to its own longest text, not to one length."] == said(
         "padding", *lines(padding_fill=[0.24])
+    )
+    assert [f"{filled} give it more --shapes."] == said(
+        "padding", *lines(padding_fill=[0.24]), MetricPoint("shapes", 1)
     )
 
 

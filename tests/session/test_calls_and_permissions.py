@@ -25,7 +25,8 @@ ACTIONS = {
     "DescribeLogStreams": {"logs:DescribeLogStreams"},
     "GetLogEvents": {"logs:GetLogEvents"},
 }
-ELSEWHERE = {"cloudwatch:GetMetricData"}  # job.utilization(): tests/logs/test_job_logs.py
+# job.utilization(): tests/logs/test_job_logs.py; and what boto3 calls when an upload in parts is broken off.
+ELSEWHERE = {"cloudwatch:GetMetricData", "s3:AbortMultipartUpload"}
 READ_SPEC = {"DescribeTrainingJob", "ListTags", "GetObject"}
 LAUNCH = {"HeadObject", "PutObject", "CreateTrainingJob"}
 Deed = Callable[[st.TrainingJob], object]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import sm_trn
 
 import sm_trn as st
 from sm_trn.jobfile import dump_job
@@ -53,15 +52,7 @@ def training(job: st.TrainingJob) -> st.TrainingJob:
 
 
 def shell(emulator: Any, *arguments: str) -> subprocess.CompletedProcess[str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "sm_trn.cli", *arguments, "--backend", "emulator", "--state", str(emulator.state)],
-        capture_output=True,
-        text=True,
-        env=kept,
-        timeout=120,
-        check=False,
-    )
+    return sm_trn(*arguments, "--backend", "emulator", "--state", str(emulator.state))
 
 
 def test_a_budget_is_rehearsed_with_a_price_of_ones_own(session: st.Session, endless: st.JobSpec) -> None:
@@ -89,8 +80,27 @@ def test_the_shell_stops_what_it_is_told_and_only_with_yes(
     assert not other.snapshot().terminal
     assert 0 == shell(emulator, "stop", "--containing", "other", "--yes").returncode
     assert other.wait(progress=False).terminal
-    for wrong in (("stop",), ("stop", "a", "--all"), ("stop", "--tag", "owner")):
+    for wrong in (
+        ("stop",),
+        ("stop", "a", "--all"),
+        ("stop", "--tag", "owner"),
+        ("watch", "a", "--containing", "b"),
+        ("watch", "--tag", "owner"),
+        ("watch", "--max-usd", "1"),  # it would stop whatever runs
+        ("watch", "--tag", "owner=bob", "--max-usd", "1"),
+    ):
         assert 2 == shell(emulator, *wrong).returncode
+
+
+def test_the_shell_watches_all_that_run_or_those_that_fit(
+    emulator: Any, session: st.Session, endless: st.JobSpec
+) -> None:
+    for search in ((), ("--containing", "seen"), ("--tag", "owner=cleo")):
+        job = session.submit(endless.replace(name="seen", max_run_s=2, tags={"owner": "cleo"}))
+        watched = shell(emulator, "watch", *search, "--json")
+        assert 0 == watched.returncode, watched.stderr
+        assert (job.name, "Stopped") in [(row["name"], row["status"]) for row in json.loads(watched.stdout)]
+    assert "No such job runs here.\n" == shell(emulator, "watch", "--tag", "owner=cleo").stdout
 
 
 def test_the_shell_watches_a_budget_and_says_where_there_is_none(

@@ -227,6 +227,22 @@ def test_ctrl_c_leaves_the_jobs_running_and_says_how_to_return(here: World) -> N
     assert here.service.jobs["mine"].stopped is None
 
 
+def test_ctrl_c_over_many_jobs_does_not_fill_the_screen_with_names(here: World) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    names = [f"sweep-{number}" for number in range(50)]
+    for name in names:
+        here.service.add(name, created=here.clock.now(), story=Story(phases=(("Training", 3000.0),)))
+    here.clock.at(here.clock.now() + 300, interrupt)
+    out = io.StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        here.session.wait([attached(here.session, name) for name in names], stream=out)
+    (parting,) = [line for line in out.getvalue().splitlines() if "Stopped watching" in line]
+    assert "50 jobs go on and are billed; come back with sm-trn watch" in parting
+    assert len(parting) < 160
+
+
 def test_the_age_of_the_newest_checkpoint_is_shown(here: World) -> None:
     job = here.service.add("saves", created=here.clock.now())
     job.request = {**job.request, "CheckpointConfig": {"S3Uri": "s3://a-bucket/checkpoints/saves"}}

@@ -14,11 +14,13 @@ import inspect
 import io
 import json
 import os
+import re
 import socketserver
 import sys
 import threading
 import traceback
 from http.server import BaseHTTPRequestHandler
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -252,12 +254,51 @@ def _handler(model: Any) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+def about_requirements(folders: list[str]) -> list[str]:
+    """What is said of a requirements.txt beside the model's code: a container installs it, this interpreter is the user's."""
+    lines = []
+    for file in (Path(folder, "requirements.txt") for folder in folders):
+        wanted = file.read_text("utf-8", "replace").splitlines() if file.is_file() else []
+        wanted = [line.partition("#")[0].strip() for line in wanted]
+        missing = [line for line in wanted if line and not line.startswith("-") and not _here(line)]
+        if any(wanted):
+            state = f"missing here: {', '.join(missing)}" if missing else "all of it is here"
+            lines.append(f"requirements.txt is checked, not installed: this interpreter is yours; {state}")
+    return lines
+
+
+def _here(requirement: str) -> bool:
+    """Whether a requirement is met; versions and markers are looked at where the packaging library is there."""
+    name = re.match(r"[A-Za-z0-9._-]*", requirement)
+    version = _version(name[0] if name else "")
+    try:
+        from packaging.requirements import InvalidRequirement, Requirement
+    except ImportError:
+        return version is not None
+    try:
+        asked = Requirement(requirement)
+    except InvalidRequirement:
+        return False
+    if asked.marker is not None and not asked.marker.evaluate():
+        return True
+    return version is not None and asked.specifier.contains(version, prereleases=True)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+
+
 def main() -> int:
     folder = os.environ["SM_TRN_MODEL_DIR"]
     sys.path[:0] = [part for part in os.environ["SM_TRN_CODE"].split(":") if Path(part).is_dir()]
     real = importlib.util.find_spec("sagemaker_pytorch_serving_container") is not None
     real = real and "huggingface" not in os.environ.get("SM_TRN_IMAGE", "") and "SM_TRN_PLAIN_SERVING" not in os.environ
     sys.stdout.write(f"sm_trn emulator: served by {'sagemaker-inference' if real else 'the built-in handlers'}\n")
+    for line in about_requirements(os.environ["SM_TRN_CODE"].split(":")):
+        sys.stdout.write(f"sm_trn emulator: {line}\n")
     sys.stdout.flush()
     model = RealModel(folder) if real else Model(folder)
     with Server(sys.argv[1], _handler(model)) as server:

@@ -15,6 +15,7 @@ import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -90,7 +91,8 @@ def _launch(spec: dict[str, Any]) -> int:
         return child
     try:
         os.setsid()
-        _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        with contextlib.suppress(AttributeError):  # Linux only
+            _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.dup2(1, 2)
@@ -105,6 +107,8 @@ def _launch(spec: dict[str, Any]) -> int:
 
 def _processes() -> dict[int, tuple[int, bytes]]:
     """pid -> (parent, command line) of every process that can be seen."""
+    if not Path("/proc/self/stat").exists():
+        return _processes_by_ps()
     found = {}
     for entry in (folder.name for folder in Path("/proc").iterdir()):
         if entry.isdecimal():
@@ -112,6 +116,16 @@ def _processes() -> dict[int, tuple[int, bytes]]:
                 stat = Path("/proc", entry, "stat").read_bytes()
                 parent = int(stat.rpartition(b")")[2].split()[1])
                 found[int(entry)] = (parent, Path("/proc", entry, "cmdline").read_bytes())
+    return found
+
+
+def _processes_by_ps() -> dict[int, tuple[int, bytes]]:
+    """The same where there is no /proc; POSIX's ps knows these columns everywhere."""
+    columns = ["ps", "-A", "-o", "pid=,ppid=,args="]
+    found = {}
+    for row in subprocess.run(columns, check=False, capture_output=True).stdout.splitlines():
+        pid, parent, *command = row.split(None, 2)
+        found[int(pid)] = (int(parent), command[0] if command else b"")
     return found
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...notebook.theme import Theme
 from .. import format as fmt
 from ..rows import Row, baseline_accuracies
 from ..section import Section
-from ..theme import Theme
 from .bar_values import Bar, BarInfo, folded
 from .bars import plot_bars
 from .style import Sheet

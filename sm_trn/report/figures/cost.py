@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from ...notebook.theme import Theme
 from ...pricing import PriceBook, job_cost
 from .. import format as fmt
 from ..findings import section_headline
 from ..rows import Row
 from ..section import Section, flip_price, other_price, price_dates
-from ..theme import Theme
 from .bar_values import Bar, BarInfo, folded
 from .bars import plot_bars
 from .style import Sheet

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 
+from ...notebook.theme import SLOTS, Theme, marker, role
 from .. import format as fmt
 from ..layout import cut
 from ..rows import Row
 from ..section import Section
-from ..theme import SLOTS, Theme, marker, role
 from .curves import MULTIPLES, Curve, Panel, multiples_of, panels
 from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 

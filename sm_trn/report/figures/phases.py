@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...notebook.theme import Theme
 from .. import format as fmt
 from ..rows import Row
 from ..section import Section
-from ..theme import Theme
 from ..timeline import Timeline, timeline
 from .bar_values import Bar, BarInfo, Bracket, folded
 from .bars import plot_bars

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...notebook.theme import Theme
 from .. import format as fmt
 from ..findings import QUANTITY, section_headline
 from ..rows import NEEDED_STEPS, Row
 from ..section import Section
-from ..theme import Theme
 from .bar_values import NO_BAR, Bar, BarInfo, folded
 from .bars import plot_bars
 from .style import Sheet

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...notebook.theme import Theme
 from .. import format as fmt
 from ..rows import Row
 from ..section import Section
-from ..theme import Theme
 from ..work import SPARE_COMPILES, Work
 from .bar_values import Bar, BarInfo, folded
 from .bars import plot_bars

@@ -31,7 +31,8 @@ def train(training_environment: environment.Environment) -> None:
     os.environ["MASTER_ADDR"] = training_environment.master_hostname
     os.environ["MASTER_PORT"] = MASTER_PORT
     asked = training_environment.additional_framework_parameters
-    distributed = any(asked.get(name) for name in _DISTRIBUTED)
+    launched = training_environment.current_instance_group in training_environment.distribution_instance_groups
+    distributed = launched and any(asked.get(name) for name in _DISTRIBUTED)
     files.download_and_extract(training_environment.module_dir, environment.code_dir)
     if (Path(environment.code_dir) / "requirements.txt").exists():
         logger.warning("sm_trn emulator: requirements.txt is checked, not installed: this interpreter is yours")

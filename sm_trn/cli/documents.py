@@ -1,0 +1,267 @@
+"""The pages of sm_trn/docs that are made from the code itself: ``python -m sm_trn.cli.documents`` writes all, a test compares them.
+
+One function a page, one line in PAGES. It must not know prose that no code can be asked for: those pages are written by hand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_UP
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from .. import catalog
+from ..pricing import CENT, Price, price_sources, snapshot_book
+from ..render import TARGETS
+from ..session import compare
+from ..specs import (
+    Accelerator,
+    Channel,
+    Checkpoint,
+    Compute,
+    Framework,
+    Git,
+    InstanceGroup,
+    JobSpec,
+    Kept,
+    MetricRule,
+    Network,
+    NeuronOptions,
+    Output,
+    Script,
+    Spot,
+    TrainingCompiler,
+)
+from ..strategies import STRATEGIES
+from .__main__ import COMMANDS, SUMMARIES
+
+_WIDTH = 100
+# What a user may set. What the package sets for its own processes stands in INTERNAL.
+VARIABLES: Mapping[str, str] = {
+    "SM_TRN_BACKEND": "`aws` or `emulator`. Unset: AWS when boto3 finds credentials, else the emulator; what was chosen is announced",
+    "SM_TRN_ROLE": "The execution role's ARN, where neither an argument nor a SageMaker notebook says one",
+    "SM_TRN_BUCKET": "The bucket for sources, inputs and models; unset: `sagemaker-REGION-ACCOUNT` when it exists",
+    "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
+    "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
+    "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",
+    "SM_TRN_RUNTIME": "In a job's environment: which runtime the entry scripts use, when it must not be found out",
+    "SM_TRN_LOADING_AT_ONCE": "In a job's environment: how many workers of a host load a model at the same time",
+}
+FOREIGN: Mapping[str, str] = {
+    "AWS_PROFILE, AWS_ACCESS_KEY_ID, AWS_DEFAULT_REGION, …": "As boto3 reads them",
+    "AWS_ENDPOINT_URL": "Another service than AWS's: `export $(sm-trn local up)` sets it to the emulator's",
+    "NO_COLOR, FORCE_COLOR, TERM=dumb": "Colour is for terminals only, and for none of them with NO_COLOR (no-color.org)",
+}
+INTERNAL = frozenset({
+    "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
+    "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_SHARED", "SM_TRN_WORKERS",
+})  # fmt: skip
+
+
+def cli_reference() -> str:
+    """Every command's own help."""
+    lines = [
+        "# Command line",
+        "",
+        "Every answer of `sm-trn … --help`. Exit codes: 0 fine; 1 problems found, or a job failed; 2 usage;",
+    ]
+    lines += [
+        "130 Ctrl-C, which never stops a job. With `--json` stdout is one JSON value and nothing else (`logs`: one a line).",
+        "",
+    ]
+    lines += [f"Made from the code by `{_MADE}`.", "", "| | |", "|---|---|"]
+    lines += [f"| [`{name}`](#sm-trn-{name}) | {SUMMARIES[name]} |" for name in COMMANDS]
+    for name, module in COMMANDS.items():
+        for path, command in _commands(["sm-trn", name], import_module(f"sm_trn.cli.{module}").command):
+            lines += ["", f"## {' '.join(path)}", "", "```text", _help(path, command), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _commands(path: list[str], command: click.Command) -> Iterator[tuple[list[str], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from _commands([*path, name], inner)
+
+
+def _help(path: Sequence[str], command: click.Command) -> str:
+    context = click.Context(
+        command, info_name=" ".join(path), terminal_width=_WIDTH, help_option_names=["-h", "--help"]
+    )
+    return "\n".join(line.rstrip() for line in command.get_help(context).split("\n")).strip()
+
+
+def configuration() -> str:
+    """Environment variables, and the keys of a job file."""
+    lines = ["# Configuration", "", f"Made from the code by `{_MADE}`.", "", "## Environment", ""]
+    lines += _table(("variable", "means"), [(f"`{name}`", text) for name, text in {**VARIABLES, **FOREIGN}.items()])
+    lines += [
+        "",
+        "Arguments win over variables, variables over what a SageMaker notebook says of itself.",
+        "",
+        "## Job files",
+        "",
+    ]
+    lines += [
+        "TOML, YAML or JSON; several jobs are a list under `job`. A key that is not here is refused, with the nearest that is."
+    ]
+    lines += ["`kind` chooses a framework or a distribution.", ""]
+    kinds = [(f'framework, `kind = "{cls.family}"`', cls) for cls in get_args(Framework)]
+    kinds += [(f'distribution, `kind = "{name}"`', cls) for name, cls in STRATEGIES.items()]
+    parts: list[tuple[str, Any]] = [
+        ("the job itself", JobSpec), ("script", Script), ("script.git", Git), ("compute", Compute),
+        ("compute.groups", InstanceGroup),
+        *kinds,
+        ("inputs, where a channel is more than its URI", Channel), ("compiler", TrainingCompiler), ("spot", Spot),
+        ("checkpoint", Checkpoint), ("output", Output), ("network", Network), ("neuron", NeuronOptions),
+        ("metrics", MetricRule), ("kept", Kept),
+    ]  # fmt: skip
+    for title, cls in parts:
+        said = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").replace("``", "`")
+        lines += ["", f"### {title}", "", " ".join(said.split()), ""]
+        rows = [
+            (f"`{field.name}`", f"`{_kind(field)}`", _default(field)) for field in dataclasses.fields(cls) if field.init
+        ]
+        lines += _table(("key", "type", "default"), rows) if rows else ["No keys beside `kind`."]
+    return "\n".join(lines) + "\n"
+
+
+def _kind(field: dataclasses.Field[Any]) -> str:
+    return str(field.type).replace("|", "or")
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    if field.default is not dataclasses.MISSING:
+        value = field.default
+        shown = getattr(value, "value", value)
+        if isinstance(value, tuple) and len(repr(value)) > 40:
+            return "the Trainer's own numbers"
+        return "none" if value is None else f"`{shown!r}`"
+    return "required" if field.default_factory is dataclasses.MISSING else "empty, or its own defaults"
+
+
+def accelerators() -> str:
+    """Facts and dated prices of the instance types that train, and the published pair's arithmetic."""
+    lines = [
+        "# Which accelerator should I pick",
+        "",
+        f"Facts and prices of the catalogue, made from the code by `{_MADE}`. No figure here",
+        "was measured by this project.",
+    ]
+    lines += ["", "## What decides it", ""]
+    lines += _QUESTIONS.strip().split("\n")
+    for accelerator in (Accelerator.NEURON, Accelerator.CUDA):
+        rows = [row for row in catalog.instances().values() if row.accelerator is accelerator and row.trains]
+        title = "Trainium" if accelerator is Accelerator.NEURON else "NVIDIA GPUs"
+        lines += ["", f"## {title}", ""]
+        heads = (
+            "instance",
+            "chips",
+            "workers",
+            "memory a worker, GiB",
+            "network, Gbit/s",
+            "EFA",
+            "USD an hour",
+            "USD an hour and worker",
+            "price of",
+        )
+        lines += _table(heads, [_machine(row) for row in rows])
+    lines += [
+        "",
+        "Workers: one process a GPU or NeuronCore. Prices: the newest known for training in us-west-2, else us-east-1; `i` is inferred,",
+    ]
+    lines += ["`-` not known (`sm-trn catalog prices --refresh` asks AWS). Sources:", ""]
+    lines += [f"- {name}: {text}" for name, text in price_sources().items() if name != "fmbench-2025"]
+    lines += ["", "## A published comparison, recomputed", ""]
+    pair = compare(["published/bert-p4d", "published/bert-trn1"], baseline="bert-p4d", book=snapshot_book())
+    lines += [
+        f"- {finding.text}"
+        for finding in pair.findings
+        if finding.kind in {"throughput", "billable", "cost", "flip", "repriced", "runs"}
+    ]
+    lines += [
+        "",
+        "Three numbers, and only the last is money: `sm-trn compare published/bert-p4d published/bert-trn1 --baseline bert-p4d`.",
+    ]
+    return "\n".join(lines).replace("\u00a0", " ") + "\n"
+
+
+_QUESTIONS = """
+1. **Does the code run there?** Trainium runs XLA graphs: one shape per batch, no `.cuda()`. `sm-trn check` reads the
+   script for it. SMDDP, SageMaker's model parallelism and the Training Compiler need GPUs; `sm-trn check` says which.
+2. **Does it fit?** Accelerator memory of one worker against weights, gradients, optimizer states and activations: rules MEM.
+3. **What does a finished job cost?** Billable seconds × instances × price, not the price of an hour. Only a run of yours
+   tells the seconds; `sm-trn compare` prices them, names the date, and says at which price the order flips.
+4. **Can it be interrupted?** `sm-trn rehearse` shows whether a resumed run ends with the same weights, before spot is used.
+"""
+
+
+def _machine(row: Any) -> tuple[str, ...]:
+    price = _price(row.name)
+    usd = f"{price.usd_per_hour.quantize(CENT, ROUND_HALF_UP)}{' i' * price.inferred}" if price else "-"
+    each = f"{price.usd_per_hour / row.workers:.3f}" if price else "-"
+    dated = f"{price.as_of}, {price.region}" if price else "-"
+    memory = f"{row.accelerator_memory_gib / row.workers:g}"
+    efa = "yes" if row.efa else "no"
+    return (
+        f"`{row.name}`",
+        f"{row.chips} × {row.chip}",
+        str(row.workers),
+        memory,
+        f"{row.network_gbps:g}",
+        efa,
+        usd,
+        each,
+        dated,
+    )
+
+
+def _price(instance: str) -> Price | None:
+    book = snapshot_book()
+    return next((found for region in ("us-west-2", "us-east-1") if (found := book.find(instance, region))), None)
+
+
+def targets() -> str:
+    """The render targets, by their modules' own first sentence."""
+    lines = [
+        "# Render targets",
+        "",
+        f"Made from the code by `{_MADE}`. `sm-trn render FILE --to TARGET`; what a target cannot say is an error with a reason.",
+        "",
+    ]
+    lines += _table(("target", "is"), [(f"`{name}`", _first(target.render)) for name, target in TARGETS.items()])
+    return "\n".join(lines) + "\n"
+
+
+def _first(function: Callable[..., Any]) -> str:
+    told = (sys.modules[function.__module__].__doc__ or "").strip().split("\n\n")[0]
+    return " ".join(told.split()).replace("``", "`").partition(": ")[2]
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    return [*lines, *(f"| {' | '.join(cell.replace('|', '∣') for cell in row)} |" for row in rows)]
+
+
+_MADE = "python -m sm_trn.cli.documents"
+PAGES: Mapping[str, Callable[[], str]] = {
+    "cli.md": cli_reference,
+    "configuration.md": configuration,
+    "accelerators.md": accelerators,
+    "targets.md": targets,
+}
+
+
+def write(folder: Path) -> None:
+    """Every page into ``folder``."""
+    for name, page in PAGES.items():
+        (folder / name).write_text(page(), "utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).parent.parent / "docs")

@@ -1,0 +1,40 @@
+"""When a job's StoppingCondition ends it. Pure: times are epoch seconds, and the present is the caller's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sm_trn.catalog import find_instance
+from sm_trn.specs import Accelerator
+
+if TYPE_CHECKING:
+    from sm_trn.emulator.jobs import Job
+    from sm_trn.emulator.plan import Plan
+
+_DAY: float = 86_400  # MaxRuntimeInSeconds where it is not given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadlines:
+    max_run_s: float
+    wait_until: float
+    pending_until: float
+
+    def run_until(self, attempts: tuple[tuple[float, float | None], ...]) -> float:
+        """The end of the last attempt: all of them together may run so long."""
+        used = sum((end or start) - start for start, end in attempts)
+        return attempts[-1][0] + self.max_run_s - used
+
+
+def deadlines_of(job: Job, plan: Plan) -> Deadlines:
+    """MaxPendingTimeInSeconds has no effect on clusters of CPU instances (the API reference of StoppingCondition)."""
+    given = job.request.get("StoppingCondition") or {}
+    rows = [find_instance(group.instance_type) for group in plan.groups]
+    accelerated = any(row is not None and row.accelerator is not Accelerator.CPU for row in rows)
+    wait, pending = given.get("MaxWaitTimeInSeconds"), given.get("MaxPendingTimeInSeconds") if accelerated else None
+    return Deadlines(
+        max_run_s=float(given.get("MaxRuntimeInSeconds", _DAY)),
+        wait_until=job.state.created + float(wait or "inf"),
+        pending_until=job.state.created + float(pending or "inf"),
+    )

@@ -1,0 +1,37 @@
+"""Problems in a notebook: a table, errors as they come. Each ends with what to type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..notebook import Cell, block, escaped, grid
+from .problems import Severity
+
+if TYPE_CHECKING:
+    from .problems import Problem, Problems
+
+_LOOKS = {
+    Severity.ERROR: ("✗ error", "err"),
+    Severity.WARNING: ("▲ warning", "warn"),
+    Severity.INFO: ("• note", "info"),
+}
+_WORDS = ("Field", "What is wrong", "Fix")
+
+
+def problems_card(problems: Problems) -> str:
+    """Nothing wrong is a sentence; else the counts, and a row a problem."""
+    if not problems:
+        return block('<p class="title"><span class="ok">✓ No problems</span></p>')
+    errors = any(problem.severity is Severity.ERROR for problem in problems)
+    verdict = "Not launchable." if errors else "Launchable."
+    rows = (_row(problem) for problem in problems)
+    return block(
+        f'<p class="title">{escaped(problems.counted())}. {verdict}</p>' + grid(("Rule", *_WORDS), rows, words=_WORDS)
+    )
+
+
+def _row(problem: Problem) -> tuple[str | Cell, ...]:
+    word, role = _LOOKS[problem.severity]
+    detail = ", ".join(f"{name} {text}" for name, text in (("got", problem.got), ("wanted", problem.wanted)) if text)
+    what = problem.what + (f"; {detail}" if detail else "")
+    return Cell(f"{word} {problem.id}", role), Cell(problem.where, "code"), what, problem.fix

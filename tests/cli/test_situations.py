@@ -1,0 +1,272 @@
+"""Where a person ends up now and then: each message says what happened, and what to type next."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from command import sm_trn
+from fakes.canned_aws import LOGIN, answering
+from nursery import SHELL, python_with
+
+from sm_trn.cli.__main__ import _mend, cli
+
+GOOD = """
+name = "bert"
+max_run_s = 3600
+[script]
+entry = "train_text_classification.py"
+[framework]
+kind = "neuronx"
+pytorch = "2.9.0"
+[compute]
+instance = "ml.trn1.32xlarge"
+[distribution]
+kind = "torch_distributed"
+"""
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> str:
+    (tmp_path / "job.toml").write_text(GOOD)
+    return str(tmp_path / "job.toml")
+
+
+def test_without_arguments_the_help_says_where_to_start() -> None:
+    done = sm_trn()
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "Start here: sm-trn quickstart" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("lunch", "launch"), ("chek", "check"), ("wathc", "watch")])
+def test_a_typo_is_answered_with_the_command_that_was_meant(typed: str, meant: str) -> None:
+    done = sm_trn(typed, "job.toml")
+    assert (2, "") == (done.returncode, done.stdout)
+    assert f"did you mean '{meant}'?" in done.stderr
+    assert "sm-trn --help" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "next_"),
+    [
+        ("describe", "sm-trn list"),
+        ("predict", "sm-trn endpoints"),
+        ("launch", "job file is TOML"),
+    ],
+)
+def test_a_missing_name_is_answered_with_where_names_are(command: str, next_: str) -> None:
+    done = sm_trn(command)
+    assert 2 == done.returncode
+    assert next_ in done.stderr
+
+
+def test_without_credentials_a_login_or_the_rehearsal_is_offered(tmp_path: Path) -> None:
+    done = sm_trn("list", environment={"SM_TRN_BACKEND": "aws", "HOME": str(tmp_path)})
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "aws sso login" in done.stderr
+    assert "SM_TRN_BACKEND=emulator" in done.stderr
+
+
+def test_without_a_region_it_says_how_to_give_one(tmp_path: Path) -> None:
+    environment = {key: value for key, value in LOGIN.items() if key != "AWS_DEFAULT_REGION"}
+    done = sm_trn("list", environment={**environment, "HOME": str(tmp_path)})
+    assert 2 == done.returncode
+    assert "AWS_DEFAULT_REGION" in done.stderr
+
+
+def test_an_expired_token_says_how_to_log_in_and_that_jobs_go_on() -> None:
+    with answering("ExpiredTokenException", "The security token included in the request is expired") as environment:
+        done = sm_trn("list", environment=environment)
+    assert (1, "") == (done.returncode, done.stdout)
+    assert "aws sso login" in done.stderr
+    assert "the job itself is not affected" in done.stderr
+
+
+def test_a_region_without_the_instance_says_so_and_that_nothing_was_started(job: str) -> None:
+    said = (
+        "The account-level service limit 'ml.trn1.32xlarge for training job usage' is 0 Instances, with current utilization "
+        "of 0 Instances and a request delta of 1 Instances."
+    )
+    with answering("ResourceLimitExceeded", said) as environment:
+        done = sm_trn("launch", job, "--region", "eu-north-1", environment=environment)
+    assert (1, "") == (done.returncode, done.stdout)
+    words = " ".join(done.stderr.split())
+    assert "try another --region" in words
+    assert "Nothing was started, nothing is billed" in words
+
+
+def test_an_unknown_job_says_how_to_find_those_that_are_there() -> None:
+    with answering("ValidationException", "Requested resource not found.") as environment:
+        done = sm_trn("describe", "nothere", environment=environment)
+    assert 1 == done.returncode
+    assert "sm-trn list" in done.stderr
+
+
+def test_an_unknown_endpoint_says_how_to_find_those_that_are_there() -> None:
+    with answering("ValidationException", 'Could not find endpoint "arn:x".') as environment:
+        done = sm_trn("delete-endpoint", "nothere", environment=environment)
+    assert "sm-trn endpoints" in done.stderr
+
+
+def test_an_emulator_that_is_down_is_named_with_the_command_that_starts_it() -> None:
+    python_with(*SHELL)  # its start is not what is measured
+    began = time.monotonic()
+    done = sm_trn("list", environment={**LOGIN, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
+    assert 1 == done.returncode
+    assert time.monotonic() - began < 5  # it is not asked ten times over
+    assert "sm-trn local up" in done.stderr
+    assert "unset the variable" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_a_folder_that_cannot_be_written_is_named_with_another_way(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = sm_trn("compare", "published/bert-p4d", "--output", str(tmp_path / "file" / "report"))
+    assert 1 == done.returncode
+    assert "file" in done.stderr
+    assert "Traceback" not in done.stderr
+    if os.geteuid():  # root may write anywhere
+        (tmp_path / "shut").mkdir(mode=0o500)
+        done = sm_trn("compare", "published/bert-p4d", "--output", str(tmp_path / "shut" / "report"))
+        assert (1, True) == (done.returncode, "choose a place that you may write" in done.stderr)
+
+
+def test_what_to_do_about_a_file_is_said_by_kind() -> None:
+    assert "choose a place that you may write" in _mend(PermissionError(13, "Permission denied", "/x"))
+    assert "choose a place that you may write" in _mend(OSError(30, "Read-only file system", "/x"))
+    assert "sm-trn local reset" in _mend(OSError(28, "No space left on device", "/x"))
+    assert "check the path" in _mend(FileNotFoundError(2, "No such file or directory", "/x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('name = "x\n', ("not valid TOML", "job.toml:1")),
+        ('name = "x"\nframwork = 3\n', ('did you mean "framework"?', "job.toml:2")),
+        ("", ('missing key "name"', "wanted")),
+    ],
+)
+def test_a_broken_job_file_is_shown_where_it_is_broken(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
+    (tmp_path / "job.toml").write_text(text)
+    done = sm_trn("launch", "job.toml", cwd=tmp_path)
+    assert (2, "") == (done.returncode, done.stdout)
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_file_that_is_not_there_is_answered_with_one_that_is(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(GOOD)
+    done = sm_trn("check", "jop.toml", cwd=tmp_path)
+    assert 2 == done.returncode
+    assert "did you mean 'job.toml'?" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+def test_ctrl_c_ends_with_130_and_without_a_traceback() -> None:
+    with answering(
+        "ThrottlingException", "Rate exceeded"
+    ) as environment:  # it is retried, so there is time to interrupt
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
+        process = subprocess.Popen(
+            [python_with(*SHELL), "-m", "sm_trn.cli", "list"],
+            env={**kept, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stderr is not None
+        first = process.stderr.readline()  # the announcement: it is connected
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        said = first + process.communicate(timeout=60)[1]
+    assert 130 == process.returncode, said
+    assert "Traceback" not in said
+    assert "Jobs that were started go on" in said
+
+
+def test_help_loads_no_command_and_hardly_any_of_the_package() -> None:
+    code = "import sys; sys.argv = ['sm-trn', '--help']\nfrom sm_trn.cli.__main__ import run\ntry: run()\nexcept SystemExit: pass\n"
+    code += "print('LOADED', *[name for name in sys.modules if name.startswith(('sm_trn', 'boto', 'pandas'))], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ["LOADED", "sm_trn", "sm_trn.cli", "sm_trn.errors", "sm_trn.cli.__main__"] == done.stderr.split()
+
+
+def test_there_is_no_colour_where_there_is_no_terminal(job: str) -> None:
+    for arguments in (["check", job], ["check", job.replace("job", "nothere")]):
+        done = sm_trn(*arguments)
+        assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_calls_sm_trn(shell: str) -> None:
+    done = sm_trn("completion", shell)
+    assert 0 == done.returncode
+    assert "_SM_TRN_COMPLETE" in done.stdout
+
+
+def completed(*words: str) -> list[str]:
+    done = sm_trn(
+        environment={
+            "_SM_TRN_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        }
+    )
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+def test_commands_and_options_are_completed() -> None:
+    assert ["compare", "completion"] == completed("sm-trn", "comp")
+    assert "--dry-run" in completed("sm-trn", "launch", "--d")
+
+
+def in_process(*line: str) -> str:
+    """What a command writes to stdout; a process for each would take a minute."""
+    done = CliRunner().invoke(cli, list(line), standalone_mode=False)
+    assert done.exception is None, (line, done.output)
+    return done.stdout
+
+
+def test_every_commands_json_is_one_value_and_nothing_else(job: str, tmp_path: Path) -> None:
+    """Those that need no account; the others are asked on the emulator, below."""
+    record = tmp_path / "a.json"
+    lines: list[list[str]] = [
+        ["check", job], ["render", job], ["render", job, "--to", "model-v2"], ["diff", job, job], ["launch", job, "--dry-run"],
+        ["policy", job], ["compare", "published/bert-p4d", "published/bert-trn1", "--output", str(tmp_path / "out")],
+        ["catalog", "instances"], ["catalog", "images"], ["catalog", "prices"], ["scripts", "list"], ["completion", "bash"],
+        ["scripts", "copy", "train_text_classification.py", str(tmp_path / "copy")], ["local", "status", "--state", str(tmp_path / "s")],
+    ]  # fmt: skip
+    assert not record.exists()
+    for line in lines:
+        json.loads(in_process(*line, "--json"))
+
+
+@pytest.mark.local
+def test_every_commands_json_on_the_emulator_is_one_value_and_nothing_else(emulator: Any, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import os\nopen(os.environ['SM_MODEL_DIR'] + '/weights', 'w').write('2')\nprint('x')\n"
+    )
+    (tmp_path / "job.toml").write_text(
+        'name = "said"\nmax_run_s = 600\n[script]\nentry = "train.py"\nsource_dir = "."\n'
+        '[framework]\nkind = "pytorch"\nversion = "2.6.0"\npython = "py312"\n[compute]\ninstance = "ml.c5.xlarge"\n'
+    )
+    where = ("--backend", "emulator", "--state", str(emulator.state), "--json")
+
+    def said(*line: str) -> Any:
+        return json.loads(in_process(*line, *where))
+
+    name = said("launch", str(tmp_path / "job.toml"), "--wait")[0]["name"]
+    (tmp_path / "inference.py").write_text("def model_fn(f): return 0\n")
+    for line in (
+        ["list"], ["watch", name], ["describe", name], ["cost", name], ["attach", name, "--save", str(tmp_path / "again.toml")],
+        ["compare", name], ["stop", name], ["diff", name, str(tmp_path / "again.toml")], ["endpoints"],
+    ):  # fmt: skip
+        said(*line)
+    lines = in_process("logs", name, *where).splitlines()  # a stream that may go on: a value a line
+    assert lines
+    assert all(json.loads(line)["text"] is not None for line in lines)
+    assert isinstance(said("resubmit", name, "--set", "max_run_s=700"), (dict, list))

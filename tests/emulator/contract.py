@@ -1,0 +1,85 @@
+"""What botocore's model says of an answer, and random requests of its shapes. Knows no operation by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as some
+
+DEEPEST = 5
+# Required by the model, absent in real answers: a job has no artefacts before its end, and a failed one has none at all.
+ABSENT_IN_REAL_ANSWERS = {("DescribeTrainingJobResponse", "ModelArtifacts"), ("TrainingJob", "ModelArtifacts")}
+_PYTHON = {
+    "string": str,
+    "character": str,
+    "boolean": bool,
+    "integer": int,
+    "long": int,
+    "float": (int, float),
+    "double": (int, float),
+    "timestamp": (int, float),
+    "blob": str,
+    "structure": dict,
+    "map": dict,
+    "list": list,
+}
+
+
+def misfits(shape: Any, value: Any, path: str = "answer") -> list[str]:  # noqa: PLR0911 - one return for each kind
+    """Everything in an answer's JSON that its output shape does not allow; None is the shape of no answer."""
+    if shape is None:
+        return [] if value == {} else [f"{path}: got {value!r}, wanted nothing"]
+    wanted = _PYTHON[shape.type_name]
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):  # type: ignore[arg-type]  # a type or types
+        return [f"{path}: got {type(value).__name__}, wanted {shape.type_name}"]
+    if shape.type_name == "structure":
+        unknown = [f"{path}.{name}: not in {shape.name}" for name in value if name not in shape.members]
+        missing = [
+            f"{path}.{name}: missing, {shape.name} requires it"
+            for name in shape.required_members
+            if name not in value and (shape.name, name) not in ABSENT_IN_REAL_ANSWERS
+        ]
+        inner = [
+            misfits(shape.members[name], entry, f"{path}.{name}")
+            for name, entry in value.items()
+            if name in shape.members
+        ]
+        return [*unknown, *missing, *(text for texts in inner for text in texts)]
+    if shape.type_name == "list":
+        return [text for at, entry in enumerate(value) for text in misfits(shape.member, entry, f"{path}[{at}]")]
+    if shape.type_name == "map":
+        return [text for key, entry in value.items() for text in misfits(shape.value, entry, f"{path}[{key!r}]")]
+    if shape.type_name == "string" and shape.enum and value not in shape.enum:
+        return [f"{path}: got {value!r}, not one of {shape.name}"]
+    return []
+
+
+def requests(shape: Any, values: dict[str, list[Any]], depth: int = 0) -> Any:  # noqa: PLR0911 - one return for each kind
+    """Anything of an input shape. ``values`` are what members and shapes of that name are drawn from."""
+    if shape.name in values:
+        return some.sampled_from(values[shape.name])
+    if shape.type_name == "structure":
+        members = {
+            name: some.sampled_from(values[name]) if name in values else requests(member, values, depth + 1)
+            for name, member in shape.members.items()
+            if depth < DEEPEST
+        }
+        needed = {name: each for name, each in members.items() if name in shape.required_members}
+        more = {name: each for name, each in members.items() if name not in needed}
+        if getattr(shape, "is_tagged_union", False) and more:
+            return some.one_of([some.fixed_dictionaries({name: each}) for name, each in more.items()])
+        return some.fixed_dictionaries(needed, optional=more)
+    if shape.type_name == "list":
+        return some.lists(requests(shape.member, values, depth + 1), max_size=2)
+    if shape.type_name == "map":
+        return some.dictionaries(some.sampled_from(["a", "b"]), requests(shape.value, values, depth + 1), max_size=2)
+    if shape.type_name == "string":
+        return some.sampled_from(shape.enum) if shape.enum else some.sampled_from(["a", "b", "", "x y"])
+    low, high = int(shape.metadata.get("min", -1)), int(shape.metadata.get("max", 5000))
+    plain: dict[str, Any] = {
+        "boolean": some.booleans(),
+        "timestamp": some.floats(0, 3000),
+        "float": some.floats(0, 2),
+        "double": some.floats(0, 2),
+    }
+    return plain.get(shape.type_name, some.integers(min(low, 0), max(low, min(high, 5000))))

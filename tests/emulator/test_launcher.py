@@ -1,0 +1,139 @@
+"""Jobs where the training toolkit cannot be installed: the same script, variables, arguments and failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from emulator.bench import Bench, bench_of
+
+from sm_trn import emulator as embedded
+from sm_trn.emulator import Endpoint, Options
+from sm_trn.emulator.inside import launch, warden
+
+pytest.importorskip("moto")
+
+TELL = """
+    import json, os, sys
+    told = {name: value for name, value in os.environ.items() if name.startswith("SM_") and not name.startswith("SM_TRN")}
+    print("told " + json.dumps({"argv": sys.argv[1:], "cwd": os.path.basename(os.getcwd()), "variables": told}, sort_keys=True))
+"""
+HYPERPARAMETERS = {"epochs": 3, "a": "x y", "flag": True, "nested": {"b": 1, "a": 2}, "list": [1, 2], "nothing": None}
+
+
+def without_toolkit(folder: Path) -> str:
+    """An interpreter that finds what ours finds, save the toolkit."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    site = next(folder.glob("lib/python*/site-packages"))
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if not entry.name.startswith(("sagemaker_training", "__pycache__")) and entry.suffix != ".pth":
+            (site / entry.name).symlink_to(entry)
+    return str(folder / "bin" / "python")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    python = without_toolkit(tmp_path_factory.mktemp("plain"))
+    state = tmp_path_factory.mktemp("state")
+    try:
+        options = Options(start_delay_s=0.0, stop_grace_s=5.0, max_jobs=2, job_python=python)
+        yield bench_of(embedded.up(state, options=options))
+    finally:
+        embedded.down(state)
+
+
+def told(bench: Bench) -> dict[str, Any]:
+    name = bench.submit(TELL, HYPERPARAMETERS)
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.lines(name)
+    line = next(line for line in bench.lines(name) if line.startswith("told "))
+    found: dict[str, Any] = json.loads(line.removeprefix("told ").replace(name, "NAME"))
+    return found
+
+
+def test_a_script_is_told_what_the_toolkit_tells_it(plain: Bench, bench: Bench, emulator: Endpoint) -> None:
+    pytest.importorskip("sagemaker_training")
+    ours, theirs = told(plain), told(bench)
+    assert theirs["argv"] == ours["argv"]
+    assert theirs["cwd"] == ours["cwd"]
+    assert set() == set(ours["variables"]) - set(theirs["variables"])
+    differs = {
+        name
+        for name, value in ours["variables"].items()
+        if value.replace(plain.endpoint.bucket, "BUCKET")
+        != theirs["variables"][name].replace(bench.endpoint.bucket, "BUCKET")
+    }
+    assert set() == differs, {name: (ours["variables"][name], theirs["variables"][name]) for name in differs}
+
+
+def test_the_log_says_who_launches(plain: Bench) -> None:
+    name = plain.submit("print('x')")
+    plain.finished(name)
+    assert any("the emulator's own launcher stands in" in line for line in plain.lines(name))
+
+
+@pytest.mark.skipif("SM_TRN_CLIENTS" not in os.environ, reason="set SM_TRN_CLIENTS=all: torch on two hosts")
+def test_workers_of_two_hosts_find_one_another(plain: Bench) -> None:
+    pytest.importorskip("torch")
+    name = plain.submit(
+        """
+        import torch, torch.distributed as dist
+        dist.init_process_group("gloo")
+        total = torch.ones(1)
+        dist.all_reduce(total)
+        print(f"together {int(total)}")
+        dist.destroy_process_group()
+        """,
+        {"sagemaker_torch_distributed_enabled": True},
+        ResourceConfig={"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 10},
+    )
+    assert "Completed" == plain.finished(name, 120)["TrainingJobStatus"], plain.lines(name)
+    assert 2 == plain.lines(name).count("together 2")
+
+
+def test_a_script_that_fails_says_why(plain: Bench) -> None:
+    reason = plain.finished(plain.submit("raise ValueError('boom')"))["FailureReason"]
+    assert reason.startswith('AlgorithmError: ExecuteUserScriptError:\nExitCode 1\nErrorMessage "Traceback')
+    assert "ValueError: boom" in reason
+    assert reason.endswith(", exit code: 1")
+
+
+def test_a_stop_is_told_to_the_script_which_may_still_save(plain: Bench) -> None:
+    name = plain.submit(
+        """
+        import os, signal, sys, time
+        def save(*_):
+            open(os.environ["SM_MODEL_DIR"] + "/saved", "w").write("1")
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, save)
+        print("ready")
+        time.sleep(300)
+        """
+    )
+    plain.said(name, "ready")
+    plain.sagemaker.stop_training_job(TrainingJobName=name)
+    assert "Stopped" == plain.finished(name)["TrainingJobStatus"]
+    assert {"saved": b"1"} == plain.model(name)
+
+
+@pytest.mark.parametrize("script", ["", "-c", "../x.py", "a/../../x.py"])
+def test_what_is_no_script_is_refused(script: str) -> None:
+    with pytest.raises(ValueError, match="wanted the name of a script"):
+        launch.command({"sagemaker_program": script}, {"hosts": ["algo-1"]}, [])
+
+
+def test_processes_are_found_without_proc_too() -> None:
+    """Where there is no /proc the warden asks ps, which must tell the same of a process that lives on."""
+    import os
+    import shutil
+
+    if shutil.which("ps") is None:
+        pytest.skip("this machine has no ps")
+    by_ps = warden._processes_by_ps()
+    assert by_ps[os.getpid()][0] == warden._processes()[os.getpid()][0] == os.getppid()

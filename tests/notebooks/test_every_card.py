@@ -1,0 +1,211 @@
+"""What values look like in a notebook: hostile names stay words, nothing is asked, and without HTML there is text."""
+
+from __future__ import annotations
+
+import dataclasses
+import html.parser
+from collections.abc import Callable
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+import sm_trn as st
+from sm_trn.notebook import CSS, Cell, block, escaped, facts, grid, title
+from sm_trn.notebook.theme import PALETTES
+from sm_trn.session.endpoints import Endpoint, EndpointRow, Endpoints, Transform
+from sm_trn.specs import WallSeconds
+
+EVIL = "<script>alert('1')</script><img src=x onerror=\"y\">&lt;\u202eb\x1b[2J"
+PRICE = st.Price(
+    instance="ml.g5.xlarge", region="us-east-1", usd_per_hour=Decimal("1.44"), as_of="2025-04", component="Hosting", source=EVIL
+)  # fmt: skip
+
+
+class Untouchable:
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"asked for {name}")
+
+
+def session(*, emulated: bool = False) -> st.Session:
+    nobody: Any = Untouchable()
+    return st.Session(
+        backend=nobody, logs=nobody, storage=nobody, role="r", bucket="b", region="us-east-1", emulated=emulated, announcement=""
+    )  # fmt: skip
+
+
+def spec() -> st.JobSpec:
+    return st.JobSpec(
+        name=EVIL,
+        script=st.Script(EVIL, source_dir=EVIL),
+        framework=st.NeuronX("2.9.0"),
+        compute=st.Compute("ml.trn1.32xlarge", count=2),
+        hyperparameters={EVIL: EVIL, **{f"h{number}": number for number in range(20)}},
+        inputs={"train": EVIL},
+        environment={"SECRET": "hunter2", EVIL: "x"},
+        tags={EVIL: EVIL},
+        spot=st.Spot(max_wait_s=90_000),
+        image_uri=EVIL,
+    )
+
+
+def problem(severity: st.Severity) -> st.Problem:
+    return st.Problem(id="X001", severity=severity, where=EVIL, what=EVIL, got=EVIL, wanted=EVIL, fix=EVIL)
+
+
+def endpoint_row(*, emulated: bool, overdue: bool = False) -> EndpointRow:
+    now = datetime(2026, 11, 21, tzinfo=timezone.utc)
+    return EndpointRow(
+        name=EVIL, status="InService", instance=EVIL, count=2, created=now, hours=2.0, price=None,
+        usd_per_hour=Decimal(0) if emulated else None, expires=now, overdue=overdue, job="j", emulated=emulated,
+    )  # fmt: skip
+
+
+VALUES: dict[str, Callable[[], Any]] = {
+    "spec": spec,
+    "problems": lambda: st.Problems([problem(severity) for severity in st.Severity]),
+    "no problems": st.Problems,
+    "job": lambda: st.TrainingJob(name=EVIL, session=session(), spec=spec()),
+    "job cost": lambda: st.JobCost(usd=Decimal("12.345"), billable_s=WallSeconds(30_000), instances=2, price=PRICE, spot_saving=0.7),
+    "request cost": lambda: st.RequestCost(instance=EVIL, count=2, price=PRICE, requests_per_s=10, emulated=False),
+    "emulated request cost": lambda: st.RequestCost(instance=EVIL, count=1, price=PRICE, requests_per_s=10, emulated=True),
+    "unpriced request cost": lambda: st.RequestCost(instance=EVIL, count=1, price=None, requests_per_s=10, emulated=False),
+    "endpoint": lambda: Endpoint(name=EVIL, session=session(emulated=True)),
+    "endpoints": lambda: Endpoints(rows=(endpoint_row(emulated=False, overdue=True),), session=session()),
+    "emulated endpoints": lambda: Endpoints(rows=(endpoint_row(emulated=True),), session=session(emulated=True)),
+    "no endpoints": lambda: Endpoints(rows=(), session=session()),
+    "transform": lambda: Transform(name=EVIL, output=EVIL, session=session()),
+    "diff": lambda: st.diff(spec().replace(name="a", image_uri=None), spec().replace(name="a", image_uri=EVIL)),
+    "comparison": lambda: st.compare(["published/bert-p4d", "published/bert-trn1"]),
+}  # fmt: skip
+each_value = pytest.mark.parametrize("name", VALUES)
+
+
+class Outline(html.parser.HTMLParser):
+    """Tags that are opened and closed, attributes, and words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.attributes: set[str] = set()
+        self.words: list[str] = []
+        self.heads: list[dict[str, str | None]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes |= {name for name, _ in attrs}
+        if tag == "th":
+            self.heads.append(dict(attrs))
+        if tag in {"script", "img", "iframe", "link"}:
+            self.wrong.append(tag)
+        if tag not in {"path", "circle", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"path", "circle"}:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+
+
+@each_value
+def test_a_card_is_well_formed_and_holds_no_foreign_markup_no_script_no_id(name: str) -> None:
+    page = Outline(VALUES[name]()._repr_html_())
+    assert [] == page.wrong
+    assert [] == page.open
+    assert not page.attributes & {"id", "onerror", "src", "href"}
+    assert all(head.get("scope") in {"row", "col"} for head in page.heads)
+    assert all(letter.isprintable() for letter in "".join(page.words).replace("\n", "").replace("\xa0", ""))
+
+
+@each_value
+def test_a_card_survives_without_its_attributes_because_every_fact_is_a_word(name: str) -> None:
+    words = " ".join(Outline(VALUES[name]()._repr_html_()).words)
+    assert len(words.split()) >= 2
+
+
+@each_value
+def test_without_html_there_is_text_and_it_never_fails(name: str) -> None:
+    value = VALUES[name]()
+    assert repr(value)
+    assert str(value)
+
+
+def test_a_spec_shows_the_names_of_its_environment_and_not_the_values() -> None:
+    shown = spec()._repr_html_()
+    assert "SECRET" in shown
+    assert "hunter2" not in shown
+
+
+def test_a_spec_counts_what_it_does_not_list() -> None:
+    assert "and 9 more" in spec()._repr_html_()
+
+
+def test_problems_are_a_list_to_whoever_uses_them_and_text_to_whoever_reads() -> None:
+    found = st.check(spec().replace(image_uri=None, framework=st.PyTorch("1.11", python="py38")))
+    assert isinstance(found, list)
+    assert [] == st.Problems()
+    assert "No problems." == repr(st.Problems())
+    assert repr(found).splitlines()[0].endswith(":")
+    assert len(found) == len(repr(found).splitlines()) - 1
+
+
+def test_problems_say_whether_the_job_can_be_launched() -> None:
+    assert "1 error, 1 warning, 1 note. Not launchable." in VALUES["problems"]()._repr_html_()
+    assert "1 warning. Launchable." in st.Problems([problem(st.Severity.WARNING)])._repr_html_()
+
+
+def test_an_emulated_rate_has_no_cost_but_a_stated_one_has() -> None:
+    cost = VALUES["emulated request cost"]()
+    assert cost.usd_per_thousand is None
+    assert Decimal("0.04") == cost.at(10)
+    assert "EMULATED" in cost._repr_html_()
+    assert str(cost).startswith("EMULATED: 10 requests/s emu")
+
+
+def test_a_measured_rate_costs_what_its_endpoint_costs() -> None:
+    assert Decimal("0.08") == VALUES["request cost"]().usd_per_thousand
+    assert str(VALUES["request cost"]()).startswith("$0.0800 for 1,000 requests at 10 requests/s.")
+
+
+def test_without_a_price_nothing_is_reckoned() -> None:
+    cost = VALUES["unpriced request cost"]()
+    assert (None, None, []) == (cost.usd_per_thousand, cost.at(1), cost.table())
+    assert "sm-trn catalog prices" in str(cost)
+
+
+def test_endpoints_that_are_overdue_say_so() -> None:
+    assert "overdue since" in VALUES["endpoints"]()._repr_html_()
+    assert "overdue since" in str(VALUES["endpoints"]())
+    assert "none is billed" in VALUES["emulated endpoints"]()._repr_html_()
+
+
+@given(some.text(max_size=80))
+def test_escaped_text_is_one_printable_line_without_markup(text: str) -> None:
+    shown = escaped(text)
+    assert not set("<>\"'\n\r") & set(shown)
+    assert all(letter.isprintable() for letter in shown)
+
+
+def test_pieces_nest_in_one_scoped_block() -> None:
+    inner = title("a", "b", emulated=True) + facts([("x", "y")]) + grid(("A", "B"), [("r", Cell("1", "err"))])
+    assert f'<div class="smtrn"><style>{CSS}</style>{inner}</div>' == block(inner)
+    assert "" == facts([])
+
+
+def test_every_colour_of_a_card_is_one_of_both_palettes() -> None:
+    assert PALETTES["light"].keys() == PALETTES["dark"].keys()
+    assert all(f"--{name}:" in CSS for name in PALETTES["light"])
+
+
+def test_a_frozen_spec_still_is_a_value() -> None:
+    assert dataclasses.replace(spec()) == spec()

@@ -1,0 +1,136 @@
+"""The pages and notebook outputs that a person sees, as HTML files, for the tests that look at them as a browser does."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+from report_jobs import START, describe, emulated_job, gpt2_pair, transitions
+from test_report_fleet import mixed
+
+import sm_trn as st
+from sm_trn.pricing import snapshot_book
+from sm_trn.report import compare, published_record, watch_html
+from sm_trn.report.cards import job_card, rehearsal_card
+from sm_trn.report.fleet_page import fleet_page
+from sm_trn.report.page import page
+from sm_trn.report.save import pictures
+from sm_trn.report.watch import Checkpoints, WatchRow
+from sm_trn.session.endpoints import EndpointRow, Endpoints
+from sm_trn.specs import MetricPoint, WallSeconds, parse_snapshot
+
+NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
+
+
+def pages() -> dict[str, str]:
+    """Name → a whole document."""
+    return {
+        "report": _report([published_record(f"published/bert-{name}") for name in ("p4d", "trn1")]),
+        "report-mixed": _report(
+            [*gpt2_pair(), emulated_job("bert-a"), emulated_job("bert-b", number=1, interrupted=True)]
+        ),
+        "fleet": fleet_page(mixed(), by="instance", now=NOW),
+        "widgets": document(widgets()),
+        "widgets-dark": document(widgets(), dark=True),
+    }
+
+
+def _report(records: list[Any]) -> str:
+    item = compare(records)
+    return page(item, pictures(item), now=NOW)
+
+
+def document(cards: list[str], *, dark: bool = False) -> str:
+    """The cards as a notebook shows them, one below the other."""
+    theme = f'data-jp-theme-light="{"false" if dark else "true"}" style="background:{"#111" if dark else "#fff"}"'
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Widgets</title></head><body {theme}><main><h1 '
+        f'style="color:{"#fff" if dark else "#000"}">Widgets</h1>{"<hr>".join(cards)}</main></body></html>'
+    )
+
+
+def widgets() -> list[str]:
+    """Every kind of notebook output once."""
+    spec = st.JobSpec(
+        name="bert-trn1",
+        script=st.Script("train_text_classification.py"),
+        framework=st.NeuronX("2.9.0"),
+        compute=st.Compute("ml.trn1.32xlarge"),
+        distribution=st.SMDataParallel(),
+        hyperparameters={"model": "bert-base-uncased", "epochs": 3, "batch_size": 8},
+        inputs={"train": "s3://a-bucket/imdb/train"},
+        spot=st.Spot(max_wait_s=60_000),
+        max_run_s=86_400,
+    )
+    bert = compare([published_record("published/bert-p4d"), published_record("published/bert-trn1")])
+    price = snapshot_book().hosting("ml.g5.xlarge", "us-east-1")
+    training = snapshot_book().find("ml.trn1.32xlarge", "us-west-2")
+    assert training is not None
+    rows = [row(number) for number in range(8)]
+    nobody: Any = None
+    return [
+        spec._repr_html_(),
+        st.check(spec)._repr_html_(),
+        st.Problems()._repr_html_(),
+        st.diff(spec, spec.replace(spot=None, max_run_s=3600))._repr_html_(),
+        job_card("bert-trn1-261120", machine="ml.trn1.32xlarge", emulated=False, steps=(".wait() watches it",)),
+        watch_html(rows[:1], NOW),
+        watch_html(rows, NOW, ["The login expired; it is renewed."]),
+        st.JobCost(usd=Decimal("41.43"), billable_s=WallSeconds(6033), instances=1, price=training)._repr_html_(),
+        bert._repr_html_(),
+        compare([emulated_job("a"), emulated_job("b", number=1)])._repr_html_(),
+        mixed()._repr_html_(),
+        *(
+            st.RequestCost(
+                instance="ml.g5.xlarge", count=1, price=price, requests_per_s=17.9, emulated=emulated
+            )._repr_html_()
+            for emulated in (True, False)
+        ),
+        Endpoints(rows=(_endpoint("a", overdue=True), _endpoint("b", overdue=False)), session=nobody)._repr_html_(),
+        rehearsal_card(
+            ["EMULATED on this machine: x was interrupted 2 times.", "The same."], {"model.safetensors": True}
+        ),
+    ]
+
+
+def row(number: int) -> WatchRow:
+    """One of eight jobs: training at several ages, failed, compiling, starting, completed, emulated."""
+    ended = {5: "Completed", 6: "Failed"}.get(number)
+    phases = [("Starting", 120.0), ("Downloading", 60.0), ("Training", -1.0)]
+    if number == 3:
+        phases = [("Starting", -1.0)]
+    answer = describe(
+        f"bert-seed{number}",
+        emulated=number == 7,
+        ResourceConfig={"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1 + number % 2},
+        TrainingJobStatus=ended or "InProgress",
+        SecondaryStatus=ended or phases[-1][0],
+        SecondaryStatusTransitions=transitions(*phases),
+        FailureReason="AlgorithmError: CUDA out of memory. Tried to allocate 2.00 GiB" if ended == "Failed" else "",
+    )
+    if not ended:
+        answer["BillableTimeInSeconds"] = None
+        answer["TrainingEndTime"] = None
+    answer = {key: value for key, value in answer.items() if value not in (None, "")}
+    points = [
+        MetricPoint(name=name, value=value, step=step, time_s=START + 180 + step)
+        for step in range(50, 850, 50)
+        for name, value in (("loss", 2.0 / (1 + step / 200)), ("steps_per_second", 6.6 + 0.1 * (step % 3)))
+        if number != 3
+    ]
+    return WatchRow(
+        snapshot=parse_snapshot(answer),
+        label=f"bert-seed{number}",
+        points=tuple(points),
+        price=snapshot_book().find("ml.trn1.32xlarge", "us-west-2"),
+        total_steps=2000,
+        checkpoints=Checkpoints(count=3, newest=NOW - timedelta(minutes=4)) if number < 2 else None,
+    )
+
+
+def _endpoint(name: str, *, overdue: bool) -> EndpointRow:
+    return EndpointRow(
+        name=name, status="InService", instance="ml.g5.xlarge", count=1, created=NOW, hours=2.5, price=None,
+        usd_per_hour=Decimal("1.4084"), expires=NOW, overdue=overdue, job="bert", emulated=False,
+    )  # fmt: skip
