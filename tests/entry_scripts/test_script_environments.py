@@ -22,9 +22,9 @@ pytest.importorskip("transformers")
 from _checkpoint import Checkpoints
 from _console import INTERRUPTED, Console
 
-from launch import Finished, Launch
+from launch import DEADLINE_S, Finished, Launch
 
-pytestmark = [pytest.mark.local, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.local, pytest.mark.timeout(3000)]
 HERE = Path(__file__).parent
 QUIET = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": "", "PYTHONWARNINGS": ""}
 TRAINER = (
@@ -45,7 +45,7 @@ RUNS = [
     ),
     (
         "train_question_answering.py",
-        f"--model_name_or_path tiny-random --num_train_epochs 6 {QUESTIONS}",
+        f"--model_name_or_path tiny-random --num_train_epochs 4 {QUESTIONS}",
         "eval_f1",
         90,
         101,
@@ -157,7 +157,7 @@ def on_xla(python: str, folder: Path, runtime: str, logging_steps: int, shapes: 
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=DEADLINE_S,
     )
     assert 0 == out.returncode, out.stderr[-3000:]
     answer: dict[str, Any] = json.loads(out.stdout.splitlines()[-1])
