@@ -13,7 +13,7 @@ import torch
 
 from _console import Mistake
 from _data import Rows, label_names, label_numbers
-from _parts import cut, rounded
+from _parts import Grain, cut, rounded
 
 WINDOW_STEPS = 32  # within which texts of like length come together; longer would make an epoch's order less random
 
@@ -63,19 +63,19 @@ class Encoded(NamedTuple):
 class Batches:
     """One worker's share of the batches of an epoch, of known number; an iterable that loaders of every device accept.
 
-    `order` [batches, workers, per_device] is everybody's: without `pass_tokens` a batch has one length on all workers
+    `order` [batches, workers, per_device] is everybody's: without a `grain` a batch has one length on all workers
     and is one pass through the model. With it, it is cut: into how many parts, which come one by one, `passes` says.
     """
 
-    def __init__(self, data: Encoded, order: Any, rank: int, pass_tokens: int | None = None) -> None:
+    def __init__(self, data: Encoded, order: Any, rank: int, grain: Grain | None = None) -> None:
         self._data, workers = data, order.shape[1]
         rows = order[:, rank]
-        if pass_tokens is None:
+        if grain is None:
             everybody = data.lengths[order.clamp(min=0)].flatten(start_dim=1).sum(dim=1).tolist()
             self._parts = list(zip(rows, data.shapes_of(order).tolist()))
             self.passes = [1] * len(rows)
         else:
-            cuts = [cut(lengths, pass_tokens) for lengths in data.lengths[rows.clamp(min=0)].tolist()]
+            cuts = [cut(lengths, grain, data.length) for lengths in data.lengths[rows.clamp(min=0)].tolist()]
             self._parts = [(row[part.members], part.length) for row, parts in zip(rows, cuts) for part in parts]
             everybody = [int(data.lengths[part.clamp(min=0)].sum()) * workers for part, _ in self._parts]
             self.passes = [len(parts) for parts in cuts]
@@ -117,7 +117,7 @@ class Data(NamedTuple):
     held_out: Encoded
     texts: tuple[Rows, Rows]
     layout: Layout
-    pass_tokens: int | None = None  # what one pass more costs, where batches may have any length
+    grain: Grain | None = None  # where batches may have any length
 
     @property
     def steps_per_epoch(self) -> int:
@@ -125,21 +125,21 @@ class Data(NamedTuple):
 
     @property
     def lengths(self) -> str:
-        return ("" if self.pass_tokens is None else "up to ") + "/".join(map(str, self.train.shapes))
+        return ("" if self.grain is None else "up to ") + "/".join(map(str, self.train.shapes))
 
     @property
     def shapes(self) -> dict[str, int]:
         """For the log: how many lengths there are, where that is bounded."""
-        return {"shapes": len(self.train.shapes)} if self.pass_tokens is None else {}
+        return {"shapes": len(self.train.shapes)} if self.grain is None else {}
 
     def train_batches(self, order: Any, rank: int) -> Batches:
-        return Batches(self.train, order.flatten(end_dim=1), rank, self.pass_tokens)
+        return Batches(self.train, order.flatten(end_dim=1), rank, self.grain)
 
     def eval_batches(self, rank: int) -> Batches:
         """Each held-out example once; those of like length together where lengths are free, for order changes no result."""
-        ranked = None if self.pass_tokens is None else torch.sort(self.held_out.lengths, descending=True).indices
+        ranked = None if self.grain is None else torch.sort(self.held_out.lengths, descending=True).indices
         order = eval_order(len(self.held_out), self.layout.workers, self.layout.per_device, ranked)
-        return Batches(self.held_out, order, rank, self.pass_tokens)
+        return Batches(self.held_out, order, rank, self.grain)
 
 
 def first_steps(data: Data, steps: int) -> Data:
@@ -156,9 +156,9 @@ def encode_data(
     max_length: int,
     num_labels: int | None,
     shapes: int = 1,
-    pass_tokens: int | None = None,
+    grain: Grain | None = None,
 ) -> Data:
-    """Training and held-out rows in tensors, their batches of at most `shapes` lengths, or with `pass_tokens` of any.
+    """Training and held-out rows in tensors, their batches of at most `shapes` lengths, or with a `grain` of any.
 
     Raises Mistake where there are too few rows for one step.
     """
@@ -173,7 +173,7 @@ def encode_data(
     pieces = [tokenize(part.texts, tokenizer, max_length) for part in rows]
     lengths = batch_lengths([len(ids) for ids in pieces[0] + pieces[1]], max_length, shapes)
     train, held_out = (encode(ids, n, lengths, tokenizer.pad_token_id) for ids, n in zip(pieces, numbers))
-    return Data(names, train, held_out, rows, layout, pass_tokens)
+    return Data(names, train, held_out, rows, layout, grain)
 
 
 def tokenize(texts: Sequence[str], tokenizer: Any, max_length: int) -> list[list[int]]:

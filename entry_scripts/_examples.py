@@ -13,7 +13,7 @@ from torch.utils.data import Dataset, Sampler
 
 from _batches import Layout, train_order
 from _filling import Filling
-from _parts import cut, rounded
+from _parts import Grain, cut, rounded
 
 PARTS = "parts"  # the one key of a batch that comes in several
 
@@ -66,22 +66,22 @@ class LikeLengths(Sampler):  # type: ignore[misc]  # torch is untyped here
 class Collator(Filling):
     """A batch is fetched at once, whole or, for a trainer that takes them, in `parts` of like length.
 
-    `pass_tokens` is what a pass more through the model costs, in positions; None keeps batches whole.
+    Without a `grain` batches stay whole.
     """
 
-    def __init__(self, examples: Examples, *, trim: bool, pass_tokens: int | None = None) -> None:
-        self._examples, self._trim, self._pass_tokens = examples, trim, pass_tokens if trim else None
+    def __init__(self, examples: Examples, *, trim: bool, grain: Grain | None = None) -> None:
+        self._examples, self._trim, self._grain = examples, trim, grain if trim else None
 
     def __call__(self, indices: Iterable[int]) -> dict[str, Any]:
         examples, rows = self._examples, torch.tensor(list(indices))
         lengths = examples.lengths[rows]
-        if self._pass_tokens is None:
+        if self._grain is None:
             length = min(examples.length, rounded(int(lengths.max()))) if self._trim else examples.length
             self.count(int(lengths.sum()), length * len(rows))
             return self._whole(rows, length)
-        parts = cut(lengths.tolist(), self._pass_tokens)
+        parts = cut(lengths.tolist(), self._grain, examples.length)
         self.count(int(lengths.sum()), sum(len(part.members) * part.length for part in parts))
-        return {PARTS: [self._whole(rows[part.members], min(examples.length, part.length)) for part in parts]}
+        return {PARTS: [self._whole(rows[part.members], part.length) for part in parts]}
 
     def _whole(self, rows: Any, length: int) -> dict[str, Any]:
         examples, lengths = self._examples, self._examples.lengths[rows]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import Any, Mapping
 
 import torch
 
@@ -20,5 +21,22 @@ def adamw_with_linear_schedule(
     def factor(step: int) -> float:
         return min((step + 1) / (warmup_steps + 1), (total_steps - step) / (total_steps - warmup_steps))
 
-    optimizer = torch.optim.AdamW(groups, lr=learning_rate)
+    optimizer = _adamw(groups, learning_rate)
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+
+
+def load_optimizer(optimizer: Any, state: Mapping[str, Any]) -> None:
+    """What was saved, but for how a step is computed: that is this device's, and the checkpoint may be another's."""
+    own = [{name: group[name] for name in ("fused", "foreach") if name in group} for group in optimizer.param_groups]
+    optimizer.load_state_dict(state)
+    for group, names in zip(optimizer.param_groups, own):
+        group.update(names)
+
+
+def _adamw(groups: Any, learning_rate: float) -> Any:
+    """In one kernel where torch has one: for CUDA since 2.0, for CPU since 2.4. Of other devices it may only believe so."""
+    kinds = {parameter.device.type for group in groups for parameter in group["params"]}
+    if kinds <= {"cpu", "cuda"}:
+        with contextlib.suppress(RuntimeError, TypeError):  # not for this device; not in this torch
+            return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
+    return torch.optim.AdamW(groups, lr=learning_rate)

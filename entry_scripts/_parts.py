@@ -11,6 +11,13 @@ from typing import NamedTuple, Sequence
 MULTIPLE = 8  # lengths that matrix units like, and few different ones
 
 
+class Grain(NamedTuple):
+    """How finely a device takes it: what lengths are a multiple of, and how many positions cost what one pass more costs."""
+
+    multiple: int
+    pass_tokens: int
+
+
 class Part(NamedTuple):
     """Which examples of the batch, by position, and the length they are padded to."""
 
@@ -18,23 +25,23 @@ class Part(NamedTuple):
     length: int
 
 
-def rounded(length: int) -> int:
-    return -(-length // MULTIPLE) * MULTIPLE
+def rounded(length: int, multiple: int = MULTIPLE) -> int:
+    return -(-length // multiple) * multiple
 
 
-def cut(lengths: Sequence[int], pass_tokens: int) -> list[Part]:
-    """The cheapest way through a batch: positions to compute, and `pass_tokens` more for each pass. Longest part first.
+def cut(lengths: Sequence[int], grain: Grain, longest: int) -> list[Part]:
+    """The cheapest way through a batch: positions to compute, and passes. Longest part first, none beyond `longest`.
 
     A part is a run of the batch sorted by length; where the ties are, only the rounded length counts. At most as many
     sums are looked at as there are pairs of different rounded lengths.
     """
     ranked = sorted(range(len(lengths)), key=lambda position: lengths[position])
-    padded = [rounded(lengths[position]) for position in ranked]
+    padded = [min(longest, rounded(lengths[position], grain.multiple)) for position in ranked]
     ends = [end for end in range(1, len(padded) + 1) if end == len(padded) or padded[end] != padded[end - 1]]
     best: dict[int, tuple[int, int]] = {0: (0, 0)}  # up to an end: what it costs, and where its last part begins
     for end in ends:
         best[end] = min(
-            (cost + (end - start) * padded[end - 1] + pass_tokens, start) for start, (cost, _) in best.items()
+            (cost + (end - start) * padded[end - 1] + grain.pass_tokens, start) for start, (cost, _) in best.items()
         )
     parts, end = [], len(padded)
     while end:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from _parts import Grain
 from _runtime import BACKENDS, NEURON_DEFAULTS, Place, choose, prefer_loopback
 from _waves import at_once, turn, workers_here
 
@@ -30,11 +31,11 @@ def on_xla() -> bool:
     return choose(os.environ) == "xla"
 
 
-def pass_tokens(args: Any) -> int | None:
-    """What a pass more costs; None where a batch stays whole: each length is compiled, or a library owns the backward."""
+def grain_of(args: Any) -> Grain | None:
+    """How batches are cut; None where a batch stays whole: each length is compiled, or a library owns the backward."""
     name = choose(os.environ)
     owned = any(getattr(args, library, None) for library in ("deepspeed", "fsdp", "mp_parameters"))
-    return None if name == "xla" or owned else BACKENDS[name].pass_tokens
+    return None if name == "xla" or owned else BACKENDS[name].grain
 
 
 def seed_everything(seed: int) -> None:

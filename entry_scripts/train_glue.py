@@ -28,7 +28,7 @@ from _data import cut, label_names, label_numbers
 from _examples import Collator, Examples, encode_examples, rounded
 from _models import load_classifier, load_config, load_tokenizer, longest_input
 from _pairs import Pair, read_pairs, task_pairs
-from _peers import loading_turn, on_xla, pass_tokens, settled
+from _peers import grain_of, loading_turn, on_xla, settled
 from _scores import accuracy, f1
 
 # --- arguments ---
@@ -138,7 +138,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         model = settled(model, args)
     trim = not (on_xla() or own.pad_to_max_length)
     collators = {name: Collator(part, trim=trim) for name, part in examples.items()}
-    in_parts = Collator(data, trim=trim, pass_tokens=pass_tokens(args))
+    in_parts = Collator(data, trim=trim, grain=grain_of(args))
     trainer = SpotTrainer(model=model, args=args, train_dataset=data, data_collator=in_parts)
     silence(trainer)
     if trim:

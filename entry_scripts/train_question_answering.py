@@ -26,7 +26,7 @@ from _console import Console, Mistake, exit_code_of, leave
 from _data import cut
 from _examples import Collator
 from _models import load_head_config, load_tokenizer, load_with_head, longest_input
-from _peers import loading_turn, on_xla, pass_tokens, settled
+from _peers import grain_of, loading_turn, on_xla, settled
 from _questions import Features, Question, answers_of, encode_questions, hub_questions, read_questions
 from _scores import answer_f1, exact_match
 
@@ -129,7 +129,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         args=args,
         train_dataset=train_features.examples,
         eval_dataset=held_out.examples,
-        data_collator=Collator(train_features.examples, trim=trim, pass_tokens=pass_tokens(args)),
+        data_collator=Collator(train_features.examples, trim=trim, grain=grain_of(args)),
     )
     # Windows of one batch may be trimmed, but the logits of all are put together and so are of one length.
     trainer.collate_evaluation = Collator(held_out.examples, trim=False)

@@ -27,7 +27,7 @@ from _console import GRAPHS_ONLY_STEPS, Console, Interrupted, Mistake, exit_code
 from _data import Rows, read_parts
 from _meter import Meter
 from _models import load_classifier, load_config, load_tokenizer, longest_input
-from _optimizer import adamw_with_linear_schedule
+from _optimizer import adamw_with_linear_schedule, load_optimizer
 from _runtime import detect, to_cpu
 
 CHECKPOINTS = Path("/opt/ml/checkpoints")  # exists in a job that was given a checkpoint_s3_uri
@@ -131,7 +131,7 @@ class Run:
         if self.step:
             state = checkpoints.load(self.step)
             self.runtime.unwrap(self.model).load_state_dict(state["model"])
-            self.optimizer.load_state_dict(state["optimizer"])
+            load_optimizer(self.optimizer, state["optimizer"])
             self.scheduler.load_state_dict(state["scheduler"])
             self.meter.load(state["meter"])
 
@@ -251,7 +251,7 @@ def train(args: argparse.Namespace, runtime: Any, stop: StopRequest) -> None:
     with runtime.loading_turn():
         tokenizer = load_tokenizer(args.model)
     layout = Layout(args.per_device_batch_size, runtime.world_size, args.gradient_accumulation_steps)
-    lengths: Any = {"shapes": args.shapes or 1, "pass_tokens": None if args.shapes else runtime.pass_tokens}
+    lengths: Any = {"shapes": args.shapes or 1, "grain": None if args.shapes else runtime.grain}
     data = encode_data(rows, tokenizer, layout, max_length=args.max_length, num_labels=args.num_labels, **lengths)
     if graphs_only():
         data, args.epochs, args.checkpoint_dir = first_steps(data, GRAPHS_ONLY_STEPS), 1, None

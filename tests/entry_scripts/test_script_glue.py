@@ -14,6 +14,7 @@ pytest.importorskip("accelerate")
 from _console import Mistake
 from _examples import Collator, encode_examples
 from _pairs import Pair, read_pairs, task_pairs
+from _parts import Grain
 from train_glue import main, parse_arguments
 
 from launch import Finished, run_here
@@ -81,20 +82,20 @@ def test_a_batch_in_parts_trains_the_same_model_as_a_whole_one(tmp_path: Path) -
     )  # fmt: skip
     start = transformers.BertForSequenceClassification(config).state_dict()
 
-    def trained(pass_tokens: int | None) -> tuple[list[float], dict[str, torch.Tensor]]:
+    def trained(grain: Grain | None) -> tuple[list[float], dict[str, torch.Tensor]]:
         model = transformers.BertForSequenceClassification(config)
         model.load_state_dict(start)
         args = transformers.TrainingArguments(
-            output_dir=str(tmp_path / str(pass_tokens)), per_device_train_batch_size=4, gradient_accumulation_steps=2,
+            output_dir=str(tmp_path / str(grain is None)), per_device_train_batch_size=4, gradient_accumulation_steps=2,
             max_steps=4, learning_rate=0.01, use_cpu=True, report_to="none", save_strategy="no", disable_tqdm=True,
             remove_unused_columns=False, logging_steps=1, dataloader_pin_memory=False,
         )  # fmt: skip
-        collator = Collator(examples, trim=True, pass_tokens=pass_tokens)
+        collator = Collator(examples, trim=True, grain=grain)
         trainer = SpotTrainer(model=model, args=args, train_dataset=examples, data_collator=collator)
         trainer.train()
         return [line["loss"] for line in trainer.state.log_history if "loss" in line], model.state_dict()
 
-    whole, parts = trained(None), trained(1)
+    whole, parts = trained(None), trained(Grain(8, 1))
     assert parts[0] == pytest.approx(whole[0], abs=2e-4)
     for name, weights in whole[1].items():
         torch.testing.assert_close(parts[1][name], weights, rtol=1e-3, atol=1e-5)

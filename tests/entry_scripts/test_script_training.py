@@ -272,6 +272,18 @@ def test_a_text_longer_than_the_models_positions_is_refused(tmp_path: Path, caps
     assert "--max_length: got 600, wanted at most 512, the positions of 'tiny-random'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("shapes", [[], ["--shapes", "2"]])
+def test_a_limit_that_is_no_multiple_of_anything_is_kept(
+    shapes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "long.jsonl"
+    texts = [{"text": "good " * (3 * i), "label": i % 2} for i in range(20)]
+    data.write_text("\n".join(map(json.dumps, texts)))
+    flags = [*TINY, "--train", str(data), "--max_length", "30", "--per_device_batch_size", "4", "--epochs", "1"]
+    assert exit_code_of(lambda: main([*flags, *shapes, "--model_dir", str(tmp_path / "model")])) == 0
+    assert re.search("batches of 4 x .*30 tokens", capsys.readouterr().out)
+
+
 def test_sagemakers_channels_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ("sample", None) == (parse_arguments([]).train, parse_arguments([]).validation)
     monkeypatch.setenv("SM_CHANNEL_TRAINING", "/opt/ml/input/data/training")
