@@ -271,7 +271,9 @@ def classification_checks(table: Table, folder: Path, rounds: int) -> list[tuple
             (f"{name}, seconds to the first step", table.first(ours), 5.0, False),
         ]
         if "tiny" in table.title:
-            checks.append((f"{name}, mean accuracy beyond the lesser peer's", table.accuracy(ours) - theirs, -0.02, True))
+            checks.append(
+                (f"{name}, mean accuracy beyond the lesser peer's", table.accuracy(ours) - theirs, -0.02, True)
+            )
     return checks
 
 
