@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 _SHUTDOWN_S = 12.0
 _CONNECTIONS = 128
 _LOCK_TRIES = 40
+_ENDPOINT = "endpoint.json"
 _ROLE = f"arn:aws:iam::{EMULATED_ACCOUNT}:role/{ROLE_NAME}"
 _TRUST = {
     "Version": "2012-10-17",
@@ -69,7 +70,10 @@ class Parts:
 
 
 def hold_lock(state: Path) -> None:
-    """Take the lock that makes this process the state folder's only one. Raises BlockingIOError."""
+    """Take the lock that makes this process the state folder's only one. Raises BlockingIOError.
+
+    What a killed one said of itself goes: its process number may be anybody's by now.
+    """
     handle = os.open(state / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for attempt in range(_LOCK_TRIES):  # a look by `find` holds it for a moment
         try:
@@ -80,6 +84,7 @@ def hold_lock(state: Path) -> None:
             time.sleep(0.05)
         else:
             break
+    (state / _ENDPOINT).unlink(missing_ok=True)
 
 
 def build(state: Path, region: str, options: Options) -> Parts:
@@ -197,7 +202,7 @@ def serve(state: Path, region: str, options: Options, ready: Callable[[str], Non
     parts.transforms.shutdown()
     parts.supervisor.shutdown(_SHUTDOWN_S)
     parts.server.shutdown()
-    (state / "endpoint.json").unlink(missing_ok=True)
+    (state / _ENDPOINT).unlink(missing_ok=True)
     parts.store.close()
 
 
@@ -241,10 +246,10 @@ def _furnish(moto: moto_side.MotoSide, objects: Objects) -> None:
 
 def _publish(endpoint: Endpoint) -> None:
     """endpoint.json, readable by the owner only, complete or not there."""
-    fresh = endpoint.state / "endpoint.json.new"
+    fresh = endpoint.state / f"{_ENDPOINT}.new"
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
         json.dump(values.dump(endpoint), out)
-    fresh.replace(endpoint.state / "endpoint.json")
+    fresh.replace(endpoint.state / _ENDPOINT)
 
 
 def _status(endpoint: Endpoint, isolation: Isolation, jobs: Jobs, records: Records) -> dict[str, Any]:

@@ -367,3 +367,16 @@ def test_the_package_is_found_without_loading_what_is_heavy() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert "[]" == said.strip()
+
+
+def test_what_a_killed_emulator_said_of_itself_goes_with_the_next_ones_lock(tmp_path: Path) -> None:
+    """Its process number may be anybody's by then, and ``down`` would end that process."""
+    from sm_trn.emulator.server import hold_lock
+
+    (tmp_path / "endpoint.json").write_text("of a killed one")
+    hold_lock(tmp_path)
+    assert not (tmp_path / "endpoint.json").exists()
+    (tmp_path / "endpoint.json").write_text("of the one that holds the lock")
+    with pytest.raises(BlockingIOError):
+        hold_lock(tmp_path)
+    assert (tmp_path / "endpoint.json").exists()
