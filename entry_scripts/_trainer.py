@@ -7,6 +7,7 @@ not have been there, under the same names, since 4.6.
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 from pathlib import Path
 from typing import Any, Iterator, Mapping
@@ -249,7 +250,11 @@ def train(
         checkpoints.put_aside_newer(newest)
     wait_for_all()
     console.say(f"{'resuming after step ' + str(step_of(newest)) if newest else 'from the start'}")
-    trainer.train(resume_from_checkpoint=str(newest) if newest else None)
+    gc.freeze()  # what is loaded by now stays: collecting garbage, as Trainer does first, need not look at it
+    try:
+        trainer.train(resume_from_checkpoint=str(newest) if newest else None)
+    finally:
+        gc.unfreeze()
     if spot.interrupted:
         kept = f"saved in {args.output_dir}" if spot.saved_step == trainer.state.global_step else "not saved"
         raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}; {kept}")
