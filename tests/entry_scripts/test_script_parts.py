@@ -88,6 +88,7 @@ def test_what_is_counted_is_every_workers_tokens_and_positions() -> None:
 @pytest.mark.parametrize("name", ["cpu", "cuda", "smddp"])
 def test_under_trainer_batches_are_cut_as_in_the_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SM_TRN_RUNTIME", name)
+    assert BACKENDS[name].grain is not None
     assert BACKENDS[name].grain == grain_of(SimpleNamespace(deepspeed=None, fsdp=[], mp_parameters=""))
 
 
