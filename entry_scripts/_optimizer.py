@@ -1,4 +1,4 @@
-"""Owns AdamW and the linear schedule; must not know devices or the loop."""
+"""Owns AdamW, in the kernel that a device has for it, and the linear schedule; must not know the loop."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ def adamw_with_linear_schedule(
 def load_optimizer(optimizer: Any, state: Mapping[str, Any]) -> None:
     """What was saved, but for how a step is computed: that is this device's, and the checkpoint may be another's."""
     own = [{name: group[name] for name in ("fused", "foreach") if name in group} for group in optimizer.param_groups]
-    optimizer.load_state_dict(state)
-    for group, names in zip(optimizer.param_groups, own):
-        group.update(names)
+    groups = [{**saved, **names} for saved, names in zip(state["param_groups"], own)]
+    optimizer.load_state_dict({**state, "param_groups": groups})  # by these torch decides where the count of steps lies
 
 
 def _adamw(groups: Any, learning_rate: float) -> Any:

@@ -57,6 +57,20 @@ def test_a_checkpoint_does_not_say_how_this_device_computes_a_step(*, saved: boo
     assert all((one != two).any() for one, two in zip(before, after, strict=True))
 
 
+@pytest.mark.parametrize(("own", "device"), [(True, "meta"), (False, "cpu")])
+def test_the_count_of_steps_lies_where_this_devices_kernel_looks_for_it(*, own: bool, device: str) -> None:
+    """In one kernel it is on the device; else on the host, wherever the checkpoint had it."""
+    state = copy.deepcopy(trained(3)[1].state_dict())
+    state["param_groups"] = [dict(group, fused=not own) for group in state["param_groups"]]
+    with torch.device("meta"):
+        model = torch.nn.Linear(4, 3)
+    other = torch.optim.AdamW([{"params": [model.weight]}, {"params": [model.bias]}], lr=0.1)
+    for group in other.param_groups:
+        group["fused"] = own
+    load_optimizer(other, state)
+    assert {device} == {values["step"].device.type for values in other.state.values()}
+
+
 def test_a_step_in_one_kernel_is_the_step() -> None:
     results = []
     for fused in (True, False):
