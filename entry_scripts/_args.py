@@ -20,6 +20,7 @@ from _runtime import Place
 if TYPE_CHECKING:
     import argparse
 
+GROUP_BY_LENGTH = {"train_sampling_strategy": "group_by_length"}  # for scripts whose texts differ in length
 # Several names for one thing, with the same values.
 SYNONYMS = (
     ("eval_strategy", "evaluation_strategy"),
@@ -161,26 +162,19 @@ def _other_words(name: str, value: str) -> Iterator[tuple[str, str]]:
         yield from rule(value)
 
 
-def _if_true(name: str, value: str) -> Callable[[str], Iterator[tuple[str, str]]]:
+def _if_among(name: str, values: Mapping[str, str]) -> Callable[[str], Iterator[tuple[str, str]]]:
     def reword(given: str) -> Iterator[tuple[str, str]]:
-        if given.lower() in {"true", "1"}:
-            yield name, value
+        if given.lower() in values:
+            yield name, values[given.lower()]
 
     return reword
 
 
-def _if_equal(wanted: str, name: str) -> Callable[[str], Iterator[tuple[str, str]]]:
-    def reword(given: str) -> Iterator[tuple[str, str]]:
-        if given == wanted:
-            yield name, "True"
-
-    return reword
-
-
+STRATEGIES = {"true": "group_by_length", "1": "group_by_length", "false": "random", "0": "random"}
 REWORDED: Mapping[str, Callable[[str], Iterator[tuple[str, str]]]] = {
-    "adafactor": _if_true("optim", "adafactor"),
-    "group_by_length": _if_true("train_sampling_strategy", "group_by_length"),
-    "train_sampling_strategy": _if_equal("group_by_length", "group_by_length"),
+    "adafactor": _if_among("optim", {"true": "adafactor", "1": "adafactor"}),
+    "group_by_length": _if_among("train_sampling_strategy", STRATEGIES),
+    "train_sampling_strategy": _if_among("group_by_length", {"group_by_length": "True", "random": "False"}),
     "warmup_ratio": lambda value: iter([("warmup_steps", value)]),  # a share of all steps, where below 1
     "warmup_steps": lambda value: iter([("warmup_ratio", value)]),
 }

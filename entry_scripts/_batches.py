@@ -132,13 +132,16 @@ class Data(NamedTuple):
         """For the log: how many lengths there are, where that is bounded."""
         return {"shapes": len(self.train.shapes)} if self.grain is None else {}
 
+    def train_order(self, seed: int, epoch: int, *, alike: bool) -> Any:
+        """As `train_order` has it; the same on every device, whatever lengths its batches may have."""
+        return train_order(len(self.train), self.layout, seed, epoch, self.train.lengths if alike else None)
+
     def train_batches(self, order: Any, rank: int) -> Batches:
         return Batches(self.train, order.flatten(end_dim=1), rank, self.grain)
 
     def eval_batches(self, rank: int) -> Batches:
-        """Each held-out example once; those of like length together where lengths are free, for order changes no result."""
-        ranked = None if self.grain is None else torch.sort(self.held_out.lengths, descending=True).indices
-        order = eval_order(len(self.held_out), self.layout.workers, self.layout.per_device, ranked)
+        """Each held-out example once, those of like length together: order changes no result."""
+        order = eval_order(self.held_out.lengths, self.layout.workers, self.layout.per_device)
         return Batches(self.held_out, order, rank, self.grain)
 
 
@@ -216,9 +219,14 @@ def train_order(count: int, layout: Layout, seed: int, epoch: int, lengths: Any 
     steps = count // layout.samples_per_step
     order = torch.randperm(count, generator=generator)[: steps * layout.samples_per_step]
     if lengths is not None:
-        windows = order.split(WINDOW_STEPS * layout.samples_per_step)
+        windows = order.split(window_steps(steps) * layout.samples_per_step)
         order = torch.cat([_alike(part, lengths, layout.samples_per_step, generator) for part in windows])
     return order.view(steps, layout.accumulation, layout.workers, layout.per_device)
+
+
+def window_steps(steps: int) -> int:
+    """Within how many steps texts are sorted: in a short epoch fewer, so that its steps are not the same in each."""
+    return max(1, min(WINDOW_STEPS, steps // 4))
 
 
 def _alike(window: Any, lengths: Any, samples: int, generator: Any) -> Any:
@@ -227,9 +235,9 @@ def _alike(window: Any, lengths: Any, samples: int, generator: Any) -> Any:
     return steps[torch.randperm(len(steps), generator=generator)].flatten()
 
 
-def eval_order(count: int, workers: int, per_device: int, ranked: Any = None) -> Any:
-    """Indices [batches, workers, per_device]: each example once, as `ranked`, and -1 where the last batch has none."""
-    batches = -(-count // (workers * per_device))
+def eval_order(lengths: Any, workers: int, per_device: int) -> Any:
+    """Indices [batches, workers, per_device]: each example once, the longest first, and -1 where the last batch has none."""
+    batches = -(-len(lengths) // (workers * per_device))
     order = torch.full((batches * workers * per_device,), -1, dtype=torch.int64)
-    order[:count] = torch.arange(count) if ranked is None else ranked
+    order[: len(lengths)] = torch.sort(lengths, descending=True, stable=True).indices
     return order.view(batches, workers, per_device)

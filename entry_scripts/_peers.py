@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from _memory import keep_memory
 from _parts import Grain
 from _runtime import BACKENDS, NEURON_DEFAULTS, Place, choose, prefer_loopback
 from _waves import at_once, turn, workers_here
@@ -21,6 +22,7 @@ def set_environment() -> None:
             os.environ.setdefault(name, value)
     if on_cpu():
         prefer_loopback(os.environ)
+        keep_memory()
 
 
 def on_cpu() -> bool:

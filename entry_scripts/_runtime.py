@@ -24,6 +24,7 @@ import torch
 import torch.distributed as dist
 
 from _console import Mistake
+from _memory import keep_memory
 from _parts import Grain
 from _waves import at_once, turn, workers_here
 
@@ -155,6 +156,7 @@ class TorchRuntime(Runtime):
     def _own_device(self) -> Any:
         kind = self._backend.device_type
         if kind == "cpu":
+            keep_memory()
             return torch.device("cpu")
         module = getattr(torch, kind)
         if self.local_rank >= module.device_count():

@@ -80,6 +80,7 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._groups = asked_to_group(self.args)
         # Trainer 5 believes every model that takes **kwargs to divide its loss by the number of labels in the whole
         # step. BERT's heads do not: with several workers or micro-batches their gradients came out a multiple.
         self.model_accepts_loss_kwargs = False
@@ -117,14 +118,12 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
     order: Any = None  # a sampler, where the examples' lengths decide who shares a step
 
     def group_lengths(self, examples: Examples) -> None:
-        """Where --group_by_length asks for it: faster, but texts of one length meet one another more often than others.
+        """Unless --group_by_length is False: less padding, on XLA none; everywhere the same steps.
 
         Before 4.31 Trainer gives each worker a sampler of its own; later accelerate deals out batches in turn."""
-        args = self.args
-        if not (
-            getattr(args, "group_by_length", False) or getattr(args, "train_sampling_strategy", "") == "group_by_length"
-        ):
+        if not self._groups:
             return
+        args = self.args
         layout = Layout(args.train_batch_size, args.world_size, args.gradient_accumulation_steps)
         alone = args.world_size > 1 and not hasattr(self, "accelerator")
         self.order = LikeLengths(examples, layout, args.seed, args.process_index if alone else None)
@@ -163,6 +162,20 @@ class SpotTrainer(Trainer):  # type: ignore[misc]  # transformers is untyped her
     def predict(self, *args: Any, **kwargs: Any) -> Any:
         with _whole(self.args):
             return super().predict(*args, **kwargs)
+
+
+def asked_to_group(args: Any) -> bool:
+    """Takes the wish over: Trainer would look for lengths in the examples, which here are numbers, in evaluation too."""
+    strategy = getattr(args, "train_sampling_strategy", "random")
+    if strategy == "batch_rebalance":
+        raise Mistake(f"--train_sampling_strategy: got {strategy!r}, wanted random, sequential or group_by_length")
+    if strategy == "group_by_length":
+        args.train_sampling_strategy = "random"
+        return True
+    groups = bool(getattr(args, "group_by_length", False))
+    if groups:
+        args.group_by_length = False
+    return groups
 
 
 def _disk_refused(error: Exception) -> bool:
@@ -230,6 +243,7 @@ def train(
     A trainer that is not `resumable` begins anew, puts the checkpoints it finds aside, and draws as its library does.
     """
     args = trainer.args
+    identity = {**identity, "grouped": getattr(trainer, "order", None) is not None}
     checkpoints = ProvenCheckpoints(Path(args.output_dir), identity, console, args.save_total_limit or 2)
     args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
     spot = Spot(checkpoints, stop, reseed=resumable)

@@ -20,7 +20,7 @@ from typing import Any, Sequence
 
 import torch
 
-from _args import add_folders, parse_flags, trainer_defaults
+from _args import GROUP_BY_LENGTH, add_folders, parse_flags, trainer_defaults
 from _arguments import Parser, integer, proper_fraction, str2bool
 from _checkpoint import StopRequest
 from _console import Console, Mistake, exit_code_of, leave
@@ -63,7 +63,7 @@ def make_parser() -> Parser:
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    defaults = {**trainer_defaults(), "do_eval": True, "learning_rate": 2e-5}
+    defaults = {**trainer_defaults(), **GROUP_BY_LENGTH, "do_eval": True, "learning_rate": 2e-5}
     own, args, notes = parse_flags(make_parser(), argv, defaults)
     args.output_dir = str(own.checkpoint_dir or own.output_dir)
     args.label_names = ["labels"]
@@ -141,8 +141,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     in_parts = Collator(data, trim=trim, grain=grain_of(args))
     trainer = SpotTrainer(model=model, args=args, train_dataset=data, data_collator=in_parts)
     silence(trainer)
-    if trim:
-        trainer.group_lengths(data)
+    trainer.group_lengths(data)
     held_out = [name for name in examples if name not in {"train", "test"}]
     console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(data)} examples of {len(names)} "

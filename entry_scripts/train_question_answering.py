@@ -19,7 +19,7 @@ from typing import Any, Sequence
 
 import torch
 
-from _args import add_folders, parse_flags, trainer_defaults
+from _args import GROUP_BY_LENGTH, add_folders, parse_flags, trainer_defaults
 from _arguments import Parser, integer, proper_fraction, str2bool
 from _checkpoint import StopRequest
 from _console import Console, Mistake, exit_code_of, leave
@@ -66,7 +66,8 @@ def make_parser() -> Parser:
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    defaults = {**trainer_defaults(), "do_eval": True, "learning_rate": 3e-5, "num_train_epochs": 2}
+    learning = {"learning_rate": 3e-5, "num_train_epochs": 2}
+    defaults = {**trainer_defaults(), **GROUP_BY_LENGTH, **learning, "do_eval": True}
     own, args, notes = parse_flags(make_parser(), argv, defaults)
     args.output_dir = str(own.checkpoint_dir or own.output_dir)
     args.label_names = ["start_positions", "end_positions"]
@@ -134,8 +135,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     # Windows of one batch may be trimmed, but the logits of all are put together and so are of one length.
     trainer.collate_evaluation = Collator(held_out.examples, trim=False)
     silence(trainer)
-    if trim:
-        trainer.group_lengths(train_features.examples)
+    trainer.group_lengths(train_features.examples)
     console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(questions[0])} questions in "
         f"{len(train_features.examples)} windows of {train_features.examples.length} tokens, {len(questions[1])} held out"

@@ -21,7 +21,7 @@ import torch
 
 from _arguments import Parser, fraction, integer, not_negative, proper_fraction, str2bool
 from _baselines import baseline_accuracies
-from _batches import Data, Layout, encode_data, first_steps, train_order
+from _batches import Data, Layout, encode_data, first_steps
 from _checkpoint import Checkpoints, StopRequest
 from _console import GRAPHS_ONLY_STEPS, Console, Interrupted, Mistake, exit_code_of, graphs_only, leave
 from _data import Rows, read_parts
@@ -53,6 +53,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--max_grad_norm", type=not_negative, default=1.0, help="0: do not clip")
     add("--max_length", type=integer(2), default=128, help="tokens per text at most; shorter data, shorter batches")
     add("--shapes", type=integer(1), help="lengths of batches at most; default: 1 where each is compiled, else any")
+    add("--group_by_length", type=str2bool, default=True, help="texts of like length share a step: less padding")
     add("--bf16", type=str2bool, default=False, help="compute in bfloat16; the weights stay in float32")
     add("--seed", type=integer(0), default=42)
     add("--logging_steps", type=integer(1), default=20)
@@ -112,7 +113,7 @@ class Run:
 
     def identity(self) -> dict[str, Any]:
         """Two runs with the same identity are the same run. The number of workers is not in it."""
-        same = "model seed learning_rate weight_decay warmup_ratio max_grad_norm bf16".split()
+        same = "model seed learning_rate weight_decay warmup_ratio max_grad_norm bf16 group_by_length".split()
         per_step = self.data.layout.samples_per_step
         sizes = {"total_steps": self.total_steps, "samples_per_step": per_step, "lengths": list(self.data.train.shapes)}
         return {**{name: getattr(self.args, name) for name in same}, **sizes, "data": self.data.train.fingerprint()}
@@ -147,10 +148,9 @@ def fit(run: Run, console: Console, checkpoints: Checkpoints | None, stop: StopR
     args, data, runtime, layout = run.args, run.data, run.runtime, run.data.layout
     first_step, started = run.step + 1, time.perf_counter()
     run.model.train()
-    lengths = data.train.lengths if len(data.train.shapes) > 1 else None
     share = layout.per_device * layout.accumulation
     for epoch in range(run.step // data.steps_per_epoch, args.epochs):
-        order = train_order(len(data.train), layout, args.seed, epoch, lengths)[run.step % data.steps_per_epoch :]
+        order = data.train_order(args.seed, epoch, alike=args.group_by_length)[run.step % data.steps_per_epoch :]
         mine = data.train_batches(order, runtime.rank)
         batches = run.meter.watch(runtime.batches(mine), mine.filling)
         run.meter.start_clock()

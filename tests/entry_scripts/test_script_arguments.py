@@ -79,7 +79,11 @@ GOLDEN: list[tuple[tuple[str, str], dict[str, tuple[str, str] | None]]] = [
         {"4.57.6": ("group_by_length", "True"), "5.23.0": ("train_sampling_strategy", "group_by_length")},
     ),
     (("train_sampling_strategy", "group_by_length"), {"4.21.3": ("group_by_length", "True")}),
-    (("group_by_length", "False"), {"4.57.6": ("group_by_length", "False"), "5.23.0": None}),
+    (
+        ("group_by_length", "False"),
+        {"4.57.6": ("group_by_length", "False"), "5.23.0": ("train_sampling_strategy", "random")},
+    ),
+    (("train_sampling_strategy", "random"), {"5.0.0": ("group_by_length", "False")}),
     (("adafactor", "True"), {"4.6.1": ("adafactor", "True"), "5.23.0": ("optim", "adafactor")}),
     (("per_gpu_train_batch_size", "3"), {"5.23.0": ("per_device_train_batch_size", "3")}),
     (("overwrite_output_dir", "True"), {"4.57.6": ("overwrite_output_dir", "True"), "5.0.0": None}),

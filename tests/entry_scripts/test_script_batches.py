@@ -10,19 +10,33 @@ torch = pytest.importorskip("torch")
 
 import itertools
 
-from _batches import WINDOW_STEPS, Batches, Layout, batch_lengths, encode, encode_data, eval_order, train_order
+from _batches import (
+    Batches,
+    Data,
+    Layout,
+    batch_lengths,
+    encode,
+    encode_data,
+    eval_order,
+    train_order,
+    window_steps,
+)
 from _console import Mistake
 from _data import Rows
+from _runtime import ON_CPU
 
 SMALL = st.integers(1, 5)
 LAYOUTS = st.builds(Layout, per_device=SMALL, workers=SMALL, accumulation=st.integers(1, 3))
 
 
-@given(count=st.integers(1, 200), workers=SMALL, per_device=SMALL)
-def test_evaluation_sees_each_example_once_in_equally_many_batches(count: int, workers: int, per_device: int) -> None:
-    order = eval_order(count, workers, per_device)
-    assert list(range(count)) == sorted(order[order >= 0].tolist())
+@given(lengths=st.lists(st.integers(1, 99), min_size=1, max_size=200), workers=SMALL, per_device=SMALL)
+def test_evaluation_sees_each_example_once_the_longest_first(lengths: list[int], workers: int, per_device: int) -> None:
+    order = eval_order(torch.tensor(lengths), workers, per_device)
+    seen = order[order >= 0].tolist()
+    assert list(range(len(lengths))) == sorted(seen)
+    assert sorted(lengths, reverse=True) == [lengths[index] for index in seen]
     assert (workers, per_device) == tuple(order.shape[1:])
+    assert order.numel() - len(lengths) < workers * per_device
 
 
 @given(count=st.integers(1, 300), layout=LAYOUTS, seed=st.integers(0, 2**31), epoch=st.integers(0, 9))
@@ -73,7 +87,7 @@ def test_texts_of_like_length_share_a_step_and_the_order_is_still_each_text_at_m
     assert plain.shape == order.shape
     assert sorted(plain.flatten().tolist()) == sorted(order.flatten().tolist())
     # Within a window every step's texts are a run of the sorted window: no two steps' spans cross.
-    for window in order.flatten(start_dim=1).split(WINDOW_STEPS):
+    for window in order.flatten(start_dim=1).split(window_steps(len(order))):
         spans = sorted((int(lengths[step].min()), int(lengths[step].max())) for step in window)
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
 
@@ -85,6 +99,26 @@ def test_an_epoch_of_like_lengths_does_not_begin_with_the_shortest() -> None:
     assert sorted(firsts) != firsts
     again = train_order(128, Layout(2, 2, 1), 0, 0, lengths)
     assert [set(step.flatten().tolist()) for step in order] == [set(step.flatten().tolist()) for step in again]
+
+
+@given(steps=st.integers(1, 400))
+def test_a_short_epoch_is_sorted_in_several_windows_so_that_its_steps_differ_between_epochs(steps: int) -> None:
+    assert 1 <= window_steps(steps) <= 32
+    assert steps < 4 or steps >= 4 * window_steps(steps)
+
+
+def test_the_same_flags_are_the_same_steps_on_every_device() -> None:
+    """Where each length is compiled nothing is gained by like lengths, but a checkpoint goes on elsewhere."""
+    texts = Rows([], [], 0)
+    lengths = [3, 30, 4, 28, 5, 31, 2, 29] * 8
+    orders = []
+    for grain, shapes in ((ON_CPU, (32,)), (None, (32,)), (None, (8, 32))):
+        train = encode([[1] * length for length in lengths], [0] * len(lengths), shapes, pad_id=0)
+        data = Data(["0"], train, train, (texts, texts), Layout(4, 1, 1), grain)
+        orders.append([data.train_order(7, 1, alike=alike).flatten().tolist() for alike in (True, False)])
+    assert orders[0] == orders[1] == orders[2]
+    alike, drawn = orders[0]
+    assert alike != drawn
 
 
 def test_a_batch_is_as_long_as_the_longest_text_of_any_worker_needs() -> None:

@@ -122,6 +122,27 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
     return run, folder / "model"
 
 
+def test_texts_of_like_length_share_a_step_unless_they_are_not_to(tmp_path: Path) -> None:
+    flags = "--model_name_or_path tiny-random --max_steps 20 --logging_steps 20 --save_strategy no --max_eval_samples 8"
+    fills = {}
+    for wish in ("True", "False"):
+        folder = str(tmp_path / wish)
+        run = run_here(main, *flags.split(), "--group_by_length", wish, "--output_dir", folder)
+        assert 0 == run.code, run.err
+        fills[wish] = run.having("padding_fill")[0]["padding_fill"]
+    asked_nothing = run_here(main, *flags.split(), "--output_dir", str(tmp_path / "default"))
+    assert fills["True"] == asked_nothing.having("padding_fill")[0]["padding_fill"] > fills["False"] + 0.05
+
+
+def test_what_other_grouping_needs_is_said(tmp_path: Path) -> None:
+    if "batch_rebalance" not in str(transformers.TrainingArguments.__dataclass_fields__):
+        pytest.skip("this transformers has no batch_rebalance")
+    flags = "--model_name_or_path tiny-random --max_steps 2 --train_sampling_strategy batch_rebalance"
+    run = run_here(main, *flags.split(), "--output_dir", str(tmp_path))
+    assert 2 == run.code
+    assert "got 'batch_rebalance', wanted random, sequential or group_by_length" in run.err
+
+
 def test_the_sample_is_learnt(learned: tuple[Finished, Path]) -> None:
     losses = [line["loss"] for line in learned[0].having("loss")]
     (line,) = learned[0].having("eval_accuracy")

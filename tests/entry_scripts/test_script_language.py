@@ -204,6 +204,16 @@ def test_perplexity_is_e_to_the_mean_loss_of_the_saved_model(learned: tuple[Fini
     assert line["eval_perplexity"] == pytest.approx(math.exp(-float(chances.double().mean())), rel=1e-4)
 
 
+def test_blocks_are_all_of_one_length_and_grouping_them_changes_nothing(tmp_path: Path) -> None:
+    flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 64 --max_steps 4 --logging_steps 1 --max_eval_samples 8"
+    losses = []
+    for wish in ("True", "False"):
+        run = run_here(main, *flags.split(), "--group_by_length", wish, "--output_dir", str(tmp_path / wish))
+        assert 0 == run.code, run.err
+        losses.append([line["loss"] for line in run.having("loss")])
+    assert losses[0] == losses[1] != []
+
+
 def test_masked_models_learn_too(tmp_path: Path) -> None:
     more = ("--max_train_samples", "300", "--num_train_epochs", "4", "--learning_rate", "0.003", "--do_eval", "True")
     run = run_here(
