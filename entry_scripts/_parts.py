@@ -1,7 +1,7 @@
 """Owns how a batch is cut into parts of like length, computed one after another; must not know models or devices.
 
-The parts' gradients add up to those of the whole batch: the same step, with less padding to compute. Texts that share a
-step are therefore still drawn as they come, which sorting an epoch by length would change, and with it what is learnt.
+The parts' gradients add up to those of the whole batch: the same step, with less padding to compute. It is for what is
+left where texts of like length share a step, and for steps whose texts are drawn as they come.
 """
 
 from __future__ import annotations
