@@ -13,7 +13,11 @@ from _models import TINY, attention_choice, load_tokenizer, unreachable
 
 FUSED_GELU = "gelu_pytorch_tanh"
 TINY_TYPES = ("tiny-gpt2", "tiny-bert")
-MASKED = frozenset("bert roberta xlm-roberta camembert distilbert albert electra deberta deberta-v2 mpnet".split())
+# Of those that transformers can also train to foretell the next token.
+MASKED = frozenset(
+    "bert big_bird camembert data2vec-text electra ernie megatron-bert rembert roberta roberta-prelayernorm roc_bert "
+    "roformer xlm-roberta xlm-roberta-xl xmod".split()
+)
 
 
 def is_tiny(own: Any) -> bool:
@@ -86,7 +90,11 @@ def load_language_model(own: Any, config: Any, *, masked: bool, eager_attention:
 
 
 def masked_by_nature(config: Any) -> bool:
-    return config.model_type in MASKED
+    from transformers.models.auto import modeling_auto as known
+
+    name = config.model_type
+    both = name in known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    return name in MASKED if both else name in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 
 def _tiny(masked: bool, tokenizer: Any) -> Any:

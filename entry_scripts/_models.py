@@ -11,6 +11,11 @@ from typing import Any, Sequence
 from _console import Mistake
 
 TINY = "tiny-random"
+# Whose positions start after the padding's.
+AFTER_PADDING = frozenset(
+    "camembert data2vec-text esm ibert longformer luke mpnet roberta roberta-prelayernorm xlm-roberta "
+    "xlm-roberta-xl xmod".split()
+)
 TINY_TOKENIZER = Path(__file__).resolve().parent / "tiny_random" / "tokenizer.json"
 
 
@@ -92,9 +97,9 @@ def load_with_head(name: str, config: Any, head: str, *, eager_attention: bool) 
 def longest_input(config: Any) -> int | None:
     """The most tokens the model has positions for, where its configuration says so."""
     longest: int | None = getattr(config, "max_position_embeddings", None)
-    if longest and config.model_type in {"roberta", "xlm-roberta", "camembert"}:
-        longest -= 2  # their positions start after the padding's
-    return longest
+    if longest is None or longest <= 0:  # XLNet's is -1
+        return None
+    return longest - (config.pad_token_id + 1 if config.model_type in AFTER_PADDING else 0)
 
 
 def attention_choice(*, eager: bool) -> dict[str, str]:

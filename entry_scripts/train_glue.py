@@ -139,7 +139,13 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     trim = not (on_xla() or own.pad_to_max_length)
     collators = {name: Collator(part, trim=trim) for name, part in examples.items()}
     in_parts = Collator(data, trim=trim, grain=grain_of(args))
-    trainer = SpotTrainer(model=model, args=args, train_dataset=data, data_collator=in_parts)
+    trainer = SpotTrainer(
+        model=model,
+        args=args,
+        train_dataset=data,
+        data_collator=in_parts,
+        preprocess_logits_for_metrics=logits_alone,
+    )
     silence(trainer)
     trainer.group_lengths(data)
     held_out = [name for name in examples if name not in {"train", "test"}]
@@ -162,6 +168,11 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         guesses = trainer.predict(examples["test"]).predictions.argmax(-1).tolist()
         if args.process_index == 0:
             write_predictions(own.output_dir / "predictions.tsv", [names[guess] for guess in guesses])
+
+
+def logits_alone(found: Any, _labels: Any) -> Any:
+    """BART and its like hand out their encoder's states as well."""
+    return found[0] if isinstance(found, (tuple, list)) else found
 
 
 def evaluate(trainer: Any, examples: Examples, prefix: str) -> dict[str, Any]:
