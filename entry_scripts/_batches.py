@@ -212,15 +212,17 @@ def encode(pieces: Sequence[Sequence[int]], labels: Sequence[int], shapes: tuple
 def train_order(count: int, layout: Layout, seed: int, epoch: int, lengths: Any = None) -> Any:
     """Indices [steps, accumulation, workers, per_device] of one epoch: a function of (seed, epoch), nothing else.
 
-    With `lengths` [count], texts of like length share a step. The last, incomplete step is dropped. A step's examples
-    do not depend on how many workers share them.
+    With `lengths` [count], texts of like length share a step, and the one with the longest comes first: where memory
+    does not suffice, it ends there. The last, incomplete step is dropped. A step's examples do not depend on how many
+    workers share them.
     """
     generator = torch.Generator().manual_seed((seed * 1_000_003 + epoch) % 2**31)
     steps = count // layout.samples_per_step
     order = torch.randperm(count, generator=generator)[: steps * layout.samples_per_step]
     if lengths is not None:
         windows = order.split(window_steps(steps) * layout.samples_per_step)
-        order = torch.cat([_alike(part, lengths, layout.samples_per_step, generator) for part in windows])
+        alike = torch.cat([_alike(part, lengths, layout.samples_per_step, generator) for part in windows])
+        order = _longest_first(alike.view(steps, layout.samples_per_step), lengths)
     return order.view(steps, layout.accumulation, layout.workers, layout.per_device)
 
 
@@ -233,6 +235,17 @@ def _alike(window: Any, lengths: Any, samples: int, generator: Any) -> Any:
     """Sorted by length, cut into steps, and the steps shuffled: short texts are not always learnt first."""
     steps = window[torch.sort(lengths[window], stable=True).indices].view(-1, samples)
     return steps[torch.randperm(len(steps), generator=generator)].flatten()
+
+
+def _longest_first(order: Any, lengths: Any) -> Any:
+    """The step [samples] that has the longest text changes places with the first; of several, the one with most tokens."""
+    if not len(order):
+        return order
+    own = lengths[order].long()
+    longest, total = own.max(dim=1).values, own.sum(dim=1)
+    place = int((longest * (total.max() + 1) + total).argmax())
+    order[[0, place]] = order[[place, 0]]
+    return order
 
 
 def eval_order(lengths: Any, workers: int, per_device: int) -> Any:

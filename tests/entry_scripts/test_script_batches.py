@@ -86,10 +86,20 @@ def test_texts_of_like_length_share_a_step_and_the_order_is_still_each_text_at_m
     plain = train_order(count, layout, seed, 1)
     assert plain.shape == order.shape
     assert sorted(plain.flatten().tolist()) == sorted(order.flatten().tolist())
-    # Within a window every step's texts are a run of the sorted window: no two steps' spans cross.
-    for window in order.flatten(start_dim=1).split(window_steps(len(order))):
-        spans = sorted((int(lengths[step].min()), int(lengths[step].max())) for step in window)
-        assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
+    # Every step's texts are a run of a sorted window of the plain order: within one no two steps' spans cross.
+    steps = [set(step.tolist()) for step in order.flatten(start_dim=1)]
+    for window in plain.flatten(start_dim=1).split(window_steps(len(plain))):
+        of_window = set(window.flatten().tolist())
+        own = [sorted(int(lengths[text]) for text in step) for step in steps if step <= of_window]
+        assert len(window) == len(own)
+        assert all(before[-1] <= after[0] for before, after in itertools.pairwise(sorted(own)))
+
+
+@given(count=st.integers(1, 300), layout=LAYOUTS, seed=st.integers(0, 10**6), data=st.data())
+def test_what_needs_most_memory_comes_first(count: int, layout: Layout, seed: int, data: st.DataObject) -> None:
+    lengths = torch.tensor(data.draw(st.lists(st.integers(1, 128), min_size=count, max_size=count)))
+    own = [lengths[step].flatten().tolist() for step in train_order(count, layout, seed, 1, lengths)]
+    assert all((max(own[0]), sum(own[0])) >= (max(other), sum(other)) for other in own)
 
 
 def test_an_epoch_of_like_lengths_does_not_begin_with_the_shortest() -> None:
