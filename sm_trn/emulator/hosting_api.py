@@ -32,6 +32,7 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 _TAGGING: Final = frozenset({"AddTags", "ListTags", "DeleteTags"})
 _STATUS: Final = {"endpoint": "EndpointStatus", "transform-job": "TransformJobStatus"}
+_DEPLOYMENT: Final = "DeploymentConfig"  # an endpoint's; the only member that a describe has under another name
 _UNSAID: Final = {"endpoint": "FailureReason", "transform-job": "TransformStartTime"}  # in a list, that is
 _LISTS: Final = {
     "model": "Models",
@@ -143,6 +144,9 @@ class HostingApi:
         self._get("endpoint-config", str(body["EndpointConfigName"]))
         if record.status != "InService":
             raise validation(f'Cannot update in-progress endpoint "{record.arn}".')
+        if _DEPLOYMENT in body:
+            request = {**record.request, _DEPLOYMENT: body[_DEPLOYMENT]}
+            self._records.change("endpoint", record.name, request=request)
         self._endpoints.update(record.name, str(body["EndpointConfigName"]))
         return {"EndpointArn": record.arn}
 
@@ -213,7 +217,8 @@ class HostingApi:
                     "DesiredInstanceCount": count,
                 }
             )
-        return {"EndpointConfigName": config, **({"ProductionVariants": rows} if rows else {})}
+        last = {"LastDeploymentConfig": record.request[_DEPLOYMENT]} if _DEPLOYMENT in record.request else {}
+        return {"EndpointConfigName": config, **last, **({"ProductionVariants": rows} if rows else {})}
 
     def _lister(self, kind: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         def listed(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,7 +282,8 @@ def _one_container(body: Mapping[str, Any]) -> bool:
 
 def _plain(record: Record, word: str) -> dict[str, Any]:
     """The request as it is echoed."""
-    return {key: value for key, value in record.request.items() if key not in {f"{word}Name", "EndpointConfigName"}}
+    others = {f"{word}Name", "EndpointConfigName", _DEPLOYMENT}
+    return {key: value for key, value in record.request.items() if key not in others}
 
 
 def _row(record: Record) -> dict[str, Any]:

@@ -216,6 +216,19 @@ def hosted(name: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+def test_how_an_endpoint_was_last_deployed_is_told_under_the_models_name_for_it() -> None:
+    world = World()
+    world.ask("CreateModel", hosted("one")[0][1])
+    world.ask("CreateEndpointConfig", hosted("one")[1][1])
+    first = {"AutoRollbackConfiguration": {"Alarms": [{"AlarmName": "latency"}]}}
+    name, config = {"EndpointName": "one"}, {"EndpointName": "one", "EndpointConfigName": "one"}
+    assert world.ask("CreateEndpoint", {**config, "DeploymentConfig": first}) is not None
+    assert first == (world.ask("DescribeEndpoint", name) or {})["LastDeploymentConfig"]
+    world.records.change("endpoint", "one", status="InService")
+    assert world.ask("UpdateEndpoint", {**config, "DeploymentConfig": {}}) is not None
+    assert {} == (world.ask("DescribeEndpoint", name) or {})["LastDeploymentConfig"]
+
+
 def steps() -> Any:
     model = service_model().operation_model
     asked = some.sampled_from(sorted(World().operations())).flatmap(
