@@ -146,7 +146,7 @@ ON_DEMAND = pytest.mark.skipif("SM_TRN_INTERRUPTIONS" not in os.environ, reason=
         pytest.param(CAUSAL, id="causal"),
         pytest.param(MASKED, id="masked", marks=ON_DEMAND),
         pytest.param(GLUE, id="glue", marks=ON_DEMAND),
-        pytest.param(AS_THEY_COME, id="glue, like lengths", marks=ON_DEMAND),
+        pytest.param(AS_THEY_COME, id="glue, as they come", marks=ON_DEMAND),
         pytest.param(QUESTIONS, id="questions", marks=ON_DEMAND),
     ],
 )
