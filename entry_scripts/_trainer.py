@@ -243,7 +243,7 @@ def train(
     A trainer that is not `resumable` begins anew, puts the checkpoints it finds aside, and draws as its library does.
     """
     args = trainer.args
-    identity = {**identity, "grouped": getattr(trainer, "order", None) is not None}
+    identity = {**identity, "group_by_length": getattr(trainer, "order", None) is not None}
     checkpoints = ProvenCheckpoints(Path(args.output_dir), identity, console, args.save_total_limit or 2)
     args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
     spot = Spot(checkpoints, stop, reseed=resumable)

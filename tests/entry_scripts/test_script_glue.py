@@ -134,6 +134,15 @@ def test_texts_of_like_length_share_a_step_unless_they_are_not_to(tmp_path: Path
     assert fills["True"] == asked_nothing.having("padding_fill")[0]["padding_fill"] > fills["False"] + 0.05
 
 
+def test_a_run_with_its_texts_as_they_come_is_another_run(tmp_path: Path) -> None:
+    flags = "--model_name_or_path tiny-random --save_steps 2 --do_eval False --output_dir"
+    first = run_here(main, *flags.split(), str(tmp_path), "--max_steps", "2")
+    assert 0 == first.code, first.err
+    other = run_here(main, *flags.split(), str(tmp_path), "--max_steps", "2", "--group_by_length", "False")
+    assert 2 == other.code
+    assert "another run (group_by_length: got False, it has True)" in other.err
+
+
 def test_what_other_grouping_needs_is_said(tmp_path: Path) -> None:
     if "batch_rebalance" not in str(transformers.TrainingArguments.__dataclass_fields__):
         pytest.skip("this transformers has no batch_rebalance")

@@ -14,6 +14,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import _peers
+import _runtime
 import train_text_classification as script
 from _batches import Layout, encode_data
 from _checkpoint import StopRequest
@@ -30,6 +32,16 @@ STEP = ["reduce", "clip", "optimizer", "scheduler", "zero", "cut"]
 
 
 # --- choosing ---
+
+
+def test_on_a_cpu_both_kinds_of_script_keep_a_steps_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(_runtime, "keep_memory", lambda: asked.append("raw loop"))
+    monkeypatch.setattr(_peers, "keep_memory", lambda: asked.append("Trainer"))
+    monkeypatch.setenv("SM_TRN_RUNTIME", "cpu")
+    detect({"SM_TRN_RUNTIME": "cpu"}).close()
+    _peers.set_environment()
+    assert ["raw loop", "Trainer"] == asked
 
 
 def test_xla_is_not_chosen_because_it_can_be_imported() -> None:

@@ -20,7 +20,7 @@ from _console import INTERRUPTED, USER_MISTAKE, exit_code_of
 from _make_sample import rows
 from train_text_classification import main, parse_arguments
 
-from launch import ROOT, SCRIPTS, Finished, Launch
+from launch import ROOT, SCRIPTS, Finished, Launch, run_here
 
 pytestmark = pytest.mark.local
 TINY = ("--model", "tiny-random")
@@ -270,6 +270,20 @@ def test_a_text_longer_than_the_models_positions_is_refused(tmp_path: Path, caps
     flags = [*TINY, "--train", str(data), "--max_length", "600", "--per_device_batch_size", "2"]
     assert exit_code_of(lambda: main(flags)) == USER_MISTAKE
     assert "--max_length: got 600, wanted at most 512, the positions of 'tiny-random'" in capsys.readouterr().err
+
+
+def test_texts_of_like_length_share_a_step_by_default_and_without_it_is_another_run(tmp_path: Path) -> None:
+    flags = "--model tiny-random --epochs 1 --logging_steps 60 --per_device_batch_size 32"
+    fills = []
+    for more in ((), ("--group_by_length", "False")):
+        folders = ("--model_dir", str(tmp_path / "m"), "--checkpoint_dir", str(tmp_path / f"c{len(more)}"))
+        run = run_here(main, *flags.split(), *folders, "--save_steps", "100", *more)
+        assert 0 == run.code, run.err
+        fills.append(run.having("padding_fill")[0]["padding_fill"])
+    assert fills[0] > fills[1] + 0.05
+    mixed = run_here(main, *flags.split(), *folders, "--save_steps", "100")
+    assert USER_MISTAKE == mixed.code
+    assert "another run (group_by_length: got True, it has False)" in mixed.err
 
 
 @pytest.mark.parametrize("shapes", [[], ["--shapes", "2"]])
