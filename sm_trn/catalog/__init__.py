@@ -3,12 +3,13 @@
 from . import compiler, images, limits
 from .images import ImageRow, image_uri
 from .inference import hosting_image
-from .instances import find_instance, instance, instances
+from .instances import find_instance, find_instances, instance, instances
 
 __all__ = [
     "ImageRow",
     "compiler",
     "find_instance",
+    "find_instances",
     "hosting_image",
     "image_uri",
     "images",

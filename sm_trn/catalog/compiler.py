@@ -28,6 +28,12 @@ SMP_V2_FAMILIES: Final = ("p5", "p5e", "p5en")  # newer than the last release of
 TORCHRUN_GPU_FLOOR: Final = (1, 13)
 
 
+def has_torchrun(pytorch: str) -> bool:
+    """Whether GPU containers of this PyTorch start workers with torchrun. A version that is not known has it."""
+    version = tuple(int(part) for part in pytorch.split(".")[:2] if part.isdigit())
+    return not version or version >= TORCHRUN_GPU_FLOOR
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestedBatch:
     """The largest batches per worker that AWS fitted on one instance type: without the compiler – when it says – and with it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
@@ -24,6 +24,11 @@ def instances() -> Mapping[str, InstanceType]:
 def find_instance(name: str) -> InstanceType | None:
     """The catalogue row of ``name``, or None: AWS sells more types than the table describes."""
     return instances().get(name)
+
+
+def find_instances(names: Iterable[str]) -> tuple[InstanceType, ...]:
+    """The catalogue rows of those of ``names`` that have one: for a rule that looks at every instance group."""
+    return tuple(row for name in names if (row := find_instance(name)) is not None)
 
 
 def instance(name: str) -> InstanceType:

@@ -1,11 +1,38 @@
-"""DIST rules: the strategy's own list."""
+"""DIST rules: the strategy's own list, and what the source says of how workers are started."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..specs import JobSpec, Problem
-from ..strategies import strategy
+from ..catalog import compiler, find_instance
+from ..specs import Accelerator, Container, HuggingFace, JobSpec, Problem, Severity
+from ..strategies import SingleProcess, SMDataParallel, strategy
+from . import reading
+
+# A script that names one of these starts workers itself, or has a library that does.
+LAUNCHERS = (
+    "torchrun", "torch.distributed.launch", "torch.distributed.run", "nproc_per_node", "accelerate", "notebook_launcher", "deepspeed",
+    "mpirun", "horovod", "spawn", "ray", "lightning", "pytorch_lightning",
+)  # fmt: skip
+# … joins the hosts by what SageMaker tells it of them, or by a rank of its own.
+JOINS_HOSTS = (
+    *LAUNCHERS,
+    "SM_HOSTS",
+    "SM_CURRENT_HOST",
+    "SM_RESOURCE_CONFIG",
+    "resourceconfig",
+    "MASTER_ADDR",
+    "world_size",
+    "TF_CONFIG",
+)
+# … or drives several accelerators from one process.
+DRIVES_SEVERAL = (
+    *LAUNCHERS, "device_map", "DataParallel", "MirroredStrategy", "max_memory", "tensor_parallel_size", "SM_NUM_GPUS", "device_count",
+    "n_gpu",
+)  # fmt: skip
+TRAINS = ("backward", "Trainer", "SFTTrainer", "optimizer", "fit")
+SERVES = ("merge_and_unload", "trace", "generate")
+GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
 
 def distribution(job: JobSpec) -> Iterator[Problem]:
@@ -13,4 +40,123 @@ def distribution(job: JobSpec) -> Iterator[Problem]:
     yield from strategy(job).problems(job)
 
 
-RULES = (distribution,)
+def hosts_apart(job: JobSpec) -> Iterator[Problem]:
+    """DIST008: without a distribution the toolkit starts one process a host, and none of them knows of the others."""
+    if job.compute.hosts < 2 or not _one_process(job):
+        return
+    found = reading.words(job)
+    if found is not None and found.any_of(*JOINS_HOSTS):
+        return
+    yield Problem(
+        id="DIST008",
+        severity=_unless_unread(job, found),
+        where="distribution",
+        what="every host would train a model of its own" + _unread(job, found, "unless the script joins them"),
+        got=f"no distribution on {job.compute.hosts} instances",
+        wanted="a distribution, or one instance",
+        fix="distribution=TorchDistributed(), or count=1",
+        evidence="sagemaker-training 5.1.4, entry_point.run: one process a host",
+    )
+
+
+def idle_accelerators(job: JobSpec) -> Iterator[Problem]:
+    """DIST009: without a distribution the toolkit starts one process, which trains on one accelerator unless it does more itself."""
+    instance = find_instance(job.compute.instances[0])
+    if instance is None or instance.workers < 2 or job.compute.hosts > 1 or not _one_process(job):
+        return
+    found = reading.words(job)
+    if found is not None and (found.any_of(*DRIVES_SEVERAL) or _only_serves(found)):
+        return
+    trainer = found is not None and found.any_of("Trainer") and instance.accelerator is Accelerator.CUDA
+    alone = f"one process would use one of {instance.workers} accelerators of {job.compute.instances[0]!r}"
+    yield Problem(
+        id="DIST009",
+        severity=_unless_unread(job, found),
+        where="distribution",
+        what=f"Trainer would drive {instance.workers} GPUs from one process, which is slower than a worker for each"
+        if trainer
+        else alone + _unread(job, found, "unless the script starts more"),
+        got="no distribution",
+        wanted="a distribution that starts one worker each",
+        fix="distribution=TorchDistributed()",
+        evidence="transformers, Trainer: several GPUs in one process are torch.nn.DataParallel"
+        if trainer
+        else "sagemaker-training 5.1.4, entry_point.run: one process a host",
+    )
+
+
+def without_smddp(job: JobSpec) -> Iterator[Problem]:
+    """DIST004: the library runs on A100 instances only. Its launcher starts workers elsewhere too, for torch's own DDP.
+
+    SDK v2 writes the same request for ``pytorchddp`` with its PyTorch estimator, so a request alone does not tell the two apart.
+    """
+    instance = find_instance(job.compute.instances[0])
+    if not isinstance(job.distribution, SMDataParallel) or (
+        instance is not None and instance.accelerator is not Accelerator.CUDA
+    ):
+        return
+    elsewhere = [
+        name for name in job.compute.instances if name not in (*compiler.SMDDP_INSTANCES, *compiler.SMDDP_LEGACY)
+    ]
+    if not elsewhere:
+        return
+    torchs_own = _uses_torchs_own(job)
+    yield Problem(
+        id="DIST004",
+        severity=Severity.WARNING if torchs_own else Severity.ERROR,
+        where="compute.instance",
+        what=f"{SMDataParallel.name!r} does not run on this instance; "
+        + (f"{torchs_own}, only its launcher is used" if torchs_own else "the SDKs would send the job all the same"),
+        got=", ".join(map(repr, elsewhere)),
+        wanted=" or ".join(compiler.SMDDP_INSTANCES),
+        fix="compute=Compute('ml.p4d.24xlarge', …), or distribution=TorchDistributed()",
+        evidence=GUIDE,
+    )  # fmt: skip
+
+
+def _uses_torchs_own(job: JobSpec) -> str:
+    """Why the job may run without the library, in words; empty when it cannot."""
+    if isinstance(job.framework, HuggingFace):
+        return ""  # its Trainer takes the library as soon as the toolkit says that it is on
+    found = reading.words(job)
+    if found is None:
+        own = job.script is not None and job.script.source_dir is None
+        return "" if own else "if the script uses torch's own DDP"
+    if found.any_of("smdistributed", "smddp"):
+        return ""
+    ddp = found.any_of("DistributedDataParallel", "init_process_group", "Trainer", "Accelerator", "accelerate")
+    return "the script names torch's own DDP" if ddp else ""
+
+
+def _one_process(job: JobSpec) -> bool:
+    """Whether the toolkit starts one process a host: for a Python script in a framework's image, without a distribution.
+
+    An image or a shell script of one's own, and SDK v3's driver, start what they like.
+    """
+    script = job.script
+    own_program = (
+        script is None or not script.entry.endswith(".py") or job.keeps("/AlgorithmSpecification/ContainerEntrypoint")
+    )
+    alone = job.distribution is None or isinstance(job.distribution, SingleProcess)
+    return alone and not own_program and not job.compiled and not isinstance(job.framework, Container)
+
+
+def _only_serves(found: reading.Words) -> bool:
+    return bool(found.any_of(*SERVES)) and not found.any_of(*TRAINS)
+
+
+def _unless_unread(job: JobSpec, found: reading.Words | None) -> Severity:
+    """A note where the source cannot be looked at: it may well start its workers itself."""
+    return Severity.INFO if found is None and _elsewhere(job) else Severity.WARNING
+
+
+def _unread(job: JobSpec, found: reading.Words | None, words: str) -> str:
+    return f", {words}" if found is None and _elsewhere(job) else ""
+
+
+def _elsewhere(job: JobSpec) -> bool:
+    script = job.script
+    return script is not None and (script.git is not None or (script.source_dir or "").startswith("s3://"))
+
+
+RULES = (distribution, hosts_apart, idle_accelerators, without_smddp)

@@ -130,7 +130,7 @@ def run_time(job: JobSpec) -> Iterator[Problem]:
 
 
 def metrics(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT008, LIMIT009: 40 definitions; a regex without a group, or a broken one, is sent and finds nothing."""
+    """LIMIT008, LIMIT009: 40 definitions; the API takes a regex without a group, or a broken one, and finds nothing with it."""
     yield from _over(
         "LIMIT008",
         where="metrics",
@@ -141,17 +141,17 @@ def metrics(job: JobSpec) -> Iterator[Problem]:
     )
     longest = limits.maximum("MetricRegex")
     for index, rule in enumerate(job.metrics):
-        fault = ""
+        fault, refused = "", False
         try:
             fault = "" if re.compile(rule.regex).groups else "no capturing group"
         except re.error as error:
             fault = f"broken regex: {error}"
         if len(rule.regex) > longest:
-            fault = f"{len(rule.regex):,} characters"
+            fault, refused = f"{len(rule.regex):,} characters", True
         if fault:
             yield Problem(
                 id="LIMIT009",
-                severity=Severity.ERROR,
+                severity=Severity.ERROR if refused else Severity.WARNING,
                 where=f"metrics[{index}]",
                 what=f"metric {rule.name!r} would never be found",
                 got=fault,
@@ -229,15 +229,17 @@ def volume(job: JobSpec) -> Iterator[Problem]:
 
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT014: profiler and debugger know no NeuronCores; elsewhere they start machines of their own."""
+    """LIMIT014: profiler and debugger know no NeuronCores; elsewhere they cost time. SDK v2 turns both on unless it is told otherwise."""
     asked = [name for name in ("profiler", "debugger") if getattr(job, name)]
     ignored = (job.profiler and not profiled(job)) or (job.debugger and not debugged(job))
+    rules = job.keeps("/DebugRuleConfigurations") or job.keeps("/ProfilerRuleConfigurations")
+    costs = "costs time" + (", and its rules start processing jobs" if rules else "")
     if asked:
         yield Problem(
             id="LIMIT014",
-            severity=Severity.WARNING if ignored else Severity.INFO,
+            severity=Severity.INFO,
             where=asked[0],
-            what=f"{' and '.join(asked)} {'would not run here' if ignored else 'costs time, and its rules start processing jobs'}",
+            what=f"{' and '.join(asked)} {'would not run here' if ignored else costs}",
             got=", ".join(f"{name}=True" for name in asked),
             fix="leave it out",
             evidence="SageMaker SDK 2.257.7; data-science-on-aws issue 200",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..catalog import find_instance
 from ..specs import Accelerator, JobSpec, NeuronOptions, Problem, Severity
 from ..strategies import plan
+from .memory import next_to
 
 GUIDE = "optimum-neuron guide, distributed_training"
 
@@ -15,17 +16,20 @@ def parallel_sizes(job: JobSpec) -> Iterator[Problem]:
     """DIST020: tensor × pipeline parallel workers share one replica, so they divide all workers."""
     if job.neuron is None:
         return
-    sizes = job.neuron.tensor_parallel * job.neuron.pipeline_parallel
+    asked, pipeline = job.neuron.tensor_parallel, job.neuron.pipeline_parallel
     workers = plan(job).workers_per_host * job.compute.hosts
-    if workers % sizes:
+    if workers % (asked * pipeline):
+        stages = pipeline if workers % pipeline == 0 else 1
+        legal = [size for size in range(1, workers + 1) if workers % (size * stages) == 0]
+        near = [asked] if asked in legal else next_to(asked, legal)
         yield Problem(
             id="DIST020",
             severity=Severity.ERROR,
             where="neuron.tensor_parallel",
             what="tensor × pipeline parallel workers do not divide all workers",
-            got=f"{job.neuron.tensor_parallel} × {job.neuron.pipeline_parallel} of {workers} workers",
+            got=f"{asked} × {pipeline} of {workers} workers",
             wanted=f"a product that divides {workers}",
-            fix=f"tensor_parallel={max(size for size in (1, 2, 4, 8, 16, 32) if workers % size == 0)}, pipeline_parallel=1",
+            fix=f"tensor_parallel={near[-1]}, pipeline_parallel={stages}",
             evidence=GUIDE,
         )
 

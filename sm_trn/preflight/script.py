@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import _entry
-from ..specs import Container, JobSpec, Problem, Severity, suggestion
+from ..specs import Container, JobSpec, Problem, Runner, Severity, suggestion
+from ..strategies import plan
 from . import source
 
 TOOLKIT = "sagemaker-training 5.1.4, mapping.to_cmd_args"
@@ -62,8 +63,10 @@ def no_script(job: JobSpec) -> Iterator[Problem]:
 
 
 def not_python(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT002: torchrun and the other launchers start Python files only."""
-    if job.distribution is not None and job.script is not None and not job.script.entry.endswith(".py"):
+    """SCRIPT002: torchrun and the compiler's launcher start Python files only; mpirun starts shell scripts too."""
+    if job.script is None or job.distribution is None or job.script.entry.endswith(".py"):
+        return
+    if plan(job).runner in {Runner.TORCHRUN, Runner.XLA_SPAWN}:
         yield Problem(
             id="SCRIPT002",
             severity=Severity.ERROR,
@@ -72,7 +75,7 @@ def not_python(job: JobSpec) -> Iterator[Problem]:
             got=repr(job.script.entry),
             wanted="a .py file",
             fix="wrap the command in a Python script, or leave the distribution out",
-            evidence="SageMaker SDK 2.257.7, validate_torch_distributed_distribution",
+            evidence="sagemaker-training 5.1.4, torch_distributed.py and pytorch_xla.py: unsupported entry point type",
         )
 
 
@@ -87,9 +90,10 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
         place = f"{job.script.entry}:{call.lineno}"
         if isinstance(kind, ast.Name) and kind.id == "bool":
             sent = name in job.hyperparameters
+            false = job.hyperparameters.get(name) in {False, "False", "false", "0"} and name in job.hyperparameters
             yield Problem(
                 id="SCRIPT006",
-                severity=Severity.ERROR if job.hyperparameters.get(name) is False else Severity.WARNING,
+                severity=Severity.ERROR if false else Severity.INFO,
                 where=place,
                 what=f"--{name} False would be read as True",
                 got="type=bool" + (f", and the job sends {job.hyperparameters[name]!r}" if sent else ""),
@@ -100,6 +104,7 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
             isinstance(action, ast.Constant)
             and action.value in {"store_true", "store_false"}
             and name in job.hyperparameters
+            and not _harmless(program, str(action.value), job.hyperparameters[name])
         ):
             yield Problem(
                 id="SCRIPT007",
@@ -110,6 +115,11 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
                 wanted="an argument with a value",
                 fix="type=str2bool instead of the action",
             )
+
+
+def _harmless(program: str, action: str, value: object) -> bool:
+    """A parser that tolerates what it does not know leaves the value over, and the flag alone says the same."""
+    return "parse_known_args" in source.methods(program) and str(value).lower() == action.removeprefix("store_")
 
 
 def words(job: JobSpec) -> Iterator[Problem]:
@@ -131,7 +141,7 @@ def undeclared(job: JobSpec) -> Iterator[Problem]:
     program = source.program(job)
     if program is None or job.script is None or not job.arguments:
         return
-    methods = {call.func.attr for call in source.calls(program) if isinstance(call.func, ast.Attribute)}
+    methods = source.methods(program)
     strict = any(method.startswith("parse_") for method in methods)
     if not strict or methods & {"parse_known_args", "parse_args_into_dataclasses", "add_arguments"}:
         return  # unknown flags are tolerated, or the parser is filled in a way that cannot be read here

@@ -68,6 +68,11 @@ def calls(found: str) -> tuple[ast.Call, ...]:
     return tuple(node for node in ast.walk(_tree(found)) if isinstance(node, ast.Call))
 
 
+def methods(found: str) -> frozenset[str]:
+    """The names of the methods that a text calls."""
+    return frozenset(call.func.attr for call in calls(found) if isinstance(call.func, ast.Attribute))
+
+
 @functools.lru_cache(maxsize=KEPT)
 def arguments(found: str) -> tuple[tuple[ast.Call, str], ...]:
     """Every ``add_argument("--name", …)`` of a text that parses: the call, and the name with underscores."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import find_instance
+from ..catalog import compiler, find_instance, find_instances
 from ..specs import Accelerator, HuggingFace, JobSpec, LaunchPlan, Problem, Runner, Severity
 
 
@@ -20,19 +20,22 @@ class PyTorchDDP:
     image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
-        instance = find_instance(job.compute.instance)
-        if instance is not None and instance.accelerator is not Accelerator.CUDA:
+        other = next(
+            (row for row in find_instances(job.compute.instances) if row.accelerator is not Accelerator.CUDA), None
+        )
+        if other is not None:
             yield Problem(
                 id="DIST003",
                 severity=Severity.ERROR,
                 where="distribution",
                 what=f"{self.name!r} needs CUDA instances",
-                got=f"{instance.name!r} ({instance.accelerator.name})",
+                got=f"{other.name!r} ({other.accelerator.name})",
                 wanted="a CUDA instance",
                 fix="distribution=TorchDistributed()",
                 evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",
             )
         elif not isinstance(job.framework, HuggingFace):
+            torchrun = compiler.has_torchrun(job.framework.pytorch)
             yield Problem(
                 id="DIST014",
                 severity=Severity.ERROR,
@@ -40,7 +43,9 @@ class PyTorchDDP:
                 what="SDK v2 rewrites pytorchddp into smdistributed.dataparallel for its PyTorch estimator, without a word",
                 got=f"{self.name!r} with {type(job.framework).__name__}",
                 wanted="HuggingFace, or another distribution",
-                fix="distribution=TorchDistributed(), or SMDataParallel() if that is meant",
+                fix="distribution=TorchDistributed()"
+                if torchrun
+                else "distribution=SMDataParallel(), which is what the SDK sends",
                 evidence="SageMaker SDK 2.257.7, PyTorch.__init__",
             )
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import find_instance
-from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
+from ..catalog import find_instance, find_instances
+from ..specs import Accelerator, InstanceType, JobSpec, LaunchPlan, Problem, Runner, Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,11 @@ class MPI:
     image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
-        instance = find_instance(job.compute.instance)
-        if instance is None:
-            return
+        for instance in find_instances(job.compute.instances):
+            yield from self._problems_on(instance)
+
+    def _problems_on(self, instance: InstanceType) -> Iterator[Problem]:
+        processes = self.processes_per_host
         if instance.accelerator is Accelerator.NEURON:
             yield Problem(
                 id="DIST007",
@@ -35,16 +37,27 @@ class MPI:
                 fix="distribution=TorchDistributed()",
                 evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",
             )
-        elif self.processes_per_host is not None and instance.chips and self.processes_per_host > instance.chips:
+        elif processes is not None and instance.chips and processes > instance.chips:
             yield Problem(
                 id="DIST015",
                 severity=Severity.ERROR,
                 where="distribution.processes_per_host",
                 what="more processes than accelerators: the container refuses to start them",
-                got=str(self.processes_per_host),
+                got=str(processes),
                 wanted=f"at most {instance.chips} on {instance.name}",
                 fix=f"processes_per_host={instance.chips}",
                 evidence="aws/amazon-sagemaker-examples issue 2023",
+            )
+        elif processes is not None and processes < instance.chips:
+            yield Problem(
+                id="DIST023",
+                severity=Severity.WARNING,
+                where="distribution.processes_per_host",
+                what=f"{instance.chips - processes} of {instance.chips} GPUs would be idle",
+                got=f"{processes} processes on {instance.name!r}",
+                wanted="a process for each GPU",
+                fix=f"processes_per_host={instance.chips}",
+                evidence="sagemaker-training 5.1.4, mpi.py: as many processes as it is told",
             )
 
     @classmethod

@@ -6,40 +6,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..catalog import find_instance
-from ..specs import JobSpec, LaunchPlan, Problem, Runner, Severity
+from ..specs import JobSpec, LaunchPlan, Problem, Runner
 
 
 @dataclass(frozen=True, slots=True)
 class SingleProcess:
-    """``python train.py`` on every host. More than one host, or accelerators left idle, is worth a warning."""
+    """``python train.py`` on every host."""
 
     name: ClassVar[str] = "single"
     image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
-        instance = find_instance(job.compute.instance)
-        workers = instance.workers if instance else 1
-        if job.compute.count > 1:
-            yield Problem(
-                id="DIST008",
-                severity=Severity.WARNING,
-                where="distribution",
-                what="every host would train a model of its own",
-                got=f"no distribution on {job.compute.count} instances",
-                wanted="a distribution, or one instance",
-                fix="distribution=TorchDistributed(), or count=1",
-            )
-        elif workers > 1:
-            yield Problem(
-                id="DIST009",
-                severity=Severity.WARNING,
-                where="distribution",
-                what=f"one process uses one of {workers} workers of {job.compute.instance!r}, unless the script starts more",
-                got="no distribution",
-                wanted="a distribution that starts one worker each",
-                fix="distribution=TorchDistributed()",
-            )
+        """None of its own: whether more workers are wanted depends on the source, which preflight reads."""
+        del job
+        yield from ()
 
     @classmethod
     def recognise(cls, sent: Mapping[str, Any]) -> SingleProcess | None:

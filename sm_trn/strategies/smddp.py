@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import compiler, find_instance, images
+from ..catalog import compiler, find_instance, find_instances, images
 from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
 
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
@@ -22,43 +22,35 @@ class SMDataParallel:
     image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
-        instance = find_instance(job.compute.instance)
-        if instance is not None and instance.accelerator is not Accelerator.CUDA:
+        other = next(
+            (row for row in find_instances(job.compute.instances) if row.accelerator is not Accelerator.CUDA), None
+        )
+        legacy = [name for name in job.compute.instances if name in compiler.SMDDP_LEGACY]
+        if other is not None:
             yield Problem(
                 id="DIST003",
                 severity=Severity.ERROR,
                 where="distribution",
                 what=f"{self.name!r} needs CUDA instances",
-                got=f"{instance.name!r} ({instance.accelerator.name})",
+                got=f"{other.name!r} ({other.accelerator.name})",
                 wanted=" or ".join(compiler.SMDDP_INSTANCES),
                 fix="distribution=TorchDistributed()",
                 evidence=GUIDE,
             )
-        elif job.compute.instance in compiler.SMDDP_LEGACY:
+        elif legacy:
             yield Problem(
                 id="DIST005",
                 severity=Severity.WARNING,
                 where="compute.instance",
                 what=f"AWS has stopped developing {self.name!r} for this instance",
-                got=repr(job.compute.instance),
+                got=", ".join(map(repr, legacy)),
                 wanted=" or ".join(compiler.SMDDP_INSTANCES),
                 fix="compute=Compute('ml.p4d.24xlarge'), or TorchDistributed() on a newer PyTorch",
                 evidence=GUIDE,
             )
-        elif job.compute.instance not in compiler.SMDDP_INSTANCES:
-            yield Problem(
-                id="DIST004",
-                severity=Severity.ERROR,
-                where="compute.instance",
-                what=f"{self.name!r} does not run on this instance; the SDKs would send the job all the same",
-                got=repr(job.compute.instance),
-                wanted=" or ".join(compiler.SMDDP_INSTANCES),
-                fix="compute=Compute('ml.p4d.24xlarge', …), or distribution=TorchDistributed()",
-                evidence=GUIDE,
-            )
-        if instance is None or instance.accelerator is Accelerator.CUDA:
+        if other is None:
             yield from self._version_problems(job)
-        if job.compute.count == 1:
+        if job.compute.hosts == 1:
             yield Problem(
                 id="DIST012",
                 severity=Severity.INFO,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import compiler, find_instance
-from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
+from ..catalog import compiler, find_instance, find_instances
+from ..specs import Accelerator, InstanceType, JobSpec, LaunchPlan, Problem, Runner, Severity
 
 _OWN = frozenset({"processes_per_host", "custom_mpi_options"})
 _LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain MPI sends neither
@@ -58,17 +58,8 @@ class SMModelParallel:
         return {name: value for name in fields if (value := getattr(self, name)) is not None}
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
-        instance = find_instance(job.compute.instance)
-        if instance is not None and instance.accelerator is not Accelerator.CUDA:
-            yield _error("DIST003", f"{self.name!r} needs CUDA instances", got=f"{instance.name!r} ({instance.accelerator.name})",
-                         wanted="ml.p4d.24xlarge or another CUDA instance", fix="NeuronOptions(tensor_parallel=…) on Trainium")  # fmt: skip
-        elif instance is not None and self._processes(job) > instance.chips:
-            yield _error("DIST015", "more processes than accelerators: the container refuses to start them",
-                         got=str(self._processes(job)), wanted=f"at most {instance.chips} on {instance.name}",
-                         fix=f"processes_per_host={instance.chips}", where="distribution.processes_per_host")  # fmt: skip
-        if instance is not None and instance.family in compiler.SMP_V2_FAMILIES:
-            yield _error("DIST004", f"{self.name!r} does not run on this instance", got=repr(instance.name), wanted="ml.p4d.24xlarge",
-                         fix="compute=Compute('ml.p4d.24xlarge', …), or SMModelParallelV2()", where="compute.instance")  # fmt: skip
+        for instance in find_instances(job.compute.instances):
+            yield from self._problems_on(instance, job)
         for name, legal in (("pipeline", ("simple", "interleaved", "_only_forward")), ("placement_strategy", ("spread", "cluster")),
                             ("optimize", ("speed", "memory"))):  # fmt: skip
             value = getattr(self, name)
@@ -85,6 +76,24 @@ class SMModelParallel:
             fix="SMModelParallelV2(…) with a newer framework",
             evidence=GUIDE,
         )
+
+    def _problems_on(self, instance: InstanceType, job: JobSpec) -> Iterator[Problem]:
+        processes = self._processes(job)
+        if instance.accelerator is not Accelerator.CUDA:
+            yield _error("DIST003", f"{self.name!r} needs CUDA instances", got=f"{instance.name!r} ({instance.accelerator.name})",
+                         wanted="ml.p4d.24xlarge or another CUDA instance", fix="NeuronOptions(tensor_parallel=…) on Trainium")  # fmt: skip
+        elif processes > instance.chips:
+            yield _error("DIST015", "more processes than accelerators: the container refuses to start them",
+                         got=str(processes), wanted=f"at most {instance.chips} on {instance.name}",
+                         fix=f"processes_per_host={instance.chips}", where="distribution.processes_per_host")  # fmt: skip
+        elif processes < instance.chips:
+            yield Problem(id="DIST023", severity=Severity.WARNING, where="distribution.processes_per_host",
+                          what=f"{instance.chips - processes} of {instance.chips} GPUs would be idle",
+                          got=f"{processes} processes on {instance.name!r}", wanted="a process for each GPU",
+                          fix=f"processes_per_host={instance.chips}", evidence=GUIDE)  # fmt: skip
+        if instance.family in compiler.SMP_V2_FAMILIES:
+            yield _error("DIST004", f"{self.name!r} does not run on this instance", got=repr(instance.name), wanted="ml.p4d.24xlarge",
+                         fix="compute=Compute('ml.p4d.24xlarge', …), or SMModelParallelV2()", where="compute.instance")  # fmt: skip
 
     def _numbers(self, job: JobSpec) -> Iterator[Problem]:
         for name in ("partitions", "microbatches", "active_microbatches"):

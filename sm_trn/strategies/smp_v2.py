@@ -48,13 +48,14 @@ class SMModelParallelV2:
                 fix="framework=PyTorch('2.4.1', python='py311')",
                 evidence=GUIDE,
             )
-        if job.compute.instance not in INSTANCES:
+        elsewhere = [name for name in job.compute.instances if name not in INSTANCES]
+        if elsewhere:
             yield Problem(
                 id="DIST004",
                 severity=Severity.ERROR,
                 where="compute.instance",
                 what="version 2 of the model-parallel library does not run on this instance",
-                got=repr(job.compute.instance),
+                got=", ".join(map(repr, elsewhere)),
                 wanted=" or ".join(INSTANCES),
                 fix="compute=Compute('ml.p4d.24xlarge', …)",
                 evidence=GUIDE,

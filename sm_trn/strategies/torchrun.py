@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import compiler, find_instance
+from ..catalog import compiler, find_instance, find_instances
 from ..specs import (
     Accelerator,
     HuggingFaceNeuronX,
@@ -36,48 +36,53 @@ class TorchDistributed:
     image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
-        instance = find_instance(job.compute.instance)
-        if instance is None:
-            return
-        if instance.accelerator is Accelerator.CPU:
+        rows = find_instances(job.compute.instances)
+        if rows and all(row.accelerator is Accelerator.CPU for row in rows):
             yield Problem(
                 id="DIST002",
                 severity=Severity.ERROR,
                 where="distribution",
                 what=f"{self.name!r} starts workers on GPU and Trainium instances only",
-                got=f"{instance.name!r} ({instance.accelerator.name})",
+                got=", ".join(f"{row.name!r} ({row.accelerator.name})" for row in rows),
                 wanted="a CUDA or NEURON instance",
                 fix="distribution=None",
                 evidence="SageMaker SDK 2.257.7, validate_torch_distributed_distribution",
             )
-        version = tuple(int(part) for part in job.framework.pytorch.split(".")[:2] if part.isdigit())
-        on_gpu = instance.accelerator is Accelerator.CUDA and not isinstance(
-            job.framework, (NeuronX, HuggingFaceNeuronX)
-        )
-        if on_gpu and not job.image_uri and version < compiler.TORCHRUN_GPU_FLOOR:
-            floor = ".".join(str(part) for part in compiler.TORCHRUN_GPU_FLOOR)
-            yield Problem(
-                id="DIST010",
-                severity=Severity.ERROR,
-                where="distribution",
-                what=f"{self.name!r} is not in GPU containers before PyTorch {floor}",
-                got=f"pytorch {job.framework.pytorch!r}",
-                wanted=f"{floor}.1 or newer",
-                fix="a newer framework, or SMDataParallel()",
-                evidence="SageMaker SDK 2.257.7, TORCH_DISTRIBUTED_GPU_SUPPORTED_FRAMEWORK_VERSIONS",
-            )
-        yield from self._worker_problems(instance)
-        if job.compute.count > 1 and not instance.efa:
+        yield from self._version_problems(job, rows)
+        for row in rows:
+            yield from self._worker_problems(row)
+        slow = [row for row in rows if not row.efa]
+        if job.compute.hosts > 1 and slow:
             yield Problem(
                 id="DIST011",
                 severity=Severity.WARNING,
                 where="compute",
-                what=f"{instance.name!r} has no EFA; gradients of {job.compute.count} hosts go over plain TCP",
-                got=f"{instance.network_gbps or 'unknown'} Gbit/s without EFA",
+                what=f"{slow[0].name!r} has no EFA; gradients of {job.compute.hosts} hosts go over plain TCP",
+                got=f"{slow[0].network_gbps or 'unknown'} Gbit/s without EFA",
                 wanted="an instance with EFA, or one host",
                 fix="count=1, or the family's largest size",
-                evidence=instance.source,
+                evidence=slow[0].source,
             )
+
+    def _version_problems(self, job: JobSpec, rows: tuple[InstanceType, ...]) -> Iterator[Problem]:
+        on_gpu = any(row.accelerator is Accelerator.CUDA for row in rows)
+        if not on_gpu or job.image_uri or isinstance(job.framework, (NeuronX, HuggingFaceNeuronX)):
+            return
+        if compiler.has_torchrun(job.framework.pytorch):
+            return
+        floor = ".".join(str(part) for part in compiler.TORCHRUN_GPU_FLOOR)
+        smddp = all(row.name in (*compiler.SMDDP_INSTANCES, *compiler.SMDDP_LEGACY) for row in rows)
+        yield Problem(
+            id="DIST010",
+            severity=Severity.ERROR,
+            where="distribution",
+            what=f"{self.name!r} is not in GPU containers before PyTorch {floor}",
+            got=f"pytorch {job.framework.pytorch!r}",
+            wanted=f"{floor}.1 or newer",
+            fix=f"a framework with PyTorch {floor}.1 or newer"
+            + (", or distribution=SMDataParallel()" if smddp else ""),
+            evidence="SageMaker SDK 2.257.7, TORCH_DISTRIBUTED_GPU_SUPPORTED_FRAMEWORK_VERSIONS",
+        )
 
     def _worker_problems(self, instance: InstanceType) -> Iterator[Problem]:
         asked = self.workers_per_host

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import find_instance
+from ..catalog import find_instance, find_instances
 from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
 
 
@@ -19,14 +19,16 @@ class PyTorchXLA:
     image_family: ClassVar[str | None] = None
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
-        instance = find_instance(job.compute.instance)
-        if instance is not None and instance.accelerator is Accelerator.NEURON:
+        neuron = next(
+            (row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.NEURON), None
+        )
+        if neuron is not None:
             yield Problem(
                 id="DIST007",
                 severity=Severity.ERROR,
                 where="distribution",
                 what="Trainium takes no distribution but torch_distributed",
-                got=f"{self.name!r} on {instance.name!r}",
+                got=f"{self.name!r} on {neuron.name!r}",
                 wanted="'torch_distributed'",
                 fix="distribution=TorchDistributed()",
                 evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",

@@ -147,7 +147,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
     ("SCRIPT001", "a", lambda j: j.replace(script=st.Script("train_txt_classification.py")), "train_txt", "shipped"),
     (
         "SCRIPT002",
-        "a",
+        "c",
         lambda j: j.replace(script=st.Script("run.sh", source_dir=j.script.source_dir)),
         "run.sh",
         ".py",

@@ -143,8 +143,10 @@ def test_a_script_that_asks_for_its_device_is_left_alone(source: str, line: str)
     assert [] == of("SCRIPT005", source, f"import torch\n{line}\n", jobs.trainium(source))
 
 
-@pytest.mark.parametrize(("value", "severity"), [(False, Severity.ERROR), (True, Severity.WARNING)])
-def test_a_false_that_would_be_read_as_true_is_an_error(source: str, value: bool, severity: Severity) -> None:
+@pytest.mark.parametrize(
+    ("value", "severity"), [(False, Severity.ERROR), ("False", Severity.ERROR), (True, Severity.INFO)]
+)
+def test_a_false_that_would_be_read_as_true_is_an_error(source: str, value: bool | str, severity: Severity) -> None:
     script = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--shuffle', type=bool)\np.parse_args()\n"
     (problem,) = of("SCRIPT006", source, script, jobs.trainium(source).replace(hyperparameters={"shuffle": value}))
     assert severity is problem.severity

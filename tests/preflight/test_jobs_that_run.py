@@ -1,0 +1,308 @@
+"""A job that runs is not refused: patterns of public launch code, each beside the fault that must still be found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jobs
+import pytest
+
+import sm_trn as st
+from sm_trn.specs import JobSpec, Kept, Problem, Severity
+
+LLAMA = {"model_id": "meta-llama/Llama-2-7b-hf"}
+TORCH_DDP = "import torch.distributed as dist\ndist.init_process_group('nccl')\n"
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    (tmp_path / "run_clm.py").write_text("print('checkpoint')\n")
+    return str(tmp_path)
+
+
+def found(job: JobSpec, rule: str) -> list[Problem]:
+    return [problem for problem in st.check(job) if problem.id == rule]
+
+
+def severities(job: JobSpec, rule: str) -> list[Severity]:
+    return [problem.severity for problem in found(job, rule)]
+
+
+def write(source: str, text: str, name: str = "run_clm.py") -> None:
+    Path(source, name).write_text(text)
+
+
+def alone(source: str, instance: str = "ml.g5.12xlarge", count: int = 1) -> JobSpec:
+    return jobs.smddp(source).replace(
+        compute=st.Compute(instance, count=count),
+        framework=st.PyTorch("2.6.0", python="py312"),
+        distribution=None,
+        hyperparameters={"epochs": 1},
+    )
+
+
+# Metric expressions
+
+
+@pytest.mark.parametrize(
+    ("regex", "severity"), [("loss: [0-9]+", WARNING), ("([", WARNING), ("(" + "x" * 500 + ")", ERROR)]
+)
+def test_a_metric_that_the_api_takes_is_a_warning(source: str, regex: str, severity: Severity) -> None:
+    assert [severity] == severities(jobs.smddp(source).replace(metrics=(st.MetricRule("m", regex),)), "LIMIT009")
+
+
+# Launchers
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [(TORCH_DDP, WARNING), ("import smdistributed.dataparallel\n" + TORCH_DDP, ERROR), ("print()\n", ERROR)],
+)
+def test_smddps_launcher_on_other_gpus_is_refused_only_for_a_script_that_needs_the_library(
+    source: str, script: str, severity: Severity
+) -> None:
+    write(source, script)
+    assert [severity] == severities(jobs.smddp(source).replace(compute=st.Compute("ml.g5.12xlarge")), "DIST004")
+
+
+def test_a_request_of_pytorchddp_is_not_refused_and_smddp_of_hugging_faces_trainer_is(source: str) -> None:
+    attached = jobs.smddp("s3://a-bucket/source.tar.gz").replace(compute=st.Compute("ml.g4dn.12xlarge"))
+    assert [WARNING] == severities(attached, "DIST004")
+    trainer = attached.replace(framework=st.HuggingFace("4.17", pytorch="1.10", python="py38"))
+    assert [ERROR] == severities(trainer, "DIST004")
+
+
+@pytest.mark.parametrize(
+    ("distribution", "refused"),
+    [(st.MPI(processes_per_host=8), False), (st.SMDataParallel(), False), (st.SMModelParallel(partitions=2), False),
+     (st.TorchDistributed(), True), (st.PyTorchXLA(), True)],
+)  # fmt: skip
+def test_a_shell_script_is_refused_by_the_launchers_that_refuse_it(
+    source: str, distribution: st.Distribution, refused: bool
+) -> None:
+    write(source, "python run_clm.py\n", "run.sh")
+    job = jobs.smddp(source).replace(script=st.Script("run.sh", source_dir=source), distribution=distribution)
+    assert refused == bool(found(job, "SCRIPT002"))
+
+
+@pytest.mark.parametrize(
+    ("version", "python", "instance"),
+    [("1.11", "py38", "ml.g5.12xlarge"), ("1.11", "py38", "ml.p4d.24xlarge"), ("2.6.0", "py312", "ml.g5.12xlarge")],
+)
+def test_the_fix_of_one_rule_is_not_what_another_rule_refuses(
+    source: str, version: str, python: str, instance: str
+) -> None:
+    write(source, TORCH_DDP)
+    job = jobs.smddp(source).replace(
+        framework=st.PyTorch(version, python=python), compute=st.Compute(instance), distribution=st.PyTorchDDP()
+    )
+    (problem,) = found(job, "DIST014")
+    named = st.SMDataParallel() if "SMDataParallel" in problem.fix else st.TorchDistributed()
+    assert not [p for p in st.check(job.replace(distribution=named)) if p.severity is ERROR]
+    if version == "1.11":
+        (other,) = found(job.replace(distribution=st.TorchDistributed()), "DIST010")
+        assert ("SMDataParallel" in other.fix) == (instance == "ml.p4d.24xlarge")
+
+
+# One process
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        ("optimizer.step()\n", [WARNING]),
+        ("model = load('x', device_map='auto')\n", []),
+        ("# device_map\nloss.backward()\n", [WARNING]),
+        ("import subprocess\nsubprocess.run(['torchrun', '--nproc_per_node=4', 'other.py'])\n", []),
+        ("import subprocess\nsubprocess.run(['pip', 'install', 'x'])\n", [WARNING]),
+        ("model = torch.nn.DataParallel(model)\n", []),
+        ("model = PeftModel.load('x').merge_and_unload()\n", []),
+    ],
+)
+def test_idle_accelerators_are_told_of_unless_the_script_uses_them(
+    source: str, script: str, severity: list[Severity]
+) -> None:
+    write(source, script)
+    assert severity == severities(alone(source), "DIST009")
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        (TORCH_DDP, [WARNING]),
+        ("dist.init_process_group('gloo', rank=hosts.index(host), world_size=len(hosts))\n", []),
+        ("import os\nhosts = os.environ['SM_HOSTS']\n", []),
+        ("import helper\n", []),
+    ],
+)
+def test_hosts_apart_are_told_of_unless_the_script_joins_them(
+    source: str, script: str, severity: list[Severity]
+) -> None:
+    write(source, script)
+    write(source, "import horovod.torch as hvd\n", "helper.py")
+    assert severity == severities(alone(source, "ml.c5.2xlarge", 2), "DIST008")
+
+
+def test_what_cannot_be_read_is_a_note_and_a_program_of_its_own_is_left_alone(source: str) -> None:
+    there = alone("s3://a-bucket/source.tar.gz")
+    assert [INFO] == severities(there, "DIST009")
+    assert [INFO] == severities(there.replace(compute=st.Compute("ml.g5.12xlarge", count=2)), "DIST008")
+    write(source, "torchrun run_clm.py\n", "run.sh")
+    shell = alone(source).replace(script=st.Script("run.sh", source_dir=source))
+    driver = Kept("/AlgorithmSpecification/ContainerEntrypoint", sent=json.dumps(["/bin/bash", "drive.sh"]))
+    image = st.Container()
+    for job in (
+        shell,
+        alone(source, count=2).replace(script=None, kept=(driver,)),
+        alone(source, count=2).replace(framework=image, image_uri="1.dkr.ecr.us-east-1.amazonaws.com/a:1", script=None),
+    ):
+        assert [] == found(job, "DIST008") + found(job, "DIST009")
+
+
+@pytest.mark.parametrize(
+    "distribution", [st.MPI(processes_per_host=2), st.SMModelParallel(partitions=2, processes_per_host=2)]
+)
+def test_gpus_without_a_process_are_told_of_in_groups_too(source: str, distribution: st.Distribution) -> None:
+    job = jobs.smddp(source).replace(distribution=distribution)
+    assert [WARNING] == severities(job, "DIST023")
+    groups = (
+        st.InstanceGroup(name="a", instance="ml.p4d.24xlarge"),
+        st.InstanceGroup(name="b", instance="ml.c5.2xlarge"),
+    )
+    assert "6 of 8" in found(job.replace(compute=st.Compute(groups=groups)), "DIST023")[0].what
+
+
+def test_too_many_processes_are_refused_in_groups_too(source: str) -> None:
+    groups = (
+        st.InstanceGroup(name="a", instance="ml.g5.12xlarge"),
+        st.InstanceGroup(name="b", instance="ml.p4d.24xlarge"),
+    )
+    job = jobs.smddp(source).replace(compute=st.Compute(groups=groups), distribution=st.MPI(processes_per_host=8))
+    (problem,) = found(job, "DIST015")
+    assert "ml.g5.12xlarge" in problem.wanted
+
+
+# Flags
+
+
+@pytest.mark.parametrize(
+    ("parse", "value", "severity"),
+    [("parse_args", True, [ERROR]), ("parse_known_args", True, []), ("parse_known_args", False, [ERROR])],
+)
+def test_a_flag_with_a_value_is_refused_where_it_ends_or_changes_the_job(
+    source: str, parse: str, value: bool, severity: list[Severity]
+) -> None:
+    write(
+        source,
+        f"import argparse\np = argparse.ArgumentParser()\np.add_argument('--merge', action='store_true')\np.{parse}()\n",
+    )
+    assert severity == severities(alone(source).replace(hyperparameters={"merge": value}), "SCRIPT007")
+
+
+# Memory
+
+
+def llama(source: str, instance: str = "ml.p4d.24xlarge", count: int = 1, **arguments: str | int | bool) -> JobSpec:
+    return alone(source, instance, count).replace(
+        distribution=st.TorchDistributed(), hyperparameters={**LLAMA, **arguments}
+    )
+
+
+PEFT = "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig())\n"
+QLORA = PEFT + "from transformers import BitsAndBytesConfig\nconfig = BitsAndBytesConfig(load_in_4bit=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "severity"),
+    [
+        ({}, [ERROR]),
+        ({"bf16": True}, [ERROR]),  # mixed precision keeps float32 weights
+        ({"fsdp": "full_shard auto_wrap"}, []),
+        ({"fsdp": "shard_grad_op"}, []),
+        ({"fsdp": ""}, [ERROR]),
+        ({"deepspeed": "zero3.json"}, []),
+        ({"deepspeed": "zero1.json"}, [ERROR]),  # 56 GiB of 40: float32
+        ({"deepspeed": "mixed.json"}, []),
+        ({"deepspeed": "auto.json"}, [ERROR]),
+        ({"deepspeed": "auto.json", "bf16": True}, []),
+        ({"deepspeed": "zero0.json"}, [ERROR]),
+        ({"deepspeed": "offload.json"}, []),
+        ({"deepspeed": "not-here.json"}, [WARNING]),
+        ({"load_in_4bit": True}, []),
+        ({"load_in_8bit": "true"}, []),
+        ({"use_lora": False}, [ERROR]),
+        ({"lora_r": 16}, []),
+        ({"optim": "adafactor"}, [ERROR]),  # 50 GiB of 40
+        ({"optim": "adafactor", "torch_dtype": "bfloat16"}, []),
+        ({"do_train": False, "do_eval": True}, []),
+        ({"do_eval": True}, [ERROR]),  # most scripts train unless they are told not to
+    ],
+)
+def test_a_model_is_refused_where_it_cannot_fit_and_nowhere_else(
+    source: str, arguments: dict[str, str | int | bool], severity: list[Severity]
+) -> None:
+    for stage in (0, 1, 3):
+        write(source, json.dumps({"zero_optimization": {"stage": stage}}), f"zero{stage}.json")
+    write(
+        source, json.dumps({"zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}), "offload.json"
+    )
+    for name, enabled in (("mixed", True), ("auto", "auto")):
+        write(source, json.dumps({"zero_optimization": {"stage": 1}, "bf16": {"enabled": enabled}}), f"{name}.json")
+    assert severity == severities(llama(source, **arguments), "MEM001")
+
+
+@pytest.mark.parametrize(
+    ("script", "instance", "severity"),
+    [
+        (PEFT, "ml.g5.2xlarge", []),
+        (QLORA, "ml.g5.2xlarge", []),
+        (f"if args.lora:\n    {'    '.join(PEFT.splitlines(keepends=True))}", "ml.g5.2xlarge", [WARNING]),
+        (
+            "from torch.distributed.fsdp import FullyShardedDataParallel\nmodel = FullyShardedDataParallel(model)\n",
+            "ml.p4d.24xlarge",
+            [],
+        ),
+        ("model = load('x', torch_dtype=torch.bfloat16)\n", "ml.g5.2xlarge", [ERROR]),  # 50 GiB of 24 all the same
+        ("model = load('x', torch_dtype=torch.bfloat16)\n", "ml.p4de.24xlarge", [WARNING]),
+        ("import torch\n", "ml.p4d.24xlarge", [ERROR]),
+    ],
+)
+def test_what_the_script_says_of_memory_counts(
+    source: str, script: str, instance: str, severity: list[Severity]
+) -> None:
+    write(source, script)
+    assert severity == severities(llama(source, instance), "MEM001")
+
+
+def test_a_model_that_fits_no_way_is_refused_whatever_the_script_names(source: str) -> None:
+    write(source, QLORA)
+    large = {"model_id": "meta-llama/Llama-2-70b-hf"}
+    assert [ERROR] == severities(llama(source, "ml.g5.2xlarge").replace(hyperparameters=large), "MEM001")
+
+
+def test_source_that_is_elsewhere_is_a_warning_that_cannot_tell() -> None:
+    job = llama("s3://a-bucket/source.tar.gz")
+    (problem,) = found(job, "MEM001")
+    assert (WARNING, True) == (problem.severity, "cannot tell" in problem.what)
+
+
+@pytest.mark.parametrize(("asked", "near"), [(3, "2 or 4"), (5, "4 or 8"), (20, "16 or 32"), (48, "32")])
+def test_the_next_divisors_are_proposed(source: str, asked: int, near: str) -> None:
+    job = jobs.trainium(source).replace(hyperparameters=dict(LLAMA), neuron=st.NeuronOptions(tensor_parallel=asked))
+    (heads,) = found(job, "MEM003")
+    assert heads.wanted.endswith(near)
+    assert heads.fix == f"tensor_parallel={near.rsplit(maxsplit=1)[-1]}"
+
+
+@pytest.mark.parametrize(
+    ("tensor", "pipeline", "fix"),
+    [(3, 1, (4, 1)), (5, 1, (8, 1)), (64, 1, (32, 1)), (3, 4, (4, 4)), (8, 3, (8, 1)), (16, 4, (8, 4))],
+)
+def test_parallel_sizes_are_corrected_to_the_next_ones(
+    source: str, tensor: int, pipeline: int, fix: tuple[int, int]
+) -> None:
+    options = st.NeuronOptions(tensor_parallel=tensor, pipeline_parallel=pipeline)
+    (problem,) = found(jobs.trainium(source).replace(neuron=options), "DIST020")
+    assert "tensor_parallel={}, pipeline_parallel={}".format(*fix) == problem.fix
