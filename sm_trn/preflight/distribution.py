@@ -49,9 +49,10 @@ def hosts_apart(job: JobSpec) -> Iterator[Problem]:
         return
     yield Problem(
         id="DIST008",
-        severity=_unless_unread(job, found),
+        severity=Severity.INFO if _unread(job, found) else Severity.WARNING,
         where="distribution",
-        what="every host would train a model of its own" + _unread(job, found, "unless the script joins them"),
+        what="every host would train a model of its own"
+        + (", unless the script joins them" if _unread(job, found) else ""),
         got=f"no distribution on {job.compute.hosts} instances",
         wanted="a distribution, or one instance",
         fix="distribution=TorchDistributed(), or count=1",
@@ -71,11 +72,11 @@ def idle_accelerators(job: JobSpec) -> Iterator[Problem]:
     alone = f"one process would use one of {instance.workers} accelerators of {job.compute.instances[0]!r}"
     yield Problem(
         id="DIST009",
-        severity=_unless_unread(job, found),
+        severity=Severity.INFO if _unread(job, found) else Severity.WARNING,
         where="distribution",
         what=f"Trainer would drive {instance.workers} GPUs from one process, which is slower than a worker for each"
         if trainer
-        else alone + _unread(job, found, "unless the script starts more"),
+        else alone + (", unless the script starts more" if _unread(job, found) else ""),
         got="no distribution",
         wanted="a distribution that starts one worker each",
         fix="distribution=TorchDistributed()",
@@ -145,18 +146,11 @@ def _only_serves(found: reading.Words) -> bool:
     return bool(found.any_of(*SERVES)) and not found.any_of(*TRAINS)
 
 
-def _unless_unread(job: JobSpec, found: reading.Words | None) -> Severity:
-    """A note where the source cannot be looked at: it may well start its workers itself."""
-    return Severity.INFO if found is None and _elsewhere(job) else Severity.WARNING
-
-
-def _unread(job: JobSpec, found: reading.Words | None, words: str) -> str:
-    return f", {words}" if found is None and _elsewhere(job) else ""
-
-
-def _elsewhere(job: JobSpec) -> bool:
+def _unread(job: JobSpec, found: reading.Words | None) -> bool:
+    """Whether the source cannot be looked at from here: it may well start its workers itself."""
     script = job.script
-    return script is not None and (script.git is not None or (script.source_dir or "").startswith("s3://"))
+    elsewhere = script is not None and (script.git is not None or (script.source_dir or "").startswith("s3://"))
+    return found is None and elsewhere
 
 
 RULES = (distribution, hosts_apart, idle_accelerators, without_smddp)

@@ -79,11 +79,12 @@ def hyperparameters(job: JobSpec) -> Iterator[Problem]:
     """LIMIT004, LIMIT005: the toolkit's own count against the limit of 100; values are JSON texts of 2,500 at most."""
     injected = TOOLKIT_HYPERPARAMETERS + len(plan(job).toolkit) + (COMPILER_HYPERPARAMETERS if job.compiled else 0)
     injected = injected if job.script is not None else 0
+    passed = sum(part.at.startswith("/HyperParameters/") and part.instead_of is None for part in job.kept)
     yield from _over(
         "LIMIT004",
         where="hyperparameters",
         what=f"too many hyperparameters, {injected} of them for the training toolkit",
-        got=len(job.hyperparameters) + injected,
+        got=len(job.arguments) + injected + passed,
         shape="HyperParameters",
         fix="put settings into a file in source_dir",
     )

@@ -11,6 +11,8 @@ from .source import source_text
 
 API = "API reference, StoppingCondition"
 HOUR_S = 3600
+# Where a request says it, beside what a spec has words for.
+WAIT, ASKED = "/StoppingCondition/MaxWaitTimeInSeconds", "/EnableManagedSpotTraining"
 DEFAULT_PATH = "/opt/ml/checkpoints"  # API reference, CheckpointConfig.LocalPath
 
 
@@ -25,6 +27,39 @@ def wait_shorter_than_run(job: JobSpec) -> Iterator[Problem]:
             got=f"{job.spot.max_wait_s:,} s",
             wanted=f"at least {job.max_run_s:,} s",
             fix=f"max_wait_s={job.max_run_s + HOUR_S:_}",
+            evidence=API,
+        )
+
+
+def wait_without_spot(job: JobSpec) -> Iterator[Problem]:
+    """SPOT008: a request that waits for spot but does not ask for it; the service refuses it."""
+    wait, asked = job.kept_at(WAIT), job.kept_at(ASKED) is True
+    if job.spot is None and wait is not None and not asked:
+        yield Problem(
+            id="SPOT008",
+            severity=Severity.ERROR,
+            where="spot",
+            what="the request has a longest wait for spot, but does not ask for spot",
+            got=f"MaxWaitTimeInSeconds {wait!r} and no EnableManagedSpotTraining",
+            wanted="both, or neither",
+            fix=f"spot=Spot(max_wait_s={wait}), or leave it out of kept",
+            evidence=API,
+        )
+
+
+def spot_without_wait(job: JobSpec) -> Iterator[Problem]:
+    """SPOT009: a request that asks for spot must say how long it waits, and at least as long as it runs."""
+    wait = job.kept_at(WAIT)
+    long_enough = type(wait) is int and wait >= job.max_run_s
+    if job.spot is None and job.kept_at(ASKED) is True and not long_enough:
+        yield Problem(
+            id="SPOT009",
+            severity=Severity.ERROR,
+            where="spot",
+            what="the request asks for spot without a longest wait that covers the run",
+            got=f"MaxWaitTimeInSeconds {wait!r}" if wait is not None else "no MaxWaitTimeInSeconds",
+            wanted=f"at least {job.max_run_s:,} s",
+            fix=f"spot=Spot(max_wait_s={job.max_run_s + HOUR_S:_})",
             evidence=API,
         )
 
@@ -118,4 +153,13 @@ def two_places(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-RULES = (wait_shorter_than_run, checkpoint_uri, local_path_alone, no_checkpoint, script_ignores_checkpoints, two_places)
+RULES = (
+    wait_shorter_than_run,
+    wait_without_spot,
+    spot_without_wait,
+    checkpoint_uri,
+    local_path_alone,
+    no_checkpoint,
+    script_ignores_checkpoints,
+    two_places,
+)

@@ -6,14 +6,28 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator
+from pathlib import Path
 
 from ..catalog import limits
 from ..specs import InputMode, JobSpec, Problem, S3Kind, Severity
+from . import reading
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
 _SECRET = re.compile(
     r"(?i)(^|_)(secret|password|passwd|api_?key|access_?key|(hf|hub|auth|access|api|session)_token)(_|$)"
 )
+# Owners and beginnings of models that are downloaded after an agreement only (Hugging Face hub, 2026-11).
+GATED = ("meta-llama/", "google/gemma-", "bigcode/starcoder")
+FETCHES_TOKEN = (
+    "HF_TOKEN",
+    "HUGGING_FACE_HUB_TOKEN",
+    "HUGGINGFACE_HUB_TOKEN",
+    "login",
+    "secretsmanager",
+    "get_secret_value",
+    "ssm",
+)
+_TOKEN = re.compile(r"(?i)(^|_)(token|use_auth_token|hf_token)($|_)")
 _TAG = frozenset("_.:/=+-@")
 
 
@@ -165,6 +179,33 @@ def no_way_out(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def gated_model(job: JobSpec) -> Iterator[Problem]:
+    """DATA004: a gated model is downloaded with a token only; without one the job ends after its machines have started."""
+    named = (
+        str(job.arguments[flag])
+        for flag in ("model", "model_name_or_path", "model_id", "model_name")
+        if flag in job.arguments
+    )
+    model = next((name for name in named if name.startswith(GATED)), "")
+    given = [name for name in (*job.variables, *job.arguments) if _TOKEN.search(name)]
+    if not model or given or Path(model).exists() or (job.network is not None and job.network.isolation):
+        return
+    found = reading.words(job)
+    if found is not None and found.any_of(*FETCHES_TOKEN):
+        return
+    elsewhere = found is None and job.script is not None and job.script.source_dir is not None
+    yield Problem(
+        id="DATA004",
+        severity=Severity.INFO if elsewhere else Severity.WARNING,
+        where="environment.HF_TOKEN",
+        what=f"the Hugging Face hub gives {model} to those only who show a token",
+        got="no HF_TOKEN" + (", and the source is not on this machine" if elsewhere else ""),
+        wanted="a token, or the model in a channel",
+        fix="inputs={'model': 's3://…'} and a path below /opt/ml/input/data/model, or a script that reads HF_TOKEN from Secrets Manager",
+        evidence="Hugging Face hub documentation, gated models",
+    )
+
+
 def keys(job: JobSpec) -> Iterator[Problem]:
     """LIMIT022: a KMS key is an id, an alias or an ARN."""
     for where, key in (("compute.volume_kms_key", job.compute.volume_kms_key), ("output.kms_key", job.output.kms_key)):
@@ -259,6 +300,7 @@ RULES = (
     network,
     modes,
     no_way_out,
+    gated_model,
     keys,
     wording,
     places,

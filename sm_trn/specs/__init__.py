@@ -12,7 +12,7 @@ from .record import JobRecord, Origin, dump_record, parse_record, record
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
 from .surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from .units import InstanceSeconds, Usd, WallSeconds, instance_seconds
-from .value import suggestion
+from .value import suggesting, suggestion
 
 __all__ = [
     "EMULATED_ACCOUNT",
@@ -69,5 +69,6 @@ __all__ = [
     "parse_time",
     "pointer",
     "record",
+    "suggesting",
     "suggestion",
 ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from .compute import Compute, Spot
 from .framework import Framework, TrainingCompiler
@@ -57,6 +58,46 @@ class JobSpec:
     ``retries`` is how often the service starts the job again after its own internal errors.
     Profiler and debugger are off: both start machines of their own.
     """
+
+    # What SageMaker SDK v2 and CreateTrainingJob call it, and how it is written here.
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            **dict.fromkeys(("max_wait_s", "max_wait", "use_spot_instances"), "spot=Spot(max_wait_s=…)"),
+            "checkpoint_s3_uri": "spot=Spot(…, checkpoint_s3_uri=…), or checkpoint=Checkpoint(s3_uri=…)",
+            "max_run": "max_run_s=…",
+            **dict.fromkeys(
+                ("instance", "instance_type", "instance_count", "volume_size"),
+                "compute=Compute('ml.…', count=…)",
+            ),
+            **dict.fromkeys(("entry_point", "source_dir"), "script=Script('train.py', source_dir='./src')"),
+            **dict.fromkeys(("framework_version", "py_version"), "framework=PyTorch('2.6', python='py312')"),
+            **dict.fromkeys(
+                ("transformers_version", "pytorch_version"),
+                "framework=HuggingFace('4.49', pytorch='2.5', python='py311')",
+            ),
+            "compiler_config": "compiler=TrainingCompiler()",
+            "metric_definitions": "metrics=(MetricRule('loss', r'loss: ([0-9.]+)'),)",
+            "base_job_name": "name='…'",
+            "output_path": "output=Output(s3_uri=…)",
+            **dict.fromkeys(("subnets", "security_group_ids"), "network=Network(subnets=…, security_groups=…)"),
+            "keep_alive_period_in_seconds": "compute=Compute(…, keep_alive_s=…)",
+            "role": "connect(role=…)",
+        }
+    )
+    WANTED: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "script": "Script('train.py', source_dir='./src')",
+            "framework": "PyTorch('2.6', python='py312'), HuggingFace(…), NeuronX(…), HuggingFaceNeuronX(…) or Container()",
+            "compute": "Compute('ml.trn1.32xlarge', count=1)",
+            "distribution": "a strategy: TorchDistributed(), SMDataParallel(), SMModelParallel(…), PyTorchXLA(), MPI(…) or another",
+            "hyperparameters": "a mapping of names to values, such as {'epochs': 3}",
+            "inputs": "a mapping of channels to S3 URIs or local paths as texts, such as {'train': 's3://bucket/data'}",
+            "compiler": "TrainingCompiler()",
+            "spot": "Spot(max_wait_s=90_000, checkpoint_s3_uri='s3://bucket/checkpoints')",
+            "max_run_s": "whole seconds, such as 3600",
+            "metrics": "a tuple of MetricRule('loss', r'loss: ([0-9.]+)')",
+        }
+    )
 
     name: str
     script: Script | None = None
@@ -121,6 +162,11 @@ class JobSpec:
         if self.spot is not None and self.spot.checkpoint_s3_uri:
             return Checkpoint(s3_uri=self.spot.checkpoint_s3_uri, local_path=self.spot.checkpoint_local_path)
         return self.checkpoint
+
+    def kept_at(self, at: str) -> Any:
+        """The value that a kept part puts at the request's field ``at``; None where none does."""
+        sent = next((part.sent for part in self.kept if part.at == at), None)
+        return json.loads(sent) if sent is not None else None
 
     def keeps(self, at: str) -> bool:
         """Whether a kept part is about the request's field ``at``, a part of it, or all around it."""

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import compiler, find_instance, find_instances
-from ..specs import Accelerator, HuggingFace, JobSpec, LaunchPlan, Problem, Runner, Severity
+from ..specs import Accelerator, HuggingFace, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
 
 
+@suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PyTorchDDP:
     """``distribution={"pytorchddp": {"enabled": True}}``."""

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import find_instance, find_instances
-from ..specs import Accelerator, InstanceType, JobSpec, LaunchPlan, Problem, Runner, Severity
+from ..specs import Accelerator, InstanceType, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
 
 
+@suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MPI:
     """``distribution={"mpi": {"enabled": True, …}}``. ``processes_per_host`` None: one per GPU."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..specs import JobSpec, LaunchPlan, Problem, Runner
+from ..specs import JobSpec, LaunchPlan, Problem, Runner, suggesting
 
 
+@suggesting
 @dataclass(frozen=True, slots=True)
 class SingleProcess:
     """``python train.py`` on every host."""

@@ -8,11 +8,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import compiler, find_instance, find_instances, images
-from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
+from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
 
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
 
+@suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SMDataParallel:
     """``distribution={"smdistributed": {"dataparallel": {"enabled": True}}}``."""

@@ -9,13 +9,14 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import compiler, find_instance, find_instances
-from ..specs import Accelerator, InstanceType, JobSpec, LaunchPlan, Problem, Runner, Severity
+from ..specs import Accelerator, InstanceType, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
 
 _OWN = frozenset({"processes_per_host", "custom_mpi_options"})
 _LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain MPI sends neither
 GUIDE = "SageMaker developer guide, model-parallel (v1)"
 
 
+@suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SMModelParallel:
     """``smdistributed.modelparallel`` with the MPI that it cannot do without. A parameter that is None is not sent."""

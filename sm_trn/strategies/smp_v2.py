@@ -9,13 +9,14 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import find_instance
-from ..specs import JobSpec, LaunchPlan, Problem, PyTorch, Runner, Severity
+from ..specs import JobSpec, LaunchPlan, Problem, PyTorch, Runner, Severity, suggesting
 
 INSTANCES = ("ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p5.48xlarge")
 _LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain torchrun sends neither
 GUIDE = "SageMaker developer guide, model-parallel-v2"
 
 
+@suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SMModelParallelV2:
     """``torch_distributed`` with ``smdistributed.modelparallel``. A parameter that is None is not sent."""

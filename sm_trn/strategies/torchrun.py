@@ -18,6 +18,7 @@ from ..specs import (
     Problem,
     Runner,
     Severity,
+    suggesting,
 )
 
 ESTIMATOR = MappingProxyType({"torch_distributed": MappingProxyType({"enabled": True})})
@@ -27,6 +28,7 @@ ESTIMATOR = MappingProxyType({"torch_distributed": MappingProxyType({"enabled": 
 NEURON_WORKERS = (1, 2, 8, 32)
 
 
+@suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorchDistributed:
     """``distribution={"torch_distributed": {"enabled": True}}``. ``workers_per_host`` None: every GPU or NeuronCore."""

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import find_instance, find_instances
-from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity
+from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
 
 
+@suggesting
 @dataclass(frozen=True, slots=True)
 class PyTorchXLA:
     """``distribution={"pytorchxla": {"enabled": True}}``; goes with ``compiler=TrainingCompiler()``."""

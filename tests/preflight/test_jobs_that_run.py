@@ -9,6 +9,7 @@ import jobs
 import pytest
 
 import sm_trn as st
+from sm_trn.render.from_request import parse_request
 from sm_trn.specs import JobSpec, Kept, Problem, Severity
 
 LLAMA = {"model_id": "meta-llama/Llama-2-7b-hf"}
@@ -306,3 +307,81 @@ def test_parallel_sizes_are_corrected_to_the_next_ones(
     options = st.NeuronOptions(tensor_parallel=tensor, pipeline_parallel=pipeline)
     (problem,) = found(jobs.trainium(source).replace(neuron=options), "DIST020")
     assert "tensor_parallel={}, pipeline_parallel={}".format(*fix) == problem.fix
+
+
+# Passthrough fields
+
+
+def kept(at: str, value: object, instead_of: object = None) -> Kept:
+    return Kept(at, sent=json.dumps(value), instead_of=None if instead_of is None else json.dumps(instead_of))
+
+
+WAIT, ASKED = "/StoppingCondition/MaxWaitTimeInSeconds", "/EnableManagedSpotTraining"
+
+
+@pytest.mark.parametrize(
+    ("parts", "rules"),
+    [
+        ([kept(WAIT, 90_000)], {"SPOT008"}),
+        ([kept(WAIT, 90_000), kept(ASKED, False)], {"SPOT008"}),
+        ([kept(ASKED, True)], {"SPOT009"}),
+        ([kept(ASKED, True), kept(WAIT, 60)], {"SPOT009"}),
+        ([kept(ASKED, True), kept(WAIT, 90_000)], set()),
+        ([kept("/RemoteDebugConfig", {"EnableRemoteDebug": True})], set()),
+        ([kept("/RemoteDebugConfig", {"EnableRemoteDebug": "yes"})], {"KEPT002"}),
+        ([kept("/RemoteDebug", {"EnableRemoteDebug": True})], {"KEPT002"}),
+        ([kept("/InputDataConfig/0", {"ChannelName": "a"})], {"KEPT002"}),
+        ([kept("/AlgorithmSpecification/TrainingInputMode", "Pip", "File")], {"KEPT002"}),
+        ([kept("/RetryStrategy", {"MaximumRetryAttempts": 99})], {"KEPT002"}),
+        ([kept("/AlgorithmSpecification/EnableSageMakerMetricsTimeSeries", False, True)], set()),
+    ],
+)
+def test_the_rules_look_at_what_a_spec_has_no_words_for(source: str, parts: list[Kept], rules: set[str]) -> None:
+    job = jobs.smddp(source).replace(kept=tuple(parts))
+    assert rules == {p.id for p in st.check(job) if p.severity is ERROR}
+
+
+def test_a_request_that_waits_for_spot_without_asking_for_it_is_found(source: str) -> None:
+    request = st.render(jobs.smddp(source), "request")
+    request["StoppingCondition"]["MaxWaitTimeInSeconds"] = 100_000
+    assert "SPOT008" in {p.id for p in st.check(parse_request(request))}
+
+
+def test_kept_hyperparameters_and_neuron_options_count_against_the_limit(source: str) -> None:
+    job = jobs.smddp(source).replace(hyperparameters={f"h{n}": n for n in range(91)})
+    assert [] == found(job, "LIMIT004")
+    more = tuple(kept(f"/HyperParameters/k{n}", "[1]") for n in range(3))
+    assert [ERROR] == severities(job.replace(kept=more), "LIMIT004")
+    assert [ERROR] == severities(
+        job.replace(neuron=st.NeuronOptions(tensor_parallel=2, pipeline_parallel=2)), "LIMIT004"
+    )
+
+
+# Gated models
+
+
+@pytest.mark.parametrize(
+    ("change", "script", "severity"),
+    [
+        ({}, "print('checkpoint')\n", [WARNING]),
+        ({"environment": {"HF_TOKEN": "hf_x"}}, "print()\n", []),
+        ({"hyperparameters": {**LLAMA, "hf_token": "hf_x"}}, "print()\n", []),
+        ({"hyperparameters": {**LLAMA, "tokenizer_name": "x"}}, "print()\n", [WARNING]),
+        ({"hyperparameters": {"model_id": "TinyLlama/TinyLlama-1.1B-Chat-v1.0"}}, "print()\n", []),
+        ({"hyperparameters": {"model_id": "/opt/ml/input/data/model"}}, "print()\n", []),
+        ({}, "from huggingface_hub import login\nlogin(secret())\n", []),
+    ],
+)
+def test_a_gated_model_without_a_token_is_told_of(
+    source: str, change: dict[str, object], script: str, severity: list[Severity]
+) -> None:
+    write(source, script)
+    job = jobs.trainium(source).replace(hyperparameters=dict(LLAMA))
+    assert severity == severities(job.replace(**change), "DATA004")
+
+
+def test_a_gated_model_of_a_shipped_script_is_told_of() -> None:
+    job = jobs.trainium("x").replace(
+        script=st.Script("finetune_llama.py"), hyperparameters={"model_name_or_path": "meta-llama/Llama-2-7b-hf"}
+    )
+    assert [WARNING] == severities(job, "DATA004")

@@ -23,6 +23,71 @@ def test_a_mistyped_field_is_a_type_error_with_a_suggestion() -> None:
         jobs.smddp(".").replace(distrbution=None)
 
 
+PLAIN = {
+    "name": "a",
+    "script": st.Script("a.py"),
+    "framework": st.PyTorch("2.6", python="py312"),
+    "compute": st.Compute("ml.g5.xlarge"),
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("distribution", {"torch_distributed": {"enabled": True}}, "TorchDistributed()"),
+        ("distribution", "torch_distributed", "TorchDistributed()"),
+        ("distribution", st.TorchDistributed, "TorchDistributed()"),
+        ("spot", True, "Spot(max_wait_s="),
+        ("script", "train.py", "Script('train.py'"),
+        ("max_run_s", "1h", "whole seconds"),
+        ("max_run_s", True, "whole seconds"),
+        ("max_run_s", 3600.0, "whole seconds"),
+        ("inputs", "./data", "{'train': 's3://bucket/data'}"),
+        ("inputs", {"train": 3}, "{'train': 's3://bucket/data'}"),
+        ("environment", {"A": 1}, "a mapping of texts, each to a text"),
+        ("tags", ["a"], "a mapping of texts"),
+        ("framework", "pytorch", "PyTorch('2.6'"),
+        ("compute", "ml.p4d.24xlarge", "Compute('ml.trn1.32xlarge'"),
+        ("compiler", True, "TrainingCompiler()"),
+        ("metrics", [{"Name": "a", "Regex": "b"}], "MetricRule("),
+        ("metrics", st.MetricRule("a", "(b)"), "MetricRule("),
+        ("retries", "3", "a whole number or nothing"),
+        ("debugger", "yes", "True or False"),
+        ("neuron", {"tensor_parallel": 2}, "NeuronOptions"),
+    ],
+)
+def test_a_value_of_another_type_is_answered_with_what_was_wanted(field: str, value: object, words: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        st.JobSpec(**(PLAIN | {field: value}))  # type: ignore[arg-type]  # the mistake is the test
+    text = str(caught.value)
+    assert text.startswith(f"JobSpec.{field}: got ")
+    assert words in text.partition("wanted ")[2]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: st.JobSpec(**PLAIN, max_wait_s=7200), "write spot=Spot(max_wait_s="),
+        (lambda: st.JobSpec(**PLAIN, instance_type="ml.g5.xlarge"), "write compute=Compute("),
+        (lambda: st.JobSpec(**PLAIN, use_spot_instances=True), "write spot=Spot("),
+        (lambda: st.JobSpec(**PLAIN, hyperparameter={}), "did you mean 'hyperparameters'?"),
+        (lambda: st.MPI(process_per_host=8), "did you mean 'processes_per_host'?"),
+        (lambda: st.SMModelParallel(partition=2), "did you mean 'partitions'?"),
+        (lambda: st.TorchDistributed(workers=2), "did you mean 'workers_per_host'?"),
+        (lambda: st.MPI(processes_per_host="8"), "got '8' (str), wanted a whole number or nothing"),
+        (lambda: st.Compute("ml.g5.xlarge", count="2"), "Compute.count: got '2' (str), wanted a whole number"),
+        (lambda: st.Compute(8), "Compute.instance: got 8 (int), wanted a text"),
+        (lambda: st.Compute(groups=["a"]), "wanted a list, each InstanceGroup"),
+        (lambda: st.Spot(max_wait_s=1.5), "Spot.max_wait_s: got 1.5 (float), wanted a whole number"),
+        (lambda: st.PyTorch(2.6, python="py312"), "PyTorch.version: got 2.6 (float), wanted a text"),
+    ],
+)
+def test_a_misplaced_word_is_answered_with_its_place(make: object, words: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        make()  # type: ignore[operator]  # a list of callables
+    assert words in str(caught.value)
+
+
 def test_a_spec_does_not_change_when_its_dict_does() -> None:
     mine = {"epochs": 1}
     job = jobs.smddp(".").replace(hyperparameters=mine)
