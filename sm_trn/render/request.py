@@ -31,7 +31,7 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         "ResourceConfig": _resources(job),
         "StoppingCondition": {"MaxRuntimeInSeconds": job.max_run_s},
         **({"HyperParameters": hyperparameters} if hyperparameters else {}),
-        "ProfilerConfig": {"DisableProfiler": not profiled(job)},
+        "ProfilerConfig": {"DisableProfiler": not profiled(job, at.region)},
     }
     code = {CODE_CHANNEL: Channel(at.source(job))} if isolated(job) and job.script is not None else {}
     channels = dict(job.channels) | code
@@ -48,9 +48,9 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         request["Tags"] = [{"Key": key, "Value": value} for key, value in job.tags.items()]
     if job.retries is not None:
         request["RetryStrategy"] = {"MaximumRetryAttempts": job.retries}
-    if profiled(job):
+    if profiled(job, at.region):
         request["ProfilerConfig"]["S3OutputPath"] = request["OutputDataConfig"]["S3OutputPath"]
-    if debugged(job):
+    if debugged(job, at.region):
         target = request["OutputDataConfig"]["S3OutputPath"]
         request["DebugHookConfig"] = {"S3OutputPath": target, "CollectionConfigurations": []}
     return request | _network(job)
