@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from ..catalog import find_instance, limits
 from ..specs import Accelerator, Distribution, HuggingFace, JobSpec, LaunchPlan
@@ -29,6 +29,9 @@ STRATEGIES: Mapping[str, type[Distribution]] = MappingProxyType(
         SMModelParallelV2.name: SMModelParallelV2,
     }
 )
+
+# The groups that MPI or smdistributed starts its workers on, for the toolkit in the container.
+GROUPS_HYPERPARAMETER: Final = "sagemaker_distribution_instance_groups"
 
 
 def strategy(job: JobSpec) -> Distribution:
@@ -70,6 +73,7 @@ def _on_neuron(job: JobSpec) -> bool:
 
 
 __all__ = [
+    "GROUPS_HYPERPARAMETER",
     "MPI",
     "STRATEGIES",
     "PyTorchDDP",
