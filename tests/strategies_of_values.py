@@ -29,8 +29,34 @@ OWN_IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1"
 IMAGES = some.sampled_from([*[None] * 9, OWN_IMAGE])
 REGIONS = some.sampled_from(sorted(images.regions()))
 MPI_OPTIONS = some.sampled_from(["", "-verbose -x NCCL_DEBUG=VERSION"])
+
+
+def _maybe(*values: Any) -> Any:
+    """Mostly nothing, else one of these."""
+    return some.sampled_from([None] * 4 * len(values) + list(values))
+
+
 SMP = some.builds(
     st.SMModelParallel,
+    active_microbatches=_maybe(1, 4),
+    pipeline_parallel_degree=_maybe(1, 2),
+    tensor_parallel_degree=_maybe(1, 2),
+    auto_partition=_maybe(True, False),
+    default_partition=_maybe(0, 1),
+    contiguous=_maybe(True, False),
+    load_partition=_maybe(True, False),
+    partition_file=_maybe("a-file"),
+    deterministic_server=_maybe(True, False),
+    ddp_dist_backend=_maybe("auto", "nccl"),
+    shard_optimizer_state=_maybe(True, False),
+    sharded_data_parallel_degree=_maybe(2, 8),
+    prescaled_batch=_maybe(True, False),
+    fp16=_maybe(True, False),
+    bf16=_maybe(True, False),
+    offload_activations=_maybe(True, False),
+    activation_loading_horizon=_maybe(2, 4),
+    skip_tracing=_maybe(True, False),
+    custom_mpi_options=MPI_OPTIONS,
     partitions=some.sampled_from([None, 1, 2, 4]),
     microbatches=some.sampled_from([None, 1, 4]),
     pipeline=some.sampled_from([None, "simple", "interleaved", "wrong"]),
@@ -42,22 +68,36 @@ SMP = some.builds(
     memory_weight=some.sampled_from([None, 0.5, 1.5]),
     processes_per_host=some.sampled_from([None, 1, 4, 8, 16]),
 )
+SMP_V2 = some.builds(
+    st.SMModelParallelV2,
+    hybrid_shard_degree=_maybe(0, 8),
+    tensor_parallel_degree=some.sampled_from([None, 2, 8]),
+    context_parallel_degree=_maybe(1, 2),
+    expert_parallel_degree=_maybe(1, 2),
+    activation_loading_horizon=_maybe(2, 4),
+    sm_activation_offloading=_maybe(True, False),
+    random_seed=_maybe(1, 2),
+)
 DISTRIBUTIONS = some.one_of(
     some.none(),
     some.just(st.SingleProcess()),
     some.builds(st.TorchDistributed, workers_per_host=some.sampled_from([None, None, 1, 2, 3, 8, 32])),
     some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS),
     some.just(st.PyTorchXLA()),
-    some.builds(st.PyTorchDDP),
+    some.builds(st.PyTorchDDP, custom_mpi_options=MPI_OPTIONS),
     some.builds(st.MPI, processes_per_host=some.sampled_from([None, 1, 2, 8]), custom_mpi_options=MPI_OPTIONS),
     SMP,
-    some.builds(st.SMModelParallelV2, tensor_parallel_degree=some.sampled_from([None, 2, 8])),
+    SMP_V2,
 )
 NEURON = some.one_of(
     some.none(),
     some.builds(
         st.NeuronOptions,
         tensor_parallel=some.sampled_from([1, 2, 8]),
+        pipeline_parallel=some.sampled_from([1, 1, 2]),
+        sequence_parallel=some.booleans(),
+        precompile=some.booleans(),
+        efa=some.sampled_from([None, True, False]),
         zero_1=some.booleans(),
         stochastic_rounding=some.booleans(),
         malloc_arena_max=some.sampled_from([None, 64]),
@@ -68,7 +108,7 @@ CHANNELS = some.one_of(
     some.just("s3://a-bucket/data"),
     some.builds(
         st.Channel,
-        some.just("s3://a-bucket/data"),
+        some.sampled_from(["s3://a-bucket/data", "s3://a-bucket/data/"]),
         mode=some.sampled_from([None, *st.InputMode]),
         spread=some.sampled_from(st.Spread),
         kind=some.sampled_from(st.S3Kind),
@@ -84,7 +124,13 @@ SPOTS = some.builds(
     checkpoint_local_path=some.sampled_from([None, "/opt/ml/k"]),
 )
 # A part of a request that every SDK's default stands for.
-KEPT = some.sampled_from([*[()] * 9, (st.Kept("/ProfilerConfig", instead_of='{"DisableProfiler":true}'),)])
+KEPT = some.sampled_from(
+    [
+        *[()] * 9,
+        (st.Kept("/ProfilerConfig", instead_of='{"DisableProfiler":true}'),),
+        (st.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
+    ]
+)
 SURROUNDINGS: dict[str, Any] = {
     "hyperparameters": HYPERPARAMETERS,
     "inputs": some.dictionaries(NAMES, CHANNELS, max_size=2),
@@ -95,7 +141,7 @@ SURROUNDINGS: dict[str, Any] = {
     "metrics": METRICS,
     "image_uri": IMAGES,
     "checkpoint": some.sampled_from(
-        [None, st.Checkpoint(s3_uri="s3://a-bucket/c"), st.Checkpoint(s3_uri="s3://a-bucket/c", local_path="/opt/ml/c")]
+        [None, st.Checkpoint(s3_uri="s3://a-bucket/c"), st.Checkpoint(s3_uri="s3://a-bucket/d", local_path="/opt/ml/c")]
     ),
     "output": some.builds(
         st.Output,
@@ -106,8 +152,11 @@ SURROUNDINGS: dict[str, Any] = {
     "network": some.sampled_from(
         [
             None,
+            st.Network(isolation=True),
+            st.Network(encrypt_traffic=True),
             st.Network(isolation=True, encrypt_traffic=True),
             st.Network(subnets=("subnet-1", "subnet-2"), security_groups=("sg-1",)),
+            st.Network(subnets=("subnet-1",), security_groups=("sg-1",), isolation=True),
         ]
     ),
     "retries": some.sampled_from([None, 1, 30]),
@@ -176,9 +225,23 @@ def _hugging_face(*families: str) -> Any:
 def _neuron() -> Any:
     rows = images.rows("huggingface-neuronx")
     return some.one_of(
-        some.sampled_from([st.NeuronX(row.pytorch, neuron_sdk=row.neuron_sdk) for row in images.rows("neuronx")]),
-        some.sampled_from([st.HuggingFaceNeuronX(str(row.transformers), pytorch=row.pytorch) for row in rows]),
+        some.builds(
+            lambda row, full: st.NeuronX(row.pytorch, **(_exactly(row) if full else {})),
+            some.sampled_from(images.rows("neuronx")),
+            some.booleans(),
+        ),
+        some.builds(
+            lambda row, full: st.HuggingFaceNeuronX(
+                str(row.transformers), pytorch=row.pytorch, **(_exactly(row) if full else {})
+            ),
+            some.sampled_from(rows),
+            some.booleans(),
+        ),
     )
+
+
+def _exactly(row: images.ImageRow) -> dict[str, str | None]:
+    return {"python": row.python, "neuron_sdk": row.neuron_sdk}
 
 
 CONTAINERS = some.sampled_from([st.Container(), st.Container(algorithm="an-algorithm")])
@@ -186,8 +249,9 @@ CONTAINERS = some.sampled_from([st.Container(), st.Container(algorithm="an-algor
 
 def _scripts(source_dir: str) -> Any:
     here = st.Script("run_clm.py", source_dir=source_dir)
-    elsewhere = st.Script("run_clm.py", git=st.Git("https://example.com/a/b.git", commit="0" * 40))
-    return some.sampled_from([*[here] * 7, elsewhere, None])
+    pinned = st.Script("run_clm.py", git=st.Git("https://example.com/a/b.git", commit="0" * 40))
+    branch = st.Script("examples/run_glue.py", git=st.Git("https://example.com/a/c.git", branch="main"))
+    return some.sampled_from([*[here] * 12, pinned, branch, None, None])
 
 
 def _specs(source_dir: str, **parts: Any) -> Any:
@@ -241,12 +305,11 @@ def _sensible(source_dir: str) -> Any:
     spot = some.one_of(
         some.none(),
         some.just(st.Spot(max_wait_s=200_000)),
-        some.just(st.Spot(max_wait_s=200_000, checkpoint_s3_uri="s3://a-bucket/k")),
+        some.just(st.Spot(max_wait_s=300_000, checkpoint_s3_uri="s3://a-bucket/k")),
         some.just(st.Spot(max_wait_s=200_000, checkpoint_s3_uri="s3://a-bucket/k", checkpoint_local_path="/opt/ml/k")),
     )
     frameworks = some.one_of(_pytorch("pytorch"), _hugging_face("huggingface"))
     smddp = some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS)
-    v2 = some.builds(st.SMModelParallelV2, tensor_parallel_degree=some.sampled_from([None, 2, 8]))
     one = some.sampled_from([None, st.SingleProcess()])
 
     def jobs(**parts: Any) -> Any:
@@ -268,7 +331,7 @@ def _sensible(source_dir: str) -> Any:
         jobs(
             framework=_pytorch("pytorch-smp"),
             compute=_compute("ml.p4d.24xlarge", "ml.p5.48xlarge"),
-            distribution=v2,
+            distribution=SMP_V2,
         ),
         jobs(
             framework=_neuron(),
@@ -280,7 +343,9 @@ def _sensible(source_dir: str) -> Any:
             framework=trcomp,
             compute=_compute(*compiled),
             distribution=some.sampled_from([st.PyTorchXLA(), None]),
-            compiler=some.builds(st.TrainingCompiler, debug=some.booleans()),
+            compiler=some.builds(
+                st.TrainingCompiler, enabled=some.sampled_from([True, True, False]), debug=some.booleans()
+            ),
             image_uri=some.none(),
         ),
     )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Final
 
 from ..specs import JobSpec, Problem, Severity
-from ..strategies import GROUPS_HYPERPARAMETER, SingleProcess, SMModelParallelV2, strategy
+from ..strategies import GROUPS_HYPERPARAMETER, SingleProcess, SMModelParallelV2, plan, strategy
+
+CUDA_12: Final = "2.0.1-gpu-py310-cu121"
 
 
 def distribution(job: JobSpec) -> Iterator[Problem]:
@@ -40,4 +43,22 @@ def groups(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-RULES = (distribution, groups)
+def newer_cuda(job: JobSpec) -> Iterator[Problem]:
+    """DIST024: the libraries that start through MPI were built for CUDA 11; the SDK refuses the image when the job is sent."""
+    wish = plan(job).estimator
+    image = job.image_uri or ""
+    if CUDA_12 not in image or "smdistributed" not in wish or "torch_distributed" in wish:
+        return
+    yield Problem(
+        id="DIST024",
+        severity=Severity.ERROR,
+        where="image_uri",
+        what=f"{strategy(job).name!r} does not run in this image: its CUDA is newer than the library's",
+        got=repr(image),
+        wanted="an image of CUDA 11",
+        fix="leave image_uri out, or distribution=TorchDistributed()",
+        evidence="SageMaker SDK 2.257.7, Framework.UNSUPPORTED_DLC_IMAGE_FOR_SM_PARALLELISM",
+    )
+
+
+RULES = (distribution, groups, newer_cuda)
