@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.catalog import compiler, images, instances
+from sm_trn.catalog import compiler, images, instances, limits
 from sm_trn.specs import Accelerator
 
 NAMES = some.from_regex(r"[a-z](-?[a-z0-9]){0,20}", fullmatch=True)
@@ -21,10 +21,42 @@ HYPERPARAMETERS = some.dictionaries(
     max_size=6,
 )
 ENVIRONMENT = some.dictionaries(some.from_regex(r"[A-Z]{1,5}", fullmatch=True), TEXT, max_size=2)
-TAGS = some.dictionaries(some.from_regex(r"[a-z]{1,5}", fullmatch=True), some.just("x"), max_size=2)
+TAGS = some.dictionaries(
+    some.from_regex(r"[a-z]{1,5}", fullmatch=True), some.sampled_from(["x", "a b", ""]), max_size=2
+)
+METRICS = some.sampled_from([st.TRAINER_METRICS, (), (st.MetricRule("loss", r"loss: ([0-9.]+)"),)])
+OWN_IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1"
+IMAGES = some.sampled_from([*[None] * 9, OWN_IMAGE])
+REGIONS = some.sampled_from(sorted(images.regions()))
 MPI_OPTIONS = some.sampled_from(["", "-verbose -x NCCL_DEBUG=VERSION"])
+
+
+def _maybe(*values: Any) -> Any:
+    """Mostly nothing, else one of these."""
+    return some.sampled_from([None] * 4 * len(values) + list(values))
+
+
 SMP = some.builds(
     st.SMModelParallel,
+    active_microbatches=_maybe(1, 4),
+    pipeline_parallel_degree=_maybe(1, 2),
+    tensor_parallel_degree=_maybe(1, 2),
+    auto_partition=_maybe(True, False),
+    default_partition=_maybe(0, 1),
+    contiguous=_maybe(True, False),
+    load_partition=_maybe(True, False),
+    partition_file=_maybe("a-file"),
+    deterministic_server=_maybe(True, False),
+    ddp_dist_backend=_maybe("auto", "nccl"),
+    shard_optimizer_state=_maybe(True, False),
+    sharded_data_parallel_degree=_maybe(2, 8),
+    prescaled_batch=_maybe(True, False),
+    fp16=_maybe(True, False),
+    bf16=_maybe(True, False),
+    offload_activations=_maybe(True, False),
+    activation_loading_horizon=_maybe(2, 4),
+    skip_tracing=_maybe(True, False),
+    custom_mpi_options=MPI_OPTIONS,
     partitions=some.sampled_from([None, 1, 2, 4]),
     microbatches=some.sampled_from([None, 1, 4]),
     pipeline=some.sampled_from([None, "simple", "interleaved", "wrong"]),
@@ -36,22 +68,36 @@ SMP = some.builds(
     memory_weight=some.sampled_from([None, 0.5, 1.5]),
     processes_per_host=some.sampled_from([None, 1, 4, 8, 16]),
 )
+SMP_V2 = some.builds(
+    st.SMModelParallelV2,
+    hybrid_shard_degree=_maybe(0, 8),
+    tensor_parallel_degree=some.sampled_from([None, 2, 8]),
+    context_parallel_degree=_maybe(1, 2),
+    expert_parallel_degree=_maybe(1, 2),
+    activation_loading_horizon=_maybe(2, 4),
+    sm_activation_offloading=_maybe(True, False),
+    random_seed=_maybe(1, 2),
+)
 DISTRIBUTIONS = some.one_of(
     some.none(),
     some.just(st.SingleProcess()),
     some.builds(st.TorchDistributed, workers_per_host=some.sampled_from([None, None, 1, 2, 3, 8, 32])),
     some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS),
     some.just(st.PyTorchXLA()),
-    some.builds(st.PyTorchDDP),
+    some.builds(st.PyTorchDDP, custom_mpi_options=MPI_OPTIONS),
     some.builds(st.MPI, processes_per_host=some.sampled_from([None, 1, 2, 8]), custom_mpi_options=MPI_OPTIONS),
     SMP,
-    some.builds(st.SMModelParallelV2, tensor_parallel_degree=some.sampled_from([None, 2, 8])),
+    SMP_V2,
 )
 NEURON = some.one_of(
     some.none(),
     some.builds(
         st.NeuronOptions,
         tensor_parallel=some.sampled_from([1, 2, 8]),
+        pipeline_parallel=some.sampled_from([1, 1, 2]),
+        sequence_parallel=some.booleans(),
+        precompile=some.booleans(),
+        efa=some.sampled_from([None, True, False]),
         zero_1=some.booleans(),
         stochastic_rounding=some.booleans(),
         malloc_arena_max=some.sampled_from([None, 64]),
@@ -62,18 +108,28 @@ CHANNELS = some.one_of(
     some.just("s3://a-bucket/data"),
     some.builds(
         st.Channel,
-        some.just("s3://a-bucket/data"),
-        mode=some.sampled_from([None, st.InputMode.FILE, st.InputMode.FAST_FILE]),
+        some.sampled_from(["s3://a-bucket/data", "s3://a-bucket/data/"]),
+        mode=some.sampled_from([None, *st.InputMode]),
         spread=some.sampled_from(st.Spread),
-        kind=some.sampled_from([st.S3Kind.PREFIX, st.S3Kind.MANIFEST]),
+        kind=some.sampled_from(st.S3Kind),
         content_type=some.sampled_from([None, "text/csv"]),
         compression=some.sampled_from([None, "Gzip"]),
+        record_wrapping=some.sampled_from([None, "RecordIO"]),
     ),
 )
 SPOTS = some.builds(
     st.Spot,
     max_wait_s=some.integers(1, 200_000),
     checkpoint_s3_uri=some.sampled_from([None, "s3://a-bucket/checkpoints"]),
+    checkpoint_local_path=some.sampled_from([None, "/opt/ml/k"]),
+)
+# A part of a request that every SDK's default stands for.
+KEPT = some.sampled_from(
+    [
+        *[()] * 9,
+        (st.Kept("/ProfilerConfig", instead_of='{"DisableProfiler":true}'),),
+        (st.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
+    ]
 )
 SURROUNDINGS: dict[str, Any] = {
     "hyperparameters": HYPERPARAMETERS,
@@ -82,8 +138,10 @@ SURROUNDINGS: dict[str, Any] = {
     "max_run_s": some.integers(1, 100_000),
     "environment": ENVIRONMENT,
     "tags": TAGS,
+    "metrics": METRICS,
+    "image_uri": IMAGES,
     "checkpoint": some.sampled_from(
-        [None, st.Checkpoint(s3_uri="s3://a-bucket/c"), st.Checkpoint(s3_uri="s3://a-bucket/c", local_path="/opt/ml/c")]
+        [None, st.Checkpoint(s3_uri="s3://a-bucket/c"), st.Checkpoint(s3_uri="s3://a-bucket/d", local_path="/opt/ml/c")]
     ),
     "output": some.builds(
         st.Output,
@@ -94,14 +152,26 @@ SURROUNDINGS: dict[str, Any] = {
     "network": some.sampled_from(
         [
             None,
+            st.Network(isolation=True),
+            st.Network(encrypt_traffic=True),
             st.Network(isolation=True, encrypt_traffic=True),
             st.Network(subnets=("subnet-1", "subnet-2"), security_groups=("sg-1",)),
+            st.Network(subnets=("subnet-1",), security_groups=("sg-1",), isolation=True),
         ]
     ),
     "retries": some.sampled_from([None, 1, 30]),
     "profiler": some.booleans(),
     "debugger": some.booleans(),
 }
+
+
+# Instance types that the catalogue does not have: two of tomorrow, and those of the API that nothing describes.
+UNKNOWN = ("ml.p9.48xlarge", "ml.m9i.large", *sorted({*limits.members("TrainingInstanceType")} - {*instances()}))
+
+
+def instances_of(accelerator: Accelerator) -> list[str]:
+    """The types that train."""
+    return [name for name, row in instances().items() if row.accelerator is accelerator and row.trains]
 
 
 def _compute(*names: str) -> Any:
@@ -115,43 +185,85 @@ def _compute(*names: str) -> Any:
     )
 
 
-def _pytorch() -> Any:
-    return some.sampled_from(
-        [
-            st.PyTorch(row.pytorch, python=row.python)
-            for row in (*images.rows("pytorch"), *images.rows("pytorch-compiler"))
-        ]
+def _groups(*names: str) -> Any:
+    members = some.lists(
+        some.tuples(some.sampled_from(sorted(names or instances())), some.integers(1, 3)), min_size=1, max_size=3
+    )
+    groups = members.map(
+        lambda drawn: tuple(
+            st.InstanceGroup(name=f"group-{index}", instance=name, count=count)
+            for index, (name, count) in enumerate(drawn)
+        )
+    )
+    return some.builds(st.Compute, groups=groups, volume_gb=some.integers(1, 500))
+
+
+def _spelled(version: str | None, *, short: bool) -> str:
+    return str(version).rpartition(".")[0] if short else str(version)
+
+
+def _pytorch(*families: str) -> Any:
+    rows = [row for family in families or ("pytorch", "pytorch-compiler") for row in images.rows(family)]
+    return some.builds(
+        lambda row, short: st.PyTorch(_spelled(row.pytorch, short=short), python=row.python),
+        some.sampled_from(rows),
+        some.booleans(),
     )
 
 
-def _hugging_face() -> Any:
-    rows = [*images.rows("huggingface"), *images.rows("huggingface-compiler")]
-    return some.sampled_from([st.HuggingFace(str(r.transformers), pytorch=r.pytorch, python=r.python) for r in rows])
+def _hugging_face(*families: str) -> Any:
+    rows = [row for family in families or ("huggingface", "huggingface-compiler") for row in images.rows(family)]
+    return some.builds(
+        lambda row, short: st.HuggingFace(
+            _spelled(row.transformers, short=short), pytorch=_spelled(row.pytorch, short=short), python=row.python
+        ),
+        some.sampled_from(rows),
+        some.booleans(),
+    )
 
 
 def _neuron() -> Any:
     rows = images.rows("huggingface-neuronx")
     return some.one_of(
-        some.sampled_from([st.NeuronX(row.pytorch, neuron_sdk=row.neuron_sdk) for row in images.rows("neuronx")]),
-        some.sampled_from([st.HuggingFaceNeuronX(str(row.transformers), pytorch=row.pytorch) for row in rows]),
+        some.builds(
+            lambda row, full: st.NeuronX(row.pytorch, **(_exactly(row) if full else {})),
+            some.sampled_from(images.rows("neuronx")),
+            some.booleans(),
+        ),
+        some.builds(
+            lambda row, full: st.HuggingFaceNeuronX(
+                str(row.transformers), pytorch=row.pytorch, **(_exactly(row) if full else {})
+            ),
+            some.sampled_from(rows),
+            some.booleans(),
+        ),
     )
+
+
+def _exactly(row: images.ImageRow) -> dict[str, str | None]:
+    return {"python": row.python, "neuron_sdk": row.neuron_sdk}
+
+
+CONTAINERS = some.sampled_from([st.Container(), st.Container(algorithm="an-algorithm")])
+
+
+def _scripts(source_dir: str) -> Any:
+    here = st.Script("run_clm.py", source_dir=source_dir)
+    pinned = st.Script("run_clm.py", git=st.Git("https://example.com/a/b.git", commit="0" * 40))
+    branch = st.Script("examples/run_glue.py", git=st.Git("https://example.com/a/c.git", branch="main"))
+    return some.sampled_from([*[here] * 12, pinned, branch, None, None])
 
 
 def _specs(source_dir: str, **parts: Any) -> Any:
-    return some.builds(
-        st.JobSpec,
-        name=NAMES,
-        script=some.just(st.Script("run_clm.py", source_dir=source_dir)),
-        **{**SURROUNDINGS, **parts},
-    )
+    return some.builds(st.JobSpec, name=NAMES, script=_scripts(source_dir), **{**SURROUNDINGS, **parts})
 
 
 def specs(source_dir: str) -> Any:
     """Any job, sensible or not, over the real catalogue."""
     return _specs(
         source_dir,
-        framework=some.one_of(_pytorch(), _hugging_face(), _neuron()),
-        compute=_compute(),
+        framework=some.one_of(_pytorch(), _hugging_face(), _neuron(), CONTAINERS),
+        compute=some.one_of(_compute(), _compute(*UNKNOWN), _groups()),
         distribution=DISTRIBUTIONS,
         compiler=some.sampled_from([None, None, st.TrainingCompiler(), st.TrainingCompiler(debug=True)]),
         neuron=NEURON,
@@ -169,58 +281,71 @@ def _coherent(job: st.JobSpec) -> st.JobSpec:
 
 def sensible(source_dir: str) -> Any:
     """Jobs whose parts belong together, so that most of them pass preflight; every strategy among them."""
-    return _sensible(source_dir).map(_coherent)
+    return _sensible(source_dir).map(_coherent).map(_named).map(_grouped)
+
+
+def _named(job: st.JobSpec) -> st.JobSpec:
+    """A Container with an image, or with an algorithm."""
+    if not isinstance(job.framework, st.Container):
+        return job
+    return job.replace(image_uri=None if job.framework.algorithm else job.image_uri or OWN_IMAGE)
+
+
+def _grouped(job: st.JobSpec) -> st.JobSpec:
+    """Channels for the first group only, where there are groups."""
+    names = tuple(group.name for group in job.compute.groups)[:1]
+    inputs = {name: dataclasses.replace(channel, groups=names) for name, channel in job.channels.items()}
+    return job.replace(inputs=inputs) if names and job.retries == 1 else job
 
 
 def _sensible(source_dir: str) -> Any:
-    gpus = [name for name, row in instances().items() if row.accelerator is Accelerator.CUDA and row.trains]
-    neurons = [name for name, row in instances().items() if row.accelerator is Accelerator.NEURON and row.trains]
+    gpus, neurons, cpus = map(instances_of, (Accelerator.CUDA, Accelerator.NEURON, Accelerator.CPU))
     compiled = [name for name in gpus if instances()[name].family in compiler.COMPILER_FAMILIES]
-    trcomp = some.one_of(
-        some.sampled_from(
-            [
-                st.HuggingFace(str(r.transformers), pytorch=r.pytorch, python=r.python)
-                for r in images.rows("huggingface-compiler")
-            ]
-        ),
-        some.sampled_from([st.PyTorch(row.pytorch, python=row.python) for row in images.rows("pytorch-compiler")]),
-    )
+    trcomp = some.one_of(_hugging_face("huggingface-compiler"), _pytorch("pytorch-compiler"))
     spot = some.one_of(
         some.none(),
         some.just(st.Spot(max_wait_s=200_000)),
-        some.just(st.Spot(max_wait_s=200_000, checkpoint_s3_uri="s3://a-bucket/k")),
+        some.just(st.Spot(max_wait_s=300_000, checkpoint_s3_uri="s3://a-bucket/k")),
+        some.just(st.Spot(max_wait_s=200_000, checkpoint_s3_uri="s3://a-bucket/k", checkpoint_local_path="/opt/ml/k")),
     )
-    smp_v2 = some.sampled_from([st.PyTorch(row.pytorch, python=row.python) for row in images.rows("pytorch-smp")])
-    frameworks = some.one_of(_pytorch(), _hugging_face())
+    frameworks = some.one_of(_pytorch("pytorch"), _hugging_face("huggingface"))
     smddp = some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS)
-    v2 = some.builds(st.SMModelParallelV2, tensor_parallel_degree=some.sampled_from([None, 2, 8]))
+    one = some.sampled_from([None, st.SingleProcess()])
+
+    def jobs(**parts: Any) -> Any:
+        return _specs(source_dir, **{"spot": spot, "kept": KEPT, **parts})
+
     return some.one_of(
-        _specs(source_dir, framework=frameworks, compute=_compute(*gpus), distribution=DISTRIBUTIONS, spot=spot),
-        _specs(
-            source_dir, framework=frameworks, compute=_compute(*compiler.SMDDP_INSTANCES), distribution=smddp, spot=spot
+        jobs(framework=frameworks, compute=_compute(*gpus), distribution=DISTRIBUTIONS),
+        jobs(framework=_pytorch("pytorch"), compute=_compute(*cpus), distribution=some.one_of(one, DISTRIBUTIONS)),
+        jobs(framework=frameworks, compute=some.one_of(_groups(*gpus, *cpus), _groups(*gpus)), distribution=one),
+        jobs(framework=frameworks, compute=_groups(), distribution=DISTRIBUTIONS),
+        jobs(framework=frameworks, compute=_compute(*UNKNOWN), distribution=some.one_of(one, DISTRIBUTIONS)),
+        jobs(
+            framework=CONTAINERS,
+            compute=some.one_of(_compute(), _groups()),
+            distribution=some.one_of(one, DISTRIBUTIONS),
         ),
-        _specs(source_dir, framework=frameworks, compute=_compute(*gpus), distribution=SMP, spot=spot),
-        _specs(
-            source_dir,
-            framework=smp_v2,
+        jobs(framework=_pytorch("pytorch"), compute=_compute(*compiler.SMDDP_INSTANCES), distribution=smddp),
+        jobs(framework=frameworks, compute=_compute(*gpus), distribution=SMP),
+        jobs(
+            framework=_pytorch("pytorch-smp"),
             compute=_compute("ml.p4d.24xlarge", "ml.p5.48xlarge"),
-            distribution=v2,
-            spot=spot,
+            distribution=SMP_V2,
         ),
-        _specs(
-            source_dir,
+        jobs(
             framework=_neuron(),
-            compute=_compute(*neurons),
-            distribution=some.just(st.TorchDistributed()),
+            compute=some.one_of(_compute(*neurons), _groups(*neurons)),
+            distribution=some.one_of(some.just(st.TorchDistributed()), DISTRIBUTIONS),
             neuron=NEURON,
-            spot=spot,
         ),
-        _specs(
-            source_dir,
+        jobs(
             framework=trcomp,
             compute=_compute(*compiled),
             distribution=some.sampled_from([st.PyTorchXLA(), None]),
-            compiler=some.builds(st.TrainingCompiler, debug=some.booleans()),
-            spot=spot,
+            compiler=some.builds(
+                st.TrainingCompiler, enabled=some.sampled_from([True, True, False]), debug=some.booleans()
+            ),
+            image_uri=some.none(),
         ),
     )

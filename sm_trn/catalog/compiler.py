@@ -21,6 +21,14 @@ SMDDP_PYTORCH: Final = (
     "1.6.0", "1.7.1", "1.8.0", "1.8.1", "1.9.0", "1.9.1", "1.10.0", "1.10.2", "1.11.0", "1.12.0",
     "1.12.1", "1.13.1", "2.0.0", "2.0.1", "2.1.0", "2.1.2", "2.2.0",
 )  # fmt: skip
+# What SDK v2 compares version arguments with, letter by letter: fw_utils.SM_DATAPARALLEL_SUPPORTED_FRAMEWORK_VERSIONS and
+# TORCH_DISTRIBUTED_GPU_SUPPORTED_FRAMEWORK_VERSIONS of 2.257.7.
+SMDDP_SPELLINGS: Final = frozenset({*SMDDP_PYTORCH, "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12"})
+TORCHRUN_SPELLINGS: Final = frozenset(
+    {
+        "1.13.1", "2.0.0", "2.0.1", "2.1.0", "2.1.2", "2.2.0", "2.3.0", "2.3.1", "2.4.1", "2.5.1", "2.6.0", "2.7.1", "2.8.0",
+    }
+)  # fmt: skip
 
 SMP_V2_FAMILIES: Final = ("p5", "p5e", "p5en")  # newer than the last release of version 1 of the model-parallel library
 

@@ -5,14 +5,25 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from ..errors import UnknownName
-from ..specs import Container, Framework, HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
+from ..specs import (
+    SERVERLESS,
+    Accelerator,
+    Container,
+    Framework,
+    HuggingFace,
+    HuggingFaceNeuronX,
+    JobSpec,
+    NeuronX,
+    PyTorch,
+)
+from .instances import find_instance
 
 NEURON = (NeuronX, HuggingFaceNeuronX)
 _URI = re.compile(r"(?P<account>\d{12})\.dkr\.ecr\.[a-z0-9-]+\.[a-z.]+/(?P<repository>[^:@]+):(?P<tag>[^@]+)")
@@ -21,10 +32,27 @@ _TAG = re.compile(
     r"(-sdk(?P<neuron_sdk>\d+\.\d+\.\d+))?(-.+)?"
 )
 
+DEFAULT_REGISTRY: Final = "deep-learning-containers"
+_DOMAINS: Final = {  # of the partitions beside the one of amazonaws.com: botocore's endpoints.json
+    "cn-": "amazonaws.com.cn",
+    "us-iso-": "c2s.ic.gov",
+    "us-isob-": "sc2s.sgov.gov",
+    "us-isof-": "csp.hci.ic.gov",
+}
+_PROCESSORS: Final = {Accelerator.CPU: "cpu", Accelerator.CUDA: "gpu", Accelerator.NEURON: "neuron"}
+P2_CEILING: Final = (1, 13)  # SDK 2.257.7, image_uris._validate_instance_deprecation
+# The builds of PyTorch 1.6 for A100s and smdistributed. Source: SDK 2.257.7, image_uris._get_image_tag.
+_BUILDS_OF_1_6: Final = {"1.6": "cu110-ubuntu18.04-v3", "1.6.0": "cu110-ubuntu18.04"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRow:
-    """One published image. ``tag`` is a template over the other fields; ``xla_training`` False: Neuron dropped it."""
+    """One published image, or one per processor. ``tag`` is a template over the other fields and the processor.
+
+    ``registry`` names a table of regions and the accounts that have the image there. ``container_on_p5`` replaces
+    ``container`` on P5 machines. ``short`` False: there is no image under the version without its last number.
+    ``xla_training`` False: Neuron dropped it.
+    """
 
     family: str
     repository: str
@@ -37,8 +65,10 @@ class ImageRow:
     container: str | None = None
     neuron_sdk: str | None = None
     os: str | None = None
-    account: str | None = None
-    regions: tuple[str, ...] = ()
+    processors: tuple[str, ...] = ("gpu",)
+    registry: str = DEFAULT_REGISTRY
+    container_on_p5: str | None = None
+    short: bool = True
     xla_training: bool = True
 
 
@@ -55,7 +85,7 @@ def _rows() -> Iterator[ImageRow]:
 def rows(family: str) -> tuple[ImageRow, ...]:
     """The images of one family, oldest first."""
     found = (
-        ImageRow(**{**row, "regions": tuple(row.get("regions", ()))})
+        ImageRow(**{**row, "processors": tuple(row.get("processors", ("gpu",)))})
         for row in _table()["rows"]
         if row["family"] == family
     )
@@ -68,8 +98,31 @@ def families() -> tuple[str, ...]:
     return tuple(dict.fromkeys(row["family"] for row in _table()["rows"]))
 
 
+def registries(row: ImageRow) -> Mapping[str, str]:
+    """The regions that have the image, and the account that owns it in each."""
+    found: Mapping[str, str] = _table()["registries"][row.registry]
+    return found
+
+
 def regions() -> tuple[str, ...]:
-    return tuple(_table()["registries"])
+    return tuple(_table()["registries"][DEFAULT_REGISTRY])
+
+
+def machine(job: JobSpec) -> str:
+    """The instance type that chooses the image: of groups the first with GPUs, as in SDK v2's ``_get_instance_type``."""
+    types = job.compute.instances
+    return next((name for name in types if processor(name) == "gpu"), types[0])
+
+
+def processor(instance: str) -> str:
+    """``cpu``, ``gpu`` or ``neuron``. A type that the catalogue lacks is taken for what SDK v2 takes it for, by its name."""
+    row = find_instance(instance)
+    if row is not None:
+        return _PROCESSORS[row.accelerator]
+    family = instance.removeprefix("ml.")
+    if family.startswith(("trn", "inf")):
+        return "neuron"
+    return "gpu" if family.startswith(("g", "p")) else "cpu"
 
 
 def family_of(job: JobSpec) -> str:
@@ -88,6 +141,7 @@ def matching(job: JobSpec) -> tuple[ImageRow, ...]:
         row
         for row in rows(family_of(job))
         if _fits(framework.pytorch, row.pytorch)
+        and (row.short or framework.pytorch == row.pytorch)
         and (framework.transformers is None or _fits(framework.transformers, row.transformers or ""))
         and (not isinstance(framework, NEURON) or framework.neuron_sdk in {None, row.neuron_sdk})
     )
@@ -113,21 +167,44 @@ def image_uri(job: JobSpec, region: str) -> str:
     row = choose(job)
     if row is None:
         raise UnknownName(f"framework: no {family_of(job)!r} image for {describe(job)}; {wanted(job)}")
-    account = row.account or _table()["registries"].get(region)
-    if account is None or (row.regions and region not in row.regions):
+    if reason := unfit(row, job):
+        raise UnknownName(f"framework: got {describe(job)}, wanted an image that runs there: {reason}")
+    account = registries(row).get(region)
+    if account is None:
         raise UnknownName(
-            f"region: got {region!r}, wanted one with {row.repository!r}: {', '.join(row.regions or regions())}"
+            f"region: got {region!r}, wanted one with {row.repository!r} of {describe(job)}: {', '.join(registries(row))}"
         )
-    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return f"{account}.dkr.ecr.{region}.{domain}/{row.repository}:{tag(row, job)}"
+    return f"{_host(account, region)}/{row.repository}:{tag(row, job)}"
+
+
+def misfit(job: JobSpec, processors: Collection[str]) -> str | None:
+    """The job's first instance type that images for ``processors`` do not run on. A CPU group beside others runs any."""
+    types = [name for name in job.compute.instances if name != SERVERLESS]
+    accelerated = [name for name in types if processor(name) != "cpu"]
+    return next((name for name in accelerated or types if processor(name) not in processors), None)
+
+
+def unfit(row: ImageRow, job: JobSpec) -> str:
+    """Why the image does not run on the job's machines; empty when it does."""
+    strange = misfit(job, row.processors)
+    if strange is not None:
+        return f"{row.repository} has images for {' and '.join(row.processors)}, not for {strange!r}"
+    if row.family == "pytorch" and machine(job).startswith("ml.p2.") and _key(row.pytorch) >= P2_CEILING:
+        return "P2 instances run containers of PyTorch 1.12 and older only"
+    return ""
 
 
 def registry(region: str) -> str:
     """The host name of AWS's own images in ``region``. Raises UnknownName where there is none."""
-    account = _table()["registries"].get(region)
+    account = _table()["registries"][DEFAULT_REGISTRY].get(region)
     if account is None:
         raise UnknownName(f"region: got {region!r}, wanted one with AWS's images: {', '.join(regions())}")
-    return f"{account}.dkr.ecr.{region}.{'amazonaws.com.cn' if region.startswith('cn-') else 'amazonaws.com'}"
+    return _host(account, region)
+
+
+def _host(account: str, region: str) -> str:
+    domain = next((domain for prefix, domain in _DOMAINS.items() if region.startswith(prefix)), "amazonaws.com")
+    return f"{account}.dkr.ecr.{region}.{domain}"
 
 
 def recognise(uri: str) -> Framework | None:
@@ -138,7 +215,7 @@ def recognise(uri: str) -> Framework | None:
     found = _URI.fullmatch(uri)
     tagged = _TAG.fullmatch(found["tag"]) if found else None
     families_there = {row.family for row in _rows() if found and row.repository == found["repository"]
-                      and found["account"] in {row.account, *_table()["registries"].values()}}  # fmt: skip
+                      and found["account"] in registries(row).values()}  # fmt: skip
     if tagged is None or not families_there:
         return None
     family = min(families_there)
@@ -165,7 +242,19 @@ def tag(row: ImageRow, job: JobSpec) -> str:
     written: dict[str, str | None] = {"pytorch": framework.pytorch, "transformers": framework.transformers}
     if isinstance(framework, NEURON):  # neuronx images have full tags only
         written = {"pytorch": row.pytorch, "transformers": row.transformers}
-    return row.tag.format(python=row.python, container=row.container, neuron_sdk=row.neuron_sdk, os=row.os, **written)
+    instance = machine(job)
+    container = row.container_on_p5 if row.container_on_p5 and instance.startswith("ml.p5") else row.container
+    named = row.tag.format(
+        processor=processor(instance),
+        python=row.python,
+        container=container,
+        neuron_sdk=row.neuron_sdk,
+        os=row.os,
+        **written,
+    )
+    build = _BUILDS_OF_1_6.get(framework.pytorch) if row.family == "pytorch" and processor(instance) == "gpu" else None
+    smdistributed = job.distribution is not None and job.distribution.name.startswith("smdistributed")
+    return f"{named}-{build}" if build and (smdistributed or instance.startswith("ml.p4d.")) else named
 
 
 def describe(job: JobSpec) -> str:
@@ -181,23 +270,16 @@ def describe(job: JobSpec) -> str:
 
 
 def wanted(job: JobSpec) -> str:
-    """The version combinations that the job's family has, newest last."""
+    """The version combinations of the job's family that run on its machines, newest last."""
     framework = job.framework
-    if isinstance(framework, HuggingFace):
-        return "wanted transformers/pytorch/python of " + _join(
-            f"{row.transformers}/{row.pytorch}/{row.python}" for row in rows(family_of(job))
-        )
-    if isinstance(framework, PyTorch):
-        return "wanted pytorch/python of " + _join(f"{row.pytorch}/{row.python}" for row in rows(family_of(job)))
-    if isinstance(framework, HuggingFaceNeuronX):
-        return "wanted transformers/pytorch/python/Neuron of " + _join(
-            f"{row.transformers}/{row.pytorch}/{row.python}/{row.neuron_sdk}" for row in rows(family_of(job))
-        )
     if isinstance(framework, Container):
         return "wanted image_uri=…"
-    return "wanted pytorch/python/Neuron of " + _join(
-        f"{row.pytorch}/{row.python}/{row.neuron_sdk}" for row in rows(family_of(job))
-    )
+    names = ["pytorch", "python"]
+    names = ["transformers", *names] if isinstance(framework, (HuggingFace, HuggingFaceNeuronX)) else names
+    names = [*names, "neuron_sdk"] if isinstance(framework, NEURON) else names
+    heads = "/".join(names).replace("neuron_sdk", "Neuron")
+    running = [row for row in rows(family_of(job)) if not unfit(row, job)] or rows(family_of(job))
+    return f"wanted {heads} of " + _join("/".join(str(getattr(row, name)) for name in names) for row in running)
 
 
 def _join(words: Iterable[str]) -> str:
@@ -215,4 +297,4 @@ def _key(version: str) -> tuple[int, ...]:
 
 
 def _fits(asked: str, version: str) -> bool:
-    return version == asked or version.startswith(f"{asked}.")
+    return version == asked or version.rpartition(".")[0] == asked

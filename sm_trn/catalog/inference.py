@@ -9,9 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ..errors import UnknownName
-from ..specs import Accelerator
-from .images import registry
-from .instances import find_instance
+from .images import processor, registry
 
 AS_OF: Final = "2026-11-20"
 SOURCE: Final = "sagemaker SDK 2.257.7 image tables"
@@ -42,18 +40,11 @@ def hosting_image(
     The oldest image that is not older than the libraries that saved the model, else the newest there is: a newer library
     reads what an older one wrote. Raises UnknownName for hosts and regions that have no such image.
     """
-    row = find_instance(instance)
-    if row is not None and row.accelerator is Accelerator.NEURON:
+    device = processor(instance)
+    if device == "neuron":
         raise UnknownName(
             f"instance: got {instance!r}, whose images run only models compiled for Neuron; wanted a CPU or GPU host, or "
             "image_uri= with the model compiled for it"
-        )
-    device = "gpu" if row is not None and row.accelerator is Accelerator.CUDA else "cpu"
-    if row is None and instance.removeprefix("ml.")[:1] in {"g", "p"}:
-        device = "gpu"
-    if row is None and instance.removeprefix("ml.").startswith("inf"):
-        raise UnknownName(
-            f"instance: got {instance!r}; an Inferentia host needs image_uri= and a model compiled for it"
         )
     if hugging_face:
         name, got, asked = _hugging_face(device, pytorch, transformers)

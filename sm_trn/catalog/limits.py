@@ -19,6 +19,13 @@ from ..errors import NotConfigured
 
 MAX_RUN_S = 28 * 86_400  # StoppingCondition.MaxRuntimeInSeconds: prose of the API reference, not in the model
 MAX_RUN_QUOTA_S = 432_000  # default account quota L-33A961FD, "Longest run time for a training job"
+# Regions without SageMaker's debugger and profiler. Source: SDK 2.257.7, fw_utils.DEBUGGER_UNSUPPORTED_REGIONS.
+NO_DEBUGGER = frozenset(
+    {
+        "ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-central-2", "eu-south-2", "me-central-1", "us-gov-east-1",
+        "us-iso-east-1", "us-isob-east-1",
+    }
+)  # fmt: skip
 
 
 @functools.cache

@@ -27,12 +27,12 @@ def show_instances(*, as_json: bool) -> None:
     if as_json:
         emit([{**dataclasses.asdict(row), "accelerator": row.accelerator.name} for row in rows])
         return
-    say(f"{'INSTANCE':<18} {'ACCELERATOR':<15} {'WORKERS':>7} {'MEMORY GiB':>11} {'NETWORK Gbit/s':>15} {'EFA':>4}")
+    say(f"{'INSTANCE':<18} {'ACCELERATOR':<24} {'WORKERS':>7} {'MEMORY GiB':>11} {'NETWORK Gbit/s':>15} {'EFA':>4}")
     for row in rows:
         chips = f"{row.chips} × {row.chip}" if row.chips else "-"
-        say(
-            f"{row.name:<18} {chips:<15} {row.workers:>7} {row.memory_gib:>11,} {row.network_gbps:>15g} {'yes' if row.efa else '-':>4}"
-        )
+        network = "-" if row.network_gbps is None else f"{row.network_gbps:g}"
+        efa = "yes" if row.efa else "-"
+        say(f"{row.name:<18} {chips:<24} {row.workers:>7} {row.memory_gib:>11,} {network:>15} {efa:>4}")
 
 
 @command.command("images")

@@ -213,7 +213,7 @@ def _machine(row: Any) -> tuple[str, ...]:
         f"{row.chips} × {row.chip}",
         str(row.workers),
         memory,
-        f"{row.network_gbps:g}",
+        "-" if row.network_gbps is None else f"{row.network_gbps:g}",
         efa,
         usd,
         each,

@@ -36,7 +36,37 @@ def parse(text: str) -> tuple[Any, Places]:
 
 
 def dump(tree: dict[str, Any]) -> str:
-    return tomli_w.dumps(tree)
+    """The text of ``tree``. A table that mixes values and tables keeps their order, for which it is written in dotted keys."""
+    mixed = {name: value for name, value in tree.items() if isinstance(value, dict) and _mixed(value)}
+    text = tomli_w.dumps({name: value for name, value in tree.items() if name not in mixed})
+    return text + "".join(f"\n[{_key(name)}]\n{_dotted(value)}" for name, value in mixed.items())
+
+
+def _mixed(table: dict[str, Any]) -> bool:
+    """Whether these are texts and flat tables whose order tomli_w, which writes values before tables, would change."""
+    kinds = [isinstance(value, dict) for value in table.values()]
+    flat = all(
+        value and not any(isinstance(item, dict) for item in value.values())
+        for value in table.values()
+        if isinstance(value, dict)
+    )
+    return flat and kinds != sorted(kinds)
+
+
+def _dotted(table: dict[str, Any]) -> str:
+    lines = []
+    for name, value in table.items():
+        parts = (
+            {f"{_key(name)}.{_key(part)}": item for part, item in value.items()}
+            if isinstance(value, dict)
+            else {_key(name): value}
+        )
+        lines += [key + tomli_w.dumps({"_": item}).removeprefix("_") for key, item in parts.items()]
+    return "".join(lines)
+
+
+def _key(name: str) -> str:
+    return tomli_w.dumps({name: 0}).removesuffix(" = 0\n")
 
 
 class _Walker:

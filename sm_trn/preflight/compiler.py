@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import compiler, find_instance, images
-from ..specs import Accelerator, HuggingFace, JobSpec, Problem, Severity
+from ..specs import Container, HuggingFace, JobSpec, Problem, Severity
 from ..strategies import PyTorchXLA, SMDataParallel
 
 GUIDE = "SageMaker developer guide, training-compiler-support"
@@ -15,25 +15,30 @@ XLA_FLOOR = {"huggingface": "1.11", "pytorch": "1.12"}
 
 def instance_class(job: JobSpec) -> Iterator[Problem]:
     """COMP001: five GPU families, and not their successors."""
-    instance = find_instance(job.compute.instance)
-    if not job.compiled or instance is None or instance.family in compiler.COMPILER_FAMILIES:
+    name = job.compute.instance
+    instance = find_instance(name)
+    known = instance is not None and instance.family in compiler.COMPILER_FAMILIES
+    if not job.compiled or known or not name:  # groups: LIMIT019
         return
-    neuron = instance.accelerator is Accelerator.NEURON
+    there = images.processor(name)
     yield Problem(
         id="COMP001",
         severity=Severity.ERROR,
         where="compiler",
         what="SageMaker Training Compiler does not run on this instance",
-        got=f"{instance.name!r} ({instance.accelerator.name})",
+        got=f"{name!r} ({there.upper()})",
         wanted=", ".join(f"ml.{family}" for family in compiler.COMPILER_FAMILIES),
-        fix="compiler=None (Neuron compiles by itself)" if neuron else "compute=Compute('ml.p4d.24xlarge', …)",
+        fix="compiler=None (Neuron compiles by itself)"
+        if there == "neuron"
+        else "compute=Compute('ml.p4d.24xlarge', …)",
         evidence=SDK,
     )
 
 
 def versions(job: JobSpec) -> Iterator[Problem]:
     """COMP002: it has images for a handful of versions only."""
-    if not job.compiled or job.image_uri or isinstance(job.framework, images.NEURON) or images.matching(job):
+    own = bool(job.image_uri) or isinstance(job.framework, (*images.NEURON, Container))
+    if not job.compiled or own or images.matching(job):
         return
     yield Problem(
         id="COMP002",
@@ -98,14 +103,15 @@ def launcher_version(job: JobSpec) -> Iterator[Problem]:
 
 def own_image(job: JobSpec) -> Iterator[Problem]:
     """COMP005: the compiler is part of its container; another image has none."""
-    if job.compiled and job.image_uri:
+    own = job.image_uri or (isinstance(job.framework, Container) and job.framework.algorithm)
+    if job.compiled and own:
         yield Problem(
             id="COMP005",
             severity=Severity.ERROR,
             where="image_uri",
             what="the Training Compiler lives in its own containers",
-            got=repr(job.image_uri),
-            wanted="no image_uri",
+            got=repr(own),
+            wanted="no image_uri, and HuggingFace or PyTorch",
             fix="leave image_uri out, or compiler=None",
             evidence=SDK,
         )

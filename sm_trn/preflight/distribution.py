@@ -1,12 +1,21 @@
-"""DIST rules: the strategy's own list, and what the source says of how workers are started."""
+"""DIST rules: the strategy's own list, what it needs of instance groups, and what the source says of how workers are started."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from typing import Final
 
 from ..catalog import compiler, find_instance
 from ..specs import Accelerator, Container, HuggingFace, JobSpec, Problem, Severity
-from ..strategies import SingleProcess, SMDataParallel, strategy
+from ..strategies import (
+    GROUPS_HYPERPARAMETER,
+    SingleProcess,
+    SMDataParallel,
+    SMModelParallelV2,
+    plan,
+    strategy,
+)
 from . import reading
 
 # A script that names one of these starts workers itself, or has a library that does.
@@ -32,12 +41,57 @@ DRIVES_SEVERAL = (
 )  # fmt: skip
 TRAINS = ("backward", "Trainer", "SFTTrainer", "optimizer", "fit")
 SERVES = ("merge_and_unload", "trace", "generate")
+CUDA_12: Final = "2.0.1-gpu-py310-cu121"
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
 
 def distribution(job: JobSpec) -> Iterator[Problem]:
-    """DIST002 and up: what the chosen strategy says of this job."""
+    """DIST002 and up: what the chosen strategy says of this job, or of the only group that it has."""
+    if len(job.compute.groups) == 1:
+        (group,) = job.compute.groups
+        compute = dataclasses.replace(job.compute, groups=(), instance=group.instance, count=group.count)
+        job = job.replace(compute=compute)
     yield from strategy(job).problems(job)
+
+
+def groups(job: JobSpec) -> Iterator[Problem]:
+    """DIST025: one group is launched, and SDK v2 wants its name; the container would launch each group by itself."""
+    chosen = strategy(job)
+    names = [group.name for group in job.compute.groups]
+    said = job.keeps(f"/HyperParameters/{GROUPS_HYPERPARAMETER}")
+    alone = len(names) == 1 and not isinstance(
+        chosen, SMModelParallelV2
+    )  # which takes none: _distribution_configuration
+    if not names or alone or said or isinstance(chosen, SingleProcess):
+        return
+    yield Problem(
+        id="DIST025",
+        severity=Severity.ERROR,
+        where="distribution",
+        what=f"{chosen.name!r} cannot be started on these instance groups",
+        got=f"{len(names)} groups: {', '.join(names)}",
+        wanted="one instance type" if len(names) == 1 else "one group, or no distribution",
+        fix="compute=Compute('ml.p4d.24xlarge', count=2), or distribution=None and a script that starts its own workers",
+        evidence="SageMaker SDK 2.257.7, validate_distribution",
+    )
+
+
+def newer_cuda(job: JobSpec) -> Iterator[Problem]:
+    """DIST024: the libraries that start through MPI were built for CUDA 11; the SDK refuses the image when the job is sent."""
+    wish = plan(job).estimator
+    image = job.image_uri or ""
+    if CUDA_12 not in image or "smdistributed" not in wish or "torch_distributed" in wish:
+        return
+    yield Problem(
+        id="DIST024",
+        severity=Severity.ERROR,
+        where="image_uri",
+        what=f"{strategy(job).name!r} does not run in this image: its CUDA is newer than the library's",
+        got=repr(image),
+        wanted="an image of CUDA 11",
+        fix="leave image_uri out, or distribution=TorchDistributed()",
+        evidence="SageMaker SDK 2.257.7, Framework.UNSUPPORTED_DLC_IMAGE_FOR_SM_PARALLELISM",
+    )
 
 
 def hosts_apart(job: JobSpec) -> Iterator[Problem]:
@@ -121,8 +175,7 @@ def _uses_torchs_own(job: JobSpec) -> str:
         return ""  # its Trainer takes the library as soon as the toolkit says that it is on
     found = reading.words(job)
     if found is None:
-        own = job.script is not None and job.script.source_dir is None
-        return "" if own else "if the script uses torch's own DDP"
+        return "if the script uses torch's own DDP" if _unread(job, found) else ""
     if found.any_of("smdistributed", "smddp"):
         return ""
     ddp = found.any_of("DistributedDataParallel", "init_process_group", "Trainer", "Accelerator", "accelerate")
@@ -153,4 +206,4 @@ def _unread(job: JobSpec, found: reading.Words | None) -> bool:
     return found is None and elsewhere
 
 
-RULES = (distribution, hosts_apart, idle_accelerators, without_smddp)
+RULES = (distribution, groups, newer_cuda, hosts_apart, idle_accelerators, without_smddp)

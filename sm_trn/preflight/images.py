@@ -4,42 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..catalog import find_instance, images
-from ..specs import Accelerator, Container, HuggingFace, JobSpec, Problem, Severity
+from ..catalog import images
+from ..specs import Container, HuggingFace, JobSpec, Problem, Severity
 
 TABLE = "sm_trn/catalog/images.json"
 
 
 def unknown_image(job: JobSpec) -> Iterator[Problem]:
-    """IMG001, IMG002: no published image has these versions; the SDK guesses for Trainium and fails late for GPUs."""
-    if job.image_uri or isinstance(job.framework, Container) or images.choose(job) is not None:
+    """IMG001: no published image has these versions; the SDK guesses for Trainium and fails late for GPUs."""
+    if _named(job) or _misfit(job) or images.matching(job):
         return
-    versions = images.matching(job)
-    if versions and job.framework.python:
-        pythons = ", ".join(dict.fromkeys(row.python for row in versions))
-        yield Problem(
-            id="IMG002",
-            severity=Severity.ERROR,
-            where="framework.python",
-            what="the container of these versions has another Python",
-            got=repr(job.framework.python),
-            wanted=pythons,
-            fix=f"python={versions[-1].python!r}",
-            evidence=TABLE,
-        )
-    elif job.compiled and not isinstance(job.framework, images.NEURON):
+    if job.compiled and not isinstance(job.framework, images.NEURON):
         return  # COMP002 says it, with the compiler's own list
-    else:
-        yield Problem(
-            id="IMG001",
-            severity=Severity.ERROR,
-            where="framework",
-            what=f"no {job.framework.family} image has these versions",
-            got=images.describe(job),
-            wanted=images.wanted(job).removeprefix("wanted "),
-            fix="a combination of the list, or image_uri=…",
-            evidence=TABLE,
-        )
+    yield Problem(
+        id="IMG001",
+        severity=Severity.ERROR,
+        where="framework",
+        what=f"no {job.framework.family} image has these versions",
+        got=images.describe(job),
+        wanted=images.wanted(job).removeprefix("wanted "),
+        fix="a combination of the list, or image_uri=…",
+        evidence=TABLE,
+    )
+
+
+def wrong_python(job: JobSpec) -> Iterator[Problem]:
+    """IMG002: each version was published with one Python, few with two; the SDK refuses others when the job is sent."""
+    versions = images.matching(job)
+    if _named(job) or _misfit(job) or not versions or images.choose(job) is not None:
+        return
+    yield Problem(
+        id="IMG002",
+        severity=Severity.ERROR,
+        where="framework.python",
+        what="the container of these versions has another Python",
+        got=repr(job.framework.python),
+        wanted=", ".join(dict.fromkeys(row.python for row in versions)),
+        fix=f"python={versions[-1].python!r}",
+        evidence=TABLE,
+    )
+
+
+def _named(job: JobSpec) -> bool:
+    """Whether the job says itself what runs, so that no table is asked."""
+    return bool(job.image_uri) or isinstance(job.framework, Container)
+
+
+def _misfit(job: JobSpec) -> str | None:
+    """The instance type that no image of the framework runs on."""
+    return images.misfit(job, {name for row in images.rows(job.framework.family) for name in row.processors})
 
 
 def no_image(job: JobSpec) -> Iterator[Problem]:
@@ -61,22 +74,39 @@ def no_image(job: JobSpec) -> Iterator[Problem]:
 
 
 def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
-    """IMG003: a GPU image on Trainium or a Neuron image on GPUs; both SDKs send it."""
-    instance = find_instance(job.compute.instance)
-    if instance is None or job.image_uri or isinstance(job.framework, Container):
+    """IMG003: a GPU image on Trainium, a Neuron image on GPUs: both SDKs send it. Hugging Face publishes none for CPUs."""
+    strange = None if _named(job) else _misfit(job)
+    if strange is None:
         return
-    on_neuron = instance.accelerator is Accelerator.NEURON
-    if on_neuron == isinstance(job.framework, images.NEURON):
-        return
+    there = images.processor(strange)
     yield Problem(
         id="IMG003",
         severity=Severity.ERROR,
         where="framework",
         what=f"{type(job.framework).__name__} containers do not run on this instance",
-        got=f"{instance.name!r} ({instance.accelerator.name})",
-        wanted=f"a Neuron container, such as {_neuron_row(job).repository}" if on_neuron else "a GPU or CPU container",
-        fix=_neuron_fix(job) if on_neuron else "framework=PyTorch(…) or HuggingFace(…)",
-        evidence="SageMaker SDK 2.257.7 hands out a 2022 image for every PyTorch version on ml.trn1",
+        got=f"{strange!r} ({there.upper()})",
+        wanted=f"a Neuron container, such as {_neuron_row(job).repository}"
+        if there == "neuron"
+        else f"a {there.upper()} container",
+        fix=_neuron_fix(job) if there == "neuron" else _pytorch_fix(job),
+        evidence="SageMaker SDK 2.257.7 hands out a 2022 image for every PyTorch version on ml.trn1; its image tables",
+    )
+
+
+def old_gpus(job: JobSpec) -> Iterator[Problem]:
+    """IMG007: containers since PyTorch 1.13 do not run on P2; the SDK refuses them when the job is sent."""
+    row = images.choose(job)
+    if _named(job) or _misfit(job) or row is None or not (reason := images.unfit(row, job)):
+        return
+    yield Problem(
+        id="IMG007",
+        severity=Severity.ERROR,
+        where="framework.version",
+        what=reason,
+        got=f"pytorch {job.framework.pytorch!r} on {images.machine(job)!r}",
+        wanted="1.12 or older, or newer machines",
+        fix="framework=PyTorch('1.12.1', python='py38'), or compute=Compute('ml.g5.xlarge')",
+        evidence="SageMaker SDK 2.257.7, image_uris._validate_instance_deprecation",
     )
 
 
@@ -93,6 +123,13 @@ def _neuron_fix(job: JobSpec) -> str:
     if row.transformers:
         return f"framework=HuggingFaceNeuronX({row.transformers!r}, pytorch={row.pytorch!r})"
     return f"framework=NeuronX({row.pytorch!r})"
+
+
+def _pytorch_fix(job: JobSpec) -> str:
+    """PyTorch's own container of the version that the job names, else its newest."""
+    rows = images.rows("pytorch")
+    row = next((row for row in reversed(rows) if row.pytorch.startswith(job.framework.pytorch)), rows[-1])
+    return f"framework=PyTorch({row.pytorch!r}, python={row.python!r}), or another instance"
 
 
 def support_ended(job: JobSpec) -> Iterator[Problem]:
@@ -131,4 +168,4 @@ def mixed_versions(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-RULES = (unknown_image, no_image, wrong_accelerator, support_ended, mixed_versions)
+RULES = (unknown_image, wrong_python, no_image, wrong_accelerator, old_gpus, support_ended, mixed_versions)

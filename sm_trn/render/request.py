@@ -8,7 +8,7 @@ from typing import Any
 
 from ..catalog import image_uri
 from ..specs import Channel, Container, Destination, JobSpec
-from ..strategies import debugged, plan, profiled
+from ..strategies import GROUPS_HYPERPARAMETER, debugged, plan, profiled
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER
 from .keeping import restored
 
@@ -31,7 +31,7 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         "ResourceConfig": _resources(job),
         "StoppingCondition": {"MaxRuntimeInSeconds": job.max_run_s},
         **({"HyperParameters": hyperparameters} if hyperparameters else {}),
-        "ProfilerConfig": {"DisableProfiler": not profiled(job)},
+        "ProfilerConfig": {"DisableProfiler": not profiled(job, at.region)},
     }
     code = {CODE_CHANNEL: Channel(at.source(job))} if isolated(job) and job.script is not None else {}
     channels = dict(job.channels) | code
@@ -48,9 +48,9 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         request["Tags"] = [{"Key": key, "Value": value} for key, value in job.tags.items()]
     if job.retries is not None:
         request["RetryStrategy"] = {"MaximumRetryAttempts": job.retries}
-    if profiled(job):
+    if profiled(job, at.region):
         request["ProfilerConfig"]["S3OutputPath"] = request["OutputDataConfig"]["S3OutputPath"]
-    if debugged(job):
+    if debugged(job, at.region):
         target = request["OutputDataConfig"]["S3OutputPath"]
         request["DebugHookConfig"] = {"S3OutputPath": target, "CollectionConfigurations": []}
     return request | _network(job)
@@ -77,7 +77,10 @@ def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Any]:
     """What the training toolkit in the container needs beside the user's own hyperparameters; without a script, nothing."""
     if job.script is None:
         return {}
-    own: dict[str, Any] = dict(plan(job).toolkit)
+    launch = plan(job)
+    own: dict[str, Any] = dict(launch.toolkit)
+    if len(job.compute.groups) == 1 and launch.estimator.keys() & {"mpi", "smdistributed"}:
+        own[GROUPS_HYPERPARAMETER] = [group.name for group in job.compute.groups]
     if job.compiler is not None and job.compiled:
         own["sagemaker_training_compiler_enabled"] = True
         own["sagemaker_training_compiler_debug_mode"] = job.compiler.debug

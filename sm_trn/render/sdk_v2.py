@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _entry
-from ..catalog import image_uri, images
-from ..specs import Channel, Container, Destination, Git, HuggingFace, HuggingFaceNeuronX, JobSpec, NeuronX, PyTorch
+from ..catalog import compiler, image_uri, images
+from ..specs import Channel, Destination, Git, HuggingFace, HuggingFaceNeuronX, JobSpec, PyTorch
 from ..strategies import debugged, plan, profiled
 from .calls import EstimatorCall
 
@@ -29,8 +29,8 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "output_path": job.output.s3_uri or f"s3://{at.bucket}/",
         "output_kms_key": job.output.kms_key,
         "disable_output_compression": None if job.output.compress else True,
-        "disable_profiler": not profiled(job),
-        "debugger_hook_config": None if debugged(job) else False,
+        "disable_profiler": not profiled(job, at.region),
+        "debugger_hook_config": None if debugged(job, at.region) else False,
         "enable_sagemaker_metrics": True,
         "distribution": _plain(launch.estimator) or None,
         "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in job.metrics] or None,
@@ -124,27 +124,36 @@ def _estimator(job: JobSpec) -> str:
 
 
 def _container(job: JobSpec, at: Destination) -> dict[str, Any]:
-    """How the estimator finds its image. Trainium's is passed by URI: the SDK knows one image of 2022 only."""
+    """How the estimator finds its image: by versions, or by the URI where the SDK's lists lack what its registries have."""
     framework = job.framework
-    if job.image_uri or job.script is None or isinstance(framework, (NeuronX, HuggingFaceNeuronX, Container)):
-        chosen: dict[str, Any] = {"image_uri": image_uri(job, at.region)}
-        if job.script is not None and isinstance(
-            framework, (HuggingFace, HuggingFaceNeuronX)
-        ):  # asked for beside image_uri too
-            row = images.choose(job)
-            chosen["py_version"] = framework.python or (row.python if row else "py3")
-        return chosen
-    image_uri(job, at.region)  # refuses here what the SDK would refuse, or guess, later
-    chosen = {"py_version": framework.python}
-    if isinstance(framework, PyTorch):
-        chosen["framework_version"] = framework.version
-    else:
-        chosen |= {"transformers_version": framework.transformers, "pytorch_version": framework.pytorch}
+    uri = image_uri(job, at.region)  # refuses here what the SDK would refuse, or guess, later
+    if job.script is None:
+        return {"image_uri": uri}
+    chosen: dict[str, Any] = {"image_uri": uri}
+    hugging_face = isinstance(framework, (HuggingFace, HuggingFaceNeuronX))
+    if not job.image_uri and isinstance(framework, (PyTorch, HuggingFace)) and _accepted(job):
+        chosen = {"py_version": framework.python}
+        if isinstance(framework, PyTorch):
+            chosen["framework_version"] = framework.version
+        else:
+            chosen |= {"transformers_version": framework.transformers, "pytorch_version": framework.pytorch}
+    elif hugging_face:  # asked for beside image_uri too
+        row = images.choose(job)
+        chosen["py_version"] = framework.python or (row.python if row else "py3")
     if job.compiler is not None and job.compiled:
         module = "sagemaker.huggingface" if isinstance(framework, HuggingFace) else "sagemaker.pytorch"
         settings = MappingProxyType({"enabled": True, "debug": job.compiler.debug})
         chosen["compiler_config"] = EstimatorCall(cls=f"{module}.TrainingCompilerConfig", kwargs=settings)
     return chosen
+
+
+def _accepted(job: JobSpec) -> bool:
+    """Whether the estimator takes the version with the strategy: it compares spellings, and asks nothing beside image_uri."""
+    wish = plan(job).estimator
+    version = job.framework.pytorch
+    if "torch_distributed" in wish:
+        return version in compiler.TORCHRUN_SPELLINGS
+    return "dataparallel" not in wish.get("smdistributed", {}) or version in compiler.SMDDP_SPELLINGS
 
 
 def _plain(value: Any) -> Any:

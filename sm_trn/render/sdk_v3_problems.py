@@ -266,6 +266,21 @@ def series(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def empty_tags(job: JobSpec) -> Iterator[Problem]:
+    """TARGET018: SDK v3 leaves empty texts out of a tag, and the request is refused for what is missing."""
+    for key, value in job.tags.items():
+        if not value:
+            yield _error(
+                "TARGET018",
+                f"tags.{key}",
+                "SDK v3 drops the empty value of a tag, and botocore refuses a tag without one",
+                got=repr(value),
+                wanted="a value",
+                fix=f"tags={{{key!r}: '-'}}, or {STAY}",
+                evidence="sagemaker-core 2.27.0, TrainingJob.create",
+            )
+
+
 def _error(rule: str, where: str, what: str, *, got: str, wanted: str, fix: str, evidence: str) -> Problem:
     return Problem(
         id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=evidence
@@ -289,5 +304,6 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     channels,
     script,
     series,
+    empty_tags,
     unsaid.problems,
 )

@@ -28,7 +28,7 @@ class InstanceType:
     accelerator_memory_gib: float
     vcpus: int
     memory_gib: float
-    network_gbps: float
+    network_gbps: float | None  # None: no public source says it in numbers
     efa: bool
     nvme: bool
     trains: bool

@@ -30,7 +30,7 @@ class PyTorch:
 @suggesting
 @dataclass(frozen=True, slots=True)
 class HuggingFace:
-    """Hugging Face's PyTorch container. Both versions are short, or both are full."""
+    """Hugging Face's PyTorch container for GPU instances. Both versions are short, or both are full."""
 
     transformers: str
     _: KW_ONLY

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-from ..catalog import find_instance
-from ..specs import Accelerator, Distribution, JobSpec, LaunchPlan, PyTorch
+from ..catalog import find_instance, limits
+from ..specs import Accelerator, Distribution, HuggingFace, JobSpec, LaunchPlan
 from .ddp import PyTorchDDP
 from .mpi import MPI
 from .single import SingleProcess
@@ -30,6 +30,9 @@ STRATEGIES: Mapping[str, type[Distribution]] = MappingProxyType(
     }
 )
 
+# The groups that MPI or smdistributed starts its workers on, for the toolkit in the container.
+GROUPS_HYPERPARAMETER: Final = "sagemaker_distribution_instance_groups"
+
 
 def strategy(job: JobSpec) -> Distribution:
     """The job's strategy; none named is one process per host."""
@@ -49,15 +52,19 @@ def recognise(sent: Mapping[str, Any]) -> Iterator[Distribution]:
             yield found
 
 
-def profiled(job: JobSpec) -> bool:
-    """Whether SageMaker's profiler runs: where it was asked for and there are no NeuronCores, which it does not know."""
-    return job.profiler and not _on_neuron(job)
+def profiled(job: JobSpec, region: str = "") -> bool:
+    """Whether SageMaker's profiler runs: where it was asked for, the region has it, and there are no NeuronCores."""
+    return job.profiler and region not in limits.NO_DEBUGGER and not _on_neuron(job)
 
 
-def debugged(job: JobSpec) -> bool:
-    """Whether SageMaker's debugger hook runs. SDK v2 drops it from PyTorch jobs that have a local checkpoint path."""
+def debugged(job: JobSpec, region: str = "") -> bool:
+    """Whether SageMaker's debugger hook runs, where the profiler could.
+
+    SDK v2's PyTorch estimator drops it from jobs that have a local checkpoint path, whatever image the script runs in.
+    """
     checkpointed = job.checkpoints is not None and job.checkpoints.local_path is not None
-    return job.debugger and not _on_neuron(job) and not (isinstance(job.framework, PyTorch) and checkpointed)
+    dropped = checkpointed and job.script is not None and not isinstance(job.framework, HuggingFace)
+    return job.debugger and region not in limits.NO_DEBUGGER and not _on_neuron(job) and not dropped
 
 
 def _on_neuron(job: JobSpec) -> bool:
@@ -66,6 +73,7 @@ def _on_neuron(job: JobSpec) -> bool:
 
 
 __all__ = [
+    "GROUPS_HYPERPARAMETER",
     "MPI",
     "STRATEGIES",
     "PyTorchDDP",

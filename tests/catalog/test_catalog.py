@@ -12,10 +12,13 @@ from sm_trn.errors import UnknownName
 
 MODEL = botocore.session.get_session().get_service_model("sagemaker")
 
+# Types of the API that no public source describes yet.
+WITHOUT_FACTS = {"ml.p6e-gb200.36xlarge"}
+
 
 def test_every_training_instance_is_in_the_apis_enumeration() -> None:
     known = set(MODEL.shape_for("TrainingInstanceType").enum)
-    assert {row.name for row in instances().values() if row.trains} <= known
+    assert {row.name for row in instances().values() if row.trains} == known - WITHOUT_FACTS
     assert not {row.name for row in instances().values() if not row.trains} & known
 
 
@@ -79,43 +82,3 @@ def test_china_has_its_own_domain_and_account() -> None:
 def test_a_region_without_the_image_is_refused() -> None:
     with pytest.raises(UnknownName, match="region: got 'mars-1'"):
         image_uri(jobs.smddp("."), "mars-1")
-
-
-@pytest.mark.sdk
-@pytest.mark.parametrize("region", ["us-east-1", "eu-central-1", "ap-east-1"])
-def test_gpu_images_are_those_of_the_sdk(region: str) -> None:
-    pytest.importorskip("sagemaker.image_uris", reason="needs SageMaker SDK v2")
-    from sagemaker import image_uris
-
-    for row in images.rows("pytorch"):
-        job = jobs.smddp(".").replace(framework=st.PyTorch(row.pytorch, python=row.python))
-        theirs = image_uris.retrieve(
-            "pytorch",
-            region,
-            version=row.pytorch,
-            py_version=row.python,
-            instance_type="ml.p4d.24xlarge",
-            image_scope="training",
-        )
-        assert theirs == image_uri(job, region)
-
-
-@pytest.mark.sdk
-def test_hugging_face_images_are_those_of_the_sdk() -> None:
-    pytest.importorskip("sagemaker.image_uris", reason="needs SageMaker SDK v2")
-    from sagemaker import image_uris
-
-    for row in images.rows("huggingface"):
-        job = jobs.smddp(".").replace(
-            framework=st.HuggingFace(str(row.transformers), pytorch=row.pytorch, python=row.python)
-        )
-        theirs = image_uris.retrieve(
-            "huggingface",
-            "us-east-1",
-            version=row.transformers,
-            py_version=row.python,
-            instance_type="ml.p4d.24xlarge",
-            image_scope="training",
-            base_framework_version=f"pytorch{row.pytorch}",
-        )
-        assert theirs == image_uri(job, "us-east-1")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sm_trn.catalog import compiler, images
+from sm_trn.catalog import compiler, images, limits
 
 sagemaker: Any = pytest.importorskip("sagemaker.fw_utils", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 pytestmark = pytest.mark.sdk
@@ -33,13 +33,23 @@ def test_the_compilers_families_are_the_sdks() -> None:
 def test_smddp_instances_and_versions_are_the_sdks() -> None:
     theirs = {name for name in sagemaker.SM_DATAPARALLEL_SUPPORTED_INSTANCE_TYPES if name.startswith("ml.")}
     assert theirs == {*compiler.SMDDP_INSTANCES, *compiler.SMDDP_LEGACY}
+    spellings = sagemaker.SM_DATAPARALLEL_SUPPORTED_FRAMEWORK_VERSIONS["pytorch"]
+    assert set(spellings) == compiler.SMDDP_SPELLINGS
     versions = full(sagemaker.SM_DATAPARALLEL_SUPPORTED_FRAMEWORK_VERSIONS["pytorch"])
     assert versions == full(list(compiler.SMDDP_PYTORCH))
 
 
+def test_what_the_sdk_compares_with_torch_distributed_is_the_sdks() -> None:
+    assert set(sagemaker.TORCH_DISTRIBUTED_GPU_SUPPORTED_FRAMEWORK_VERSIONS) == compiler.TORCHRUN_SPELLINGS
+
+
+def test_regions_without_a_debugger_are_the_sdks() -> None:
+    assert set(sagemaker.DEBUGGER_UNSUPPORTED_REGIONS) == limits.NO_DEBUGGER
+    assert set(sagemaker.PROFILER_UNSUPPORTED_REGIONS) == limits.NO_DEBUGGER
+
+
 def test_no_pytorch_image_of_the_sdk_is_missing() -> None:
-    theirs = {version for version in table("pytorch")["versions"] if tuple(map(int, version.split("."))) >= (1, 7)}
-    assert theirs == {row.pytorch for row in images.rows("pytorch")}
+    assert set(table("pytorch")["versions"]) == {row.pytorch for row in images.rows("pytorch")}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +60,7 @@ def test_no_hugging_face_image_of_the_sdk_is_missing(family: str, name: str) -> 
         (version, key.removeprefix("pytorch"))
         for version, row in table(name)["versions"].items()
         for key in row
-        if key.startswith("pytorch") and not key.endswith("1.6.0")
+        if key.startswith("pytorch")
     }
     assert theirs == {(row.transformers, row.pytorch) for row in images.rows(family)}
 
@@ -64,29 +74,3 @@ def test_the_sdk_still_knows_one_trainium_image_of_2022_only() -> None:
     """When this fails, the SDK has learned; IMG003's evidence and the README must follow."""
     assert ["1.11.0"] == list(table("pytorch-neuron")["versions"])
     assert not (TABLES / "pytorch-neuronx.json").exists()
-
-
-def test_smp_images_resolve_as_the_sdk_resolves_them() -> None:
-    import jobs
-    from sagemaker import image_uris
-
-    import sm_trn as st
-    from sm_trn.catalog import image_uri
-
-    distribution = {
-        "torch_distributed": {"enabled": True},
-        "smdistributed": {"modelparallel": {"enabled": True, "parameters": {}}},
-    }
-    for row in images.rows("pytorch-smp"):
-        theirs = image_uris.get_training_image_uri(
-            "us-east-1",
-            "pytorch",
-            framework_version=row.pytorch,
-            py_version=row.python,
-            instance_type="ml.p4d.24xlarge",
-            distribution=distribution,
-        )
-        job = jobs.smddp(".").replace(
-            framework=st.PyTorch(row.pytorch, python=row.python), distribution=st.SMModelParallelV2()
-        )
-        assert theirs == image_uri(job, "us-east-1")

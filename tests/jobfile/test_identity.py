@@ -68,6 +68,20 @@ def test_a_spec_is_equal_after_its_file(form: str, job: JobSpec) -> None:
     assert (job,) == load_jobs(dump_job(job, form), form)
 
 
+MIXED = some.dictionaries(TEXTS, some.one_of(TEXTS, CHANNELS), min_size=2, max_size=5)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@settings(max_examples=100, deadline=None)
+@given(inputs=MIXED)
+def test_channels_stay_in_their_order(form: str, inputs: dict[str, str | st.Channel]) -> None:
+    job = st.JobSpec(
+        name="a", framework=st.NeuronX("2.9.0"), compute=st.Compute("ml.trn1.32xlarge"), inputs=inputs, tags={"a": "b"}
+    )
+    (again,) = load_jobs(dump_job(job, form), form)
+    assert list(inputs.items()) == list(again.inputs.items())
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @settings(max_examples=20, deadline=None)
 @given(job=anything())
@@ -97,9 +111,9 @@ PARSERS = {"toml": in_toml.parse, "json": in_json.parse, "yaml": in_yaml.parse}
 
 @pytest.mark.parametrize("form", FORMATS)
 @settings(max_examples=30, deadline=None)
-@given(job=anything())
-def test_every_value_is_found_where_it_stands(form: str, job: JobSpec) -> None:
-    text = dump_job(job, form)
+@given(job=anything(), inputs=MIXED)
+def test_every_value_is_found_where_it_stands(form: str, job: JobSpec, inputs: dict[str, str | st.Channel]) -> None:
+    text = dump_job(job.replace(inputs=inputs), form)
     tree, places = PARSERS[form](text)
     lines = text.split("\n")
     for path, value in leaves(tree):

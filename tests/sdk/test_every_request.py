@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +16,14 @@ import boto3
 import jobs
 import pytest
 from hypothesis import HealthCheck, given, settings
-from strategies_of_values import sensible
+from strategies_of_values import REGIONS, sensible
 from test_same_request import ANSWERS, Answered, differences
 
 import sm_trn as st
-from sm_trn.specs import Destination, JobSpec, Severity
+from sm_trn.catalog import images
+from sm_trn.errors import UnknownName
+from sm_trn.render import EstimatorCall, problems
+from sm_trn.specs import Container, Destination, JobSpec, Severity
 
 pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 from sm_trn import sdk
@@ -27,9 +31,6 @@ from sm_trn.emulator import validate
 
 pytestmark = pytest.mark.sdk
 EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "150"))
-AT = Destination(
-    role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a-bucket/source.tar.gz"
-)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,18 +42,42 @@ def quick() -> Iterator[None]:
         yield
 
 
+def at(region: str) -> Destination:
+    return Destination(
+        role=jobs.ROLE, region=region, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a-bucket/source.tar.gz"
+    )
+
+
+class Wire:
+    """SDK sessions of every region whose calls end in this process, and the last request that passed."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, Any] = {}
+        self.session = functools.cache(self._session)
+
+    def _session(self, region: str) -> Any:
+        session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name=region)
+        session.events.register("provide-client-params.sagemaker.CreateTrainingJob", self._keep)
+        session.events.register("before-call", self._answer)
+        return sdk.sdk_session(boto_session=session, bucket=jobs.BUCKET)
+
+    def _keep(self, params: dict[str, Any], **_: Any) -> None:
+        self.sent = dict(params)
+
+    def _answer(self, model: Any, **_: Any) -> tuple[Answered, dict[str, Any]]:
+        return Answered(), {**ANSWERS.get(model.name, {}), "ResponseMetadata": {"HTTPStatusCode": 200}}
+
+    def fit(self, call: EstimatorCall, region: str) -> dict[str, Any]:
+        """What the SDK sends for a rendered estimator."""
+        self.sent = {}
+        with sdk.contained():
+            sdk.build(call, sagemaker_session=self.session(region)).fit(**sdk.built(dict(call.fit)))
+        return self.sent
+
+
 @pytest.fixture(scope="module")
-def wire() -> tuple[Any, dict[str, Any]]:
-    sent: dict[str, Any] = {}
-    session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name=jobs.REGION)
-    session.events.register(
-        "provide-client-params.sagemaker.CreateTrainingJob", lambda params, **_: sent.update(params)
-    )
-    session.events.register(
-        "before-call",
-        lambda model, **_: (Answered(), {**ANSWERS.get(model.name, {}), "ResponseMetadata": {"HTTPStatusCode": 200}}),
-    )
-    return sdk.sdk_session(boto_session=session, bucket=jobs.BUCKET), sent
+def wire() -> Wire:
+    return Wire()
 
 
 @pytest.fixture(scope="module")
@@ -62,36 +87,53 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+def kept_fields(job: JobSpec) -> set[str]:
+    """The fields of the request that kept parts are about: the SDK says them its own way (TARGET101)."""
+    return {part.steps[0] for part in job.kept}
+
+
+def sold(job: JobSpec, region: str) -> bool:
+    """Whether the region has the job's image."""
+    own = bool(job.image_uri) or isinstance(job.framework, Container)
+    row = None if own else images.choose(job)
+    return row is None or region in images.registries(row)
+
+
 @pytest.mark.timeout(300 + EXAMPLES)  # a second and more for each example of a long look
-def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Any, source: str) -> None:
-    session, sent = wire
+def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Wire, source: str) -> None:
     compared: collections.Counter[str] = collections.Counter()
     refused: collections.Counter[str] = collections.Counter()
 
     @settings(
         max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES <= 500, suppress_health_check=list(HealthCheck)
     )
-    @given(job=sensible(source))
-    def compare(job: JobSpec) -> None:
-        errors = {problem.id for problem in st.check(job) if problem.severity is Severity.ERROR}
+    @given(job=sensible(source), region=REGIONS)
+    def compare(job: JobSpec, region: str) -> None:
+        found = [*st.check(job), *problems(job, "estimator-v2")]
+        errors = {problem.id for problem in found if problem.severity is Severity.ERROR}
         if errors:
             refused.update(errors)
             return
-        call = st.render(job, "estimator-v2", at=AT)
-        sent.clear()
-        with sdk.contained():
-            sdk.build(call, sagemaker_session=session).fit(**sdk.built(dict(call.fit)))
-        ours = st.render(job, "request", at=AT)
-        assert set() == differences(ours, sent)
+        if not sold(job, region):
+            refused["region"] += 1
+            for target in ("request", "estimator-v2"):
+                with pytest.raises(UnknownName, match="region: "):
+                    st.render(job, target, at=at(region))
+            return
+        ours = st.render(job, "request", at=at(region))
+        theirs = wire.fit(st.render(job, "estimator-v2", at=at(region)), region)
+        different = {name.partition(".")[0] for name in differences(ours, theirs)}
+        assert set() == different - kept_fields(job), differences(ours, theirs)
         validate.check(
             "CreateTrainingJob", ours
         )  # maxima, patterns and enums of the service model, as the emulator checks them
         compared[job.distribution.name if job.distribution else "none"] += 1
+        compared[images.processor(images.machine(job))] += 1
 
     compare()
-    print(f"\n{sum(compared.values())} requests compared, by strategy {dict(compared)}; refused by {dict(refused)}")
-    assert len(compared) >= 6, compared
-    assert sum(compared.values()) >= EXAMPLES / 4, compared
+    print(f"\n{dict(compared)} compared; refused by {dict(refused)}")
+    assert len(compared) >= 9, compared
+    assert sum(compared[name] for name in ("cpu", "gpu", "neuron")) >= EXAMPLES / 4, compared
 
 
 def test_what_preflight_refuses_names_a_rule_and_a_fix(source: str) -> None:

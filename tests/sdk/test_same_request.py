@@ -222,3 +222,63 @@ def test_a_script_in_an_image_of_ones_own_is_sent_as_the_sdk_sends_it(wire: Any,
     with sdk.contained():
         sdk.build(call, sagemaker_session=session).fit(**sdk.built(dict(call.fit)))
     assert set() == differences(st.render(job, at=at(job)), sent)
+
+
+def fitted(job: JobSpec, wire: Any) -> dict[str, Any]:
+    """What the SDK sends for the estimator that we render of ``job``."""
+    session, sent = wire
+    call = st.render(job, "estimator-v2", at=at(job))
+    with sdk.contained():
+        sdk.build(call, sagemaker_session=session).fit(**sdk.built(dict(call.fit)))
+    return dict(sent)
+
+
+@pytest.mark.parametrize(
+    ("framework", "instance", "distribution"),
+    [
+        (st.PyTorch("2.8", python="py312"), "ml.g5.48xlarge", st.TorchDistributed()),
+        (st.PyTorch("2.4.0", python="py311"), "ml.g5.48xlarge", st.TorchDistributed()),
+        (st.HuggingFace("4.56", pytorch="2.8", python="py312"), "ml.g5.48xlarge", st.TorchDistributed()),
+        (st.PyTorch("2.0", python="py310"), "ml.p4d.24xlarge", st.SMDataParallel()),
+        (st.HuggingFace("4.26", pytorch="1.13", python="py39"), "ml.p4d.24xlarge", st.SMDataParallel()),
+        (st.PyTorch("2.0", python="py310"), "ml.p4d.24xlarge", st.SMModelParallelV2()),
+    ],
+)
+def test_a_spelling_that_the_sdks_lists_lack_is_sent_all_the_same(
+    framework: Any, instance: str, distribution: Any, wire: Any, source: str
+) -> None:
+    job = jobs.smddp(source).replace(framework=framework, compute=st.Compute(instance), distribution=distribution)
+    assert [] == [problem.id for problem in st.check(job) if problem.severity is st.Severity.ERROR]
+    assert st.render(job, at=at(job)) == fitted(job, wire)
+
+
+def test_the_compiler_beside_an_image_is_refused_by_the_sdk_as_by_preflight(wire: Any, source: str) -> None:
+    own = "123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1"
+    job = jobs.compiled(source).replace(image_uri=own)
+    assert "COMP005" in {problem.id for problem in st.check(job)}
+    assert "true" == st.render(job, at=at(job))["HyperParameters"]["sagemaker_training_compiler_enabled"]
+    with pytest.raises(ValueError, match="Overriding the image URI is currently not supported"):
+        fitted(job, wire)
+
+
+@pytest.mark.parametrize("local", [None, "/opt/ml/c"])
+@pytest.mark.parametrize("script", [True, False])
+def test_a_debugged_container_with_checkpoints_is_sent_as_the_sdk_sends_it(
+    local: str | None, *, script: bool, wire: Any, source: str
+) -> None:
+    job = jobs.smddp(source).replace(
+        framework=st.Container(), image_uri="123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1", debugger=True,
+        checkpoint=st.Checkpoint(s3_uri="s3://a-bucket/c", local_path=local), distribution=None,
+    )  # fmt: skip
+    job = job if script else job.replace(script=None)
+    sent = fitted(job, wire)
+    assert st.render(job, at=at(job)) == sent
+    assert ("DebugHookConfig" in sent) is (local is None or not script)
+
+
+def test_model_parallelism_in_an_image_of_cuda_12_is_refused_by_the_sdk_as_by_preflight(wire: Any, source: str) -> None:
+    image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0.1-gpu-py310-cu121-ubuntu20.04-sagemaker"
+    job = jobs.smddp(source).replace(framework=st.PyTorch("2.0.1", python="py310"), image_uri=image)
+    assert "DIST024" in {problem.id for problem in st.check(job)}
+    with pytest.raises(ValueError, match="SMDistributed is currently incompatible with DLC image"):
+        fitted(job, wire)

@@ -14,13 +14,14 @@ from typing import Any
 
 import jobs
 import pytest
+from botocore.exceptions import ParamValidationError
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 from strategies_of_values import sensible
 from v3_wire import Wire, command_line, installed
 
 import sm_trn as st
-from sm_trn.render import problems
+from sm_trn.render import TARGETS, problems
 from sm_trn.specs import Destination, JobSpec, Severity
 
 if not installed():
@@ -120,7 +121,7 @@ def same(job: JobSpec, sent: dict[str, Any]) -> None:
 def sayable(job: JobSpec) -> JobSpec:
     """The job without what v3 would refuse it for before its launcher is looked at; those rules have tests of their own."""
     inputs = {name.replace("-", "_"): channel for name, channel in job.inputs.items()}
-    return job.replace(profiler=False, debugger=False, inputs=inputs)
+    return job.replace(profiler=False, debugger=False, inputs=inputs, kept=())
 
 
 def said_by_v3(job: JobSpec) -> bool:
@@ -182,6 +183,13 @@ def test_everything_around_the_training_reaches_v3s_request(wire: Wire, source: 
     assert {"MaximumRetryAttempts": 3} == sent["RetryStrategy"]
     assert [{"Key": "team", "Value": "nlp"}] == sent["Tags"]
     assert sent["EnableNetworkIsolation"] is True
+
+
+def test_an_empty_tag_is_refused_here_and_still_by_v3(wire: Wire, source: str) -> None:
+    job = jobs.trainium(source).replace(tags={"team": ""})
+    assert {"TARGET018"} == errors(job)
+    with pytest.raises(ParamValidationError, match="Value"):
+        wire.train(TARGETS[TARGET].render(job, AT))
 
 
 @pytest.mark.parametrize("workers", [None, 8])

@@ -1,0 +1,112 @@
+"""IMG and COMP rules over every accelerator: one fault is one problem, and what is offered instead runs there."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jobs
+import pytest
+
+import sm_trn as st
+from sm_trn.catalog import image_uri, images
+from sm_trn.errors import UnknownName
+from sm_trn.specs import Problem, Severity
+
+CPU, GPU, OLD_GPU, NEURON = "ml.m5.xlarge", "ml.p4d.24xlarge", "ml.p2.xlarge", "ml.trn1.32xlarge"
+PYTORCH = st.PyTorch("2.8", python="py312")
+HUGGING_FACE = st.HuggingFace("4.56", pytorch="2.8", python="py312")
+
+
+def job(framework: Any, *instances: str, **more: Any) -> st.JobSpec:
+    groups = tuple(st.InstanceGroup(name=f"g{index}", instance=name) for index, name in enumerate(instances))
+    compute = st.Compute(instances[0]) if len(instances) == 1 else st.Compute(groups=groups)
+    return jobs.smddp(".").replace(framework=framework, compute=compute, distribution=None, **more)
+
+
+def faults(spec: st.JobSpec, families: tuple[str, ...] = ("IMG", "COMP")) -> list[Problem]:
+    return [each for each in st.check(spec) if each.severity is Severity.ERROR and each.id.startswith(families)]
+
+
+@pytest.mark.parametrize(
+    ("framework", "instances", "rule"),
+    [
+        (PYTORCH, (CPU,), None),
+        (PYTORCH, (GPU,), None),
+        (PYTORCH, (CPU, GPU), None),
+        (HUGGING_FACE, (GPU,), None),
+        (HUGGING_FACE, (CPU, GPU), None),
+        (HUGGING_FACE, ("ml.p6e-gb200.36xlarge",), None),
+        (HUGGING_FACE, (CPU,), "IMG003"),
+        (HUGGING_FACE, (CPU, "ml.c5.xlarge"), "IMG003"),
+        (PYTORCH, (NEURON,), "IMG003"),
+        (PYTORCH, (GPU, NEURON), "IMG003"),
+        (st.PyTorch("99.9", python="py312"), (NEURON,), "IMG003"),
+        (st.PyTorch("2.8", python="py38"), (NEURON,), "IMG003"),
+        (st.NeuronX("2.9.0"), (NEURON,), None),
+        (st.NeuronX("2.9.0"), (CPU, NEURON), None),
+        (st.NeuronX("2.9.0"), (CPU,), "IMG003"),
+        (st.NeuronX("99.9"), (GPU,), "IMG003"),
+        (st.PyTorch("99.9", python="py312"), (CPU,), "IMG001"),
+        (st.PyTorch("2.8", python="py38"), (CPU,), "IMG002"),
+        (PYTORCH, (OLD_GPU,), "IMG007"),
+        (st.PyTorch("1.12", python="py38"), (OLD_GPU,), None),
+    ],
+)
+def test_one_fault_is_one_problem(framework: Any, instances: tuple[str, ...], rule: str | None) -> None:
+    spec = job(framework, *instances)
+    assert [rule] * (rule is not None) == [each.id for each in faults(spec)]
+    if rule is not None:
+        with pytest.raises(UnknownName):
+            image_uri(spec, "us-east-1")
+    else:
+        assert image_uri(spec, "us-east-1")
+
+
+@pytest.mark.parametrize("instance", [CPU, GPU, OLD_GPU])
+def test_versions_that_are_offered_run_there(instance: str) -> None:
+    spec = job(st.PyTorch("99.9", python="py312"), instance)
+    (problem,) = faults(spec)
+    offered = [words.split("/") for words in problem.wanted.partition(" of ")[2].split(", ")]
+    assert len(offered) >= 10
+    for version, python in offered:
+        assert image_uri(spec.replace(framework=st.PyTorch(version, python=python)), "us-east-1")
+
+
+@pytest.mark.parametrize(
+    "spec", [job(HUGGING_FACE, CPU), job(PYTORCH, NEURON), job(HUGGING_FACE, NEURON), job(PYTORCH, OLD_GPU)]
+)
+def test_the_fix_of_a_wrong_accelerator_is_one(spec: st.JobSpec) -> None:
+    (problem,) = faults(spec)
+    names = {name: getattr(st, name) for name in ("PyTorch", "HuggingFace", "NeuronX", "HuggingFaceNeuronX")}
+    framework = eval(problem.fix.removeprefix("framework=").partition(", or ")[0], names)  # noqa: S307 - the fix is Python
+    assert [] == faults(spec.replace(framework=framework))
+
+
+@pytest.mark.parametrize("version", ["2", "2.8.0.1", "2.", "latest", ""])
+def test_a_version_is_short_or_full(version: str) -> None:
+    assert images.choose(job(st.PyTorch(version, python="py312"), GPU)) is None
+
+
+def test_the_compiler_is_in_no_image_of_ones_own() -> None:
+    own = job(
+        PYTORCH, GPU, compiler=st.TrainingCompiler(), image_uri="123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1"
+    )
+    assert ["COMP005"] == [each.id for each in faults(own)]
+    assert ["COMP005"] == [each.id for each in faults(own.replace(framework=st.Container()))]
+    algorithm = dataclasses.replace(own, framework=st.Container(algorithm="an-algorithm"), image_uri=None)
+    assert ["COMP005"] == [each.id for each in faults(algorithm)]
+
+
+def test_the_compiler_takes_no_type_that_the_catalogue_lacks() -> None:
+    spec = job(st.PyTorch("1.13", python="py39"), "ml.p6e-gb200.36xlarge", compiler=st.TrainingCompiler())
+    assert ["COMP001"] == [each.id for each in faults(spec)]
+
+
+def test_a_compiled_job_is_refused_where_its_image_is_not() -> None:
+    spec = job(st.HuggingFace("4.11", pytorch="1.9", python="py38"), GPU, compiler=st.TrainingCompiler())
+    assert image_uri(spec, "us-east-1")
+    with pytest.raises(
+        UnknownName, match=r"region: got 'eu-central-1', wanted one with .*: ca-west-1, eu-west-1, us-east-1"
+    ):
+        image_uri(spec, "eu-central-1")
