@@ -13,10 +13,42 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from ..catalog import image_uri
 from ..errors import UnknownName
-from ..specs import JobSpec, Problem, Severity
+from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
 from .backend import make_client
 
 LOCATION_OF_US_EAST_1 = None  # GetBucketLocation answers nothing for the oldest region
+
+ONLINE001 = Rule(
+    "ONLINE001",
+    (Severity.ERROR,),
+    "a quota that is too small",
+    "The service refuses the job, or it waits.",
+    "ListServiceQuotas, your account",
+)
+ONLINE002 = Rule(
+    "ONLINE002",
+    (Severity.ERROR,),
+    "an execution role that SageMaker cannot assume",
+    "The job would fail as soon as it starts.",
+    "GetRole, your account",
+)
+ONLINE003 = Rule(
+    "ONLINE003",
+    (Severity.ERROR,),
+    "a bucket in another region than the job",
+    "The service refuses it, or the transfer is billed.",
+    "GetBucketLocation, your account",
+)
+ONLINE004 = Rule(
+    "ONLINE004",
+    (Severity.ERROR,),
+    "an image that the registry does not have",
+    "The job would fail as soon as it starts.",
+    "DescribeImages of ECR",
+)
+ONLINE005 = Rule(
+    "ONLINE005", (Severity.INFO,), "what the account did not let us look at", "Silence would look like consent."
+)
 
 
 def online_problems(session: boto3.Session, job: JobSpec, *, role: str, bucket: str, region: str) -> list[Problem]:
@@ -38,13 +70,11 @@ def _answer(name: str, question: Callable[[], Iterator[Problem]]) -> list[Proble
 
 
 def _unasked(name: str, error: Exception) -> Problem:
-    return Problem(
-        id="ONLINE005",
-        severity=Severity.INFO,
-        where="account",
-        what=f"{name} could not be looked at",
+    return ONLINE005.problem(
+        Field("account"),
+        f"{name} could not be looked at",
         got=str(error),
-        fix="let the identity read it, or look in the console",
+        fix=Advice("let the identity read it, or look in the console"),
     )
 
 
@@ -56,15 +86,12 @@ def _quota(client: Any, job: JobSpec) -> Iterator[Problem]:
     for title, name in wanted.items():
         quota = quotas.get(title)
         if quota is not None and quota["Value"] < job.compute.hosts:
-            yield Problem(
-                id="ONLINE001",
-                severity=Severity.ERROR,
-                where="compute.count",
-                what=f"the quota {title!r} is too small",
+            yield ONLINE001.problem(
+                Field("compute.count"),
+                f"the quota {title!r} is too small",
                 got=f"{quota['Value']:g} instances",
                 wanted=f"at least {job.compute.hosts} of {name}",
-                fix=f"request quota {quota.get('QuotaCode', title)!r} in Service Quotas",
-                evidence="ListServiceQuotas, your account",
+                fix=Advice(f"request quota {quota.get('QuotaCode', title)!r} in Service Quotas"),
             )
 
 
@@ -74,27 +101,21 @@ def _role(client: Any, role: str) -> Iterator[Problem]:
     except ClientError as error:
         if error.response["Error"]["Code"] != "NoSuchEntity":
             raise
-        yield Problem(
-            id="ONLINE002",
-            severity=Severity.ERROR,
-            where="role",
-            what="the execution role does not exist",
+        yield ONLINE002.problem(
+            Field("role"),
+            "the execution role does not exist",
             got=repr(role),
             wanted="an IAM role of this account",
-            fix="connect(role='arn:aws:iam::<account>:role/<name>')",
-            evidence="GetRole, your account",
+            fix=Advice("connect(role='arn:aws:iam::<account>:role/<name>')"),
         )
         return
     if "sagemaker.amazonaws.com" not in str(policy):
-        yield Problem(
-            id="ONLINE002",
-            severity=Severity.ERROR,
-            where="role",
-            what="SageMaker may not assume the execution role",
+        yield ONLINE002.problem(
+            Field("role"),
+            "SageMaker may not assume the execution role",
             got=repr(role),
             wanted="a trust policy with the principal sagemaker.amazonaws.com",
-            fix="add the principal to the role's trust policy",
-            evidence="GetRole, your account",
+            fix=Advice("add the principal to the role's trust policy"),
         )
 
 
@@ -102,15 +123,12 @@ def _bucket(client: Any, bucket: str, region: str) -> Iterator[Problem]:
     answer = client.get_bucket_location(Bucket=bucket)["LocationConstraint"]
     where = "us-east-1" if answer is LOCATION_OF_US_EAST_1 or answer == "" else answer
     if where != region:
-        yield Problem(
-            id="ONLINE003",
-            severity=Severity.ERROR,
-            where="bucket",
-            what="the bucket lies in another region than the job",
+        yield ONLINE003.problem(
+            Field("bucket"),
+            "the bucket lies in another region than the job",
             got=f"{bucket!r} in {where}",
             wanted=f"a bucket in {region}",
-            fix="connect(bucket='…') with one of this region",
-            evidence="GetBucketLocation, your account",
+            fix=Advice("connect(bucket='…') with one of this region"),
         )
 
 
@@ -125,13 +143,10 @@ def _image(client: Any, job: JobSpec, region: str) -> Iterator[Problem]:
     except ClientError as error:
         if error.response["Error"]["Code"] not in {"ImageNotFoundException", "RepositoryNotFoundException"}:
             raise
-        yield Problem(
-            id="ONLINE004",
-            severity=Severity.ERROR,
-            where="framework",
-            what="the image is not in the registry",
+        yield ONLINE004.problem(
+            Field("framework"),
+            "the image is not in the registry",
             got=repr(uri),
             wanted="an image that can be pulled",
-            fix="another version, or image_uri=…",
-            evidence="DescribeImages of ECR",
+            fix=Advice("another version, or image_uri=…"),
         )

@@ -1,42 +1,30 @@
-"""A problem's fix, which is Python, as the line that a job file wants. What is not one is left as it is."""
+"""A change that a problem proposes, as the line that a job file wants. Advice in words is left as it is."""
 
 from __future__ import annotations
 
-import ast
+import dataclasses
 import json
 from typing import Any
 
 from ..jobfile import schema
-from ..specs import Compute, Spot, TrainingCompiler
+from ..specs import Change, Named
 from ..strategies import STRATEGIES
 
-_PARTS = {
-    cls.__name__: cls for cls in (*STRATEGIES.values(), *schema.FRAMEWORKS.values(), Compute, Spot, TrainingCompiler)
-}
+_NAMED = {cls.__name__: cls for cls in STRATEGIES.values()}
 
 
 def in_file(fix: str, form: str) -> str:
     """``distribution=TorchDistributed()`` as ``distribution = { kind = "torch_distributed" }`` in TOML, and so on."""
-    try:
-        call = ast.parse(f"fix({fix})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or not call.keywords:
-            return fix
-        return ", ".join(_line(str(word.arg), _tree(word.value), form) for word in call.keywords)
-    except (SyntaxError, ValueError, TypeError):
+    if not isinstance(fix, Change):
         return fix
+    lines = ", ".join(_line(name, _tree(value), form) for name, value in fix.fields.items())
+    return f"{lines}, {fix.note}" if fix.note else lines
 
 
-def _tree(node: ast.expr) -> Any:
-    """The value as a job file holds it. Raises ValueError, or what a spec's class raises, for anything else than a literal or a spec."""
-    if not isinstance(node, ast.Call):
-        return ast.literal_eval(node)
-    cls: Any = _PARTS.get(node.func.id) if isinstance(node.func, ast.Name) else None
-    if cls is None:
-        raise ValueError(f"not a part of a spec: {ast.unparse(node)}")
-    made = cls(
-        *map(ast.literal_eval, node.args), **{str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
-    )
-    return schema.part(made)
+def _tree(value: Any) -> Any:
+    """The value as a job file holds it."""
+    made = _NAMED[value]() if isinstance(value, Named) else value
+    return schema.part(made) if dataclasses.is_dataclass(made) else made
 
 
 def _line(key: str, value: Any, form: str) -> str:

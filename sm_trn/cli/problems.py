@@ -15,16 +15,13 @@ import click
 from ..jobfile import JobFile, Place
 from ..preflight import source
 from ..report import format as form
-from ..specs import JobSpec, Problem, Severity
+from ..specs import JobSpec, Line, Problem, Severity
 from . import files, fixes
 
 WIDTH = 80
-WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-GLYPHS = {Severity.ERROR: "✗", Severity.WARNING: "▲", Severity.INFO: "•"}
 GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _MARK = re.compile(r"(?m)(?<=\| ) *\^+.*$")
-_IN_SCRIPT = re.compile(r"^(?P<file>[^:]+\.py):(?P<line>\d+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +36,7 @@ class Located:
 
     @property
     def word(self) -> str:
-        return WORDS[self.problem.severity]
+        return self.problem.severity.word
 
     @property
     def at(self) -> str:
@@ -49,18 +46,17 @@ class Located:
 def located(file: JobFile, index: int, problem: Problem) -> Located:
     """Where the problem stands: a line of the job file, or of the script that it names."""
     job = file.jobs[index]
-    match = _IN_SCRIPT.match(problem.where)
-    if match:
-        return _in_script(job, problem, match["file"], int(match["line"]))
+    if isinstance(problem.where, Line):
+        return _in_script(job, problem, problem.where)
     place = file.place(index, problem.where)
     line = file.line(place.line) if place else ""
     fix = fixes.in_file(problem.fix, files.FORMAT_OF[Path(file.name).suffix])
     return Located(problem=problem, file=file.name, place=place, line=line, fix=fix)
 
 
-def _in_script(job: JobSpec, problem: Problem, name: str, number: int) -> Located:
-    folder = source.source_folder(job)
-    path = folder / name if folder is not None else Path(name)
+def _in_script(job: JobSpec, problem: Problem, where: Line) -> Located:
+    folder, number = source.source_folder(job), where.number
+    path = folder / where.file if folder is not None else Path(where.file)
     lines = (source.text(path) or "").split("\n")
     line = lines[number - 1].rstrip() if number <= len(lines) else ""
     start = len(line) - len(line.lstrip())
@@ -71,10 +67,9 @@ def _in_script(job: JobSpec, problem: Problem, name: str, number: int) -> Locate
 
 def ordered(found: list[Located]) -> list[Located]:
     """Errors first; inside a severity by the position in the file."""
-    severities = list(WORDS)
     return sorted(
         found,
-        key=lambda item: (severities.index(item.problem.severity), item.file, item.place.line if item.place else 0),
+        key=lambda item: (item.problem.severity.rank, item.file, item.place.line if item.place else 0),
     )
 
 
@@ -83,8 +78,7 @@ def long(item: Located) -> str:
     problem, place = item.problem, item.place
     label = ", ".join(f"{word} {text}" for word, text in (("got", problem.got), ("wanted", problem.wanted)) if text)
     gutter = max(2, len(str(place.line)) if place else 0)
-    what, _, consequence = problem.what.partition("; ")
-    lines = [f"{item.word}[{problem.id}]: {what}"]
+    lines = [f"{item.word}[{problem.id}]: {problem.what}"]
     lines.append(f"{' ' * gutter}--> {item.at}" + ("" if place else f": {problem.where}"))
     if place is not None and item.line:
         mark = " " * place.column + "^" * max(1, place.width)
@@ -92,7 +86,7 @@ def long(item: Located) -> str:
         lines += [f"{' ' * gutter} |", f"{place.line:>{gutter}} | {item.line}"]
         lines.append(f"{' ' * gutter} | {mark}{' ' + label if beside else ''}".rstrip())
         label = "" if beside else label
-    for text in (label, item.fix and f"fix: {item.fix}", consequence):
+    for text in (label, item.fix and f"fix: {item.fix}", problem.consequence):
         folded = wrap(text, WIDTH - gutter - 3, break_long_words=False, break_on_hyphens=False) if text else []
         lines += [f"{' ' * gutter} {'=' if first == 0 else ' '} {line}" for first, line in enumerate(folded)]
     return "\n".join(lines) + "\n"
@@ -117,10 +111,12 @@ def short(item: Located) -> str:
 def github(item: Located) -> str:
     """A workflow command: https://docs.github.com/actions/reference/workflow-commands-for-github-actions"""
     problem = item.problem
-    detail = "; ".join(
-        text for text in (problem.what, problem.got and f"got {problem.got}", problem.wanted and f"wanted {problem.wanted}",
-                          item.fix and f"fix: {item.fix}") if text
-    )  # fmt: skip
+    got = [
+        f"{word} {text}"
+        for word, text in (("got", problem.got), ("wanted", problem.wanted), ("fix:", item.fix))
+        if text
+    ]
+    detail = "; ".join(text for text in (problem.what, problem.consequence, *got) if text)
     where = {"file": item.file, **({"line": str(item.place.line)} if item.place else {}), "title": problem.id}
     properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in where.items())
     return f"::{GITHUB[problem.severity]} {properties}::{_escaped(detail)}"
@@ -140,6 +136,7 @@ def as_json(item: Located) -> dict[str, Any]:
         "line": item.place.line if item.place else None,
         "column": item.place.column + 1 if item.place else None,
         "what": problem.what,
+        "consequence": problem.consequence,
         "got": problem.got,
         "wanted": problem.wanted,
         "fix": item.fix,
@@ -153,10 +150,10 @@ SHOWN: Mapping[str, Callable[[Located], str]] = MappingProxyType({"long": long, 
 def counts(found: list[Located]) -> str:
     """``✗ 2 errors  ▲ 1 warning``; ``no problems`` when there are none."""
     parts = []
-    for severity, word in WORDS.items():
+    for severity in Severity:
         number = sum(item.problem.severity is severity for item in found)
         if number:
-            parts.append(f"{GLYPHS[severity]} {form.count(number)} {word}{'s' if number > 1 else ''}")
+            parts.append(f"{severity.glyph} {form.count(number)} {severity.word}{'s' if number > 1 else ''}")
     return "  ".join(parts) or "no problems"
 
 

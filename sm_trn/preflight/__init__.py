@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..specs import JobSpec, Problem, Problems, Severity
+from ..specs import JobSpec, Problem, Problems
 from . import (
     compiler,
     cost,
@@ -43,7 +43,6 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *cost.RULES,
     *kept.RULES,
 )
-_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 def check(job: JobSpec) -> Problems:
@@ -52,7 +51,7 @@ def check(job: JobSpec) -> Problems:
     A list, which shows itself as text and in notebooks.
     """
     found = [problem for rule in RULES for problem in rule(job)]
-    return Problems(sorted(dict.fromkeys(found), key=lambda problem: _ORDER[problem.severity]))
+    return Problems(sorted(dict.fromkeys(found), key=lambda problem: problem.severity.rank))
 
 
 __all__ = ["RULES", "check"]

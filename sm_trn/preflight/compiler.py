@@ -5,12 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import compiler, find_instance, images
-from ..specs import Container, HuggingFace, JobSpec, Problem, Severity
+from ..specs import Advice, Change, Container, Field, HuggingFace, JobSpec, Problem, Rule, Severity
 from ..strategies import PyTorchXLA, SMDataParallel
 
 GUIDE = "SageMaker developer guide, training-compiler-support"
 SDK = "SageMaker SDK 2.257.7, TrainingCompilerConfig.validate"
 XLA_FLOOR = {"huggingface": "1.11", "pytorch": "1.12"}
+
+COMP001 = Rule(
+    "COMP001",
+    (Severity.ERROR,),
+    "the Training Compiler on an instance that it does not support",
+    "It was built for five families of GPU instances, and not for their successors.",
+    SDK,
+)
+COMP002 = Rule(
+    "COMP002",
+    (Severity.ERROR,),
+    "versions that the Training Compiler has no image for",
+    "It has images for a handful of versions only.",
+    GUIDE,
+)
+COMP003 = Rule(
+    "COMP003",
+    (Severity.ERROR,),
+    "compiled training on several workers without pytorchxla",
+    "It needs its own launcher.",
+    SDK,
+)
+COMP004 = Rule("COMP004", (Severity.ERROR,), "the Training Compiler with smdistributed", "It refuses SMDDP.", SDK)
+COMP005 = Rule(
+    "COMP005",
+    (Severity.ERROR,),
+    "the Training Compiler in an image of one's own",
+    "The compiler is part of its container; another image has none.",
+    SDK,
+)
+COMP006 = Rule("COMP006", (Severity.INFO,), "the Training Compiler", "AWS makes no new releases of it.", GUIDE)
+COMP007 = Rule(
+    "COMP007",
+    (Severity.ERROR,),
+    "pytorchxla in a container that does not have it",
+    "The launcher came with PyTorch 1.11 in Hugging Face's containers, with 1.12 in PyTorch's.",
+    SDK,
+)
+COMP008 = Rule(
+    "COMP008",
+    (Severity.WARNING,),
+    "profiler or debugger in compiled training",
+    "The SDK turns both on, and then warns that they spoil compiled training.",
+    SDK,
+)
 
 
 def instance_class(job: JobSpec) -> Iterator[Problem]:
@@ -21,17 +66,16 @@ def instance_class(job: JobSpec) -> Iterator[Problem]:
     if not job.compiled or known or not name:  # groups: LIMIT019
         return
     there = images.processor(name)
-    yield Problem(
-        id="COMP001",
-        severity=Severity.ERROR,
-        where="compiler",
-        what="SageMaker Training Compiler does not run on this instance",
+    yield COMP001.problem(
+        Field("compiler"),
+        "SageMaker Training Compiler does not run on this instance",
         got=f"{name!r} ({there.upper()})",
         wanted=", ".join(f"ml.{family}" for family in compiler.COMPILER_FAMILIES),
-        fix="compiler=None (Neuron compiles by itself)"
-        if there == "neuron"
-        else "compute=Compute('ml.p4d.24xlarge', …)",
-        evidence=SDK,
+        fix=Advice(
+            "compiler=None (Neuron compiles by itself)"
+            if there == "neuron"
+            else "compute=Compute('ml.p4d.24xlarge', …)"
+        ),
     )
 
 
@@ -40,15 +84,12 @@ def versions(job: JobSpec) -> Iterator[Problem]:
     own = bool(job.image_uri) or isinstance(job.framework, (*images.NEURON, Container))
     if not job.compiled or own or images.matching(job):
         return
-    yield Problem(
-        id="COMP002",
-        severity=Severity.ERROR,
-        where="compiler",
-        what="SageMaker Training Compiler has no image of these versions",
+    yield COMP002.problem(
+        Field("compiler"),
+        "SageMaker Training Compiler has no image of these versions",
         got=images.describe(job),
         wanted=images.wanted(job).removeprefix("wanted "),
-        fix="a combination of the list, or compiler=None",
-        evidence=GUIDE,
+        fix=Advice("a combination of the list, or compiler=None"),
     )
 
 
@@ -57,29 +98,23 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     if not job.compiled:
         return
     if isinstance(job.distribution, SMDataParallel):
-        yield Problem(
-            id="COMP004",
-            severity=Severity.ERROR,
-            where="distribution",
-            what="SageMaker Training Compiler does not work with smdistributed",
+        yield COMP004.problem(
+            Field("distribution"),
+            "SageMaker Training Compiler does not work with smdistributed",
             got=repr(SMDataParallel.name),
             wanted=repr(PyTorchXLA.name),
-            fix="distribution=PyTorchXLA()",
-            evidence=SDK,
+            fix=Change(distribution=PyTorchXLA()),
         )
         return
     floor = XLA_FLOOR.get(job.framework.family)
     needs = floor is not None and tuple(map(int, floor.split("."))) <= _minor(job.framework.pytorch)
     if needs and not isinstance(job.distribution, PyTorchXLA) and (job.compute.count > 1 or job.distribution):
-        yield Problem(
-            id="COMP003",
-            severity=Severity.ERROR,
-            where="distribution",
-            what="compiled training on several workers needs the compiler's own launcher",
+        yield COMP003.problem(
+            Field("distribution"),
+            "compiled training on several workers needs the compiler's own launcher",
             got=repr(job.distribution.name) if job.distribution else f"none, on {job.compute.count} instances",
             wanted=repr(PyTorchXLA.name),
-            fix="distribution=PyTorchXLA()",
-            evidence=SDK,
+            fix=Change(distribution=PyTorchXLA()),
         )
 
 
@@ -89,15 +124,12 @@ def launcher_version(job: JobSpec) -> Iterator[Problem]:
     if not job.compiled or floor is None or not isinstance(job.distribution, PyTorchXLA):
         return
     if _minor(job.framework.pytorch) < _minor(floor):
-        yield Problem(
-            id="COMP007",
-            severity=Severity.ERROR,
-            where="framework.pytorch",
-            what=f"{PyTorchXLA.name!r} is not in the compiler's containers before PyTorch {floor}",
+        yield COMP007.problem(
+            Field("framework.pytorch"),
+            f"{PyTorchXLA.name!r} is not in the compiler's containers before PyTorch {floor}",
             got=repr(job.framework.pytorch),
             wanted=f"{floor} or newer",
-            fix="distribution=None on one instance, or a newer framework",
-            evidence=SDK,
+            fix=Advice("distribution=None on one instance, or a newer framework"),
         )
 
 
@@ -105,15 +137,12 @@ def own_image(job: JobSpec) -> Iterator[Problem]:
     """COMP005: the compiler is part of its container; another image has none."""
     own = job.image_uri or (isinstance(job.framework, Container) and job.framework.algorithm)
     if job.compiled and own:
-        yield Problem(
-            id="COMP005",
-            severity=Severity.ERROR,
-            where="image_uri",
-            what="the Training Compiler lives in its own containers",
+        yield COMP005.problem(
+            Field("image_uri"),
+            "the Training Compiler lives in its own containers",
             got=repr(own),
             wanted="no image_uri, and HuggingFace or PyTorch",
-            fix="leave image_uri out, or compiler=None",
-            evidence=SDK,
+            fix=Advice("leave image_uri out, or compiler=None"),
         )
 
 
@@ -121,30 +150,24 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
     """COMP008: the SDK turns debugger and profiler on and then warns that they spoil compiled training."""
     asked = [name for name in ("profiler", "debugger") if getattr(job, name)]
     if job.compiled and asked:
-        yield Problem(
-            id="COMP008",
-            severity=Severity.WARNING,
-            where=asked[0],
-            what="profiler and debugger slow compiled training down, or break it",
+        yield COMP008.problem(
+            Field(asked[0]),
+            "profiler and debugger slow compiled training down, or break it",
             got=", ".join(f"{name}=True" for name in asked),
             wanted="neither of them",
-            fix="leave them out",
-            evidence=SDK,
+            fix=Advice("leave them out"),
         )
 
 
 def frozen(job: JobSpec) -> Iterator[Problem]:
     """COMP006: AWS's notice."""
     if job.compiled:
-        yield Problem(
-            id="COMP006",
-            severity=Severity.INFO,
-            where="compiler",
-            what=compiler.COMPILER_NOTICE,
+        yield COMP006.problem(
+            Field("compiler"),
+            compiler.COMPILER_NOTICE,
             got=f"{type(job.framework).__name__} {images.describe(job)}"
             if isinstance(job.framework, HuggingFace)
             else "",
-            evidence=GUIDE,
         )
 
 

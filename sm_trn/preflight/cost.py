@@ -6,10 +6,15 @@ from collections.abc import Iterator
 
 from ..catalog import find_instance
 from ..pricing import ceiling, snapshot_book
-from ..specs import JobSpec, Problem, Severity
+from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
 
 DEAR_USD = 1000
 REGION = "us-west-2"  # the region of most rows of the shipped price table; a session re-prices for its own
+
+COST001 = Rule(
+    "COST001", (Severity.INFO,), "a job that can cost a four-digit sum", "A job that hangs is billed until max_run_s."
+)
+COST002 = Rule("COST002", (Severity.INFO,), "an instance without a known price", "Costs will read 'no price'.")
 
 
 def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:
@@ -18,13 +23,11 @@ def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:
     most = ceiling(job, price)
     if most is None or price is None or most < DEAR_USD:
         return
-    yield Problem(
-        id="COST001",
-        severity=Severity.INFO,
-        where="max_run_s",
-        what=f"a job that hangs is billed up to ${most:,.2f}",
+    yield COST001.problem(
+        Field("max_run_s"),
+        f"a job that hangs is billed up to ${most:,.2f}",
         got=f"{job.max_run_s / 3600:g} h × {job.compute.count} × {price}",
-        fix="a max_run_s nearer to what the job needs",
+        fix=Advice("a max_run_s nearer to what the job needs"),
     )
 
 
@@ -32,12 +35,10 @@ def unknown_price(job: JobSpec) -> Iterator[Problem]:
     """COST002: an instance of the catalogue without a price: costs will read 'no price'."""
     if find_instance(job.compute.instance) is None or snapshot_book().find(job.compute.instance, REGION):
         return
-    yield Problem(
-        id="COST002",
-        severity=Severity.INFO,
-        where="compute.instance",
-        what=f"no price is known for {job.compute.instance} in {REGION}",
-        fix="give one where costs are computed",
+    yield COST002.problem(
+        Field("compute.instance"),
+        f"no price is known for {job.compute.instance} in {REGION}",
+        fix=Advice("give one where costs are computed"),
     )
 
 

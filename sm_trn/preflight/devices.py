@@ -6,10 +6,18 @@ import ast
 from collections.abc import Iterator
 
 from ..catalog import find_instance
-from ..specs import Accelerator, JobSpec, Problem, Severity
+from ..specs import Accelerator, Advice, JobSpec, Line, Problem, Rule, Severity
 from . import source
 
 ASKS_FIRST = "is_available"  # a script that asks whether there is CUDA is taken to have an answer for "no"
+
+SCRIPT005 = Rule(
+    "SCRIPT005",
+    (Severity.WARNING,),
+    "CUDA in a script for machines without it",
+    '.cuda(), .to("cuda") or NCCL where there is no NVIDIA GPU fails after the machines are paid for.',
+    "AWS Trainium blog, late 2022: script changes needed to run on Trainium",
+)
 
 
 def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:
@@ -23,15 +31,12 @@ def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:
         return
     first = min(uses, key=lambda node: node.lineno)
     others = f", and {len(uses) - 1} more" if len(uses) > 1 else ""
-    yield Problem(
-        id="SCRIPT005",
-        severity=Severity.WARNING,
-        where=f"{source.entry_name(job)}:{first.lineno}",
-        what="the script names CUDA without asking whether it is there",
+    yield SCRIPT005.problem(
+        Line(source.entry_name(job), first.lineno),
+        "the script names CUDA without asking whether it is there",
         got=f"{ast.unparse(first)[:60]} for {rows[0].name!r} ({rows[0].accelerator.name}){others}",
         wanted="the device that is there",
-        fix="see _runtime.py among the shipped scripts",
-        evidence="AWS Trainium blog, late 2022: script changes needed to run on Trainium",
+        fix=Advice("see _runtime.py among the shipped scripts"),
     )
 
 

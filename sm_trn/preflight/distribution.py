@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..catalog import compiler, find_instance
-from ..specs import Accelerator, Container, HuggingFace, JobSpec, Problem, Severity
+from ..specs import Accelerator, Advice, Change, Container, Field, HuggingFace, JobSpec, Problem, Rule, Severity
 from ..strategies import (
     GROUPS_HYPERPARAMETER,
     SingleProcess,
     SMDataParallel,
     SMModelParallelV2,
+    TorchDistributed,
     plan,
     strategy,
 )
+from ..strategies.rules import DIST004
 from . import reading
 
 # A script that names one of these starts workers itself, or has a library that does.
@@ -44,6 +46,39 @@ SERVES = ("merge_and_unload", "trace", "generate")
 CUDA_12: Final = "2.0.1-gpu-py310-cu121"
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
+DIST008 = Rule(
+    "DIST008",
+    (
+        Severity.WARNING,
+        Severity.INFO,
+    ),
+    "several hosts that do not know of one another",
+    "Without a distribution the toolkit starts one process a host, and none of them knows of the others.",
+    "sagemaker-training 5.1.4, entry_point.run: one process a host",
+)
+DIST009 = Rule(
+    "DIST009",
+    (
+        Severity.WARNING,
+        Severity.INFO,
+    ),
+    "accelerators that no process uses",
+    "Without a distribution the toolkit starts one process, which trains on one accelerator unless it does more itself.",
+    "sagemaker-training 5.1.4, entry_point.run: one process a host",
+)
+DIST024 = Rule(
+    "DIST024",
+    (Severity.ERROR,),
+    "smdistributed in an image of CUDA 12",
+    "The libraries that start through MPI were built for CUDA 11; the SDK refuses the image when the job is sent.",
+)
+DIST025 = Rule(
+    "DIST025",
+    (Severity.ERROR,),
+    "a distribution on several instance groups",
+    "One group is launched, and SDK v2 wants its name; the container would launch each group by itself.",
+)
+
 
 def distribution(job: JobSpec) -> Iterator[Problem]:
     """DIST002 and up: what the chosen strategy says of this job, or of the only group that it has."""
@@ -64,14 +99,14 @@ def groups(job: JobSpec) -> Iterator[Problem]:
     )  # which takes none: _distribution_configuration
     if not names or alone or said or isinstance(chosen, SingleProcess):
         return
-    yield Problem(
-        id="DIST025",
-        severity=Severity.ERROR,
-        where="distribution",
-        what=f"{chosen.name!r} cannot be started on these instance groups",
+    yield DIST025.problem(
+        Field("distribution"),
+        f"{chosen.name!r} cannot be started on these instance groups",
         got=f"{len(names)} groups: {', '.join(names)}",
         wanted="one instance type" if len(names) == 1 else "one group, or no distribution",
-        fix="compute=Compute('ml.p4d.24xlarge', count=2), or distribution=None and a script that starts its own workers",
+        fix=Advice(
+            "compute=Compute('ml.p4d.24xlarge', count=2), or distribution=None and a script that starts its own workers"
+        ),
         evidence="SageMaker SDK 2.257.7, validate_distribution",
     )
 
@@ -82,14 +117,12 @@ def newer_cuda(job: JobSpec) -> Iterator[Problem]:
     image = job.image_uri or ""
     if CUDA_12 not in image or "smdistributed" not in wish or "torch_distributed" in wish:
         return
-    yield Problem(
-        id="DIST024",
-        severity=Severity.ERROR,
-        where="image_uri",
-        what=f"{strategy(job).name!r} does not run in this image: its CUDA is newer than the library's",
+    yield DIST024.problem(
+        Field("image_uri"),
+        f"{strategy(job).name!r} does not run in this image: its CUDA is newer than the library's",
         got=repr(image),
         wanted="an image of CUDA 11",
-        fix="leave image_uri out, or distribution=TorchDistributed()",
+        fix=Advice("leave image_uri out, or distribution=TorchDistributed()"),
         evidence="SageMaker SDK 2.257.7, Framework.UNSUPPORTED_DLC_IMAGE_FOR_SM_PARALLELISM",
     )
 
@@ -101,16 +134,13 @@ def hosts_apart(job: JobSpec) -> Iterator[Problem]:
     found = reading.words(job)
     if found is not None and found.any_of(*JOINS_HOSTS):
         return
-    yield Problem(
-        id="DIST008",
+    yield DIST008.problem(
+        Field("distribution"),
+        "every host would train a model of its own" + (", unless the script joins them" if _unread(job, found) else ""),
         severity=Severity.INFO if _unread(job, found) else Severity.WARNING,
-        where="distribution",
-        what="every host would train a model of its own"
-        + (", unless the script joins them" if _unread(job, found) else ""),
         got=f"no distribution on {job.compute.hosts} instances",
         wanted="a distribution, or one instance",
-        fix="distribution=TorchDistributed(), or count=1",
-        evidence="sagemaker-training 5.1.4, entry_point.run: one process a host",
+        fix=Advice("distribution=TorchDistributed(), or count=1"),
     )
 
 
@@ -124,19 +154,16 @@ def idle_accelerators(job: JobSpec) -> Iterator[Problem]:
         return
     trainer = found is not None and found.any_of("Trainer") and instance.accelerator is Accelerator.CUDA
     alone = f"one process would use one of {instance.workers} accelerators of {job.compute.instances[0]!r}"
-    yield Problem(
-        id="DIST009",
-        severity=Severity.INFO if _unread(job, found) else Severity.WARNING,
-        where="distribution",
-        what=f"Trainer would drive {instance.workers} GPUs from one process, which is slower than a worker for each"
+    yield DIST009.problem(
+        Field("distribution"),
+        f"Trainer would drive {instance.workers} GPUs from one process, which is slower than a worker for each"
         if trainer
         else alone + (", unless the script starts more" if _unread(job, found) else ""),
+        severity=Severity.INFO if _unread(job, found) else Severity.WARNING,
         got="no distribution",
         wanted="a distribution that starts one worker each",
-        fix="distribution=TorchDistributed()",
-        evidence="transformers, Trainer: several GPUs in one process are torch.nn.DataParallel"
-        if trainer
-        else "sagemaker-training 5.1.4, entry_point.run: one process a host",
+        fix=Change(distribution=TorchDistributed()),
+        evidence="transformers, Trainer: several GPUs in one process are torch.nn.DataParallel" if trainer else "",
     )
 
 
@@ -156,17 +183,16 @@ def without_smddp(job: JobSpec) -> Iterator[Problem]:
     if not elsewhere:
         return
     torchs_own = _uses_torchs_own(job)
-    yield Problem(
-        id="DIST004",
-        severity=Severity.WARNING if torchs_own else Severity.ERROR,
-        where="compute.instance",
-        what=f"{SMDataParallel.name!r} does not run on this instance; "
+    yield DIST004.problem(
+        Field("compute.instance"),
+        f"{SMDataParallel.name!r} does not run on this instance; "
         + (f"{torchs_own}, only its launcher is used" if torchs_own else "the SDKs would send the job all the same"),
+        severity=Severity.WARNING if torchs_own else Severity.ERROR,
         got=", ".join(map(repr, elsewhere)),
         wanted=" or ".join(compiler.SMDDP_INSTANCES),
-        fix="compute=Compute('ml.p4d.24xlarge', …), or distribution=TorchDistributed()",
+        fix=Advice("compute=Compute('ml.p4d.24xlarge', …), or distribution=TorchDistributed()"),
         evidence=GUIDE,
-    )  # fmt: skip
+    )
 
 
 def _uses_torchs_own(job: JobSpec) -> str:

@@ -5,9 +5,71 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import images
-from ..specs import Container, HuggingFace, JobSpec, Problem, Severity
+from ..specs import (
+    Advice,
+    Change,
+    Container,
+    Field,
+    HuggingFace,
+    HuggingFaceNeuronX,
+    JobSpec,
+    NeuronX,
+    Problem,
+    PyTorch,
+    Rule,
+    Severity,
+)
 
 TABLE = "sm_trn/catalog/images.json"
+
+IMG001 = Rule(
+    "IMG001",
+    (Severity.ERROR,),
+    "versions that no published image has",
+    "The SDK guesses an image for Trainium, and fails late for GPUs.",
+    TABLE,
+)
+IMG002 = Rule(
+    "IMG002",
+    (Severity.ERROR,),
+    "a Python that the image of these versions does not have",
+    "Each image has one Python; the SDK finds this out late.",
+    TABLE,
+)
+IMG003 = Rule(
+    "IMG003",
+    (Severity.ERROR,),
+    "an image for other accelerators than the instance has",
+    "A GPU image on Trainium and a Neuron image on GPUs are both sent by the SDKs.",
+    "SageMaker SDK 2.257.7 hands out a 2022 image for every PyTorch version on ml.trn1",
+)
+IMG004 = Rule(
+    "IMG004",
+    (Severity.WARNING,),
+    "a Neuron release that no longer trains through XLA",
+    "trn1 trains in no other way.",
+    "AWS Neuron release notes 2.30.0",
+)
+IMG005 = Rule(
+    "IMG005",
+    (Severity.ERROR,),
+    "a short version beside a full one",
+    "The SDK refuses the mixture.",
+    "SageMaker SDK 2.257.7, HuggingFace._validate_pytorch_version",
+)
+IMG006 = Rule(
+    "IMG006",
+    (Severity.ERROR,),
+    "a container without an image or an algorithm",
+    "A container of one's own is found by its URI, an algorithm by its name.",
+    "API reference, AlgorithmSpecification",
+)
+IMG007 = Rule(
+    "IMG007",
+    (Severity.ERROR,),
+    "an image for newer GPUs than those of P2",
+    "Containers since PyTorch 1.13 do not run on P2; the SDK refuses them when the job is sent.",
+)
 
 
 def unknown_image(job: JobSpec) -> Iterator[Problem]:
@@ -16,15 +78,12 @@ def unknown_image(job: JobSpec) -> Iterator[Problem]:
         return
     if job.compiled and not isinstance(job.framework, images.NEURON):
         return  # COMP002 says it, with the compiler's own list
-    yield Problem(
-        id="IMG001",
-        severity=Severity.ERROR,
-        where="framework",
-        what=f"no {job.framework.family} image has these versions",
+    yield IMG001.problem(
+        Field("framework"),
+        f"no {job.framework.family} image has these versions",
         got=images.describe(job),
         wanted=images.wanted(job).removeprefix("wanted "),
-        fix="a combination of the list, or image_uri=…",
-        evidence=TABLE,
+        fix=Advice("a combination of the list, or image_uri=…"),
     )
 
 
@@ -33,15 +92,12 @@ def wrong_python(job: JobSpec) -> Iterator[Problem]:
     versions = images.matching(job)
     if _named(job) or _misfit(job) or not versions or images.choose(job) is not None:
         return
-    yield Problem(
-        id="IMG002",
-        severity=Severity.ERROR,
-        where="framework.python",
-        what="the container of these versions has another Python",
+    yield IMG002.problem(
+        Field("framework.python"),
+        "the container of these versions has another Python",
         got=repr(job.framework.python),
         wanted=", ".join(dict.fromkeys(row.python for row in versions)),
-        fix=f"python={versions[-1].python!r}",
-        evidence=TABLE,
+        fix=Change(python=versions[-1].python),
     )
 
 
@@ -61,15 +117,12 @@ def no_image(job: JobSpec) -> Iterator[Problem]:
     if not isinstance(framework, Container) or job.keeps("/ServerlessJobConfig"):
         return
     if bool(job.image_uri) == bool(framework.algorithm):
-        yield Problem(
-            id="IMG006",
-            severity=Severity.ERROR,
-            where="image_uri",
-            what="a Container needs an image or an algorithm",
+        yield IMG006.problem(
+            Field("image_uri"),
+            "a Container needs an image or an algorithm",
             got="both" if job.image_uri else "neither",
             wanted="one of them",
-            fix="image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'",
-            evidence="API reference, AlgorithmSpecification",
+            fix=Change(image_uri="account.dkr.ecr.region.amazonaws.com/name:tag"),
         )
 
 
@@ -79,17 +132,14 @@ def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
     if strange is None:
         return
     there = images.processor(strange)
-    yield Problem(
-        id="IMG003",
-        severity=Severity.ERROR,
-        where="framework",
-        what=f"{type(job.framework).__name__} containers do not run on this instance",
+    yield IMG003.problem(
+        Field("framework"),
+        f"{type(job.framework).__name__} containers do not run on this instance",
         got=f"{strange!r} ({there.upper()})",
         wanted=f"a Neuron container, such as {_neuron_row(job).repository}"
         if there == "neuron"
         else f"a {there.upper()} container",
         fix=_neuron_fix(job) if there == "neuron" else _pytorch_fix(job),
-        evidence="SageMaker SDK 2.257.7 hands out a 2022 image for every PyTorch version on ml.trn1; its image tables",
     )
 
 
@@ -98,14 +148,12 @@ def old_gpus(job: JobSpec) -> Iterator[Problem]:
     row = images.choose(job)
     if _named(job) or _misfit(job) or row is None or not (reason := images.unfit(row, job)):
         return
-    yield Problem(
-        id="IMG007",
-        severity=Severity.ERROR,
-        where="framework.version",
-        what=reason,
+    yield IMG007.problem(
+        Field("framework.version"),
+        reason,
         got=f"pytorch {job.framework.pytorch!r} on {images.machine(job)!r}",
         wanted="1.12 or older, or newer machines",
-        fix="framework=PyTorch('1.12.1', python='py38'), or compute=Compute('ml.g5.xlarge')",
+        fix=Advice("framework=PyTorch('1.12.1', python='py38'), or compute=Compute('ml.g5.xlarge')"),
         evidence="SageMaker SDK 2.257.7, image_uris._validate_instance_deprecation",
     )
 
@@ -118,18 +166,18 @@ def _neuron_row(job: JobSpec) -> images.ImageRow:
     return (same or rows)[-1]
 
 
-def _neuron_fix(job: JobSpec) -> str:
+def _neuron_fix(job: JobSpec) -> Change:
     row = _neuron_row(job)
     if row.transformers:
-        return f"framework=HuggingFaceNeuronX({row.transformers!r}, pytorch={row.pytorch!r})"
-    return f"framework=NeuronX({row.pytorch!r})"
+        return Change(framework=HuggingFaceNeuronX(row.transformers, pytorch=row.pytorch))
+    return Change(framework=NeuronX(row.pytorch))
 
 
-def _pytorch_fix(job: JobSpec) -> str:
+def _pytorch_fix(job: JobSpec) -> Change:
     """PyTorch's own container of the version that the job names, else its newest."""
     rows = images.rows("pytorch")
     row = next((row for row in reversed(rows) if row.pytorch.startswith(job.framework.pytorch)), rows[-1])
-    return f"framework=PyTorch({row.pytorch!r}, python={row.python!r}), or another instance"
+    return Change("or another instance", framework=PyTorch(row.pytorch, python=row.python))
 
 
 def support_ended(job: JobSpec) -> Iterator[Problem]:
@@ -137,15 +185,12 @@ def support_ended(job: JobSpec) -> Iterator[Problem]:
     row = images.choose(job)
     if job.image_uri or row is None or row.xla_training:
         return
-    yield Problem(
-        id="IMG004",
-        severity=Severity.WARNING,
-        where="framework.neuron_sdk",
-        what="Neuron dropped PyTorch/XLA training in 2.30",
+    yield IMG004.problem(
+        Field("framework.neuron_sdk"),
+        "Neuron dropped PyTorch/XLA training in 2.30",
         got=f"Neuron {row.neuron_sdk!r}",
         wanted="2.29.1 or older for trn1",
-        fix="leave neuron_sdk out",
-        evidence="AWS Neuron release notes 2.30.0",
+        fix=Advice("leave neuron_sdk out"),
     )
 
 
@@ -156,15 +201,12 @@ def mixed_versions(job: JobSpec) -> Iterator[Problem]:
         return
     if framework.transformers.count(".") == framework.pytorch.count("."):
         return
-    yield Problem(
-        id="IMG005",
-        severity=Severity.ERROR,
-        where="framework",
-        what="transformers and pytorch must both be short or both be full versions",
+    yield IMG005.problem(
+        Field("framework"),
+        "transformers and pytorch must both be short or both be full versions",
         got=f"transformers {framework.transformers!r}, pytorch {framework.pytorch!r}",
         wanted="e.g. '4.21' with '1.11', or '4.21.1' with '1.11.0'",
-        fix="write both the same way",
-        evidence="SageMaker SDK 2.257.7, HuggingFace._validate_pytorch_version",
+        fix=Advice("write both the same way"),
     )
 
 

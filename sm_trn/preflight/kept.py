@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..catalog import limits
-from ..specs import JobSpec, Kept, Problem, Severity
+from ..specs import Advice, Field, JobSpec, Kept, Problem, Rule, Severity
 
 SHOWN = 12
 REQUEST = "CreateTrainingJobRequest"
@@ -17,18 +17,30 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "float": (int, float), "double": (int, float),
 }  # fmt: skip
 
+KEPT001 = Rule(
+    "KEPT001",
+    (Severity.INFO,),
+    "parts of the original request that are sent again",
+    "What is not in the spec's own words is sent again word for word.",
+)
+KEPT002 = Rule(
+    "KEPT002",
+    (Severity.ERROR,),
+    "parts of the original request that the service refuses",
+    "Its own model knows no such field, another type, or another range.",
+    MODEL,
+)
+
 
 def listed(job: JobSpec) -> Iterator[Problem]:
     """KEPT001: what is not in the spec's own words is sent again word for word."""
     if job.kept:
         more = f", and {len(job.kept) - SHOWN} more" if len(job.kept) > SHOWN else ""
-        yield Problem(
-            id="KEPT001",
-            severity=Severity.INFO,
-            where="kept",
-            what="parts of the original request are sent again as they were",
+        yield KEPT001.problem(
+            Field("kept"),
+            "parts of the original request are sent again as they were",
             got=", ".join(map(_short, job.kept[:SHOWN])) + more,
-            fix="kept=() sends the spec alone",
+            fix=Advice("kept=() sends the spec alone"),
         )
 
 
@@ -43,15 +55,12 @@ def against_the_model(job: JobSpec) -> Iterator[Problem]:
             fault = (part.at, "the field", "a field of CreateTrainingJob")
         if fault is not None:
             where, got, wanted = fault
-            yield Problem(
-                id="KEPT002",
-                severity=Severity.ERROR,
-                where="kept",
-                what=f"the service refuses {where.lstrip('/')}",
+            yield KEPT002.problem(
+                Field("kept"),
+                f"the service refuses {where.lstrip('/')}",
                 got=got,
                 wanted=wanted,
-                fix="correct the part, or leave it out of kept",
-                evidence=MODEL,
+                fix=Advice("correct the part, or leave it out of kept"),
             )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog import find_instance, limits
-from ..specs import SERVERLESS, JobSpec, Problem, Severity, suggestion
+from ..specs import SERVERLESS, Advice, Change, Field, JobSpec, Problem, Rule, Severity, suggestion
 from ..strategies import debugged, plan, profiled
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
@@ -14,20 +14,97 @@ TOOLKIT_HYPERPARAMETERS = 5  # sagemaker_program, …_submit_directory, …_cont
 COMPILER_HYPERPARAMETERS = 2
 SUFFIX = 21  # characters that submit adds to make a name unique: -YYMMDD-HHMMSS-xxxxxx
 
+LIMIT001 = Rule(
+    "LIMIT001",
+    (Severity.ERROR,),
+    "an instance type that SageMaker training does not have",
+    "A mistyped type goes out unchanged from both SDKs.",
+    MODEL,
+)
+LIMIT002 = Rule(
+    "LIMIT002",
+    (Severity.ERROR,),
+    "a name that is not legal",
+    "The service takes letters, digits and single hyphens.",
+    MODEL,
+)
+LIMIT003 = Rule(
+    "LIMIT003",
+    (Severity.ERROR,),
+    "a name that is too long for its suffix",
+    "submit adds a suffix to make the name unique, and the service takes 63 characters.",
+    MODEL,
+)
+LIMIT004 = Rule(
+    "LIMIT004",
+    (Severity.ERROR,),
+    "too many hyperparameters",
+    "The service takes 100, and the training toolkit needs some of them.",
+    MODEL,
+)
+LIMIT005 = Rule(
+    "LIMIT005",
+    (Severity.ERROR,),
+    "a hyperparameter that is too long, or several lines",
+    "A value is one line of JSON, at most 2,500 characters.",
+    MODEL,
+)
+LIMIT006 = Rule(
+    "LIMIT006", (Severity.ERROR,), "a run of more than 28 days", "The API's limit.", "API reference, StoppingCondition"
+)
+LIMIT007 = Rule(
+    "LIMIT007",
+    (Severity.WARNING,),
+    "a run of more than 5 days",
+    "The default quota of an account.",
+    "Service Quotas, L-33A961FD",
+)
+LIMIT008 = Rule("LIMIT008", (Severity.ERROR,), "too many metric definitions", "The service takes 40.", MODEL)
+LIMIT009 = Rule(
+    "LIMIT009",
+    (
+        Severity.ERROR,
+        Severity.WARNING,
+    ),
+    "a metric expression that finds nothing",
+    "The API takes an expression without a group, or a broken one, and finds nothing with it; a longer one than its limit it refuses.",
+    MODEL,
+)
+LIMIT010 = Rule(
+    "LIMIT010",
+    (Severity.ERROR,),
+    "environment variables that are not legal, or too many",
+    "Names are identifiers, values are short.",
+    MODEL,
+)
+LIMIT011 = Rule("LIMIT011", (Severity.ERROR,), "too many tags or channels", "The API's limits.", MODEL)
+LIMIT012 = Rule(
+    "LIMIT012",
+    (Severity.INFO,),
+    "a volume size for an instance with NVMe storage",
+    "Such instances ignore it.",
+    "API reference, ResourceConfig.VolumeSizeInGB",
+)
+LIMIT013 = Rule(
+    "LIMIT013",
+    (Severity.ERROR,),
+    "a channel's name that is not legal",
+    "It becomes a folder and an environment variable.",
+    MODEL,
+)
+LIMIT014 = Rule(
+    "LIMIT014",
+    (Severity.INFO,),
+    "profiler or debugger turned on",
+    "They know no NeuronCores; elsewhere they cost time. SDK v2 turns both on unless it is told otherwise.",
+    "SageMaker SDK 2.257.7; data-science-on-aws issue 200",
+)
 
-def _over(rule: str, *, where: str, what: str, got: int, shape: str, fix: str) -> Iterator[Problem]:
+
+def _over(rule: Rule, *, where: str, what: str, got: int, shape: str, fix: str) -> Iterator[Problem]:
     most = limits.maximum(shape)
     if got > most:
-        yield Problem(
-            id=rule,
-            severity=Severity.ERROR,
-            where=where,
-            what=what,
-            got=f"{got:,}",
-            wanted=f"at most {most:,}",
-            fix=fix,
-            evidence=MODEL,
-        )
+        yield rule.problem(Field(where), what, got=f"{got:,}", wanted=f"at most {most:,}", fix=Advice(fix))
 
 
 def instance_exists(job: JobSpec) -> Iterator[Problem]:
@@ -36,15 +113,12 @@ def instance_exists(job: JobSpec) -> Iterator[Problem]:
     for instance in job.compute.instances:
         if instance in known or (instance == SERVERLESS and job.keeps("/ResourceConfig")):
             continue
-        yield Problem(
-            id="LIMIT001",
-            severity=Severity.ERROR,
-            where="compute.groups" if job.compute.groups else "compute.instance",
-            what="SageMaker training has no such instance type",
+        yield LIMIT001.problem(
+            Field("compute.groups" if job.compute.groups else "compute.instance"),
+            "SageMaker training has no such instance type",
             got=repr(instance),
             wanted=f"one of the {len(known)} types of the API",
-            fix=f"correct the name{suggestion(instance, known)}",
-            evidence=MODEL,
+            fix=Advice(f"correct the name{suggestion(instance, known)}"),
         )
 
 
@@ -52,26 +126,20 @@ def name(job: JobSpec) -> Iterator[Problem]:
     """LIMIT002, LIMIT003: letters, digits and single hyphens; submit adds a suffix to make it unique."""
     if not limits.matches("TrainingJobName", job.name[:63]):
         legal = re.sub(r"[^a-zA-Z0-9]+", "-", job.name).strip("-") or "job"
-        yield Problem(
-            id="LIMIT002",
-            severity=Severity.ERROR,
-            where="name",
-            what="not a legal training job name",
+        yield LIMIT002.problem(
+            Field("name"),
+            "not a legal training job name",
             got=repr(job.name),
             wanted="letters, digits and hyphens, starting with a letter or digit",
-            fix=f"name={legal!r}",
-            evidence=MODEL,
+            fix=Change(name=legal),
         )
     elif len(job.name) > limits.maximum("TrainingJobName") - SUFFIX:
-        yield Problem(
-            id="LIMIT003",
-            severity=Severity.ERROR,
-            where="name",
-            what="too long for the suffix that makes it unique",
+        yield LIMIT003.problem(
+            Field("name"),
+            "too long for the suffix that makes it unique",
             got=f"{len(job.name)} characters",
             wanted=f"at most {limits.maximum('TrainingJobName') - SUFFIX}",
-            fix=f"name={job.name[:42].rstrip('-')!r}",
-            evidence=MODEL,
+            fix=Change(name=job.name[:42].rstrip("-")),
         )
 
 
@@ -81,7 +149,7 @@ def hyperparameters(job: JobSpec) -> Iterator[Problem]:
     injected = injected if job.script is not None else 0
     passed = sum(part.at.startswith("/HyperParameters/") and part.instead_of is None for part in job.kept)
     yield from _over(
-        "LIMIT004",
+        LIMIT004,
         where="hyperparameters",
         what=f"too many hyperparameters, {injected} of them for the training toolkit",
         got=len(job.arguments) + injected + passed,
@@ -92,48 +160,39 @@ def hyperparameters(job: JobSpec) -> Iterator[Problem]:
     for key, value in job.hyperparameters.items():
         text = str(value)
         if len(text) + 2 * isinstance(value, str) > longest or "\n" in text:
-            yield Problem(
-                id="LIMIT005",
-                severity=Severity.ERROR,
-                where=f"hyperparameters.{key}",
-                what="a value is one line of limited length",
+            yield LIMIT005.problem(
+                Field(f"hyperparameters.{key}"),
+                "a value is one line of limited length",
                 got=f"{len(text):,} characters" + (", several lines" if "\n" in text else ""),
                 wanted=f"one line, at most {longest:,} characters with its quotes",
-                fix="put it into a file in source_dir",
-                evidence=MODEL,
+                fix=Advice("put it into a file in source_dir"),
             )
 
 
 def run_time(job: JobSpec) -> Iterator[Problem]:
     """LIMIT006, LIMIT007: 28 days by the API, 5 days by the default quota."""
     if job.max_run_s > limits.MAX_RUN_S:
-        yield Problem(
-            id="LIMIT006",
-            severity=Severity.ERROR,
-            where="max_run_s",
-            what="a training job runs for 28 days at most",
+        yield LIMIT006.problem(
+            Field("max_run_s"),
+            "a training job runs for 28 days at most",
             got=f"{job.max_run_s:,} s",
             wanted=f"at most {limits.MAX_RUN_S:,} s",
-            fix="max_run_s=86_400, and resume from checkpoints",
-            evidence="API reference, StoppingCondition",
+            fix=Advice("max_run_s=86_400, and resume from checkpoints"),
         )
     elif job.max_run_s > limits.MAX_RUN_QUOTA_S:
-        yield Problem(
-            id="LIMIT007",
-            severity=Severity.WARNING,
-            where="max_run_s",
-            what="above the default account quota",
+        yield LIMIT007.problem(
+            Field("max_run_s"),
+            "above the default account quota",
             got=f"{job.max_run_s:,} s",
             wanted=f"at most {limits.MAX_RUN_QUOTA_S:,} s unless the quota was raised",
-            fix="ask for quota L-33A961FD, or a lower max_run_s",
-            evidence="Service Quotas, L-33A961FD",
+            fix=Advice("ask for quota L-33A961FD, or a lower max_run_s"),
         )
 
 
 def metrics(job: JobSpec) -> Iterator[Problem]:
     """LIMIT008, LIMIT009: 40 definitions; the API takes a regex without a group, or a broken one, and finds nothing with it."""
     yield from _over(
-        "LIMIT008",
+        LIMIT008,
         where="metrics",
         what="too many metric definitions",
         got=len(job.metrics),
@@ -150,22 +209,20 @@ def metrics(job: JobSpec) -> Iterator[Problem]:
         if len(rule.regex) > longest:
             fault, refused = f"{len(rule.regex):,} characters", True
         if fault:
-            yield Problem(
-                id="LIMIT009",
+            yield LIMIT009.problem(
+                Field(f"metrics[{index}]"),
+                f"metric {rule.name!r} would never be found",
                 severity=Severity.ERROR if refused else Severity.WARNING,
-                where=f"metrics[{index}]",
-                what=f"metric {rule.name!r} would never be found",
                 got=fault,
                 wanted=f"a regex of at most {longest} characters whose first group is the number",
-                fix=r"e.g. r'loss: ([0-9.]+)'",
-                evidence=MODEL,
+                fix=Advice(r"e.g. r'loss: ([0-9.]+)'"),
             )
 
 
 def environment(job: JobSpec) -> Iterator[Problem]:
     """LIMIT010: names are identifiers; values are short."""
     yield from _over(
-        "LIMIT010",
+        LIMIT010,
         where="environment",
         what="too many variables",
         got=len(job.environment),
@@ -174,25 +231,22 @@ def environment(job: JobSpec) -> Iterator[Problem]:
     )
     for key, value in job.environment.items():
         if not limits.matches("TrainingEnvironmentKey", key) or not limits.matches("TrainingEnvironmentValue", value):
-            yield Problem(
-                id="LIMIT010",
-                severity=Severity.ERROR,
-                where=f"environment.{key}",
-                what="not a legal environment variable",
+            yield LIMIT010.problem(
+                Field(f"environment.{key}"),
+                "not a legal environment variable",
                 got=f"{key!r} with {len(value):,} characters",
                 wanted=f"a name of letters, digits and _, a value of at most {limits.maximum('TrainingEnvironmentValue')}",
-                fix="rename it, or pass a file in source_dir",
-                evidence=MODEL,
+                fix=Advice("rename it, or pass a file in source_dir"),
             )
 
 
 def counts(job: JobSpec) -> Iterator[Problem]:
     """LIMIT011, LIMIT013: tags and channels, and what a channel may be called."""
     yield from _over(
-        "LIMIT011", where="tags", what="too many tags", got=len(job.tags), shape="TagList", fix="drop some of them"
+        LIMIT011, where="tags", what="too many tags", got=len(job.tags), shape="TagList", fix="drop some of them"
     )
     yield from _over(
-        "LIMIT011",
+        LIMIT011,
         where="inputs",
         what="too many channels",
         got=len(job.inputs),
@@ -201,15 +255,12 @@ def counts(job: JobSpec) -> Iterator[Problem]:
     )
     for channel in job.inputs:
         if not limits.matches("ChannelName", channel):
-            yield Problem(
-                id="LIMIT013",
-                severity=Severity.ERROR,
-                where=f"inputs.{channel}",
-                what="not a legal channel name",
+            yield LIMIT013.problem(
+                Field(f"inputs.{channel}"),
+                "not a legal channel name",
                 got=repr(channel),
                 wanted="letters, digits, '.', '-', '_', at most 64",
-                fix="inputs={'train': …}",
-                evidence=MODEL,
+                fix=Advice("inputs={'train': …}"),
             )
 
 
@@ -218,14 +269,11 @@ def volume(job: JobSpec) -> Iterator[Problem]:
     instance = find_instance(job.compute.instance)
     default = 30
     if instance is not None and instance.nvme and job.compute.volume_gb != default:
-        yield Problem(
-            id="LIMIT012",
-            severity=Severity.INFO,
-            where="compute.volume_gb",
-            what=f"volume_gb has no effect: {instance.name} has NVMe storage only",
+        yield LIMIT012.problem(
+            Field("compute.volume_gb"),
+            f"volume_gb has no effect: {instance.name} has NVMe storage only",
             got=f"{job.compute.volume_gb} GB",
-            fix="leave it out",
-            evidence="API reference, ResourceConfig.VolumeSizeInGB",
+            fix=Advice("leave it out"),
         )
 
 
@@ -236,14 +284,11 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
     rules = job.keeps("/DebugRuleConfigurations") or job.keeps("/ProfilerRuleConfigurations")
     costs = "costs time" + (", and its rules start processing jobs" if rules else "")
     if asked:
-        yield Problem(
-            id="LIMIT014",
-            severity=Severity.INFO,
-            where=asked[0],
-            what=f"{' and '.join(asked)} {'would not run here' if ignored else costs}",
+        yield LIMIT014.problem(
+            Field(asked[0]),
+            f"{' and '.join(asked)} {'would not run here' if ignored else costs}",
             got=", ".join(f"{name}=True" for name in asked),
-            fix="leave it out",
-            evidence="SageMaker SDK 2.257.7; data-science-on-aws issue 200",
+            fix=Advice("leave it out"),
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..catalog import find_instance
 from ..catalog.models import ModelSize, model_size
-from ..specs import Accelerator, InstanceType, JobSpec, Problem, Severity
+from ..specs import Accelerator, Advice, Change, Field, InstanceType, JobSpec, NeuronOptions, Problem, Rule, Severity
 from ..strategies import SMModelParallel, SMModelParallelV2, plan
 from . import reading, source
 
@@ -55,6 +55,31 @@ HALVES = ("bfloat16", "float16", "half")
 SMALL_OPTIMIZERS = ("Adafactor", "SGD", "AdamW8bit", "ZeroRedundancyOptimizer")
 EVIDENCE = "16 bytes per parameter: AdamW with float32 state"
 
+MEM001 = Rule(
+    "MEM001",
+    (
+        Severity.ERROR,
+        Severity.WARNING,
+    ),
+    "a model that does not fit an accelerator",
+    "Weights, gradients and optimizer state alone exceed a worker's memory.",
+    EVIDENCE,
+)
+MEM002 = Rule(
+    "MEM002",
+    (Severity.WARNING,),
+    "weights that do not fit a host's memory when all workers load them",
+    "Every worker of a host loads them at once, unless the script loads in waves.",
+    "optimum-neuron issue 22",
+)
+MEM003 = Rule(
+    "MEM003",
+    (Severity.ERROR,),
+    "attention heads that do not divide over tensor-parallel workers",
+    "Each worker owns whole heads.",
+    "neuronx-distributed: each worker owns whole heads",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
@@ -89,18 +114,16 @@ def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
         return
     fitting = next((each for each in _divisors(size.heads) if tensor < each <= instance.workers
                     and state_of(job, tensor=each).gib(size.parameters / (each * pipeline)) <= room), None)  # fmt: skip
-    yield Problem(
-        id="MEM001",
-        severity=Severity.WARNING if unsure else Severity.ERROR,
-        where="compute.instance",
-        what=f"{size.parameters / 1e9:.2f} B parameters do not fit into one worker's memory, before any activation"
+    yield MEM001.problem(
+        Field("compute.instance"),
+        f"{size.parameters / 1e9:.2f} B parameters do not fit into one worker's memory, before any activation"
         + (f", unless the script shards or shrinks them; cannot tell: {unsure}" if unsure else ""),
+        severity=Severity.WARNING if unsure else Severity.ERROR,
         got=f"{need:.1f} GiB of {_parts(state)} per worker",
         wanted=f"at most {room:.1f} GiB on {instance.name}",
-        fix=f"NeuronOptions(tensor_parallel={fitting})"
+        fix=Change(neuron=NeuronOptions(tensor_parallel=fitting))
         if fitting and instance.accelerator is Accelerator.NEURON
-        else "LoRA, a sharded optimizer, or a larger instance",
-        evidence=EVIDENCE,
+        else Advice("LoRA, a sharded optimizer, or a larger instance"),
     )
 
 
@@ -115,16 +138,15 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
     if need > instance.memory_gib and not (
         found and found.any_of("device_map", "low_cpu_mem_usage", "init_empty_weights", "meta")
     ):
-        yield Problem(
-            id="MEM002",
-            severity=Severity.WARNING,
-            where="compute.instance",
-            what=f"{workers} workers that load {'16-bit' if bytes_each == 2 else 'float32'} weights at once exceed the host's memory",
+        yield MEM002.problem(
+            Field("compute.instance"),
+            f"{workers} workers that load {'16-bit' if bytes_each == 2 else 'float32'} weights at once exceed the host's memory",
             got=f"{need:,.0f} GiB",
             wanted=f"at most {instance.memory_gib:,} GiB on {instance.name}",
-            fix="load in waves (num_local_ranks_per_step), or NeuronOptions(malloc_arena_max=64) and low_cpu_mem_usage",
-            evidence="optimum-neuron issue 22",
-        )  # fmt: skip
+            fix=Advice(
+                "load in waves (num_local_ranks_per_step), or NeuronOptions(malloc_arena_max=64) and low_cpu_mem_usage"
+            ),
+        )
 
 
 def whole_heads(job: JobSpec) -> Iterator[Problem]:
@@ -134,15 +156,12 @@ def whole_heads(job: JobSpec) -> Iterator[Problem]:
         return
     asked = job.neuron.tensor_parallel
     near = next_to(asked, _divisors(size.heads))
-    yield Problem(
-        id="MEM003",
-        severity=Severity.ERROR,
-        where="neuron.tensor_parallel",
-        what="the attention heads do not divide over the tensor-parallel workers",
+    yield MEM003.problem(
+        Field("neuron.tensor_parallel"),
+        "the attention heads do not divide over the tensor-parallel workers",
         got=f"{size.heads} heads over {asked}",
         wanted=f"a divisor of {size.heads}, such as {' or '.join(map(str, near))}",
-        fix=f"tensor_parallel={near[-1]}",
-        evidence="neuronx-distributed: each worker owns whole heads",
+        fix=Change(tensor_parallel=near[-1]),
     )
 
 

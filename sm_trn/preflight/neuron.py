@@ -5,11 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import find_instance
-from ..specs import Accelerator, JobSpec, NeuronOptions, Problem, Severity
+from ..specs import Accelerator, Advice, Change, Field, JobSpec, NeuronOptions, Problem, Rule, Severity
 from ..strategies import plan
 from .memory import next_to
 
 GUIDE = "optimum-neuron guide, distributed_training"
+
+DIST020 = Rule(
+    "DIST020",
+    (Severity.ERROR,),
+    "tensor and pipeline parallel sizes that do not divide the workers",
+    "Workers that share a model make one replica, so their number divides all workers.",
+    GUIDE,
+)
+DIST021 = Rule(
+    "DIST021",
+    (Severity.WARNING,),
+    "Neuron options without NeuronCores",
+    "On other instances nothing reads these options, or the script stops at an argument that it does not know.",
+    GUIDE,
+)
+DIST022 = Rule(
+    "DIST022",
+    (Severity.ERROR,),
+    "a compile-only job without a cache in S3",
+    "What a job compiles ends with its machine unless its cache lies in S3.",
+    "AWS Neuron documentation, neuron_parallel_compile and NEURON_COMPILE_CACHE_URL",
+)
 
 
 def parallel_sizes(job: JobSpec) -> Iterator[Problem]:
@@ -22,15 +44,12 @@ def parallel_sizes(job: JobSpec) -> Iterator[Problem]:
         stages = pipeline if workers % pipeline == 0 else 1
         legal = [size for size in range(1, workers + 1) if workers % (size * stages) == 0]
         near = [asked] if asked in legal else next_to(asked, legal)
-        yield Problem(
-            id="DIST020",
-            severity=Severity.ERROR,
-            where="neuron.tensor_parallel",
-            what="tensor × pipeline parallel workers do not divide all workers",
+        yield DIST020.problem(
+            Field("neuron.tensor_parallel"),
+            "tensor × pipeline parallel workers do not divide all workers",
             got=f"{asked} × {pipeline} of {workers} workers",
             wanted=f"a product that divides {workers}",
-            fix=f"tensor_parallel={near[-1]}, pipeline_parallel={stages}",
-            evidence=GUIDE,
+            fix=Change(tensor_parallel=near[-1], pipeline_parallel=stages),
         )
 
 
@@ -39,30 +58,24 @@ def no_neuron_cores(job: JobSpec) -> Iterator[Problem]:
     rows = [row for name in job.compute.instances if (row := find_instance(name)) is not None]
     if job.neuron in {None, NeuronOptions()} or not rows or any(row.accelerator is Accelerator.NEURON for row in rows):
         return
-    yield Problem(
-        id="DIST021",
-        severity=Severity.WARNING,
-        where="neuron",
-        what="Neuron options mean nothing without NeuronCores",
+    yield DIST021.problem(
+        Field("neuron"),
+        "Neuron options mean nothing without NeuronCores",
         got=", ".join(f"{row.name!r} ({row.accelerator.name})" for row in rows),
         wanted="a Trainium instance",
-        fix="leave neuron out, or compute=Compute('ml.trn1.32xlarge')",
-        evidence=GUIDE,
+        fix=Advice("leave neuron out, or compute=Compute('ml.trn1.32xlarge')"),
     )
 
 
 def lost_compilation(job: JobSpec) -> Iterator[Problem]:
     """DIST022: a job that only compiles leaves nothing behind unless its cache lies in S3."""
     if job.neuron is not None and job.neuron.precompile and not job.neuron.cache_s3_uri:
-        yield Problem(
-            id="DIST022",
-            severity=Severity.ERROR,
-            where="neuron.precompile",
-            what="what is compiled ahead would end with the machine",
+        yield DIST022.problem(
+            Field("neuron.precompile"),
+            "what is compiled ahead would end with the machine",
             got="cache_s3_uri is not set",
             wanted="a cache in S3 that the training job names too",
-            fix="cache_s3_uri='s3://your-bucket/neuron-cache'",
-            evidence="AWS Neuron documentation, neuron_parallel_compile and NEURON_COMPILE_CACHE_URL",
+            fix=Change(cache_s3_uri="s3://your-bucket/neuron-cache"),
         )
 
 

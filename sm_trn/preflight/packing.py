@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pathspec
 
-from ..specs import JobSpec, Problem, Severity
+from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
 from . import source
 
 IGNORE_FILE = ".sm_trn_ignore"
@@ -34,6 +34,13 @@ SECRET_FILES = (
 SECRET_FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".docker"})
 EXAMPLES = (".example", ".sample", ".template", ".dist", ".pub")
 _SECRET = re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES), re.IGNORECASE)
+
+SCRIPT011 = Rule(
+    "SCRIPT011",
+    (Severity.ERROR,),
+    "files that look like keys",
+    "Whoever may read the bucket reads the source, and so does everybody who sees the container.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +68,14 @@ def secret_files(job: JobSpec) -> Iterator[Problem]:
     if not found:
         return
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    yield Problem(
-        id="SCRIPT011",
-        severity=Severity.ERROR,
-        where="script.source_dir",
-        what="files that look like keys or passwords would be uploaded with the source",
+    yield SCRIPT011.problem(
+        Field("script.source_dir"),
+        "files that look like keys or passwords would be uploaded with the source",
         got=", ".join(map(repr, found[:3])) + more,
         wanted="code",
-        fix=f"leave it out with the line /{found[0]} in {IGNORE_FILE}, or say that it is meant with !/{found[0]}",
+        fix=Advice(
+            f"leave it out with the line /{found[0]} in {IGNORE_FILE}, or say that it is meant with !/{found[0]}"
+        ),
     )
 
 

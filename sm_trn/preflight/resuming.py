@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..specs import JobSnapshot, JobSpec, JobStatus, Problem, Severity
+from ..specs import Advice, Field, JobSnapshot, JobSpec, JobStatus, Problem, Rule, Severity
+
+SPOT010 = Rule(
+    "SPOT010", (Severity.ERROR,), "a job to be resumed that still runs", "Two jobs would write the same checkpoints."
+)
+SPOT011 = Rule(
+    "SPOT011",
+    (Severity.ERROR,),
+    "a job to be resumed that keeps no checkpoints",
+    "It would start again at step 0.",
+    "API reference, CheckpointConfig",
+)
+SPOT012 = Rule("SPOT012", (Severity.ERROR,), "a job to be resumed that has finished", "There is nothing to go on with.")
+SPOT013 = Rule(
+    "SPOT013", (Severity.ERROR,), "a job to be resumed that has left no checkpoint", "It would start again at step 0."
+)
 
 
 def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterator[Problem]:
@@ -13,43 +28,38 @@ def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterato
     ``stored`` is how many objects lie there; None when nobody has looked.
     """
     if not snapshot.terminal:
-        yield Problem(
-            id="SPOT010",
-            severity=Severity.ERROR,
-            where="status",
-            what="the job has not ended; two jobs would write the same checkpoints",
+        yield SPOT010.problem(
+            Field("status"),
+            "the job has not ended",
+            consequence="two jobs would write the same checkpoints",
             got=f"{snapshot.status_word} / {snapshot.secondary}",
             wanted="Stopped or Failed",
-            fix=f"sm-trn stop {snapshot.name}, or wait for it: an interrupted spot job goes on by itself",
+            fix=Advice(f"sm-trn stop {snapshot.name}, or wait for it: an interrupted spot job goes on by itself"),
         )
     elif snapshot.status is JobStatus.COMPLETED:
-        yield Problem(
-            id="SPOT012",
-            severity=Severity.ERROR,
-            where="status",
-            what="the job has finished; there is nothing to go on with",
+        yield SPOT012.problem(
+            Field("status"),
+            "the job has finished",
+            consequence="there is nothing to go on with",
             got=snapshot.status_word,
             wanted="Stopped or Failed",
-            fix="resubmit it with more to do",
+            fix=Advice("resubmit it with more to do"),
         )
     if job.checkpoints is None:
-        yield Problem(
-            id="SPOT011",
-            severity=Severity.ERROR,
-            where="checkpoint",
-            what="the job keeps no checkpoints in S3: it would start again at step 0",
+        yield SPOT011.problem(
+            Field("checkpoint"),
+            "the job keeps no checkpoints in S3: it would start again at step 0",
             got="no CheckpointConfig",
             wanted="checkpoint_s3_uri when it was launched",
-            fix="resubmit it, with checkpoint=Checkpoint(s3_uri='s3://your-bucket/checkpoints') for the next time",
-            evidence="API reference, CheckpointConfig",
+            fix=Advice(
+                "resubmit it, with checkpoint=Checkpoint(s3_uri='s3://your-bucket/checkpoints') for the next time"
+            ),
         )
     elif stored == 0:
-        yield Problem(
-            id="SPOT013",
-            severity=Severity.ERROR,
-            where="checkpoint",
-            what="the job has left no checkpoint: it would start again at step 0",
+        yield SPOT013.problem(
+            Field("checkpoint"),
+            "the job has left no checkpoint: it would start again at step 0",
             got=f"no objects in {job.checkpoints.s3_uri}",
             wanted="what the script saves",
-            fix="resubmit it; resume it all the same with ignore=('SPOT013',)",
+            fix=Advice("resubmit it; resume it all the same with ignore=('SPOT013',)"),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..specs import JobSpec, Problem, Severity
+from ..specs import Advice, Change, Field, JobSpec, Problem, Rule, Severity
 from . import source
 from .spot import DEFAULT_PATH
 
@@ -12,6 +12,21 @@ MODEL = "/opt/ml/model"
 SAVE_STEPS = 500  # transformers, TrainingArguments.save_steps
 TRAINER_FLAGS = frozenset({"save_strategy", "save_steps", "save_total_limit", "overwrite_output_dir", "do_train"})
 ARGUMENTS = "transformers, TrainingArguments"
+
+SCRIPT009 = Rule(
+    "SCRIPT009",
+    (Severity.WARNING,),
+    "Trainer's checkpoints in the model",
+    "What lies in /opt/ml/model is packed into model.tar.gz: every checkpoint makes it bigger and slower.",
+    "huggingface_hub PR 630; sagemaker-python-sdk issue 4832",
+)
+SPOT006 = Rule(
+    "SPOT006",
+    (Severity.WARNING,),
+    "Trainer's checkpoints outside the place that is kept",
+    "They do not reach S3, or there are none: an interruption starts again at step 0.",
+    ARGUMENTS,
+)
 
 
 def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
@@ -22,16 +37,13 @@ def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
     output = str(job.hyperparameters.get("output_dir", ""))
     never = job.hyperparameters.get("save_strategy") == "no"
     if output and (never or not _inside(output, path)):
-        yield Problem(
-            id="SPOT006",
-            severity=Severity.WARNING,
-            where="hyperparameters.save_strategy" if never else "hyperparameters.output_dir",
-            what=f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}; "
+        yield SPOT006.problem(
+            Field("hyperparameters.save_strategy" if never else "hyperparameters.output_dir"),
+            f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}; "
             "an interruption would start again at step 0",
             got="save_strategy='no'" if never else f"output_dir={output!r}",
             wanted=f"checkpoints under {path}",
-            fix=f"output_dir={path!r}" + (", save_strategy='steps'" if never else ""),
-            evidence=ARGUMENTS,
+            fix=Change(output_dir=path, **({"save_strategy": "steps"} if never else {})),
         )
 
 
@@ -44,15 +56,12 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
     steps, every = sent.get("max_steps", -1), sent.get("save_steps", SAVE_STEPS)
     if "save_strategy" not in sent and isinstance(steps, int) and isinstance(every, (int, float)) and 0 < steps < every:
         return  # ends before the first checkpoint
-    yield Problem(
-        id="SCRIPT009",
-        severity=Severity.WARNING,
-        where="hyperparameters.output_dir",
-        what="the Trainer's checkpoints would be packed into the model",
+    yield SCRIPT009.problem(
+        Field("hyperparameters.output_dir"),
+        "the Trainer's checkpoints would be packed into the model",
         got=f"output_dir={output!r}, save_strategy={sent.get('save_strategy', 'not set')!r}",
         wanted=f"checkpoints under {DEFAULT_PATH}, or none",
-        fix="save_strategy='no', or an output_dir elsewhere and save_model to /opt/ml/model at the end",
-        evidence="huggingface_hub PR 630; sagemaker-python-sdk issue 4832",
+        fix=Advice("save_strategy='no', or an output_dir elsewhere and save_model to /opt/ml/model at the end"),
     )
 
 

@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import compiler
-from ..specs import JobSpec, Problem, Severity
+from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
 from ..strategies import SMModelParallel, SMModelParallelV2, plan
 
 BATCH_FLAGS = ("per_device_train_batch_size", "batch_size", "train_batch_size")
 MODEL_FLAGS = ("model_name_or_path", "model_name", "model", "model_id")
+
+SCALE001 = Rule(
+    "SCALE001",
+    (Severity.INFO,),
+    "a learning rate for the batch of all workers",
+    "A batch is per worker; the learning rate acts on the batch of all of them together.",
+    "Goyal et al. 2017, linear scaling rule (arXiv 1706.02677)",
+)
+SCALE002 = Rule(
+    "SCALE002",
+    (Severity.INFO,),
+    "a batch that leaves the compiler's memory unused",
+    "Compiled training needs less memory; the gain comes from the larger batch that then fits.",
+    "SageMaker developer guide, training-compiler-support, 2023-06",
+)
 
 
 def global_batch(job: JobSpec) -> Iterator[Problem]:
@@ -20,14 +35,11 @@ def global_batch(job: JobSpec) -> Iterator[Problem]:
         return
     steps = int(_number(job, "gradient_accumulation_steps") or 1)
     accumulated = f" × {steps} accumulated" if steps > 1 else ""
-    yield Problem(
-        id="SCALE001",
-        severity=Severity.INFO,
-        where="hyperparameters.learning_rate",
-        what=f"the learning rate acts on {batch * replicas * steps} samples a step",
+    yield SCALE001.problem(
+        Field("hyperparameters.learning_rate"),
+        f"the learning rate acts on {batch * replicas * steps} samples a step",
         got=f"{rate:g} for {batch} per worker × {replicas} workers{accumulated}",
-        fix="scale it with the batch of all workers: twice the samples a step, twice the rate, with warm-up",
-        evidence="Goyal et al. 2017, linear scaling rule (arXiv 1706.02677)",
+        fix=Advice("scale it with the batch of all workers: twice the samples a step, twice the rate, with warm-up"),
     )
 
 
@@ -42,15 +54,12 @@ def compiled_batch(job: JobSpec) -> Iterator[Problem]:
     if row is None or batch >= row.compiled_batch or (row.batch is not None and batch > row.batch):
         return
     without = f", {row.batch} without" if row.batch else ""
-    yield Problem(
-        id="SCALE002",
-        severity=Severity.INFO,
-        where="hyperparameters",
-        what=f"with the compiler a larger batch fits: AWS tried {row.compiled_batch} for {row.model!r}{without}",
+    yield SCALE002.problem(
+        Field("hyperparameters"),
+        f"with the compiler a larger batch fits: AWS tried {row.compiled_batch} for {row.model!r}{without}",
         got=f"{batch} per worker",
         wanted=f"measured on {row.instance} in {row.precision} with {row.sequence} tokens, PyTorch {row.pytorch}",
-        fix="a larger batch, and the learning rate scaled with it",
-        evidence="SageMaker developer guide, training-compiler-support, 2023-06",
+        fix=Advice("a larger batch, and the learning rate scaled with it"),
     )
 
 

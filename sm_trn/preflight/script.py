@@ -8,11 +8,66 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import _entry
-from ..specs import Container, JobSpec, Problem, Runner, Severity, suggestion
+from ..specs import Advice, Container, Field, JobSpec, Line, Problem, Rule, Runner, Severity, suggestion
 from ..strategies import plan
 from . import source
 
 TOOLKIT = "sagemaker-training 5.1.4, mapping.to_cmd_args"
+
+DATA001 = Rule(
+    "DATA001", (Severity.ERROR,), "data that does not exist", "A channel is in S3, or a file or folder here."
+)
+SCRIPT001 = Rule(
+    "SCRIPT001",
+    (Severity.ERROR,),
+    "an entry script that does not exist",
+    "The SDK finds this out in fit(), after it has made a session.",
+)
+SCRIPT002 = Rule(
+    "SCRIPT002",
+    (Severity.ERROR,),
+    "a launcher that starts Python files only, with another file",
+    "torchrun and the compiler's launcher refuse shell scripts; mpirun starts them.",
+    "sagemaker-training 5.1.4, torch_distributed.py and pytorch_xla.py: unsupported entry point type",
+)
+SCRIPT003 = Rule(
+    "SCRIPT003", (Severity.ERROR,), "a script that is not valid Python", "It fails after the machines are paid for."
+)
+SCRIPT004 = Rule(
+    "SCRIPT004",
+    (Severity.INFO,),
+    "a text with spaces or quotes",
+    "It travels as JSON; what the script is given is not what the console shows.",
+    TOOLKIT,
+)
+SCRIPT006 = Rule(
+    "SCRIPT006",
+    (
+        Severity.ERROR,
+        Severity.INFO,
+    ),
+    "a flag that reads False as True",
+    "bool('False') is True.",
+)
+SCRIPT007 = Rule(
+    "SCRIPT007",
+    (Severity.ERROR,),
+    "a flag that takes no value",
+    "SageMaker always passes one, and a store_true flag refuses it.",
+)
+SCRIPT008 = Rule(
+    "SCRIPT008",
+    (Severity.ERROR,),
+    "a hyperparameter that the script does not declare",
+    "argparse ends the job with exit code 2.",
+)
+SCRIPT010 = Rule(
+    "SCRIPT010",
+    (Severity.ERROR,),
+    "nothing to run",
+    "A framework's container runs the script that it is given; without one only an image with a program of its own runs.",
+    TOOLKIT,
+)
 
 
 def missing(job: JobSpec) -> Iterator[Problem]:
@@ -33,14 +88,8 @@ def missing(job: JobSpec) -> Iterator[Problem]:
             if folder.is_dir()
             else "correct source_dir: no such folder"
         )
-    yield Problem(
-        id="SCRIPT001",
-        severity=Severity.ERROR,
-        where="script",
-        what="the entry script does not exist",
-        got=repr(job.script.entry),
-        wanted=wanted,
-        fix=fix,
+    yield SCRIPT001.problem(
+        Field("script"), "the entry script does not exist", got=repr(job.script.entry), wanted=wanted, fix=Advice(fix)
     )
 
 
@@ -50,15 +99,12 @@ def no_script(job: JobSpec) -> Iterator[Problem]:
         return
     asked = [name for name in ("distribution", "compiler", "neuron") if getattr(job, name) is not None]
     if asked or not (isinstance(job.framework, Container) or job.image_uri):
-        yield Problem(
-            id="SCRIPT010",
-            severity=Severity.ERROR,
-            where="script",
-            what="there is nothing to run",
+        yield SCRIPT010.problem(
+            Field("script"),
+            "there is nothing to run",
             got=f"no script, with {', '.join(asked) or type(job.framework).__name__}",
             wanted="a script, or an image with a program of its own",
-            fix="script=Script('train.py', source_dir='./src'), or framework=Container() with image_uri=…",
-            evidence=TOOLKIT,
+            fix=Advice("script=Script('train.py', source_dir='./src'), or framework=Container() with image_uri=…"),
         )
 
 
@@ -67,15 +113,12 @@ def not_python(job: JobSpec) -> Iterator[Problem]:
     if job.script is None or job.distribution is None or job.script.entry.endswith(".py"):
         return
     if plan(job).runner in {Runner.TORCHRUN, Runner.XLA_SPAWN}:
-        yield Problem(
-            id="SCRIPT002",
-            severity=Severity.ERROR,
-            where="script.entry",
-            what=f"{job.distribution.name!r} starts Python scripts only",
+        yield SCRIPT002.problem(
+            Field("script.entry"),
+            f"{job.distribution.name!r} starts Python scripts only",
             got=repr(job.script.entry),
             wanted="a .py file",
-            fix="wrap the command in a Python script, or leave the distribution out",
-            evidence="sagemaker-training 5.1.4, torch_distributed.py and pytorch_xla.py: unsupported entry point type",
+            fix=Advice("wrap the command in a Python script, or leave the distribution out"),
         )
 
 
@@ -87,18 +130,17 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
     for call, name in source.arguments(program):
         kind = next((word.value for word in call.keywords if word.arg == "type"), None)
         action = next((word.value for word in call.keywords if word.arg == "action"), None)
-        place = f"{job.script.entry}:{call.lineno}"
+        place = Line(job.script.entry, call.lineno)
         if isinstance(kind, ast.Name) and kind.id == "bool":
             sent = name in job.hyperparameters
             false = job.hyperparameters.get(name) in {False, "False", "false", "0"} and name in job.hyperparameters
-            yield Problem(
-                id="SCRIPT006",
+            yield SCRIPT006.problem(
+                place,
+                f"--{name} False would be read as True",
                 severity=Severity.ERROR if false else Severity.INFO,
-                where=place,
-                what=f"--{name} False would be read as True",
                 got="type=bool" + (f", and the job sends {job.hyperparameters[name]!r}" if sent else ""),
                 wanted="a function that reads 'True' and 'False'",
-                fix="type=str2bool",
+                fix=Advice("type=str2bool"),
             )
         elif (
             isinstance(action, ast.Constant)
@@ -106,14 +148,12 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
             and name in job.hyperparameters
             and not _harmless(program, str(action.value), job.hyperparameters[name])
         ):
-            yield Problem(
-                id="SCRIPT007",
-                severity=Severity.ERROR,
-                where=place,
-                what=f"--{name} takes no value, but SageMaker passes one",
+            yield SCRIPT007.problem(
+                place,
+                f"--{name} takes no value, but SageMaker passes one",
                 got=f"action={action.value!r}, and the job sends {job.hyperparameters[name]!r}",
                 wanted="an argument with a value",
-                fix="type=str2bool instead of the action",
+                fix=Advice("type=str2bool instead of the action"),
             )
 
 
@@ -126,13 +166,10 @@ def words(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT004: a text with spaces or quotes travels as JSON; what the script is given is not what the console shows."""
     for name, value in job.hyperparameters.items() if job.script is not None else ():
         if isinstance(value, str) and value and shlex.quote(value) != value and any(c in value for c in " \t\"'"):
-            yield Problem(
-                id="SCRIPT004",
-                severity=Severity.INFO,
-                where=f"hyperparameters.{name}",
-                what=f"the script is given two arguments: {shlex.join([f'--{name}', value])}",
+            yield SCRIPT004.problem(
+                Field(f"hyperparameters.{name}"),
+                f"the script is given two arguments: {shlex.join([f'--{name}', value])}",
                 got=f"{value!r}, which the request carries as JSON",
-                evidence=TOOLKIT,
             )
 
 
@@ -150,14 +187,12 @@ def undeclared(job: JobSpec) -> Iterator[Problem]:
         return
     for name in job.arguments:
         if name.replace("-", "_") not in declared:
-            yield Problem(
-                id="SCRIPT008",
-                severity=Severity.ERROR,
-                where=f"hyperparameters.{name}" if name in job.hyperparameters else "neuron",
-                what=f"{job.script.entry} does not declare --{name}",
+            yield SCRIPT008.problem(
+                Field(f"hyperparameters.{name}" if name in job.hyperparameters else "neuron"),
+                f"{job.script.entry} does not declare --{name}",
                 got=repr(name),
                 wanted="one of " + ", ".join(sorted(declared)),
-                fix=f"correct the name{suggestion(name, declared)}",
+                fix=Advice(f"correct the name{suggestion(name, declared)}"),
             )
 
 
@@ -167,14 +202,12 @@ def missing_data(job: JobSpec) -> Iterator[Problem]:
         uri = channel.uri
         if uri.startswith("s3://") or Path(uri).exists():
             continue
-        yield Problem(
-            id="DATA001",
-            severity=Severity.ERROR,
-            where=f"inputs.{name}",
-            what="no such data",
+        yield DATA001.problem(
+            Field(f"inputs.{name}"),
+            "no such data",
             got=repr(uri),
             wanted="an S3 URI, or a local file or folder to upload",
-            fix="s3://bucket/prefix, or correct the path",
+            fix=Advice("s3://bucket/prefix, or correct the path"),
         )
 
 
@@ -187,14 +220,12 @@ def syntax(job: JobSpec) -> Iterator[Problem]:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None) or 1
-        yield Problem(
-            id="SCRIPT003",
-            severity=Severity.ERROR,
-            where=f"{job.script.entry}:{line}",
-            what="the script is not valid Python",
+        yield SCRIPT003.problem(
+            Line(job.script.entry, line),
+            "the script is not valid Python",
             got=str(getattr(error, "msg", error)),
             wanted="a file that parses",
-            fix="correct the line",
+            fix=Advice("correct the line"),
         )
 
 

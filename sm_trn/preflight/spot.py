@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..catalog import limits
 from ..pricing import snapshot_book, usd_for
-from ..specs import JobSpec, Problem, Severity, WallSeconds
+from ..specs import Advice, Change, Field, JobSpec, Problem, Rule, Severity, Spot, WallSeconds
 from .source import source_text
 
 API = "API reference, StoppingCondition"
@@ -15,19 +15,69 @@ HOUR_S = 3600
 WAIT, ASKED = "/StoppingCondition/MaxWaitTimeInSeconds", "/EnableManagedSpotTraining"
 DEFAULT_PATH = "/opt/ml/checkpoints"  # API reference, CheckpointConfig.LocalPath
 
+SPOT001 = Rule(
+    "SPOT001",
+    (Severity.ERROR,),
+    "a longest wait that is shorter than the run",
+    "max_wait covers waiting and running. The SDK sends it, the service refuses it.",
+    API,
+)
+SPOT002 = Rule(
+    "SPOT002",
+    (Severity.ERROR,),
+    "a place for checkpoints that is not in S3",
+    "SageMaker copies checkpoints to S3 only.",
+    "API reference, CheckpointConfig",
+)
+SPOT003 = Rule(
+    "SPOT003",
+    (Severity.ERROR,),
+    "a local checkpoint path without a place in S3",
+    "The SDK drops it without a word, and nothing is kept.",
+    "API reference, CheckpointConfig: S3Uri is required",
+)
+SPOT004 = Rule(
+    "SPOT004",
+    (Severity.WARNING,),
+    "spot without checkpoints",
+    "It is legal, and every interruption starts again at step 0.",
+    "SageMaker developer guide, model-checkpoints",
+)
+SPOT005 = Rule(
+    "SPOT005",
+    (Severity.WARNING,),
+    "checkpoints that the source never mentions",
+    "SageMaker copies files; the script has to write and read them.",
+    "SageMaker developer guide, model-checkpoints",
+)
+SPOT007 = Rule(
+    "SPOT007", (Severity.ERROR,), "two places for checkpoints", "A request has one.", "API reference, CheckpointConfig"
+)
+SPOT008 = Rule(
+    "SPOT008",
+    (Severity.ERROR,),
+    "a longest wait for spot in a request that does not ask for spot",
+    "The service refuses it.",
+    API,
+)
+SPOT009 = Rule(
+    "SPOT009",
+    (Severity.ERROR,),
+    "a request for spot without a wait that covers the run",
+    "The service refuses it.",
+    API,
+)
+
 
 def wait_shorter_than_run(job: JobSpec) -> Iterator[Problem]:
     """SPOT001: max_wait covers waiting and running. The SDK sends it, the service refuses it."""
     if job.spot is not None and job.spot.max_wait_s < job.max_run_s:
-        yield Problem(
-            id="SPOT001",
-            severity=Severity.ERROR,
-            where="spot.max_wait_s",
-            what="max_wait_s is shorter than max_run_s",
+        yield SPOT001.problem(
+            Field("spot.max_wait_s"),
+            "max_wait_s is shorter than max_run_s",
             got=f"{job.spot.max_wait_s:,} s",
             wanted=f"at least {job.max_run_s:,} s",
-            fix=f"max_wait_s={job.max_run_s + HOUR_S:_}",
-            evidence=API,
+            fix=Change(max_wait_s=job.max_run_s + HOUR_S),
         )
 
 
@@ -35,15 +85,12 @@ def wait_without_spot(job: JobSpec) -> Iterator[Problem]:
     """SPOT008: a request that waits for spot but does not ask for it; the service refuses it."""
     wait, asked = job.kept_at(WAIT), job.kept_at(ASKED) is True
     if job.spot is None and wait is not None and not asked:
-        yield Problem(
-            id="SPOT008",
-            severity=Severity.ERROR,
-            where="spot",
-            what="the request has a longest wait for spot, but does not ask for spot",
+        yield SPOT008.problem(
+            Field("spot"),
+            "the request has a longest wait for spot, but does not ask for spot",
             got=f"MaxWaitTimeInSeconds {wait!r} and no EnableManagedSpotTraining",
             wanted="both, or neither",
-            fix=f"spot=Spot(max_wait_s={wait}), or leave it out of kept",
-            evidence=API,
+            fix=Change("or leave it out of kept", spot=Spot(max_wait_s=wait)),
         )
 
 
@@ -52,15 +99,12 @@ def spot_without_wait(job: JobSpec) -> Iterator[Problem]:
     wait = job.kept_at(WAIT)
     long_enough = type(wait) is int and wait >= job.max_run_s
     if job.spot is None and job.kept_at(ASKED) is True and not long_enough:
-        yield Problem(
-            id="SPOT009",
-            severity=Severity.ERROR,
-            where="spot",
-            what="the request asks for spot without a longest wait that covers the run",
+        yield SPOT009.problem(
+            Field("spot"),
+            "the request asks for spot without a longest wait that covers the run",
             got=f"MaxWaitTimeInSeconds {wait!r}" if wait is not None else "no MaxWaitTimeInSeconds",
             wanted=f"at least {job.max_run_s:,} s",
-            fix=f"spot=Spot(max_wait_s={job.max_run_s + HOUR_S:_})",
-            evidence=API,
+            fix=Change(spot=Spot(max_wait_s=job.max_run_s + HOUR_S)),
         )
 
 
@@ -68,30 +112,24 @@ def checkpoint_uri(job: JobSpec) -> Iterator[Problem]:
     """SPOT002: a checkpoint place that is not in S3."""
     uri = job.spot.checkpoint_s3_uri if job.spot else None
     if uri is not None and not (uri.startswith("s3://") and limits.matches("S3Uri", uri) and len(uri) > len("s3://")):
-        yield Problem(
-            id="SPOT002",
-            severity=Severity.ERROR,
-            where="spot.checkpoint_s3_uri",
-            what="checkpoints are kept in S3",
+        yield SPOT002.problem(
+            Field("spot.checkpoint_s3_uri"),
+            "checkpoints are kept in S3",
             got=repr(uri),
             wanted="s3://bucket/prefix",
-            fix=f"checkpoint_s3_uri='s3://your-bucket/checkpoints/{job.name}'",
-            evidence="API reference, CheckpointConfig",
+            fix=Change(checkpoint_s3_uri=f"s3://your-bucket/checkpoints/{job.name}"),
         )
 
 
 def local_path_alone(job: JobSpec) -> Iterator[Problem]:
     """SPOT003: a local checkpoint path without S3 is dropped silently by the SDK."""
     if job.spot is not None and job.spot.checkpoint_local_path and not job.spot.checkpoint_s3_uri:
-        yield Problem(
-            id="SPOT003",
-            severity=Severity.ERROR,
-            where="spot.checkpoint_local_path",
-            what="a local checkpoint path does nothing without checkpoint_s3_uri",
+        yield SPOT003.problem(
+            Field("spot.checkpoint_local_path"),
+            "a local checkpoint path does nothing without checkpoint_s3_uri",
             got=repr(job.spot.checkpoint_local_path),
             wanted="checkpoint_s3_uri beside it",
-            fix=f"checkpoint_s3_uri='s3://your-bucket/checkpoints/{job.name}'",
-            evidence="API reference, CheckpointConfig: S3Uri is required",
+            fix=Change(checkpoint_s3_uri=f"s3://your-bucket/checkpoints/{job.name}"),
         )
 
 
@@ -104,15 +142,12 @@ def no_checkpoint(job: JobSpec) -> Iterator[Problem]:
     if price is not None:
         most = usd_for(WallSeconds(job.max_run_s), job.compute.count, price.usd_per_hour)
         lost = f"; an interruption in the last hour runs up to ${most:,.2f} again (on-demand, {price.as_of})"
-    yield Problem(
-        id="SPOT004",
-        severity=Severity.WARNING,
-        where="spot",
-        what=f"an interruption would start again at step 0{lost}",
+    yield SPOT004.problem(
+        Field("spot"),
+        f"an interruption would start again at step 0{lost}",
         got="checkpoint_s3_uri is not set",
         wanted="a place for checkpoints",
-        fix=f"checkpoint_s3_uri='s3://your-bucket/checkpoints/{job.name}'",
-        evidence="SageMaker developer guide, model-checkpoints",
+        fix=Change(checkpoint_s3_uri=f"s3://your-bucket/checkpoints/{job.name}"),
     )
 
 
@@ -125,15 +160,13 @@ def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
     named = any(path in str(value) for value in job.hyperparameters.values())
     if text is None or job.script is None or named or "checkpoint" in text:
         return
-    yield Problem(
-        id="SPOT005",
-        severity=Severity.WARNING,
-        where="script",
-        what="the script never mentions checkpoints; an interruption would start again at step 0",
+    yield SPOT005.problem(
+        Field("script"),
+        "the script never mentions checkpoints",
+        consequence="an interruption would start again at step 0",
         got=repr(job.script.entry),
         wanted=f"saving to and resuming from {path}",
-        fix="see train_text_classification.py and _checkpoint.py among the shipped scripts",
-        evidence="SageMaker developer guide, model-checkpoints",
+        fix=Advice("see train_text_classification.py and _checkpoint.py among the shipped scripts"),
     )
 
 
@@ -141,15 +174,12 @@ def two_places(job: JobSpec) -> Iterator[Problem]:
     """SPOT007: a job has one place for checkpoints; of two, the spot's is taken."""
     if job.checkpoint is None or job.checkpoints in {None, job.checkpoint}:
         return
-    yield Problem(
-        id="SPOT007",
-        severity=Severity.ERROR,
-        where="checkpoint",
-        what="checkpoints are given two places",
+    yield SPOT007.problem(
+        Field("checkpoint"),
+        "checkpoints are given two places",
         got=f"{job.checkpoint.s3_uri!r} beside the spot's own",
         wanted="one of them",
-        fix="leave checkpoint out, or spot.checkpoint_s3_uri",
-        evidence="API reference, CheckpointConfig",
+        fix=Advice("leave checkpoint out, or spot.checkpoint_s3_uri"),
     )
 
 

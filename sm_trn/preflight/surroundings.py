@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..catalog import limits
-from ..specs import InputMode, JobSpec, Problem, S3Kind, Severity
+from ..specs import Advice, Change, Field, InputMode, JobSpec, Problem, Rule, S3Kind, Severity
 from . import reading
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
@@ -30,6 +30,88 @@ FETCHES_TOKEN = (
 _TOKEN = re.compile(r"(?i)(^|_)(token|use_auth_token|hf_token)($|_)")
 _TAG = frozenset("_.:/=+-@")
 
+DATA002 = Rule(
+    "DATA002", (Severity.ERROR,), "a place that is not in S3", "Outputs, checkpoints and caches are kept in S3.", MODEL
+)
+DATA003 = Rule(
+    "DATA003",
+    (Severity.WARNING,),
+    "a secret in environment or hyperparameters",
+    "Both are shown, in clear, to everyone who may describe the job.",
+    "API reference, CreateTrainingJob: do not include secrets in Environment or HyperParameters",
+)
+DATA004 = Rule(
+    "DATA004",
+    (
+        Severity.WARNING,
+        Severity.INFO,
+    ),
+    "a gated model without a token",
+    "It is downloaded with a token only; without one the job ends after its machines have started.",
+    "Hugging Face hub documentation, gated models",
+)
+LIMIT015 = Rule(
+    "LIMIT015",
+    (Severity.ERROR,),
+    "a warm pool that is too long, or for spot",
+    "The service keeps machines for six hours at most, and none of spot.",
+    "botocore, sagemaker/2017-07-24 service model / SageMaker developer guide, train-warm-pools",
+)
+LIMIT016 = Rule("LIMIT016", (Severity.ERROR,), "a number of attempts out of range", "The service takes 1 to 30.", MODEL)
+LIMIT017 = Rule(
+    "LIMIT017",
+    (Severity.ERROR,),
+    "a hyperparameter that JSON or a command line cannot carry",
+    "Not-a-number and infinity have no JSON; None and lists are no argument. The SDK sends them all the same.",
+    MODEL,
+)
+LIMIT018 = Rule(
+    "LIMIT018", (Severity.ERROR,), "an image that is not a URI", "At most 255 characters, and no spaces.", MODEL
+)
+LIMIT019 = Rule(
+    "LIMIT019",
+    (Severity.ERROR,),
+    "instance groups that the service refuses",
+    "At most five groups of different names, which the channels may name.",
+    MODEL,
+)
+LIMIT020 = Rule(
+    "LIMIT020",
+    (Severity.ERROR,),
+    "a tag that is not legal",
+    "Letters, digits, spaces and _.:/=+-@; names that start with aws: are AWS's own.",
+    MODEL,
+)
+LIMIT021 = Rule(
+    "LIMIT021",
+    (Severity.ERROR,),
+    "subnets or security groups that are not legal",
+    "16 subnets and 5 security groups at most.",
+    MODEL,
+)
+LIMIT022 = Rule("LIMIT022", (Severity.ERROR,), "a KMS key that is none", "A key is an id, an alias or an ARN.", MODEL)
+LIMIT023 = Rule(
+    "LIMIT023",
+    (Severity.ERROR,),
+    "names and words that the API does not know",
+    "It bounds metrics, hyperparameters, compression and record wrapping.",
+    MODEL,
+)
+LIMIT024 = Rule(
+    "LIMIT024",
+    (Severity.ERROR,),
+    "an augmented manifest that is not streamed",
+    "It comes as RecordIO through a pipe, and cannot be a fast file.",
+    MODEL,
+)
+LIMIT025 = Rule(
+    "LIMIT025",
+    (Severity.WARNING,),
+    "a model of the hub in a container without network",
+    "Such a container reaches no model hub.",
+    "API reference, EnableNetworkIsolation",
+)
+
 
 def warm_pool(job: JobSpec) -> Iterator[Problem]:
     """LIMIT015: six hours at most, and not for spot."""
@@ -37,14 +119,12 @@ def warm_pool(job: JobSpec) -> Iterator[Problem]:
     if keep is None or (0 <= keep <= most and job.spot is None):
         return
     spot = job.spot is not None
-    yield Problem(
-        id="LIMIT015",
-        severity=Severity.ERROR,
-        where="compute.keep_alive_s",
-        what="spot machines cannot be kept warm" if spot else "machines cannot be kept warm for that long",
+    yield LIMIT015.problem(
+        Field("compute.keep_alive_s"),
+        "spot machines cannot be kept warm" if spot else "machines cannot be kept warm for that long",
         got=f"{keep:,} s{' on spot' if spot else ''}",
         wanted="no keep_alive_s, or no spot" if spot else f"0 to {most:,} s",
-        fix="leave keep_alive_s out" if spot else f"keep_alive_s={most}",
+        fix=Advice("leave keep_alive_s out" if spot else f"keep_alive_s={most}"),
         evidence=MODEL if not spot else "SageMaker developer guide, train-warm-pools",
     )
 
@@ -53,7 +133,7 @@ def retries(job: JobSpec) -> Iterator[Problem]:
     """LIMIT016: 1 to 30 attempts."""
     if job.retries is not None and not 1 <= job.retries <= limits.maximum("MaximumRetryAttempts"):
         yield _illegal(
-            "LIMIT016", "retries", "not a number of attempts", str(job.retries),
+LIMIT016, "retries", "not a number of attempts", str(job.retries),
             f"1 to {limits.maximum('MaximumRetryAttempts')}, or nothing", "leave retries out",
         )  # fmt: skip
 
@@ -63,12 +143,12 @@ def numbers(job: JobSpec) -> Iterator[Problem]:
     for name, value in job.hyperparameters.items():
         if type(value) not in {str, int, float, bool}:
             yield _illegal(
-                "LIMIT017", f"hyperparameters.{name}", "the script would get this as one odd argument", repr(value),
+LIMIT017, f"hyperparameters.{name}", "the script would get this as one odd argument", repr(value),
                 "a text, number or boolean", "a text that the script splits, or a file in source_dir",
             )  # fmt: skip
         elif isinstance(value, float) and not math.isfinite(value):
             yield _illegal(
-                "LIMIT017", f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
+LIMIT017, f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
             )  # fmt: skip
 
 
@@ -77,7 +157,7 @@ def own_image(job: JobSpec) -> Iterator[Problem]:
     uri = job.image_uri
     if uri is not None and (not limits.matches("AlgorithmImage", uri) or not uri or re.search(r"\s", uri)):
         yield _illegal(
-            "LIMIT018", "image_uri", "not an image's URI", f"{uri[:60]!r}, {len(uri)} characters",
+LIMIT018, "image_uri", "not an image's URI", f"{uri[:60]!r}, {len(uri)} characters",
             f"account.dkr.ecr.region.amazonaws.com/repository:tag, at most {limits.maximum('AlgorithmImage')}",
             "leave image_uri out, or correct it",
         )  # fmt: skip
@@ -89,30 +169,30 @@ def groups(job: JobSpec) -> Iterator[Problem]:
     most = limits.maximum("InstanceGroups")
     if len(names) > most:
         yield _illegal(
-            "LIMIT019", "compute.groups", "too many groups", str(len(names)), f"at most {most}", "merge some of them"
+            LIMIT019, "compute.groups", "too many groups", str(len(names)), f"at most {most}", "merge some of them"
         )
     for index, name in enumerate(names):
         if name in names[:index] or not limits.matches("InstanceGroupName", name):
             yield _illegal(
-                "LIMIT019", f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
+LIMIT019, f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
                 f"another name, at most {limits.maximum('InstanceGroupName')} characters", f"name='{index + 1}-{name[:60]}'",
             )  # fmt: skip
     for group in job.compute.groups:
         if group.instance not in limits.members("TrainingInstanceType"):
             yield _illegal(
-                "LIMIT019", f"compute.groups.{group.name}.instance", "SageMaker training has no such instance type", repr(group.instance),
+LIMIT019, f"compute.groups.{group.name}.instance", "SageMaker training has no such instance type", repr(group.instance),
                 "a type of the API", "correct the name",
             )  # fmt: skip
     if names and job.compiled:
         yield _illegal(
-            "LIMIT019", "compute.groups", "SageMaker Training Compiler takes no instance groups", f"{len(names)} groups",
+LIMIT019, "compute.groups", "SageMaker Training Compiler takes no instance groups", f"{len(names)} groups",
             "one instance type", "compute=Compute('ml.p4d.24xlarge', …)",
         )  # fmt: skip
     for channel, value in job.channels.items():
         strange = [name for name in value.groups if name not in names]
         if strange:
             yield _illegal(
-                "LIMIT019", f"inputs.{channel}.groups", "the channel is for groups that the job does not have",
+LIMIT019, f"inputs.{channel}.groups", "the channel is for groups that the job does not have",
                 ", ".join(map(repr, strange)), ", ".join(map(repr, names)) or "no groups", "correct the names, or leave groups out",
             )  # fmt: skip
 
@@ -123,7 +203,7 @@ def tags(job: JobSpec) -> Iterator[Problem]:
         legal = 1 <= len(key) <= limits.maximum("TagKey") and len(value) <= limits.maximum("TagValue")
         if not legal or key.lower().startswith("aws:") or not all(map(_taggable, key + value)):
             yield _illegal(
-                "LIMIT020", f"tags.{key}", "not a legal tag", f"{key[:40]!r} = {value[:40]!r}",
+LIMIT020, f"tags.{key}", "not a legal tag", f"{key[:40]!r} = {value[:40]!r}",
                 "letters, digits, spaces and _.:/=+-@, not starting with aws:; "
                 f"at most {limits.maximum('TagKey')} and {limits.maximum('TagValue')} characters",
                 "rename it, or leave it out",
@@ -142,7 +222,7 @@ def network(job: JobSpec) -> Iterator[Problem]:
         wrong = [text for text in found if not text or not limits.matches(one, text)]
         if len(found) > limits.maximum(shape) or wrong:
             yield _illegal(
-                "LIMIT021", f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
+LIMIT021, f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
                 f"at most {limits.maximum(shape)} ids of letters, digits and hyphens", "correct the list",
             )  # fmt: skip
 
@@ -154,7 +234,7 @@ def modes(job: JobSpec) -> Iterator[Problem]:
             continue
         if channel.mode is InputMode.FAST_FILE or channel.record_wrapping != "RecordIO":
             yield _illegal(
-                "LIMIT024", f"inputs.{name}", "an augmented manifest comes through a pipe, as RecordIO",
+LIMIT024, f"inputs.{name}", "an augmented manifest comes through a pipe, as RecordIO",
                 f"{channel.mode.value if channel.mode else 'File'}, {channel.record_wrapping or 'no wrapping'}",
                 "Pipe and RecordIO", "mode=InputMode.PIPE, record_wrapping='RecordIO'",
             )  # fmt: skip
@@ -167,15 +247,12 @@ def no_way_out(job: JobSpec) -> Iterator[Problem]:
     named = (str(job.arguments[flag]) for flag in ("model", "model_name_or_path", "model_id") if flag in job.arguments)
     model = next((name for name in named if not name.startswith(("/", "tiny-"))), "")
     if model:
-        yield Problem(
-            id="LIMIT025",
-            severity=Severity.WARNING,
-            where="network.isolation",
-            what="a container without network cannot download a model",
+        yield LIMIT025.problem(
+            Field("network.isolation"),
+            "a container without network cannot download a model",
             got=repr(model),
             wanted="a model in a channel",
-            fix="inputs={'model': 's3://…'} and a path below /opt/ml/input/data/model",
-            evidence="API reference, EnableNetworkIsolation",
+            fix=Advice("inputs={'model': 's3://…'} and a path below /opt/ml/input/data/model"),
         )
 
 
@@ -194,15 +271,15 @@ def gated_model(job: JobSpec) -> Iterator[Problem]:
     if found is not None and found.any_of(*FETCHES_TOKEN):
         return
     elsewhere = found is None and job.script is not None and job.script.source_dir is not None
-    yield Problem(
-        id="DATA004",
+    yield DATA004.problem(
+        Field("environment.HF_TOKEN"),
+        f"the Hugging Face hub gives {model} to those only who show a token",
         severity=Severity.INFO if elsewhere else Severity.WARNING,
-        where="environment.HF_TOKEN",
-        what=f"the Hugging Face hub gives {model} to those only who show a token",
         got="no HF_TOKEN" + (", and the source is not on this machine" if elsewhere else ""),
         wanted="a token, or the model in a channel",
-        fix="inputs={'model': 's3://…'} and a path below /opt/ml/input/data/model, or a script that reads HF_TOKEN from Secrets Manager",
-        evidence="Hugging Face hub documentation, gated models",
+        fix=Advice(
+            "inputs={'model': 's3://…'} and a path below /opt/ml/input/data/model, or a script that reads HF_TOKEN from Secrets Manager"
+        ),
     )
 
 
@@ -210,7 +287,7 @@ def keys(job: JobSpec) -> Iterator[Problem]:
     """LIMIT022: a KMS key is an id, an alias or an ARN."""
     for where, key in (("compute.volume_kms_key", job.compute.volume_kms_key), ("output.kms_key", job.output.kms_key)):
         if key is not None and (not key or not limits.matches("KmsKeyId", key)):
-            yield _illegal("LIMIT022", where, "not a KMS key", repr(key), "a key id, alias or ARN", "alias/your-key")
+            yield _illegal(LIMIT022, where, "not a KMS key", repr(key), "a key id, alias or ARN", "alias/your-key")
 
 
 def wording(job: JobSpec) -> Iterator[Problem]:
@@ -227,7 +304,7 @@ def wording(job: JobSpec) -> Iterator[Problem]:
         if not limits.matches(shape, text):
             most = limits.maximum(shape)
             yield _illegal(
-                "LIMIT023",
+                LIMIT023,
                 where,
                 "not a legal name",
                 repr(text[:40]),
@@ -239,7 +316,7 @@ def wording(job: JobSpec) -> Iterator[Problem]:
             word = getattr(channel, field)
             if word is not None and word not in limits.members(shape):
                 yield _illegal(
-                    "LIMIT023", f"inputs.{name}.{field}", f"no such {field.replace('_', ' ')}", repr(word),
+LIMIT023, f"inputs.{name}.{field}", f"no such {field.replace('_', ' ')}", repr(word),
                     " or ".join(map(repr, limits.members(shape))), f"leave {field} out",
                 )  # fmt: skip
 
@@ -255,7 +332,7 @@ def places(job: JobSpec) -> Iterator[Problem]:
     ):
         if uri is not None and (not limits.matches("S3Uri", uri) or not re.match("s3://.", uri)):
             yield _illegal(
-                "DATA002", where, "not a place in S3", repr(uri), "s3://bucket/prefix", "s3://your-bucket/prefix"
+                DATA002, where, "not a place in S3", repr(uri), "s3://bucket/prefix", "s3://your-bucket/prefix"
             )
 
 
@@ -268,15 +345,12 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
     ]
     for where, name, value in given:
         if value and isinstance(value, str) and _SECRET.search(name):
-            yield Problem(
-                id="DATA003",
-                severity=Severity.WARNING,
-                where=where,
-                what=f"{name} would be readable by everyone who may describe the job",
+            yield DATA003.problem(
+                Field(where),
+                f"{name} would be readable by everyone who may describe the job",
                 got=f"{len(value)} characters in the request",
                 wanted="the name of a secret, which the script fetches",
-                fix="keep it in Secrets Manager and let the job's role read it",
-                evidence="API reference, CreateTrainingJob: do not include secrets in Environment or HyperParameters",
+                fix=Advice("keep it in Secrets Manager and let the job's role read it"),
             )
 
 
@@ -284,10 +358,9 @@ def _taggable(character: str) -> bool:
     return character in _TAG or unicodedata.category(character)[0] in "LNZ"
 
 
-def _illegal(rule: str, where: str, what: str, got: str, wanted: str, fix: str) -> Problem:  # noqa: PLR0917 - a Problem's own fields
-    return Problem(
-        id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=MODEL
-    )
+def _illegal(rule: Rule, where: str, what: str, got: str, wanted: str, fix: str | Change) -> Problem:  # noqa: PLR0917 - a Problem's own parts
+    advice = fix if isinstance(fix, Change) else Advice(fix)
+    return rule.problem(Field(where), what, got=got, wanted=wanted, fix=advice)
 
 
 RULES = (

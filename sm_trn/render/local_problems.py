@@ -11,7 +11,7 @@ from typing import Final
 
 from .. import _entry
 from ..catalog import images
-from ..specs import InputMode, JobSpec, Problem, Runner, S3Kind, Severity, Spread
+from ..specs import Advice, Field, InputMode, JobSpec, Problem, Rule, Runner, S3Kind, Severity, Spread
 from ..strategies import debugged, plan, profiled, strategy
 from . import unsaid
 
@@ -25,6 +25,76 @@ STARTS_OTHERWISE: Final = (
     "/ServerlessJobConfig",
 )
 
+TARGET051 = Rule(
+    "TARGET051",
+    (Severity.ERROR,),
+    "a launcher outside AWS's containers",
+    "It exists in those containers only.",
+    "sagemaker-training 5.1.4, its runners",
+)
+TARGET052 = Rule(
+    "TARGET052",
+    (Severity.ERROR,),
+    "the Training Compiler outside its containers",
+    "The library comes with AWS's images; it is in no package index.",
+    IMAGES,
+)
+TARGET053 = Rule(
+    "TARGET053",
+    (Severity.ERROR,),
+    "a library outside AWS's containers",
+    "The library comes with AWS's images; it is in no package index.",
+    IMAGES,
+)
+TARGET054 = Rule(
+    "TARGET054",
+    (Severity.ERROR,),
+    "instance groups as local commands",
+    "Several kinds of host need several commands, and who is who is not known here.",
+)
+TARGET055 = Rule(
+    "TARGET055",
+    (Severity.ERROR,),
+    "channels that SageMaker changes before a script sees them",
+    "A local command reads the objects as they are.",
+)
+TARGET056 = Rule(
+    "TARGET056",
+    (Severity.WARNING,),
+    "channels that SageMaker splits between hosts",
+    "A local command reads all objects on each host.",
+)
+TARGET057 = Rule(
+    "TARGET057",
+    (Severity.ERROR,),
+    "a script that the local target does not start",
+    "Its commands start Python files and shell scripts.",
+)
+TARGET058 = Rule(
+    "TARGET058", (Severity.INFO,), "packages that a container would install", "A local command leaves them to you."
+)
+TARGET059 = Rule(
+    "TARGET059",
+    (Severity.WARNING,),
+    "arguments that name folders of a container",
+    "They are passed as they are, and a machine of one's own has no /opt/ml.",
+)
+TARGET060 = Rule(
+    "TARGET060", (Severity.WARNING,), "checkpoints outside SageMaker", "Nothing copies them to S3, or back."
+)
+TARGET061 = Rule(
+    "TARGET061", (Severity.INFO,), "what only the service does", "Spot, time limits and retries have no local command."
+)
+TARGET062 = Rule(
+    "TARGET062", (Severity.ERROR,), "a job without a script as local commands", "There is no program to start."
+)
+TARGET063 = Rule(
+    "TARGET063",
+    (Severity.ERROR,),
+    "parts of an attached job's request that local commands cannot follow",
+    "They start another program, or bring data from elsewhere than S3.",
+)
+
 
 def problems(job: JobSpec) -> Iterator[Problem]:
     """Everything that the commands leave out or do differently, each by its id."""
@@ -36,55 +106,44 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     """TARGET051, TARGET053: launchers and libraries that exist in AWS's containers only."""
     runner, name = plan(job).runner, strategy(job).name
     if runner not in {Runner.PYTHON, Runner.TORCHRUN}:
-        yield Problem(
-            id="TARGET051",
-            severity=Severity.ERROR,
-            where="distribution",
-            what="this launcher is a part of SageMaker's containers",
+        yield TARGET051.problem(
+            Field("distribution"),
+            "this launcher is a part of SageMaker's containers",
             got=f"{name!r}, which is started by {runner.value}",
             wanted="torchrun, or one process",
-            fix=f"distribution=TorchDistributed() or None here, or {REHEARSE}",
-            evidence="sagemaker-training 5.1.4, its runners",
+            fix=Advice(f"distribution=TorchDistributed() or None here, or {REHEARSE}"),
         )
     elif strategy(job).image_family is not None:
-        yield Problem(
-            id="TARGET053",
-            severity=Severity.ERROR,
-            where="distribution",
-            what="this library is in images of its own",
+        yield TARGET053.problem(
+            Field("distribution"),
+            "this library is in images of its own",
             got=repr(name),
             wanted="a distribution that PyTorch itself has",
-            fix=f"distribution=TorchDistributed() here, or {REHEARSE}",
-            evidence=IMAGES,
+            fix=Advice(f"distribution=TorchDistributed() here, or {REHEARSE}"),
         )
 
 
 def compiler(job: JobSpec) -> Iterator[Problem]:
     """TARGET052: no Training Compiler."""
     if job.compiled:
-        yield Problem(
-            id="TARGET052",
-            severity=Severity.ERROR,
-            where="compiler",
-            what="the Training Compiler is a part of SageMaker's containers",
+        yield TARGET052.problem(
+            Field("compiler"),
+            "the Training Compiler is a part of SageMaker's containers",
             got="TrainingCompiler()",
             wanted="no compiler",
-            fix=f"compiler=None here, or {REHEARSE}",
-            evidence=IMAGES,
+            fix=Advice(f"compiler=None here, or {REHEARSE}"),
         )
 
 
 def groups(job: JobSpec) -> Iterator[Problem]:
     """TARGET054: several kinds of host need several commands, and who is who is not known here."""
     if len(job.compute.instances) > 1:
-        yield Problem(
-            id="TARGET054",
-            severity=Severity.ERROR,
-            where="compute.groups",
-            what="the commands are for hosts of one kind",
+        yield TARGET054.problem(
+            Field("compute.groups"),
+            "the commands are for hosts of one kind",
             got=", ".join(job.compute.instances),
             wanted="one instance type",
-            fix="compute=Compute(…) with one type here",
+            fix=Advice("compute=Compute(…) with one type here"),
         )
 
 
@@ -102,59 +161,50 @@ def channels(job: JobSpec) -> Iterator[Problem]:
             if there
         ]
         if asked:
-            yield Problem(
-                id="TARGET055",
-                severity=Severity.ERROR,
-                where=f"inputs.{name}",
-                what="a folder of files is all that a channel can be here",
+            yield TARGET055.problem(
+                Field(f"inputs.{name}"),
+                "a folder of files is all that a channel can be here",
                 got=", ".join(asked),
                 wanted="an S3 prefix or a folder, as it is",
-                fix=f"inputs={{{name!r}: 's3://…'}} here",
+                fix=Advice(f"inputs={{{name!r}: 's3://…'}} here"),
             )
         if channel.spread is Spread.SHARDED_BY_S3_KEY and job.compute.hosts > 1:
-            yield Problem(
-                id="TARGET056",
-                severity=Severity.WARNING,
-                where=f"inputs.{name}",
-                what="every host gets the whole channel, not its share",
+            yield TARGET056.problem(
+                Field(f"inputs.{name}"),
+                "every host gets the whole channel, not its share",
                 got=f"{channel.spread.value} on {job.compute.hosts} hosts",
                 wanted=Spread.FULLY_REPLICATED.value,
-                fix="a script that shards by rank, or the share in each host's folder",
+                fix=Advice("a script that shards by rank, or the share in each host's folder"),
             )
 
 
 def script(job: JobSpec) -> Iterator[Problem]:
     """TARGET057, TARGET058: kinds of script; packages that a container would install."""
     if job.script is None:
-        yield Problem(
-            id="TARGET062",
-            severity=Severity.ERROR,
-            where="script",
-            what="the program is inside the image, and no image is started here",
+        yield TARGET062.problem(
+            Field("script"),
+            "the program is inside the image, and no image is started here",
             got=images.describe(job),
             wanted="a script",
-            fix="docker run with that image, where it can be pulled",
+            fix=Advice("docker run with that image, where it can be pulled"),
         )
         return
     allowed = (".py", ".sh") if plan(job).runner is Runner.PYTHON else (".py",)
     if not job.script.entry.endswith(allowed):
-        yield Problem(
-            id="TARGET057",
-            severity=Severity.ERROR,
-            where="script.entry",
-            what="nothing here starts this kind of script",
+        yield TARGET057.problem(
+            Field("script.entry"),
+            "nothing here starts this kind of script",
             got=repr(job.script.entry),
             wanted=" or ".join(allowed),
-            fix="a Python script that starts it",
+            fix=Advice("a Python script that starts it"),
         )
     if (Path(job.script.source_dir or _entry.scripts_folder()) / "requirements.txt").is_file():
-        yield Problem(
-            id="TARGET058",
-            severity=Severity.INFO,
-            where="script.source_dir",
-            what="the commands install nothing into your environment; a container would",
+        yield TARGET058.problem(
+            Field("script.source_dir"),
+            "the commands install nothing into your environment",
+            consequence="a container would",
             got="requirements.txt",
-            fix=f"pip install -r {job.name}/code/requirements.txt, after the first step",
+            fix=Advice(f"pip install -r {job.name}/code/requirements.txt, after the first step"),
         )
 
 
@@ -162,25 +212,23 @@ def container_paths(job: JobSpec) -> Iterator[Problem]:
     """TARGET059, TARGET060: folders that exist in a container only; arguments are passed as they are."""
     for key, value in job.arguments.items():
         if isinstance(value, str) and (value == CONTAINER or value.startswith(f"{CONTAINER}/")):
-            yield Problem(
-                id="TARGET059",
-                severity=Severity.WARNING,
-                where=f"hyperparameters.{key}",
-                what="this folder exists in a container only, and the value is passed as it is",
+            yield TARGET059.problem(
+                Field(f"hyperparameters.{key}"),
+                "this folder exists in a container only, and the value is passed as it is",
                 got=repr(value),
                 wanted="a folder of this machine",
-                fix=f"{key}='../{value.removeprefix(CONTAINER).strip('/') or 'model'}' here, or a script that reads SM_MODEL_DIR",
+                fix=Advice(
+                    f"{key}='../{value.removeprefix(CONTAINER).strip('/') or 'model'}' here, or a script that reads SM_MODEL_DIR"
+                ),
             )
     if job.checkpoints is not None:
         folder = job.checkpoints.local_path or f"{CONTAINER}/checkpoints"
-        yield Problem(
-            id="TARGET060",
-            severity=Severity.WARNING,
-            where="spot.checkpoint_s3_uri" if job.spot and job.spot.checkpoint_s3_uri else "checkpoint",
-            what="nothing copies checkpoints to S3 here, or back",
+        yield TARGET060.problem(
+            Field("spot.checkpoint_s3_uri" if job.spot and job.spot.checkpoint_s3_uri else "checkpoint"),
+            "nothing copies checkpoints to S3 here, or back",
             got=f"{folder} to {job.checkpoints.s3_uri}",
             wanted="a folder of this machine",
-            fix="name one in the script's own argument, and copy it with aws s3 sync",
+            fix=Advice("name one in the script's own argument, and copy it with aws s3 sync"),
         )
 
 
@@ -188,14 +236,12 @@ def kept(job: JobSpec) -> Iterator[Problem]:
     """TARGET063: parts of an attached job's request that start another program, or bring data from elsewhere than S3."""
     lost = [part for part in job.kept if part.at.startswith(STARTS_OTHERWISE) and part.sent is not None]
     if lost:
-        yield Problem(
-            id="TARGET063",
-            severity=Severity.ERROR,
-            where="kept",
-            what="the commands cannot do what this job's request says",
+        yield TARGET063.problem(
+            Field("kept"),
+            "the commands cannot do what this job's request says",
             got=unsaid.listed(lost),
             wanted="a script, and data in S3 or here",
-            fix=f"replace(kept=()) to leave it out, or {REHEARSE}",
+            fix=Advice(f"replace(kept=()) to leave it out, or {REHEARSE}"),
         )
 
 
@@ -220,13 +266,11 @@ def service(job: JobSpec) -> Iterator[Problem]:
         if there
     ]
     if left_out:
-        yield Problem(
-            id="TARGET061",
-            severity=Severity.INFO,
-            where=left_out[0],
-            what="left out: only the service does this",
+        yield TARGET061.problem(
+            Field(left_out[0]),
+            "left out: only the service does this",
             got=", ".join(left_out),
-            fix="nothing, if that is meant",
+            fix=Advice("nothing, if that is meant"),
         )
 
 

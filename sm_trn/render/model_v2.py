@@ -11,12 +11,22 @@ from typing import Any, Final
 
 from .. import _entry
 from ..catalog import hosting_image
-from ..specs import Container, Destination, JobSpec, Problem, Severity
+from ..specs import Advice, Container, Destination, Field, JobSpec, Problem, Rule, Severity
 from .calls import EstimatorCall
 
 ANSWERED: Final = frozenset({"train_text_classification.py", "train_glue.py"})  # what inference.py can load
 IN_THE_MODEL: Final = MappingProxyType(
     {"SAGEMAKER_PROGRAM": "inference.py", "SAGEMAKER_SUBMIT_DIRECTORY": "/opt/ml/model/code"}
+)
+
+TARGET200 = Rule(
+    "TARGET200", (Severity.ERROR,), "a model class without a framework", "A model class needs to know the framework."
+)
+TARGET201 = Rule(
+    "TARGET201",
+    (Severity.ERROR,),
+    "an uncompressed model for a model class",
+    "A model class packs and unpacks archives.",
 )
 
 
@@ -61,22 +71,18 @@ def model_data(job: JobSpec, at: Destination) -> str:
 def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET200, TARGET201: a model class needs to know the framework, and packs and unpacks archives."""
     if isinstance(job.framework, Container):
-        yield Problem(
-            id="TARGET200",
-            severity=Severity.ERROR,
-            where="framework",
-            what="the SDK's model classes know PyTorch and Hugging Face only",
+        yield TARGET200.problem(
+            Field("framework"),
+            "the SDK's model classes know PyTorch and Hugging Face only",
             got="Container",
             wanted="PyTorch, HuggingFace, NeuronX or HuggingFaceNeuronX",
-            fix="sagemaker.model.Model(image_uri=…), or job.deploy(…, image_uri=…)",
+            fix=Advice("sagemaker.model.Model(image_uri=…), or job.deploy(…, image_uri=…)"),
         )
     if not job.output.compress:
-        yield Problem(
-            id="TARGET201",
-            severity=Severity.ERROR,
-            where="output.compress",
-            what="the model classes take a model.tar.gz",
+        yield TARGET201.problem(
+            Field("output.compress"),
+            "the model classes take a model.tar.gz",
             got="compress=False",
             wanted="compress=True",
-            fix="output=Output(compress=True), or pack the folder first",
+            fix=Advice("output=Output(compress=True), or pack the folder first"),
         )

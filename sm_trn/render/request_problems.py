@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import UnknownName
-from ..specs import Destination, JobSpec, Kept, Problem, Severity
+from ..specs import Advice, Destination, Field, JobSpec, Kept, Problem, Rule, Severity
 from . import request, unsaid
 from .keeping import kept_parts, restored
 
@@ -18,18 +18,23 @@ _ELSEWHERE = Destination(
 )
 _TOLD = "/HyperParameters/sagemaker_region"
 
+TARGET150 = Rule(
+    "TARGET150",
+    (Severity.WARNING,),
+    "parts of the original request that a change takes the place of",
+    "The change is sent, the part is not.",
+)
+
 
 def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET150: a kept part gives way to what the spec says now."""
     lost = given_up(job)
     if lost:
-        yield Problem(
-            id="TARGET150",
-            severity=Severity.WARNING,
-            where="kept",
-            what="the spec was changed where a part of the original request was kept: the change is sent, the kept part is not",
+        yield TARGET150.problem(
+            Field("kept"),
+            "the spec was changed where a part of the original request was kept: the change is sent, the kept part is not",
             got=unsaid.listed(lost),
-            fix="nothing, if that is meant",
+            fix=Advice("nothing, if that is meant"),
         )
 
 

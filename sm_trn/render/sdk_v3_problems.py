@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..specs import Channel, JobSpec, Problem, Runner, Severity
+from ..specs import Advice, Channel, Field, JobSpec, Problem, Rule, Runner, Severity
 from ..strategies import debugged, plan, profiled
 from . import unsaid
 
@@ -21,6 +21,102 @@ FIELDS: Final = "sagemaker 3.27.0, ModelTrainer's fields"
 DRIVERS: Final = "sagemaker-train 1.27.0, container_drivers"
 RESERVED: Final = frozenset({"code", "sm_drivers"})  # channels that ModelTrainer adds
 STAY: Final = "estimator-v2, or submit it with Session.submit: the request target says it"
+
+TARGET001 = Rule(
+    "TARGET001",
+    (Severity.ERROR,),
+    "SMDDP in SDK v3",
+    "ModelTrainer knows torchrun, MPI and version 2 of the model-parallel library.",
+)
+TARGET002 = Rule(
+    "TARGET002", (Severity.ERROR,), "pytorchxla in SDK v3", "ModelTrainer has no launcher for PyTorch/XLA on GPUs."
+)
+TARGET003 = Rule("TARGET003", (Severity.ERROR,), "the Training Compiler in SDK v3", "ModelTrainer has no word for it.")
+TARGET004 = Rule(
+    "TARGET004",
+    (Severity.ERROR,),
+    "version 1 of the model-parallel library in SDK v3",
+    "ModelTrainer knows version 2 only.",
+)
+TARGET005 = Rule(
+    "TARGET005",
+    (Severity.ERROR,),
+    "a launcher that SDK v3 does not have",
+    "Torchrun and MPI are all that ModelTrainer has.",
+)
+TARGET006 = Rule(
+    "TARGET006", (Severity.ERROR,), "source from a repository in SDK v3", "ModelTrainer uploads folders only."
+)
+TARGET007 = Rule("TARGET007", (Severity.ERROR,), "profiler or debugger in SDK v3", "ModelTrainer has neither.")
+TARGET008 = Rule(
+    "TARGET008",
+    (Severity.ERROR,),
+    "MPI on several hosts in SDK v3",
+    "Its mpirun is told the workers of one host as the number of all.",
+    "sagemaker-train 1.27.0, container_drivers/distributed_drivers/mpi_driver.py",
+)
+TARGET009 = Rule(
+    "TARGET009",
+    (Severity.ERROR,),
+    "names and values that SDK v3's shell script breaks",
+    "Names become shell variables and values stand in single quotes; others end the job before the script.",
+)
+TARGET010 = Rule(
+    "TARGET010",
+    (Severity.ERROR,),
+    "texts that SDK v3 reads as JSON",
+    "They go unquoted and are read as JSON in the container, so some arrive as another text.",
+    "sagemaker-train 1.27.0, container_drivers/common/utils.py, safe_deserialize",
+)
+TARGET011 = Rule(
+    "TARGET011",
+    (Severity.WARNING,),
+    "one-letter arguments in SDK v3",
+    "The script's command line spells them differently from SDK v2's.",
+)
+TARGET012 = Rule(
+    "TARGET012",
+    (Severity.INFO,),
+    "booleans in SDK v3",
+    "The script's command line spells them differently from SDK v2's.",
+)
+TARGET013 = Rule(
+    "TARGET013",
+    (Severity.ERROR,),
+    "channels named as ModelTrainer's own",
+    "ModelTrainer takes these names for itself.",
+    "sagemaker-train 1.27.0, _create_training_job_args",
+)
+TARGET014 = Rule(
+    "TARGET014",
+    (Severity.ERROR,),
+    "a local folder with more to say than its path",
+    "ModelTrainer's inputs have no words for it.",
+    FIELDS,
+)
+TARGET015 = Rule(
+    "TARGET015",
+    (Severity.ERROR,),
+    "a script that SDK v3's launcher does not start",
+    "Its drivers start Python files, or a shell script alone.",
+    "sagemaker-train 1.27.0, container_drivers/distributed_drivers",
+)
+TARGET016 = Rule(
+    "TARGET016",
+    (Severity.INFO,),
+    "requirements in S3 with SDK v3",
+    "ModelTrainer installs a requirements.txt only where it is named.",
+    FIELDS,
+)
+TARGET017 = Rule(
+    "TARGET017", (Severity.INFO,), "metrics without time series in SDK v3", "ModelTrainer has no word for them.", FIELDS
+)
+TARGET018 = Rule(
+    "TARGET018",
+    (Severity.ERROR,),
+    "tags with an empty value in SDK v3",
+    "It leaves empty texts out of a tag, and the request is refused for what is missing.",
+)
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:
@@ -34,17 +130,17 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     launch = plan(job)
     if launch.runner is Runner.SMDDP:
         yield _dropped(
-            "TARGET001",
+            TARGET001,
             "distribution",
             "SDK v3 has no SageMaker data parallelism",
             "smdistributed.dataparallel",
             "distribution=TorchDistributed() for NCCL on a PyTorch of today",
         )
     elif launch.runner is Runner.XLA_SPAWN:
-        yield _dropped("TARGET002", "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", "")
+        yield _dropped(TARGET002, "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", "")
     elif launch.runner is Runner.MPI and "smdistributed" in launch.estimator:
         yield _dropped(
-            "TARGET004",
+            TARGET004,
             "distribution",
             "SDK v3 has no version 1 of the model-parallel library",
             "smdistributed.modelparallel",
@@ -53,7 +149,7 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     elif launch.runner is Runner.MPI and "mpi" not in launch.estimator:
         got = ", ".join(launch.estimator)
         yield _dropped(
-            "TARGET005",
+            TARGET005,
             "distribution",
             "SDK v3 starts no workers this way: Torchrun and MPI are all it has",
             got,
@@ -64,14 +160,14 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
 def compiler(job: JobSpec) -> Iterator[Problem]:
     """TARGET003: no Training Compiler."""
     if job.compiled:
-        yield _dropped("TARGET003", "compiler", "ModelTrainer has no Training Compiler", "TrainingCompiler()", "")
+        yield _dropped(TARGET003, "compiler", "ModelTrainer has no Training Compiler", "TrainingCompiler()", "")
 
 
 def git(job: JobSpec) -> Iterator[Problem]:
     """TARGET006: no source from a repository."""
     if job.script is not None and job.script.git is not None:
         yield _dropped(
-            "TARGET006",
+            TARGET006,
             "script.git",
             "SDK v3 takes no source from a repository",
             repr(job.script.git.repo),
@@ -83,7 +179,7 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
     """TARGET007: neither profiler nor debugger."""
     for name, runs in (("profiler", profiled(job)), ("debugger", debugged(job))):
         if runs:
-            yield _dropped("TARGET007", name, f"ModelTrainer has no {name}", f"{name}=True", f"{name}=False")
+            yield _dropped(TARGET007, name, f"ModelTrainer has no {name}", f"{name}=True", f"{name}=False")
 
 
 def mpi_hosts(job: JobSpec) -> Iterator[Problem]:
@@ -91,7 +187,7 @@ def mpi_hosts(job: JobSpec) -> Iterator[Problem]:
     launch = plan(job)
     if set(launch.estimator) == {"mpi"} and job.compute.hosts > 1:
         yield _error(
-            "TARGET008",
+            TARGET008,
             "distribution",
             "SDK v3's MPI launcher starts the workers of one host in all: the other hosts idle, and are billed",
             got=f"{job.compute.hosts} hosts of {launch.workers_per_host} workers; mpirun -np {launch.workers_per_host}",
@@ -107,7 +203,7 @@ def shell_names(job: JobSpec) -> Iterator[Problem]:
     for key, value in job.arguments.items():
         if not re.fullmatch(r"[A-Za-z0-9_-]+", key):
             yield _error(
-                "TARGET009",
+                TARGET009,
                 f"hyperparameters.{key}",
                 "the name becomes a shell variable, and this one cannot",
                 got=repr(key),
@@ -117,7 +213,7 @@ def shell_names(job: JobSpec) -> Iterator[Problem]:
             )
         if isinstance(value, str) and "'" in value:
             yield _error(
-                "TARGET009",
+                TARGET009,
                 f"hyperparameters.{key}",
                 "the value is put into single quotes unescaped",
                 got=repr(value),
@@ -129,7 +225,7 @@ def shell_names(job: JobSpec) -> Iterator[Problem]:
         if not re.fullmatch(r"[A-Za-z0-9_]+", name):
             legal = re.sub(r"[^A-Za-z0-9_]", "_", name)
             yield _error(
-                "TARGET009",
+                TARGET009,
                 f"inputs.{name}",
                 "the name becomes a shell variable, and this one cannot",
                 got=repr(name),
@@ -144,7 +240,7 @@ def read_back(job: JobSpec) -> Iterator[Problem]:
     for key, value in job.arguments.items():
         if isinstance(value, str) and (arrived := arrives(value)) != value:
             yield _error(
-                "TARGET010",
+                TARGET010,
                 f"hyperparameters.{key}",
                 "SDK v3 sends texts unquoted, and the container reads this one as JSON",
                 got=f"{value!r}, which the script would get as {arrived!r}",
@@ -175,26 +271,22 @@ def spelling(job: JobSpec) -> Iterator[Problem]:
     evidence = f"{DRIVERS}/common/utils.py, hyperparameters_to_cli_args"
     letters = [key for key in job.arguments if len(key) == 1]
     if letters:
-        yield Problem(
-            id="TARGET011",
-            severity=Severity.WARNING,
-            where=f"hyperparameters.{letters[0]}",
-            what="SDK v3 passes names of one letter with two hyphens",
+        yield TARGET011.problem(
+            Field(f"hyperparameters.{letters[0]}"),
+            "SDK v3 passes names of one letter with two hyphens",
             got=", ".join(f"--{key}" for key in letters),
             wanted=", ".join(f"-{key}, as SDK v2's container passes it" for key in letters),
-            fix="a longer name, or a script that takes both",
+            fix=Advice("a longer name, or a script that takes both"),
             evidence=evidence,
         )
     booleans = [key for key, value in job.arguments.items() if isinstance(value, bool)]
     if booleans:
-        yield Problem(
-            id="TARGET012",
-            severity=Severity.INFO,
-            where=f"hyperparameters.{booleans[0]}",
-            what="SDK v3 passes booleans in small letters",
+        yield TARGET012.problem(
+            Field(f"hyperparameters.{booleans[0]}"),
+            "SDK v3 passes booleans in small letters",
             got=f"{len(booleans)} of them: true, false",
             wanted="True, False, as SDK v2's container passes them",
-            fix="a script that reads both",
+            fix=Advice("a script that reads both"),
             evidence=evidence,
         )
 
@@ -203,7 +295,7 @@ def channels(job: JobSpec) -> Iterator[Problem]:
     """TARGET013, TARGET014: names that ModelTrainer takes for itself; local folders with more to say than their path."""
     for name in sorted(RESERVED & set(job.inputs)):
         yield _error(
-            "TARGET013",
+            TARGET013,
             f"inputs.{name}",
             "SDK v3 adds a channel of this name",
             got=repr(name),
@@ -214,7 +306,7 @@ def channels(job: JobSpec) -> Iterator[Problem]:
     for name, channel in job.channels.items():
         if not channel.uri.startswith("s3://") and channel != Channel(channel.uri):
             yield _error(
-                "TARGET014",
+                TARGET014,
                 f"inputs.{name}",
                 "SDK v3 uploads a local folder as a plain File channel only",
                 got=f"{channel.uri!r} with more settings",
@@ -231,7 +323,7 @@ def script(job: JobSpec) -> Iterator[Problem]:
     allowed = (".py",) if plan(job).runner is not Runner.PYTHON else (".py", ".sh")
     if not job.script.entry.endswith(allowed):
         yield _error(
-            "TARGET015",
+            TARGET015,
             "script.entry",
             "SDK v3 does not start this kind of script here",
             got=repr(job.script.entry),
@@ -241,28 +333,22 @@ def script(job: JobSpec) -> Iterator[Problem]:
         )
     if (job.script.source_dir or "").startswith("s3://"):
         name = PurePosixPath(job.script.source_dir or "").name
-        yield Problem(
-            id="TARGET016",
-            severity=Severity.INFO,
-            where="script.source_dir",
-            what="SDK v3 installs a requirements.txt only where it is named, and whether there is one in S3 is not known here",
+        yield TARGET016.problem(
+            Field("script.source_dir"),
+            "SDK v3 installs a requirements.txt only where it is named, and whether there is one in S3 is not known here",
             got=repr(name),
-            fix="SourceCode(requirements='requirements.txt') if there is one",
-            evidence=FIELDS,
+            fix=Advice("SourceCode(requirements='requirements.txt') if there is one"),
         )
 
 
 def series(job: JobSpec) -> Iterator[Problem]:
     """TARGET017: metrics come without time series."""
     if job.metrics:
-        yield Problem(
-            id="TARGET017",
-            severity=Severity.INFO,
-            where="metrics",
-            what="SDK v3 does not ask for metric time series: the console shows last values only",
+        yield TARGET017.problem(
+            Field("metrics"),
+            "SDK v3 does not ask for metric time series: the console shows last values only",
             got="EnableSageMakerMetricsTimeSeries not sent",
-            fix="read metrics from the log, as this package does",
-            evidence=FIELDS,
+            fix=Advice("read metrics from the log, as this package does"),
         )
 
 
@@ -271,7 +357,7 @@ def empty_tags(job: JobSpec) -> Iterator[Problem]:
     for key, value in job.tags.items():
         if not value:
             yield _error(
-                "TARGET018",
+                TARGET018,
                 f"tags.{key}",
                 "SDK v3 drops the empty value of a tag, and botocore refuses a tag without one",
                 got=repr(value),
@@ -281,13 +367,11 @@ def empty_tags(job: JobSpec) -> Iterator[Problem]:
             )
 
 
-def _error(rule: str, where: str, what: str, *, got: str, wanted: str, fix: str, evidence: str) -> Problem:
-    return Problem(
-        id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=evidence
-    )
+def _error(rule: Rule, where: str, what: str, *, got: str, wanted: str, fix: str, evidence: str) -> Problem:
+    return rule.problem(Field(where), what, got=got, wanted=wanted, fix=Advice(fix), evidence=evidence)
 
 
-def _dropped(rule: str, where: str, what: str, got: str, instead: str) -> Problem:
+def _dropped(rule: Rule, where: str, what: str, got: str, instead: str) -> Problem:
     fix = f"{instead}; or {STAY}" if instead else STAY
     return _error(rule, where, what, got=got, wanted="a job without it", fix=fix, evidence=FIELDS)
 

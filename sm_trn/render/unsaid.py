@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..specs import Container, JobSpec, Kept, Problem, Severity
+from ..specs import Advice, Container, Field, JobSpec, Kept, Problem, Rule, Severity
 
 FIELDS: Final = "arguments of sagemaker 2.257.7's estimators, fields of sagemaker 3.27.0's ModelTrainer"
 STAY: Final = "submit it with Session.submit: the request target says it"
@@ -25,41 +25,50 @@ _OWN_WAY: Final = (
 _DEFAULTS: Final = ('"GZIP"', '"None"', '""', "false")
 _SHOWN = 8
 
+TARGET100 = Rule(
+    "TARGET100",
+    (Severity.ERROR,),
+    "parts of an attached job's request that no SDK can say",
+    "Neither SDK's classes have words for them.",
+    FIELDS,
+)
+TARGET101 = Rule(
+    "TARGET101",
+    (Severity.WARNING,),
+    "parts of an attached job's request that an SDK says its own way",
+    "Its own defaults mean the same.",
+    FIELDS,
+)
+TARGET102 = Rule(
+    "TARGET102", (Severity.ERROR,), "a program that is no image", "The SDKs' classes start images only.", FIELDS
+)
+
 
 def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET100, TARGET101, TARGET102: parts of an attached job's request, and programs, that neither SDK has words for."""
     lost, harmless = parts(job)
     if lost:
-        yield Problem(
-            id="TARGET100",
-            severity=Severity.ERROR,
-            where="kept",
-            what="the SDK's classes cannot say what this job's request says",
+        yield TARGET100.problem(
+            Field("kept"),
+            "the SDK's classes cannot say what this job's request says",
             got=listed(lost),
             wanted="a job without it",
-            fix=f"{STAY}; or replace(kept=()) to leave it out",
-            evidence=FIELDS,
+            fix=Advice(f"{STAY}; or replace(kept=()) to leave it out"),
         )
     if harmless:
-        yield Problem(
-            id="TARGET101",
-            severity=Severity.WARNING,
-            where="kept",
-            what="the SDK says this its own way",
+        yield TARGET101.problem(
+            Field("kept"),
+            "the SDK says this its own way",
             got=listed(harmless),
-            fix="nothing, if its defaults will do",
-            evidence=FIELDS,
+            fix=Advice("nothing, if its defaults will do"),
         )
     if isinstance(job.framework, Container) and not job.image_uri:
-        yield Problem(
-            id="TARGET102",
-            severity=Severity.ERROR,
-            where="image_uri",
-            what="the SDK's classes start images only",
+        yield TARGET102.problem(
+            Field("image_uri"),
+            "the SDK's classes start images only",
             got=repr(job.framework.algorithm or "neither image nor algorithm"),
             wanted="image_uri=…",
-            fix=STAY,
-            evidence=FIELDS,
+            fix=Advice(STAY),
         )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .._entry import scripts_folder, shipped_scripts
 from ..catalog import hosting_image
 from ..errors import InvalidJob
-from ..specs import Problem, Severity
+from ..specs import Advice, Field, Problem, Rule, Severity
 from .launching import unique_name
 
 if TYPE_CHECKING:
@@ -24,6 +24,31 @@ JOB_TAG = "sm_trn:job"
 EXPIRES_TAG = "sm_trn:expires"
 LARGEST_BYTES = 20_000_000_000  # more than a default host's disk holds unpacked
 _OWN_FORMAT = {"config.json", "tokenizer.json"}
+
+HOST001 = Rule(
+    "HOST001",
+    (Severity.ERROR,),
+    "a job that has left no model",
+    "An endpoint that cannot load its model is found out, and billed, minutes later.",
+)
+HOST002 = Rule(
+    "HOST002",
+    (Severity.ERROR,),
+    "an artefact that a host cannot unpack",
+    "An endpoint that cannot load its model is found out, and billed, minutes later.",
+)
+HOST003 = Rule(
+    "HOST003",
+    (Severity.ERROR,),
+    "an artefact that is too large for a host's disk",
+    "An endpoint that cannot load its model is found out, and billed, minutes later.",
+)
+HOST004 = Rule(
+    "HOST004",
+    (Severity.ERROR,),
+    "an artefact without code that answers",
+    "An endpoint that cannot load its model is found out, and billed, minutes later.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,53 +128,43 @@ def _classifier(job: TrainingJob, found: Artefact) -> bool:
 def _problems(job: TrainingJob, uri: str, found: Artefact | None, *, answered: bool) -> Iterator[Problem]:
     """HOST001, HOST002, HOST003, HOST004: An endpoint that cannot load its model is found out, and billed, minutes later."""
     if found is None:
-        yield Problem(
-            id="HOST001",
-            severity=Severity.ERROR,
-            where="model",
-            what="the job has left no model.tar.gz to host",
+        yield HOST001.problem(
+            Field("model"),
+            "the job has left no model.tar.gz to host",
             got=uri or f"no artefact, {job.snapshot().status_word}",
             wanted="s3://…/model.tar.gz",
-            fix="wait until the job is Completed; a job with output compression NONE has to be packed first",
+            fix=Advice("wait until the job is Completed; a job with output compression NONE has to be packed first"),
         )
         return
     if not any(not name.startswith("code/") for name in found.names):
-        yield Problem(
-            id="HOST001",
-            severity=Severity.ERROR,
-            where="model",
-            what="the artefact holds no model",
+        yield HOST001.problem(
+            Field("model"),
+            "the artefact holds no model",
             got=f"{len(found.names)} members in {uri}",
             wanted="what the script saves in SM_MODEL_DIR",
-            fix="let the script save its model to /opt/ml/model",
+            fix=Advice("let the script save its model to /opt/ml/model"),
         )
     if found.bad:
-        yield Problem(
-            id="HOST002",
-            severity=Severity.ERROR,
-            where="model",
-            what="a host cannot unpack some members of the artefact",
+        yield HOST002.problem(
+            Field("model"),
+            "a host cannot unpack some members of the artefact",
             got=", ".join(repr(name) for name in found.bad[:3]),
             wanted="plain files, and links to files of the artefact",
-            fix="let the script save copies in place of links",
+            fix=Advice("let the script save copies in place of links"),
         )
     if found.size_bytes > LARGEST_BYTES:
-        yield Problem(
-            id="HOST003",
-            severity=Severity.ERROR,
-            where="model",
-            what="the artefact is too large for a host's disk",
+        yield HOST003.problem(
+            Field("model"),
+            "the artefact is too large for a host's disk",
             got=f"{found.size_bytes:,} bytes",
             wanted=f"at most {LARGEST_BYTES:,}",
-            fix="leave checkpoints and optimizer states out of /opt/ml/model",
+            fix=Advice("leave checkpoints and optimizer states out of /opt/ml/model"),
         )
     if not found.code and not answered:
-        yield Problem(
-            id="HOST004",
-            severity=Severity.ERROR,
-            where="code",
-            what="the artefact has no code that answers",
+        yield HOST004.problem(
+            Field("code"),
+            "the artefact has no code that answers",
             got="no code/inference.py",
             wanted="model_fn and, where the defaults do not fit, input_fn, predict_fn and output_fn",
-            fix="deploy(…, code='inference.py'), or a folder with an inference.py in it",
+            fix=Advice("deploy(…, code='inference.py'), or a folder with an inference.py in it"),
         )

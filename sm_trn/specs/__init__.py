@@ -7,7 +7,7 @@ from .kept import Kept, json_text, pointer
 from .launch import Destination, Distribution, LaunchPlan, Runner
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from .neuron import NeuronOptions
-from .problems import Problem, Problems, Severity
+from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
 from .surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
@@ -20,12 +20,15 @@ __all__ = [
     "SERVERLESS",
     "TRAINER_METRICS",
     "Accelerator",
+    "Advice",
+    "Change",
     "Channel",
     "Checkpoint",
     "Compute",
     "Container",
     "Destination",
     "Distribution",
+    "Field",
     "Framework",
     "Git",
     "HuggingFace",
@@ -41,8 +44,10 @@ __all__ = [
     "JobStatus",
     "Kept",
     "LaunchPlan",
+    "Line",
     "MetricPoint",
     "MetricRule",
+    "Named",
     "Network",
     "NeuronOptions",
     "NeuronX",
@@ -51,6 +56,7 @@ __all__ = [
     "Problem",
     "Problems",
     "PyTorch",
+    "Rule",
     "Runner",
     "S3Kind",
     "Script",

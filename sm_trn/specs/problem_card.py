@@ -10,11 +10,7 @@ from .problems import Severity
 if TYPE_CHECKING:
     from .problems import Problem, Problems
 
-_LOOKS = {
-    Severity.ERROR: ("✗ error", "err"),
-    Severity.WARNING: ("▲ warning", "warn"),
-    Severity.INFO: ("• note", "info"),
-}
+_ROLES = {Severity.ERROR: "err", Severity.WARNING: "warn", Severity.INFO: "info"}
 _WORDS = ("Field", "What is wrong", "Fix")
 
 
@@ -31,7 +27,12 @@ def problems_card(problems: Problems) -> str:
 
 
 def _row(problem: Problem) -> tuple[str | Cell, ...]:
-    word, role = _LOOKS[problem.severity]
     detail = ", ".join(f"{name} {text}" for name, text in (("got", problem.got), ("wanted", problem.wanted)) if text)
-    what = problem.what + (f"; {detail}" if detail else "")
-    return Cell(f"{word} {problem.id}", role), Cell(problem.where, "code"), what, problem.fix
+    what = "; ".join(text for text in (problem.what, problem.consequence, detail) if text)
+    severity = problem.severity
+    return (
+        Cell(f"{severity.glyph} {severity.word} {problem.id}", _ROLES[severity]),
+        Cell(problem.where, "code"),
+        what,
+        problem.fix,
+    )

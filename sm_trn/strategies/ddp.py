@@ -8,7 +8,19 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import compiler, find_instance, find_instances
-from ..specs import Accelerator, HuggingFace, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
+from ..specs import (
+    Accelerator,
+    Change,
+    Field,
+    HuggingFace,
+    JobSpec,
+    LaunchPlan,
+    Named,
+    Problem,
+    Runner,
+    suggesting,
+)
+from .rules import DIST003, DIST014
 
 
 @suggesting
@@ -25,29 +37,24 @@ class PyTorchDDP:
             (row for row in find_instances(job.compute.instances) if row.accelerator is not Accelerator.CUDA), None
         )
         if other is not None:
-            yield Problem(
-                id="DIST003",
-                severity=Severity.ERROR,
-                where="distribution",
-                what=f"{self.name!r} needs CUDA instances",
+            yield DIST003.problem(
+                Field("distribution"),
+                f"{self.name!r} needs CUDA instances",
                 got=f"{other.name!r} ({other.accelerator.name})",
                 wanted="a CUDA instance",
-                fix="distribution=TorchDistributed()",
+                fix=Change(distribution=Named("TorchDistributed")),
                 evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",
             )
         elif not isinstance(job.framework, HuggingFace):
             torchrun = compiler.has_torchrun(job.framework.pytorch)
-            yield Problem(
-                id="DIST014",
-                severity=Severity.ERROR,
-                where="distribution",
-                what="SDK v2 rewrites pytorchddp into smdistributed.dataparallel for its PyTorch estimator, without a word",
+            yield DIST014.problem(
+                Field("distribution"),
+                "SDK v2 rewrites pytorchddp into smdistributed.dataparallel for its PyTorch estimator, without a word",
                 got=f"{self.name!r} with {type(job.framework).__name__}",
                 wanted="HuggingFace, or another distribution",
-                fix="distribution=TorchDistributed()"
+                fix=Change(distribution=Named("TorchDistributed"))
                 if torchrun
-                else "distribution=SMDataParallel(), which is what the SDK sends",
-                evidence="SageMaker SDK 2.257.7, PyTorch.__init__",
+                else Change("which is what the SDK sends", distribution=Named("SMDataParallel")),
             )
 
     @classmethod

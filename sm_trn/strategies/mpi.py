@@ -8,7 +8,19 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import find_instance, find_instances
-from ..specs import Accelerator, InstanceType, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
+from ..specs import (
+    Accelerator,
+    Change,
+    Field,
+    InstanceType,
+    JobSpec,
+    LaunchPlan,
+    Named,
+    Problem,
+    Runner,
+    suggesting,
+)
+from .rules import DIST007, DIST015, DIST023
 
 
 @suggesting
@@ -28,36 +40,29 @@ class MPI:
     def _problems_on(self, instance: InstanceType) -> Iterator[Problem]:
         processes = self.processes_per_host
         if instance.accelerator is Accelerator.NEURON:
-            yield Problem(
-                id="DIST007",
-                severity=Severity.ERROR,
-                where="distribution",
-                what="Trainium takes no distribution but torch_distributed",
+            yield DIST007.problem(
+                Field("distribution"),
+                "Trainium takes no distribution but torch_distributed",
                 got=f"{self.name!r} on {instance.name!r}",
                 wanted="'torch_distributed'",
-                fix="distribution=TorchDistributed()",
-                evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",
+                fix=Change(distribution=Named("TorchDistributed")),
             )
         elif processes is not None and instance.chips and processes > instance.chips:
-            yield Problem(
-                id="DIST015",
-                severity=Severity.ERROR,
-                where="distribution.processes_per_host",
-                what="more processes than accelerators: the container refuses to start them",
+            yield DIST015.problem(
+                Field("distribution.processes_per_host"),
+                "more processes than accelerators: the container refuses to start them",
                 got=str(processes),
                 wanted=f"at most {instance.chips} on {instance.name}",
-                fix=f"processes_per_host={instance.chips}",
+                fix=Change(processes_per_host=instance.chips),
                 evidence="aws/amazon-sagemaker-examples issue 2023",
             )
         elif processes is not None and processes < instance.chips:
-            yield Problem(
-                id="DIST023",
-                severity=Severity.WARNING,
-                where="distribution.processes_per_host",
-                what=f"{instance.chips - processes} of {instance.chips} GPUs would be idle",
+            yield DIST023.problem(
+                Field("distribution.processes_per_host"),
+                f"{instance.chips - processes} of {instance.chips} GPUs would be idle",
                 got=f"{processes} processes on {instance.name!r}",
                 wanted="a process for each GPU",
-                fix=f"processes_per_host={instance.chips}",
+                fix=Change(processes_per_host=instance.chips),
                 evidence="sagemaker-training 5.1.4, mpi.py: as many processes as it is told",
             )
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import compiler, find_instance, find_instances, images
-from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
+from ..specs import Accelerator, Advice, Change, Field, JobSpec, LaunchPlan, Named, Problem, Runner, suggesting
+from .rules import DIST003, DIST005, DIST006, DIST012
 
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
@@ -28,53 +29,42 @@ class SMDataParallel:
         )
         legacy = [name for name in job.compute.instances if name in compiler.SMDDP_LEGACY]
         if other is not None:
-            yield Problem(
-                id="DIST003",
-                severity=Severity.ERROR,
-                where="distribution",
-                what=f"{self.name!r} needs CUDA instances",
+            yield DIST003.problem(
+                Field("distribution"),
+                f"{self.name!r} needs CUDA instances",
                 got=f"{other.name!r} ({other.accelerator.name})",
                 wanted=" or ".join(compiler.SMDDP_INSTANCES),
-                fix="distribution=TorchDistributed()",
+                fix=Change(distribution=Named("TorchDistributed")),
                 evidence=GUIDE,
             )
         elif legacy:
-            yield Problem(
-                id="DIST005",
-                severity=Severity.WARNING,
-                where="compute.instance",
-                what=f"AWS has stopped developing {self.name!r} for this instance",
+            yield DIST005.problem(
+                Field("compute.instance"),
+                f"AWS has stopped developing {self.name!r} for this instance",
                 got=", ".join(map(repr, legacy)),
                 wanted=" or ".join(compiler.SMDDP_INSTANCES),
-                fix="compute=Compute('ml.p4d.24xlarge'), or TorchDistributed() on a newer PyTorch",
-                evidence=GUIDE,
+                fix=Advice("compute=Compute('ml.p4d.24xlarge'), or TorchDistributed() on a newer PyTorch"),
             )
         if other is None:
             yield from self._version_problems(job)
         if job.compute.hosts == 1:
-            yield Problem(
-                id="DIST012",
-                severity=Severity.INFO,
-                where="compute.count",
-                what=f"on one host {self.name!r} is no faster than NCCL",
+            yield DIST012.problem(
+                Field("compute.count"),
+                f"on one host {self.name!r} is no faster than NCCL",
                 got="1 instance",
                 wanted="2 or more",
-                evidence="SMDDP release notes, 2021",
             )
 
     def _version_problems(self, job: JobSpec) -> Iterator[Problem]:
         row = images.choose(job)
         if job.image_uri or row is None or row.pytorch in compiler.SMDDP_PYTORCH:
             return
-        yield Problem(
-            id="DIST006",
-            severity=Severity.ERROR,
-            where="framework",
-            what=f"{self.name!r} is not in the container of this PyTorch version",
+        yield DIST006.problem(
+            Field("framework"),
+            f"{self.name!r} is not in the container of this PyTorch version",
             got=f"pytorch {job.framework.pytorch!r}",
             wanted=", ".join(compiler.SMDDP_PYTORCH),
-            fix="a version of the list, or distribution=TorchDistributed()",
-            evidence=GUIDE,
+            fix=Advice("a version of the list, or distribution=TorchDistributed()"),
         )
 
     @classmethod

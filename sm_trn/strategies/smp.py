@@ -9,7 +9,20 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import compiler, find_instance, find_instances
-from ..specs import Accelerator, InstanceType, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
+from ..specs import (
+    Accelerator,
+    Advice,
+    Change,
+    Field,
+    InstanceType,
+    JobSpec,
+    LaunchPlan,
+    Problem,
+    Rule,
+    Runner,
+    suggesting,
+)
+from .rules import DIST003, DIST004, DIST015, DIST017, DIST018, DIST023
 
 _OWN = frozenset({"processes_per_host", "custom_mpi_options"})
 _LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain MPI sends neither
@@ -61,58 +74,97 @@ class SMModelParallel:
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         for instance in find_instances(job.compute.instances):
             yield from self._problems_on(instance, job)
-        for name, legal in (("pipeline", ("simple", "interleaved", "_only_forward")), ("placement_strategy", ("spread", "cluster")),
-                            ("optimize", ("speed", "memory"))):  # fmt: skip
+        for name, legal in (
+            ("pipeline", ("simple", "interleaved", "_only_forward")),
+            ("placement_strategy", ("spread", "cluster")),
+            ("optimize", ("speed", "memory")),
+        ):
             value = getattr(self, name)
             if value is not None and value not in legal:
-                yield _error("DIST017", f"{name} has no such value", got=repr(value), wanted=" or ".join(map(repr, legal)),
-                             fix=f"{name}={legal[0]!r}", where=f"distribution.{name}")  # fmt: skip
+                yield _error(
+                    DIST017,
+                    f"{name} has no such value",
+                    got=repr(value),
+                    wanted=" or ".join(map(repr, legal)),
+                    fix=f"{name}={legal[0]!r}",
+                    where=f"distribution.{name}",
+                )
         yield from self._numbers(job)
-        yield Problem(
-            id="DIST018",
-            severity=Severity.INFO,
-            where="distribution",
-            what="version 1 of the model-parallel library was archived in 2023-12; version 2 needs PyTorch 2",
+        yield DIST018.problem(
+            Field("distribution"),
+            "version 1 of the model-parallel library was archived in 2023-12",
+            consequence="version 2 needs PyTorch 2",
             got=f"pytorch {job.framework.pytorch!r}",
-            fix="SMModelParallelV2(…) with a newer framework",
-            evidence=GUIDE,
+            fix=Advice("SMModelParallelV2(…) with a newer framework"),
         )
 
     def _problems_on(self, instance: InstanceType, job: JobSpec) -> Iterator[Problem]:
         processes = self._processes(job)
         if instance.accelerator is not Accelerator.CUDA:
-            yield _error("DIST003", f"{self.name!r} needs CUDA instances", got=f"{instance.name!r} ({instance.accelerator.name})",
-                         wanted="ml.p4d.24xlarge or another CUDA instance", fix="NeuronOptions(tensor_parallel=…) on Trainium")  # fmt: skip
+            yield _error(
+                DIST003,
+                f"{self.name!r} needs CUDA instances",
+                got=f"{instance.name!r} ({instance.accelerator.name})",
+                wanted="ml.p4d.24xlarge or another CUDA instance",
+                fix="NeuronOptions(tensor_parallel=…) on Trainium",
+            )
         elif processes > instance.chips:
-            yield _error("DIST015", "more processes than accelerators: the container refuses to start them",
-                         got=str(processes), wanted=f"at most {instance.chips} on {instance.name}",
-                         fix=f"processes_per_host={instance.chips}", where="distribution.processes_per_host")  # fmt: skip
+            yield _error(
+                DIST015,
+                "more processes than accelerators: the container refuses to start them",
+                got=str(processes),
+                wanted=f"at most {instance.chips} on {instance.name}",
+                fix=f"processes_per_host={instance.chips}",
+                where="distribution.processes_per_host",
+            )
         elif processes < instance.chips:
-            yield Problem(id="DIST023", severity=Severity.WARNING, where="distribution.processes_per_host",
-                          what=f"{instance.chips - processes} of {instance.chips} GPUs would be idle",
-                          got=f"{processes} processes on {instance.name!r}", wanted="a process for each GPU",
-                          fix=f"processes_per_host={instance.chips}", evidence=GUIDE)  # fmt: skip
+            yield DIST023.problem(
+                Field("distribution.processes_per_host"),
+                f"{instance.chips - processes} of {instance.chips} GPUs would be idle",
+                got=f"{processes} processes on {instance.name!r}",
+                wanted="a process for each GPU",
+                fix=Change(processes_per_host=instance.chips),
+                evidence=GUIDE,
+            )
         if instance.family in compiler.SMP_V2_FAMILIES:
-            yield _error("DIST004", f"{self.name!r} does not run on this instance", got=repr(instance.name), wanted="ml.p4d.24xlarge",
-                         fix="compute=Compute('ml.p4d.24xlarge', …), or SMModelParallelV2()", where="compute.instance")  # fmt: skip
+            yield _error(
+                DIST004,
+                f"{self.name!r} does not run on this instance",
+                got=repr(instance.name),
+                wanted="ml.p4d.24xlarge",
+                fix="compute=Compute('ml.p4d.24xlarge', …), or SMModelParallelV2()",
+                where="compute.instance",
+            )
 
     def _numbers(self, job: JobSpec) -> Iterator[Problem]:
         for name in ("partitions", "microbatches", "active_microbatches"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                yield _error("DIST017", f"{name} counts from 1", got=str(value), wanted="at least 1", fix=f"{name}=1",
-                             where=f"distribution.{name}")  # fmt: skip
+                yield _error(
+                    DIST017,
+                    f"{name} counts from 1",
+                    got=str(value),
+                    wanted="at least 1",
+                    fix=f"{name}=1",
+                    where=f"distribution.{name}",
+                )
         processes = self._processes(job) * job.compute.hosts
         if self.partitions and self.partitions > 0 and processes % self.partitions:
-            yield _error("DIST017", "the partitions do not divide the processes", got=f"{self.partitions} of {processes} processes",
-                         wanted="a divisor", fix="partitions=2", where="distribution.partitions")  # fmt: skip
+            yield _error(
+                DIST017,
+                "the partitions do not divide the processes",
+                got=f"{self.partitions} of {processes} processes",
+                wanted="a divisor",
+                fix="partitions=2",
+                where="distribution.partitions",
+            )
         if self.ddp and self.horovod:
             yield _error(
-                "DIST017", "ddp and horovod exclude one another", got="both", wanted="one of them", fix="horovod=None"
+                DIST017, "ddp and horovod exclude one another", got="both", wanted="one of them", fix="horovod=None"
             )
         if self.memory_weight is not None and not 0 <= self.memory_weight <= 1:
             yield _error(
-                "DIST017",
+                DIST017,
                 "memory_weight is a share",
                 got=str(self.memory_weight),
                 wanted="0 to 1",
@@ -120,25 +172,30 @@ class SMModelParallel:
             )
         if self.auto_partition is False and self.default_partition is None:
             yield _error(
-                "DIST017",
+                DIST017,
                 "without auto_partition a default_partition is needed",
                 got="none",
                 wanted="0 or more",
                 fix="default_partition=0",
             )
         if self.default_partition is not None and self.default_partition >= (self.partitions or 1):
-            yield _error("DIST017", "default_partition is not one of the partitions", got=str(self.default_partition),
-                         wanted=f"below {self.partitions or 1}", fix="default_partition=0")  # fmt: skip
+            yield _error(
+                DIST017,
+                "default_partition is not one of the partitions",
+                got=str(self.default_partition),
+                wanted=f"below {self.partitions or 1}",
+                fix="default_partition=0",
+            )
         if not self.ddp and (self.ddp_port is not None or self.ddp_dist_backend is not None):
             yield _error(
-                "DIST017",
+                DIST017,
                 "ddp_port and ddp_dist_backend need ddp",
                 got="ddp not set",
                 wanted="ddp=True",
                 fix="ddp=True",
             )
         if self.ddp_port is not None and self.ddp_port < 0:
-            yield _error("DIST017", "not a port", got=str(self.ddp_port), wanted="0 or more", fix="leave ddp_port out")
+            yield _error(DIST017, "not a port", got=str(self.ddp_port), wanted="0 or more", fix="leave ddp_port out")
 
     def _processes(self, job: JobSpec) -> int:
         instance = find_instance(job.compute.instances[0])
@@ -182,7 +239,5 @@ class SMModelParallel:
         )
 
 
-def _error(rule: str, what: str, *, got: str, wanted: str, fix: str, where: str = "distribution") -> Problem:
-    return Problem(
-        id=rule, severity=Severity.ERROR, where=where, what=what, got=got, wanted=wanted, fix=fix, evidence=GUIDE
-    )
+def _error(rule: Rule, what: str, *, got: str, wanted: str, fix: str, where: str = "distribution") -> Problem:
+    return rule.problem(Field(where), what, got=got, wanted=wanted, fix=Advice(fix), evidence=GUIDE)

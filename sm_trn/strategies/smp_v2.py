@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import find_instance
-from ..specs import JobSpec, LaunchPlan, Problem, PyTorch, Runner, Severity, suggesting
+from ..specs import Advice, Change, Field, JobSpec, LaunchPlan, Problem, PyTorch, Runner, suggesting
+from .rules import DIST004, DIST019
 
 INSTANCES = ("ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p5.48xlarge")
 _LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain torchrun sends neither
@@ -39,26 +40,21 @@ class SMModelParallelV2:
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         if not isinstance(job.framework, PyTorch):
-            yield Problem(
-                id="DIST019",
-                severity=Severity.ERROR,
-                where="framework",
-                what="version 2 of the model-parallel library comes in PyTorch images of its own",
+            yield DIST019.problem(
+                Field("framework"),
+                "version 2 of the model-parallel library comes in PyTorch images of its own",
                 got=type(job.framework).__name__,
                 wanted="PyTorch",
-                fix="framework=PyTorch('2.4.1', python='py311')",
-                evidence=GUIDE,
+                fix=Change(framework=PyTorch("2.4.1", python="py311")),
             )
         elsewhere = [name for name in job.compute.instances if name not in INSTANCES]
         if elsewhere:
-            yield Problem(
-                id="DIST004",
-                severity=Severity.ERROR,
-                where="compute.instance",
-                what="version 2 of the model-parallel library does not run on this instance",
+            yield DIST004.problem(
+                Field("compute.instance"),
+                "version 2 of the model-parallel library does not run on this instance",
                 got=", ".join(map(repr, elsewhere)),
                 wanted=" or ".join(INSTANCES),
-                fix="compute=Compute('ml.p4d.24xlarge', …)",
+                fix=Advice("compute=Compute('ml.p4d.24xlarge', …)"),
                 evidence=GUIDE,
             )
 

@@ -10,6 +10,9 @@ from typing import Any, ClassVar
 from ..catalog import compiler, find_instance, find_instances
 from ..specs import (
     Accelerator,
+    Advice,
+    Change,
+    Field,
     HuggingFaceNeuronX,
     InstanceType,
     JobSpec,
@@ -17,9 +20,9 @@ from ..specs import (
     NeuronX,
     Problem,
     Runner,
-    Severity,
     suggesting,
 )
+from .rules import DIST002, DIST010, DIST011, DIST016
 
 ESTIMATOR = MappingProxyType({"torch_distributed": MappingProxyType({"enabled": True})})
 
@@ -40,29 +43,24 @@ class TorchDistributed:
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         rows = find_instances(job.compute.instances)
         if rows and all(row.accelerator is Accelerator.CPU for row in rows):
-            yield Problem(
-                id="DIST002",
-                severity=Severity.ERROR,
-                where="distribution",
-                what=f"{self.name!r} starts workers on GPU and Trainium instances only",
+            yield DIST002.problem(
+                Field("distribution"),
+                f"{self.name!r} starts workers on GPU and Trainium instances only",
                 got=", ".join(f"{row.name!r} ({row.accelerator.name})" for row in rows),
                 wanted="a CUDA or NEURON instance",
-                fix="distribution=None",
-                evidence="SageMaker SDK 2.257.7, validate_torch_distributed_distribution",
+                fix=Change(distribution=None),
             )
         yield from self._version_problems(job, rows)
         for row in rows:
             yield from self._worker_problems(row)
         slow = [row for row in rows if not row.efa]
         if job.compute.hosts > 1 and slow:
-            yield Problem(
-                id="DIST011",
-                severity=Severity.WARNING,
-                where="compute",
-                what=f"{slow[0].name!r} has no EFA; gradients of {job.compute.hosts} hosts go over plain TCP",
+            yield DIST011.problem(
+                Field("compute"),
+                f"{slow[0].name!r} has no EFA; gradients of {job.compute.hosts} hosts go over plain TCP",
                 got=f"{slow[0].network_gbps or 'unknown'} Gbit/s without EFA",
                 wanted="an instance with EFA, or one host",
-                fix="count=1, or the family's largest size",
+                fix=Advice("count=1, or the family's largest size"),
                 evidence=slow[0].source,
             )
 
@@ -74,16 +72,14 @@ class TorchDistributed:
             return
         floor = ".".join(str(part) for part in compiler.TORCHRUN_GPU_FLOOR)
         smddp = all(row.name in (*compiler.SMDDP_INSTANCES, *compiler.SMDDP_LEGACY) for row in rows)
-        yield Problem(
-            id="DIST010",
-            severity=Severity.ERROR,
-            where="distribution",
-            what=f"{self.name!r} is not in GPU containers before PyTorch {floor}",
+        yield DIST010.problem(
+            Field("distribution"),
+            f"{self.name!r} is not in GPU containers before PyTorch {floor}",
             got=f"pytorch {job.framework.pytorch!r}",
             wanted=f"{floor}.1 or newer",
-            fix=f"a framework with PyTorch {floor}.1 or newer"
-            + (", or distribution=SMDataParallel()" if smddp else ""),
-            evidence="SageMaker SDK 2.257.7, TORCH_DISTRIBUTED_GPU_SUPPORTED_FRAMEWORK_VERSIONS",
+            fix=Advice(
+                f"a framework with PyTorch {floor}.1 or newer" + (", or distribution=SMDataParallel()" if smddp else "")
+            ),
         )
 
     def _worker_problems(self, instance: InstanceType) -> Iterator[Problem]:
@@ -97,14 +93,12 @@ class TorchDistributed:
             else range(1, instance.workers + 1)
         )
         if asked not in legal:
-            yield Problem(
-                id="DIST016",
-                severity=Severity.ERROR,
-                where="distribution.workers_per_host",
-                what=f"{instance.name!r} cannot run this many workers",
+            yield DIST016.problem(
+                Field("distribution.workers_per_host"),
+                f"{instance.name!r} cannot run this many workers",
                 got=str(asked),
                 wanted=", ".join(map(str, legal)) if neuron else f"1 to {instance.workers}",
-                fix=f"workers_per_host={max((count for count in legal if count <= asked), default=1)}",
+                fix=Change(workers_per_host=max((count for count in legal if count <= asked), default=1)),
                 evidence=instance.source,
             )
 

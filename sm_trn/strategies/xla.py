@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import find_instance, find_instances
-from ..specs import Accelerator, JobSpec, LaunchPlan, Problem, Runner, Severity, suggesting
+from ..specs import Accelerator, Advice, Change, Field, JobSpec, LaunchPlan, Named, Problem, Runner, suggesting
+from .rules import DIST007, DIST013
 
 
 @suggesting
@@ -24,26 +25,20 @@ class PyTorchXLA:
             (row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.NEURON), None
         )
         if neuron is not None:
-            yield Problem(
-                id="DIST007",
-                severity=Severity.ERROR,
-                where="distribution",
-                what="Trainium takes no distribution but torch_distributed",
+            yield DIST007.problem(
+                Field("distribution"),
+                "Trainium takes no distribution but torch_distributed",
                 got=f"{self.name!r} on {neuron.name!r}",
                 wanted="'torch_distributed'",
-                fix="distribution=TorchDistributed()",
-                evidence="SageMaker SDK 2.257.7, validate_distribution_for_instance_type",
+                fix=Change(distribution=Named("TorchDistributed")),
             )
         elif not job.compiled:
-            yield Problem(
-                id="DIST013",
-                severity=Severity.ERROR,
-                where="compiler",
-                what=f"{self.name!r} is the launcher of Training Compiler containers only",
+            yield DIST013.problem(
+                Field("compiler"),
+                f"{self.name!r} is the launcher of Training Compiler containers only",
                 got="no compiler",
                 wanted="TrainingCompiler()",
-                fix="compiler=TrainingCompiler(), or distribution=TorchDistributed()",
-                evidence="SageMaker SDK 2.257.7, validate_torch_distributed_distribution",
+                fix=Advice("compiler=TrainingCompiler(), or distribution=TorchDistributed()"),
             )
 
     @classmethod

@@ -14,6 +14,7 @@ import sm_trn as st
 from sm_trn.cli import fixes
 from sm_trn.render import TARGETS, destination_of
 from sm_trn.render.differences import differences
+from sm_trn.specs import Advice, Change, Named
 
 WRONG = """\
 name = "bert-trn1"
@@ -87,7 +88,7 @@ error[DIST003]: 'smdistributed.dataparallel' needs CUDA instances
    |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    = got 'ml.trn1.32xlarge' (NEURON), wanted ml.p4d.24xlarge or ml.p4de.24xlarge
    = fix: distribution = { kind = "torch_distributed" }""" == blocks[0]
-    assert "✗ 2 errors  ▲ 2 warnings  • 2 notes in wrong.toml. Not launchable.\nChecked in " in blocks[-1]
+    assert "✗ 2 errors  ▲ 1 warning  • 3 notes in wrong.toml. Not launchable.\nChecked in " in blocks[-1]
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
@@ -103,8 +104,8 @@ def test_short_is_a_line_each_errors_first_then_by_line(folder: Path) -> None:
     assert [
         ("wrong.toml:12", "error", "DIST003"),
         ("wrong.toml:19", "error", "SPOT001"),
-        ("src/train.py:3", "warning", "SCRIPT006"),
         ("wrong.toml:18", "warning", "SPOT004"),
+        ("src/train.py:3", "note", "SCRIPT006"),
         ("wrong.toml:3", "note", "DIST012"),
         ("wrong.toml:5", "note", "LIMIT012"),
     ] == shown
@@ -116,7 +117,7 @@ def test_github_gets_annotations(folder: Path) -> None:
         "::error file=wrong.toml,line=19,title=SPOT001::max_wait_s is shorter than max_run_s; got 72,000 s; wanted"
         in lines[1]
     )
-    assert ["error", "error", "warning", "warning", "notice", "notice"] == [line[2:].split(" ")[0] for line in lines]
+    assert ["error", "error", "warning", "notice", "notice", "notice"] == [line[2:].split(" ")[0] for line in lines]
 
 
 def test_json_has_every_problem_with_line_and_column(folder: Path) -> None:
@@ -356,18 +357,18 @@ def test_a_spec_is_compared_as_if_it_had_gone_where_the_job_went() -> None:
 @pytest.mark.parametrize(
     ("fix", "form", "line"),
     [
-        ("max_wait_s=90_000", "toml", "max_wait_s = 90000"),
-        ("max_wait_s=90_000", "yaml", "max_wait_s: 90000"),
-        ("distribution=TorchDistributed()", "json", '"distribution": {"kind": "torch_distributed"}'),
-        ("framework=HuggingFaceNeuronX('4.55.4', pytorch='2.7.0')", "toml",
+        (Change(max_wait_s=90_000), "toml", "max_wait_s = 90000"),
+        (Change(max_wait_s=90_000), "yaml", "max_wait_s: 90000"),
+        (Change(distribution=st.TorchDistributed()), "json", '"distribution": {"kind": "torch_distributed"}'),
+        (Change(distribution=Named("SMDataParallel")), "toml", 'distribution = { kind = "smdistributed.dataparallel" }'),
+        (Change(framework=st.HuggingFaceNeuronX("4.55.4", pytorch="2.7.0")), "toml",
          'framework = { kind = "huggingface-neuronx", transformers = "4.55.4", pytorch = "2.7.0" }'),
-        ("compute=Compute('ml.trn1.32xlarge')", "toml", 'compute = { instance = "ml.trn1.32xlarge" }'),
-        ("compiler=None", "toml", "leave compiler out"),
-        ("compiler=TrainingCompiler()", "yaml", "compiler: {}"),
-        ("compute=Compute('ml.p4d.24xlarge', …)", "toml", "compute=Compute('ml.p4d.24xlarge', …)"),
-        ("correct the name (did you mean 'x'?)", "toml", "correct the name (did you mean 'x'?)"),
-        ("f=__import__('os')", "toml", "f=__import__('os')"),
-        ("session=connect()", "toml", "session=connect()"),
+        (Change(compute=st.Compute("ml.trn1.32xlarge")), "toml", 'compute = { instance = "ml.trn1.32xlarge" }'),
+        (Change(compiler=None), "toml", "leave compiler out"),
+        (Change(compiler=st.TrainingCompiler()), "yaml", "compiler: {}"),
+        (Change("or leave it out", count=1), "toml", "count = 1, or leave it out"),
+        (Advice("compute=Compute('ml.p4d.24xlarge', …)"), "toml", "compute=Compute('ml.p4d.24xlarge', …)"),
+        ("a text of a strategy of one's own", "toml", "a text of a strategy of one's own"),
     ],
 )  # fmt: skip
 def test_a_fix_is_written_as_the_file_wants_it(fix: str, form: str, line: str) -> None:

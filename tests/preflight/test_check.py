@@ -333,7 +333,7 @@ def memory_problems(job: JobSpec) -> list[Problem]:
 def test_a_model_too_large_for_a_core_gets_the_smallest_size_that_fits(source: str) -> None:
     problem = next(p for p in memory_problems(llama(source)) if p.id == "MEM001")
     assert ("100.4 GiB", "16.0 GiB") == (problem.got[:9], problem.wanted[8:16])
-    assert "NeuronOptions(tensor_parallel=8)" == problem.fix
+    assert "neuron=NeuronOptions(tensor_parallel=8)" == problem.fix
     assert not [p for p in memory_problems(llama(source, tensor_parallel=8, zero_1=True)) if p.id == "MEM001"]
 
 
