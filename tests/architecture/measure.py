@@ -86,9 +86,9 @@ def circles(kind: Imports = Imports.ALL) -> list[list[str]]:
     """Sets of modules that each reach one another, largest first."""
     found, reach = [], {name: _reachable(name, edges(kind)) for name in edges(kind)}
     seen: set[str] = set()
-    for name in reach:
-        circle = sorted(other for other in reach[name] if name in reach[other])
-        if name in reach[name] and name not in seen:
+    for name, reached in reach.items():
+        circle = sorted(other for other in reached if name in reach[other])
+        if name in reached and name not in seen:
             found.append(circle)
             seen.update(circle)
     return sorted(found, key=len, reverse=True)
