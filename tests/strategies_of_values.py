@@ -111,10 +111,18 @@ CHANNELS = some.one_of(
         some.sampled_from(["s3://a-bucket/data", "s3://a-bucket/data/"]),
         mode=some.sampled_from([None, *st.InputMode]),
         spread=some.sampled_from(st.Spread),
-        kind=some.sampled_from(st.S3Kind),
+        kind=some.sampled_from([st.S3Kind.PREFIX, st.S3Kind.MANIFEST]),
         content_type=some.sampled_from([None, "text/csv"]),
         compression=some.sampled_from([None, "Gzip"]),
         record_wrapping=some.sampled_from([None, "RecordIO"]),
+    ),
+    some.just(
+        st.Channel(
+            "s3://a-bucket/manifest",
+            mode=st.InputMode.PIPE,
+            kind=st.S3Kind.AUGMENTED_MANIFEST,
+            record_wrapping="RecordIO",
+        )
     ),
 )
 SPOTS = some.builds(
@@ -285,7 +293,9 @@ def sensible(source_dir: str) -> Any:
 
 
 def _named(job: st.JobSpec) -> st.JobSpec:
-    """A Container with an image, or with an algorithm."""
+    """A Container with an image, or with an algorithm; a job without a script with an image that has a program of its own."""
+    if job.script is None:
+        job = job.replace(distribution=None, compiler=None, neuron=None, image_uri=job.image_uri or OWN_IMAGE)
     if not isinstance(job.framework, st.Container):
         return job
     return job.replace(image_uri=None if job.framework.algorithm else job.image_uri or OWN_IMAGE)
