@@ -1,4 +1,4 @@
-"""One training job from Starting to its end: room, data, hosts, script, upload – reported to the registry as events.
+"""One training job from its place on the machine to its end: data, hosts, script, upload – reported to the registry as events.
 
 It must not know HTTP. The statuses are the engine's; this file decides only which event happens when.
 """
@@ -49,7 +49,7 @@ class Verdict(enum.Enum):
 
 
 class JobRun:
-    """Runs in a thread of its own; ``run`` returns when the job is terminal and cleaned up."""
+    """Runs in a thread of its own, with a place on the machine; ``run`` returns when the job is terminal and cleaned up."""
 
     def __init__(self, name: str, shop: Workshop, control: Control) -> None:
         self._shop = shop
@@ -65,43 +65,25 @@ class JobRun:
 
     def run(self) -> None:
         shop = self._shop
-        took_room = False
         try:
             shop.principals.admit(self._key)
-            took_room = self._wait_for_room()
-            if took_room and not self._cancelled_early():
+            self._apply(Event.PREPARE)
+            if not self._cancelled_early():
                 self._live()
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             self._note(f"InternalServerError\n{traceback.format_exc()}")
             self._fail(_INTERNAL)
         finally:
             shop.principals.withdraw(self._key)
-            if took_room:
-                shop.room.release()
-
-    def _wait_for_room(self) -> bool:
-        room = self._shop.room
-        if room.acquire(blocking=False):
-            self._apply(Event.PREPARE)
-            return True
-        self._apply(Event.WAIT)
-        while not room.acquire(timeout=0.05):
-            if self._cancelled_early():
-                return False
-        self._apply(Event.PREPARE)
-        return True
 
     def _cancelled_early(self) -> bool:
         """End a job that has nothing on the machine yet; True when it did."""
-        now = self._shop.jobs.now()
-        if now > self._deadlines.wait_until:
-            self._apply(Event.WAIT_EXCEEDED)
-        elif now > self._deadlines.pending_until and not self._shop.jobs.get(self._job.name).state.attempts:
-            self._apply(Event.PENDING_EXCEEDED)
-        elif self._control.stopped:
-            self._apply(Event.STOP)
-        else:
+        jobs = self._shop.jobs
+        state = jobs.get(self._job.name).state
+        event = self._deadlines.overdue(jobs.now(), started=bool(state.attempts))
+        if event is None and not self._control.stopped and state.ending is None:
             return False
+        self._apply(event or Event.STOP)
         self._apply(Event.FINISH)
         return True
 

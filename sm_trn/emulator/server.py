@@ -30,6 +30,7 @@ from sm_trn.emulator.mischief import Mischief
 from sm_trn.emulator.objects import Objects
 from sm_trn.emulator.quota import Quota
 from sm_trn.emulator.records import Records
+from sm_trn.emulator.room import Room
 from sm_trn.emulator.s3_api import S3Api
 from sm_trn.emulator.store import Store
 from sm_trn.emulator.supervisor import JobSupervisor, ToolkitCheck
@@ -62,6 +63,7 @@ class Parts:
 
     endpoint: Endpoint
     store: Store
+    room: Room
     supervisor: JobSupervisor
     endpoints: Endpoints
     transforms: Transforms
@@ -118,7 +120,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
     )
     objects.create_bucket(endpoint.bucket, region)
     isolation = probe(options.isolation, state / "tmp")
-    mischief = Mischief()
+    mischief, room = Mischief(), Room(options.max_jobs)
     shop = Workshop(
         jobs=jobs,
         objects=objects,
@@ -127,7 +129,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         principals=principals,
         options=options,
         isolation=isolation,
-        room=threading.Semaphore(options.max_jobs),
+        room=room,
         state=state,
         url=endpoint.url,
         region=region,
@@ -174,6 +176,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
     return Parts(
         endpoint=endpoint,
         store=store,
+        room=room,
         supervisor=supervisor,
         endpoints=endpoints,
         transforms=transforms,
@@ -200,6 +203,7 @@ def serve(state: Path, region: str, options: Options, ready: Callable[[str], Non
         pass
     parts.endpoints.shutdown()
     parts.transforms.shutdown()
+    parts.room.close()
     parts.supervisor.shutdown(_SHUTDOWN_S)
     parts.server.shutdown()
     (state / _ENDPOINT).unlink(missing_ok=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sm_trn.emulator.metric_store import MetricStore
     from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
+    from sm_trn.emulator.room import Room
     from sm_trn.emulator.values import Options
 
 
@@ -31,7 +32,7 @@ class Workshop:
     principals: Principals
     options: Options
     isolation: Isolation
-    room: threading.Semaphore
+    room: Room
     state: Path
     url: str
     region: str
