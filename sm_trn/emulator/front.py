@@ -15,14 +15,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from sm_trn.emulator.faults import AwsFault, body_of, refused, validation
 from sm_trn.emulator.moto_side import Answer, MotoSide
 from sm_trn.emulator.s3_api import S3Api
 from sm_trn.emulator.s3_request import parse_request
-from sm_trn.emulator.values import ROLE_NAME
-from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     from sm_trn.emulator.door import Admitted, Door
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from sm_trn.emulator.objects import Objects
     from sm_trn.emulator.quota import Quota
     from sm_trn.emulator.spool import Spool
+    from sm_trn.emulator.sts_api import StsApi
     from sm_trn.emulator.training_api import TrainingApi
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
@@ -67,6 +66,7 @@ class Owners:
     logs: LogApi
     objects: Objects
     s3: S3Api
+    sts: StsApi
     quota: Quota
     moto: MotoSide
     mischief: Mischief
@@ -83,6 +83,7 @@ class Front:
         self._logs = owners.logs
         self._objects = owners.objects
         self._s3_api = owners.s3
+        self._sts = owners.sts
         self._quota = owners.quota
         self._moto = owners.moto
         self._mischief = owners.mischief
@@ -137,8 +138,13 @@ class Front:
             return self._invoke(environ, admitted)
         if service == "logs" and (document := self._log_answer(operation, admitted)) is not None:
             return _json(document)
-        if service == "sts" and _action(admitted.body) == "GetCallerIdentity":
-            return _caller_identity()
+        if service == "sts" and (answer := self._sts.answer(_form(admitted.body), admitted)) is not None:
+            return answer
+        if service == "iam" and _form(admitted.body).get("Action") == "CreateAccessKey":
+            raise AwsFault(
+                "ServiceNotSupportedException",
+                "the emulator takes no other long-lived keys than its own (sm-trn local env); temporary ones are STS's: AssumeRole",
+            )
         return self._forward(environ, admitted)
 
     def _forward(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
@@ -221,20 +227,9 @@ def _document(body: Spool) -> Mapping[str, Any]:
     return document
 
 
-def _action(body: Spool) -> str:
-    text = body.read().decode("utf-8", "replace")
-    body.rewind()
-    return parse_qs(text).get("Action", [""])[0]
-
-
-def _caller_identity() -> Answer:
-    arn = f"arn:aws:sts::{EMULATED_ACCOUNT}:assumed-role/{ROLE_NAME}/sm_trn"
-    text = (
-        '<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>'
-        f"<Arn>{arn}</Arn><UserId>AROASMTRNEMULATED:sm_trn</UserId><Account>{EMULATED_ACCOUNT}</Account>"
-        "</GetCallerIdentityResult></GetCallerIdentityResponse>"
-    )
-    return Answer(200, (("Content-Type", "text/xml"),), text.encode())
+def _form(body: Spool) -> dict[str, str]:
+    """What a request of the query protocol says."""
+    return dict(parse_qsl(body.read().decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def _json(document: Mapping[str, Any]) -> Answer:

@@ -31,6 +31,11 @@ KEPT: Final = frozenset(
 )
 SUMS: Final = ("x-amz-checksum-crc32", "x-amz-checksum-sha1", "x-amz-checksum-sha256")
 PAGE: Final = 1000
+# Parts of a presigned query, and the operation's name that some clients add: none of them asks for anything.
+_NO_QUESTION: Final = frozenset(
+    {"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders", "X-Amz-Signature"}
+    | {"X-Amz-Security-Token", "AWSAccessKeyId", "Signature", "Expires", "x-amz-security-token", "x-id"}
+)
 RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
 _LONGEST_KEY: Final = 1024  # bytes: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
 
@@ -62,7 +67,10 @@ def parse_request(environ: Mapping[str, Any], body: Spool) -> S3Request:
     headers: dict[str, str] = {}
     for header, value in environ["sm_trn.headers"]:
         headers[header.lower()] = " ".join(str(value).split())
-    names = dict(parse_qsl(query, keep_blank_values=True))
+    names = {name: value for name, value in parse_qsl(query, keep_blank_values=True) if name not in _NO_QUESTION}
+    for header in ("content-type", *(name for name in names if name.startswith("x-amz-"))):
+        if header in names:  # a presigned URL may hold what is otherwise sent as headers
+            headers.setdefault(header, names.pop(header))
     return S3Request(method=environ["REQUEST_METHOD"], bucket=bucket, key=key, names=names, headers=headers, body=body)
 
 

@@ -30,9 +30,11 @@ from sm_trn.emulator.mischief import Mischief
 from sm_trn.emulator.objects import Objects
 from sm_trn.emulator.quota import Quota
 from sm_trn.emulator.records import Records
+from sm_trn.emulator.roles import Roles
 from sm_trn.emulator.room import Room
 from sm_trn.emulator.s3_api import S3Api
 from sm_trn.emulator.store import Store
+from sm_trn.emulator.sts_api import StsApi
 from sm_trn.emulator.supervisor import JobSupervisor, ToolkitCheck
 from sm_trn.emulator.survivors import clear_the_ground
 from sm_trn.emulator.training_api import TrainingApi
@@ -146,7 +148,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         "ListFaults": mischief.listed,
         "Status": lambda _body: _status(endpoint, isolation, jobs, records) | quota.facts(),
     }
-    door = Door(principals, port, state / "tmp", quota)
+    door = Door(principals, port, state / "tmp", quota, region=region)
     hosted = LogLines(state / "hosted-logs")
     endpoints, transforms = Endpoints(records, hosted, shop), Transforms(records, hosted, shop)
     hosting = HostingApi(records, objects, endpoints, transforms, region)
@@ -156,6 +158,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         logs=LogApi(lines, region, hosted),
         objects=objects,
         s3=S3Api(objects, state / "tmp"),
+        sts=StsApi(principals, Roles(moto, objects.ready)),
         quota=quota,
         moto=moto,
         mischief=mischief,
