@@ -225,7 +225,9 @@ class JobRun:
         python = shop.options.job_python
         layout.write_configuration(where, plan, self._job.request)
         layout.write_programs(where, plan, python)
-        access = layout.Access(python=python, url=shop.url, region=shop.region, key=self._key, port=port)
+        access = layout.Access(
+            python=python, url=shop.url, region=shop.region, data=str(shop.data), key=self._key, port=port
+        )
         env = layout.environment(where, plan, self._job, access)
         argv = tuple(layout.at_home(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)

@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sm_trn.emulator import moto_side, values
+from sm_trn.emulator import moto_side, sdk_settings, values
 from sm_trn.emulator.door import Door, Key, Principals, new_key
 from sm_trn.emulator.front import Front, Owners
 from sm_trn.emulator.hosting import Endpoints
@@ -133,6 +133,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         isolation=isolation,
         room=room,
         state=state,
+        data=state / values.DATA_FOLDER,
         url=endpoint.url,
         region=region,
         missing=ToolkitCheck(options.job_python),
@@ -252,7 +253,8 @@ def _furnish(moto: moto_side.MotoSide, objects: Objects) -> None:
 
 
 def _publish(endpoint: Endpoint) -> None:
-    """endpoint.json, readable by the owner only, complete or not there."""
+    """endpoint.json, readable by the owner only, complete or not there; before it, what SDKs are to know of us."""
+    sdk_settings.write(endpoint.state, endpoint.url)
     fresh = endpoint.state / f"{_ENDPOINT}.new"
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
         json.dump(values.dump(endpoint), out)

@@ -162,7 +162,9 @@ class Server:
         image = str(self._container.get("Image") or "")
         python = shop.options.job_python
         self._note(f"EMULATED container on this machine's CPU; {python} stands in for image {image!r}")
-        access = layout.Access(python=python, url=shop.url, region=shop.region, key=self._key, port=0)
+        access = layout.Access(
+            python=python, url=shop.url, region=shop.region, data=str(shop.data), key=self._key, port=0
+        )
         env = layout.surroundings(where, access, self._container.get("Environment") or {})
         env |= {
             "SM_TRN_IMAGE": image,

@@ -34,6 +34,7 @@ class Workshop:
     isolation: Isolation
     room: Room
     state: Path
+    data: Path
     url: str
     region: str
     missing: Callable[[], str]
