@@ -34,11 +34,15 @@ class Blocks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``body`` is bytes, or blocks that add up to the Content-Length among the headers; these have ``close``."""
+    """``body`` is bytes, or blocks that add up to the Content-Length among the headers; these have ``close``.
+
+    ``of_an_object``: the headers are those of an object of S3, with nothing to be added.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes | Blocks
+    of_an_object: bool = False
 
 
 class MotoSide:
