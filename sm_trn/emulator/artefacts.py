@@ -38,7 +38,7 @@ def upload(shop: Workshop, job: Job, places: list[Where], *, model: bool, note: 
         elif model:
             _put_archive(shop, bucket, f"{prefix}/model.tar.gz", models, note)
             shop.jobs.change(job.name, model_uri=f"s3://{bucket}/{prefix}/model.tar.gz")
-        if any(any(root.iterdir()) for _, root in data):
+        if any(root.is_dir() and any(root.iterdir()) for _, root in data):
             _put_archive(shop, bucket, f"{prefix}/output.tar.gz", data, note)
     except KeyError as error:
         raise transfer.TransferError(

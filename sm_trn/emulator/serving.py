@@ -129,7 +129,11 @@ class Server:
         self._shop.objects.ready.wait()
         if uri and source.get("CompressionType") == "None":
             bucket, prefix = parse_s3_uri(uri)
-            if not transfer.download_folder(self._shop.objects, f"s3://{bucket}/{prefix}", where.ml / "model"):
+            try:
+                found = transfer.download_folder(self._shop.objects, f"s3://{bucket}/{prefix}", where.ml / "model")
+            except transfer.TransferError as error:
+                raise ServingError(f'Failed to download model data for container "primary": {error}') from error
+            if not found:
                 raise ServingError(f'Failed to download model data for container "primary": no objects under "{uri}"')
         elif uri:
             self._unpack(uri, where.ml / "model")

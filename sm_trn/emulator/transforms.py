@@ -9,6 +9,7 @@ import gzip
 import secrets
 import threading
 import traceback
+import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from sm_trn.emulator.hosting import container_of
@@ -117,7 +118,10 @@ class Transforms:
         for key in keys:
             content = objects.path(bucket, key).read_bytes()
             if asked.get("CompressionType") == "Gzip":
-                content = gzip.decompress(content)
+                try:
+                    content = gzip.decompress(content)
+                except (OSError, EOFError, zlib.error) as error:
+                    raise ServingError(f"Data download failed: s3://{bucket}/{key}: {error}") from error
             yield _below(prefix, key), payloads(content, record.request)
 
     def _ask(self, server: Server, record: Record, part: bytes, key: str) -> bytes:
