@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
     from sm_trn.emulator.quota import Quota
+    from sm_trn.emulator.roles import Roles
     from sm_trn.emulator.spool import Spool
     from sm_trn.emulator.sts_api import StsApi
     from sm_trn.emulator.training_api import TrainingApi
@@ -67,6 +68,7 @@ class Owners:
     objects: Objects
     s3: S3Api
     sts: StsApi
+    roles: Roles
     quota: Quota
     moto: MotoSide
     mischief: Mischief
@@ -84,6 +86,7 @@ class Front:
         self._objects = owners.objects
         self._s3_api = owners.s3
         self._sts = owners.sts
+        self._roles = owners.roles
         self._quota = owners.quota
         self._moto = owners.moto
         self._mischief = owners.mischief
@@ -121,7 +124,9 @@ class Front:
         said = next((v for n, v in answer.headers if n.lower() == "content-length"), None)
         if isinstance(answer.body, bytes) and (said is None or environ["REQUEST_METHOD"] != "HEAD"):
             said = str(len(answer.body))
-        headers += [("Content-Length", said or "0"), ("x-amzn-RequestId", request_id), ("Cache-Control", "no-store")]
+        headers += [("Content-Length", said or "0"), ("x-amzn-RequestId", request_id)]
+        if not answer.of_an_object:  # what that says of caches is its owner's
+            headers.append(("Cache-Control", "no-store"))
         start_response(f"{answer.status} {_phrase(answer.status)}", headers)
         if not isinstance(answer.body, bytes):
             return answer.body
@@ -163,6 +168,7 @@ class Front:
             return _json(self._control[operation](body))
         if operation in _FILL_THE_DISK:
             self._quota.check_job()
+        self._roles.check(operation, body)
         document = self._training.answer(operation, body)
         if document is None:
             document = self._hosting.answer(operation, body)

@@ -153,13 +153,15 @@ def build(state: Path, region: str, options: Options) -> Parts:
     hosted = LogLines(state / "hosted-logs")
     endpoints, transforms = Endpoints(records, hosted, shop), Transforms(records, hosted, shop)
     hosting = HostingApi(records, objects, endpoints, transforms, region)
+    roles = Roles(moto, objects.ready)
     owners = Owners(
         training=training,
         hosting=hosting,
         logs=LogApi(lines, region, hosted),
         objects=objects,
         s3=S3Api(objects, state / "tmp"),
-        sts=StsApi(principals, Roles(moto, objects.ready)),
+        sts=StsApi(principals, roles),
+        roles=roles,
         quota=quota,
         moto=moto,
         mischief=mischief,

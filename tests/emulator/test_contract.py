@@ -497,3 +497,16 @@ def test_only_what_is_asked_for_is_refused_by_the_walker() -> None:
     assert [] == misfits(shape, {"TrainingJobArn": "a"})
     wrong: list[Any] = [{}, {"TrainingJobArn": 1}, {"TrainingJobArn": None}, {"TrainingJobArn": "a", "More": 1}, []]
     assert all(misfits(shape, answer) for answer in wrong)
+
+
+def test_no_answer_has_zero_seconds_of_training() -> None:
+    """The service leaves the member out of a job that had no instances; no answer of it with 0 is known."""
+    world = World()
+    world.ask("CreateTrainingJob", plain_job("one", CLUSTERS[0], spot=False))
+    assert "TrainingTimeInSeconds" not in (world.ask("DescribeTrainingJob", {"TrainingJobName": "one"}) or {})
+    world.jobs.apply("one", Event.PREPARE)
+    for event in (Event.DOWNLOAD, Event.TRAIN, Event.UPLOAD, Event.FINISH):
+        world.jobs.apply("one", event)
+        world.now -= 1.0  # the clock of these stands still
+        answer = world.ask("DescribeTrainingJob", {"TrainingJobName": "one"}) or {}
+        assert (1, 1) == (answer["TrainingTimeInSeconds"], answer["BillableTimeInSeconds"])

@@ -30,7 +30,7 @@ INSIDE = """
 import boto3, os
 region = os.environ["AWS_REGION"]
 sts = boto3.client("sts", region_name=region, endpoint_url=f"https://sts.{region}.amazonaws.com")
-print("inside", sts.get_caller_identity()["Account"])
+print(f'inside {sts.get_caller_identity()["Account"]}')
 """
 
 
