@@ -33,7 +33,7 @@ def upload(shop: Workshop, job: Job, places: list[Where], *, model: bool, note: 
     try:
         if model and output.get("CompressionType") == "NONE":
             for name, path in transfer.merged(models):
-                shop.objects.put_file(bucket, f"{prefix}/model/{name}", path)
+                shop.shared.objects.put_file(bucket, f"{prefix}/model/{name}", path)
             shop.jobs.change(job.name, model_uri=f"s3://{bucket}/{prefix}/model/")
         elif model:
             _put_archive(shop, bucket, f"{prefix}/model.tar.gz", models, note)
@@ -52,4 +52,4 @@ def _put_archive(shop: Workshop, bucket: str, key: str, roots: Roots, note: Call
     with tempfile.TemporaryFile(dir=shop.state / "tmp") as out:
         transfer.archive(out, roots, note)
         out.seek(0)
-        shop.objects.put_file(bucket, key, out)
+        shop.shared.objects.put_file(bucket, key, out)

@@ -24,15 +24,13 @@ from sm_trn.emulator.s3_request import parse_request
 
 if TYPE_CHECKING:
     from sm_trn.emulator.door import Admitted, Door
-    from sm_trn.emulator.hosting_api import HostingApi
-    from sm_trn.emulator.log_api import LogApi
     from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
     from sm_trn.emulator.quota import Quota
+    from sm_trn.emulator.regions import Regions
     from sm_trn.emulator.roles import Roles
     from sm_trn.emulator.spool import Spool
     from sm_trn.emulator.sts_api import StsApi
-    from sm_trn.emulator.training_api import TrainingApi
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 CONTROL: Final = "SmTrnEmulator"
@@ -62,9 +60,7 @@ _RESTORE_S = 60
 class Owners:
     """Who answers what. ``control`` holds the emulator's own operations, for its owner only."""
 
-    training: TrainingApi
-    hosting: HostingApi
-    logs: LogApi
+    regions: Regions
     objects: Objects
     s3: S3Api
     sts: StsApi
@@ -80,9 +76,7 @@ class Front:
 
     def __init__(self, door: Door, owners: Owners) -> None:
         self._door = door
-        self._training = owners.training
-        self._hosting = owners.hosting
-        self._logs = owners.logs
+        self._regions = owners.regions
         self._objects = owners.objects
         self._s3_api = owners.s3
         self._sts = owners.sts
@@ -95,7 +89,8 @@ class Front:
     @property
     def operations(self) -> frozenset[str]:
         """SageMaker's operations that are ours: none of them is moto's answer."""
-        return self._training.operations | self._hosting.operations
+        first = self._regions.all()[0]
+        return first.training.operations | first.hosting.operations
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         request_id = str(uuid.uuid4())
@@ -169,9 +164,10 @@ class Front:
         if operation in _FILL_THE_DISK:
             self._quota.check_job()
         self._roles.check(operation, body)
-        document = self._training.answer(operation, body)
+        region = self._regions.of(admitted.region)
+        document = region.training.answer(operation, body)
         if document is None:
-            document = self._hosting.answer(operation, body)
+            document = region.hosting.answer(operation, body)
         if document is not None:
             return _json(document)
         noun = next((operation.removeprefix(verb) for verb in _VERBS if operation.startswith(verb)), "")
@@ -184,13 +180,14 @@ class Front:
         if match is None or environ["REQUEST_METHOD"] != "POST":
             raise _unknown(environ)
         sent = {name.lower(): value for name, value in environ["sm_trn.headers"]}
-        headers, body = self._hosting.invoke(match[1], admitted.body.read(), sent)
+        headers, body = self._regions.of(admitted.region).hosting.invoke(match[1], admitted.body.read(), sent)
         return Answer(200, tuple(headers.items()), body)
 
     def _log_answer(self, operation: str, admitted: Admitted) -> dict[str, Any] | None:
         body = _document(admitted.body)
-        if self._logs.owns(operation, body):
-            return self._logs.answer(operation, body)
+        logs = self._regions.of(admitted.region).logs
+        if logs.owns(operation, body):
+            return logs.answer(operation, body)
         admitted.body.rewind()
         return None
 

@@ -42,16 +42,16 @@ class JobSupervisor:
     def start(self, name: str) -> None:
         """The job has a place, or is Pending, when this returns."""
         job = self._shop.jobs.get(name)
-        due = deadlines_of(job, plan_of(job.request, self._shop.options)).while_waiting
+        due = deadlines_of(job, plan_of(job.request, self._shop.shared.options)).while_waiting
         ticket = Ticket(partial(self._begin, name), partial(self._give_up, name), due)
         with self._lock:
             self._entries[name] = _Entry(ticket, Control())
-        self._shop.room.ask(ticket, lambda: self._apply(name, Event.WAIT))
+        self._shop.shared.room.ask(ticket, lambda: self._apply(name, Event.WAIT))
 
     def stop(self, name: str) -> None:
         """The job is Stopping when this returns, or already past the point where a stop matters; one that waits is Stopped."""
         entry = self._entry(name)
-        waited = entry is not None and self._shop.room.withdraw(entry.ticket)
+        waited = entry is not None and self._shop.shared.room.withdraw(entry.ticket)
         self._apply(name, Event.STOP)
         if entry is None:
             return
@@ -68,17 +68,20 @@ class JobSupervisor:
             entry.control.interrupt = True
             entry.control.wake.set()
 
-    def shutdown(self, timeout: float) -> None:
-        """Stop every job, with a short grace, and wait until they are terminal. The room is closed before."""
+    def stop_all(self) -> None:
+        """With a short grace, for the emulator ends. The room is closed before."""
         with self._lock:
             entries = dict(self._entries)
         for name, entry in entries.items():
             entry.control.shutdown = True
             self.stop(name)
-        until = time.monotonic() + timeout
-        for entry in entries.values():
-            if entry.thread is not None:
-                entry.thread.join(max(0.0, until - time.monotonic()))
+
+    def join(self, until: float) -> None:
+        """Wait until every job is terminal, or until then (``time.monotonic``)."""
+        with self._lock:
+            threads = [entry.thread for entry in self._entries.values() if entry.thread is not None]
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _begin(self, name: str) -> None:
         entry = self._entries[name]
@@ -88,7 +91,7 @@ class JobSupervisor:
     def _give_up(self, name: str) -> None:
         """It waited until a deadline."""
         job, now = self._shop.jobs.get(name), self._shop.jobs.now()
-        overdue = deadlines_of(job, plan_of(job.request, self._shop.options)).overdue(now, started=False)
+        overdue = deadlines_of(job, plan_of(job.request, self._shop.shared.options)).overdue(now, started=False)
         self._apply(name, overdue or Event.WAIT_EXCEEDED)
         self._apply(name, Event.FINISH)
         self._forget(name)
@@ -99,7 +102,7 @@ class JobSupervisor:
         finally:
             self._forget(name)
             shutil.rmtree(self._shop.state / "jobs" / name, ignore_errors=True)
-            self._shop.room.leave()
+            self._shop.shared.room.leave()
 
     def _entry(self, name: str) -> _Entry | None:
         with self._lock:
