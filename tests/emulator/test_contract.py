@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -359,7 +360,8 @@ def test_the_front_owns_what_these_tests_ask_for() -> None:
     from sm_trn.emulator.front import Front, Owners
 
     world, nothing = World(), dict.fromkeys(Owners.__dataclass_fields__)
-    owners: Any = Owners(**{**nothing, "training": world.training, "hosting": world.hosting, "control": {}})
+    regions = SimpleNamespace(all=lambda: [SimpleNamespace(training=world.training, hosting=world.hosting)])
+    owners: Any = Owners(**{**nothing, "regions": regions, "control": {}})
     door: Any = None
     assert world.operations() == Front(door, owners).operations
     known = set(service_model().operation_names)
