@@ -32,9 +32,13 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 _PATTERN_LIMIT = 4096  # longer texts already break their length; a regular expression need not see them
 
 
-@functools.cache
 def service_model(service: str = "sagemaker") -> Any:
-    """botocore's description of a service."""
+    """botocore's description of a service, read once: SageMaker's takes 14 MB."""
+    return _read_model(service)
+
+
+@functools.cache
+def _read_model(service: str) -> Any:
     import botocore.session  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
     return botocore.session.get_session().get_service_model(service)
