@@ -138,9 +138,9 @@ class Front:
             return self._invoke(environ, admitted)
         if service == "logs" and (document := self._log_answer(operation, admitted)) is not None:
             return _json(document)
-        if service == "sts" and (answer := self._sts.answer(_form(admitted.body), admitted)) is not None:
+        if service == "sts" and (answer := self._sts.answer(_form(environ, admitted.body), admitted)) is not None:
             return answer
-        if service == "iam" and _form(admitted.body).get("Action") == "CreateAccessKey":
+        if service == "iam" and _form(environ, admitted.body).get("Action") == "CreateAccessKey":
             raise AwsFault(
                 "ServiceNotSupportedException",
                 "the emulator takes no other long-lived keys than its own (sm-trn local env); temporary ones are STS's: AssumeRole",
@@ -230,9 +230,10 @@ def _document(body: Spool) -> Mapping[str, Any]:
     return document
 
 
-def _form(body: Spool) -> dict[str, str]:
-    """What a request of the query protocol says."""
-    return dict(parse_qsl(body.read().decode("utf-8", "replace"), keep_blank_values=True))
+def _form(environ: dict[str, Any], body: Spool) -> dict[str, str]:
+    """What a request of the query protocol says, in its body or in its query."""
+    said = f"{environ.get('QUERY_STRING', '')}&{body.read().decode('utf-8', 'replace')}"
+    return dict(parse_qsl(said, keep_blank_values=True))
 
 
 def _json(document: Mapping[str, Any]) -> Answer:

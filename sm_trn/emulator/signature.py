@@ -83,7 +83,7 @@ def parse_authorization(header: str) -> Credential | None:
 
 def parse_presigned(query: Mapping[str, str]) -> Credential | None:
     parts = query.get("X-Amz-Credential", "").split("/")
-    if query.get("X-Amz-Algorithm") != ALGORITHM or len(parts) != 5 or parts[4] != "aws4_request":
+    if query.get("X-Amz-Algorithm") != ALGORITHM or len(parts) != 5 or parts[4] != "aws4_request" or not parts[1]:
         return None
     return Credential(
         access_key=parts[0],

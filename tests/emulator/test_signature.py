@@ -72,6 +72,12 @@ def test_our_own_calls_carry_the_header_botocore_would_write() -> None:
     assert credential == signature.parse_authorization(header)
 
 
+@pytest.mark.parametrize("scope", ["a//r/s3/aws4_request", "a/20250101/r/s3", "a/20250101/r/s3/aws3_request"])
+def test_a_presigned_scope_without_its_parts_is_none(scope: str) -> None:
+    asked = {"X-Amz-Algorithm": signature.ALGORITHM, "X-Amz-Credential": scope, "X-Amz-Signature": "0" * 64}
+    assert signature.parse_presigned(asked) is None
+
+
 @pytest.mark.parametrize("header", ["", "Bearer x", "AWS4-HMAC-SHA256 Credential=a/b", "AWS key:signature"])
 def test_anything_else_is_no_signature(header: str) -> None:
     assert signature.parse_authorization(header) is None

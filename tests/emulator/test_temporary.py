@@ -7,9 +7,12 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import boto3
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
@@ -108,6 +111,18 @@ def test_what_sts_refuses_is_refused(bench: Bench, asked: dict[str, Any], said: 
     sts = client(bench.endpoint, "sts", owner, parameter_validation=False)
     with pytest.raises(ClientError, match=said):
         sts.assume_role(**body)
+
+
+def test_the_query_protocol_may_ask_in_its_query(bench: Bench) -> None:
+    """As GET, which botocore never sends and others may: the answer is not moto's, whose keys open nothing."""
+    asked = (
+        f"/?Action=AssumeRole&Version=2011-06-15&RoleSessionName=me&RoleArn={quote(bench.endpoint.role_arn, safe='')}"
+    )
+    request = AWSRequest("GET", bench.endpoint.url + asked)
+    own = Credentials(bench.endpoint.access_key, bench.endpoint.secret_key)
+    SigV4Auth(own, "sts", bench.endpoint.region).add_auth(request)
+    status, said = plain_get(bench.endpoint, asked, headers=dict(request.headers))
+    assert (200, True) == (status, b"<AccessKeyId>SMTRN" in said)
 
 
 def test_they_may_not_control_the_emulator(bench: Bench) -> None:
