@@ -158,7 +158,7 @@ def test_a_spec_that_cannot_be_written_starts_nothing(session: Session, source: 
 
 BUILT_IN = {
     "TrainingJobName": "xgboost-by-hand",
-    "RoleArn": "arn:aws:iam::000000000000:role/another-role",
+    "RoleArn": "arn:aws:iam::111122223333:role/another-role",
     "AlgorithmSpecification": {
         "TrainingImage": "683313688378.dkr.ecr.us-east-1.amazonaws.com/sagemaker-xgboost:1.7-1",
         "TrainingInputMode": "Pipe",

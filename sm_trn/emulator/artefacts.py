@@ -33,12 +33,12 @@ def upload(shop: Workshop, job: Job, places: list[Where], *, model: bool, note: 
     try:
         if model and output.get("CompressionType") == "NONE":
             for name, path in transfer.merged(models):
-                shop.objects.put_file(bucket, f"{prefix}/model/{name}", path)
+                shop.shared.objects.put_file(bucket, f"{prefix}/model/{name}", path)
             shop.jobs.change(job.name, model_uri=f"s3://{bucket}/{prefix}/model/")
         elif model:
             _put_archive(shop, bucket, f"{prefix}/model.tar.gz", models, note)
             shop.jobs.change(job.name, model_uri=f"s3://{bucket}/{prefix}/model.tar.gz")
-        if any(any(root.iterdir()) for _, root in data):
+        if any(root.is_dir() and any(root.iterdir()) for _, root in data):
             _put_archive(shop, bucket, f"{prefix}/output.tar.gz", data, note)
     except KeyError as error:
         raise transfer.TransferError(
@@ -52,4 +52,4 @@ def _put_archive(shop: Workshop, bucket: str, key: str, roots: Roots, note: Call
     with tempfile.TemporaryFile(dir=shop.state / "tmp") as out:
         transfer.archive(out, roots, note)
         out.seek(0)
-        shop.objects.put_file(bucket, key, out)
+        shop.shared.objects.put_file(bucket, key, out)

@@ -115,7 +115,7 @@ def reset(state: Path | None = None) -> None:
     """End the emulator and delete all it kept: jobs, logs, objects."""
     folder = _folder(state)
     down(folder)
-    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", "hosted-logs"):
+    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", "hosted-logs", "regions", values.DATA_FOLDER):
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in (*folder.glob("emulator.db*"), folder / "endpoint.json", folder / "emulator.log"):
         file.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sm_trn.catalog import find_instance
+from sm_trn.emulator.engine import Event
 from sm_trn.specs import Accelerator
 
 if TYPE_CHECKING:
@@ -20,6 +21,17 @@ class Deadlines:
     max_run_s: float
     wait_until: float
     pending_until: float
+
+    @property
+    def while_waiting(self) -> float:
+        """When a job that has had no place yet is ended."""
+        return min(self.wait_until, self.pending_until)
+
+    def overdue(self, now: float, *, started: bool) -> Event | None:
+        """What a job has run into that has nothing on the machine at present."""
+        if now >= self.wait_until:
+            return Event.WAIT_EXCEEDED
+        return Event.PENDING_EXCEEDED if now >= self.pending_until and not started else None
 
     def run_until(self, attempts: tuple[tuple[float, float | None], ...]) -> float:
         """The end of the last attempt: all of them together may run so long."""

@@ -110,12 +110,14 @@ def _pool(pool: WarmPool) -> dict[str, Any]:
 
 
 def _times(state: JobState, now: float, spot_discount: float) -> dict[str, Any]:
+    trained = state.training_seconds(now)
     known = {
         "CreationTime": state.created,
         "TrainingStartTime": state.started,
         "TrainingEndTime": state.ended,
         "LastModifiedTime": state.modified,
-        "TrainingTimeInSeconds": state.training_seconds(now),
+        # No answer of the service with 0 is known: the member is absent until a job has instances, then at least what is billed.
+        "TrainingTimeInSeconds": None if trained is None else max(1, trained),
         "BillableTimeInSeconds": state.billable_seconds(now, spot_discount),
     }
     return {name: value for name, value in known.items() if value is not None}

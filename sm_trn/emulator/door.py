@@ -17,20 +17,22 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from sm_trn.emulator import signature
+from sm_trn.emulator import signature, temporary
 from sm_trn.emulator.faults import AwsFault, refused
 from sm_trn.emulator.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from sm_trn.emulator.quota import Quota
+    from sm_trn.emulator.temporary import Temporary
 
 _BLOCK = 2**20
 MAX_BODY = 8 * 2**20  # an API call; the service itself takes at most a few MB
 MAX_OBJECT = 5 * 2**30  # one S3 PUT: https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html
 _SKEW_S = 15 * 60  # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
+_QUERY = frozenset({"sts", "iam"})  # their codes of a bad token are those of the query protocol
 _STREAMING = frozenset(
     {
         signature.UNSIGNED,
@@ -76,21 +78,31 @@ class Principals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """A request that was let in, with its body read and checked."""
+    """A request that was let in, with its body read and checked. ``owner``: with the emulator's own key, no temporary one."""
 
     service: str
     region: str
+    access_key: str
     owner: bool
     body: Spool
+    temporary: Temporary | None = None
 
 
 class Door:
     """Checks one WSGI request at a time; safe to share between threads."""
 
     def __init__(
-        self, principals: Principals, port: int, spool: Path, quota: Quota, clock: Callable[[], float] = time.time
+        self,
+        principals: Principals,
+        port: int,
+        spool: Path,
+        quota: Quota,
+        clock: Callable[[], float] = time.time,
+        *,
+        region: str = "us-west-2",
     ) -> None:
         self._principals = principals
+        self._region = region
         self._quota = quota
         self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
         self._spool = spool
@@ -102,18 +114,18 @@ class Door:
         raw_path, _, query = environ["REQUEST_URI"].partition("?")
         if raw_path.startswith("/moto-api") or environ["PATH_INFO"].startswith("/moto-api"):
             raise refused("AccessDeniedException", "this path is closed")
-        presigned = "X-Amz-Signature=" in query
+        names = dict(parse_qsl(query, keep_blank_values=True))
+        presigned = "X-Amz-Signature" in names or {"AWSAccessKeyId", "Signature"} <= names.keys()
         credential = (
-            signature.parse_presigned(dict(parse_qsl(query, keep_blank_values=True)))
+            (signature.parse_presigned(names) or signature.parse_presigned_2(names, self._region))
             if presigned
             else signature.parse_authorization(environ.get("HTTP_AUTHORIZATION", ""))
         )
         if credential is None:
             raise refused("MissingAuthenticationToken", "the request is not signed with Signature Version 4")
-        secret = self._principals.secret_of(credential.access_key)
-        if secret is None:
-            raise refused("UnrecognizedClientException", "the access key is not one of this emulator")
-        timestamp = self._fresh(environ, credential, query if presigned else None)
+        token = environ.get("HTTP_X_AMZ_SECURITY_TOKEN") or names.get("X-Amz-Security-Token")
+        secret, known = self._secret(credential, token or names.get("x-amz-security-token") or "")
+        timestamp = self._fresh(environ, credential, names if presigned else None)
         headers = _headers(environ)
         payload = self._payload(environ, credential, presigned=presigned)
         body = None
@@ -128,7 +140,7 @@ class Door:
             timestamp=timestamp,
         )
         try:
-            self._check_coverage(headers, credential, presigned=presigned)
+            self._check_coverage(headers, credential)
             if not signature.matches(request, credential, secret):
                 raise refused("SignatureDoesNotMatch", "the signature does not match; check the secret key")
         except AwsFault:
@@ -145,7 +157,9 @@ class Door:
         return Admitted(
             service=credential.service,
             region=credential.region,
+            access_key=credential.access_key,
             body=body,
+            temporary=known,
             owner=credential.access_key == self._principals.owner.access,
         )
 
@@ -155,11 +169,30 @@ class Door:
         if "HTTP_ORIGIN" in environ or environ["REQUEST_METHOD"] == "OPTIONS":
             raise refused("AccessDeniedException", "requests from web pages are refused")
 
-    def _fresh(self, environ: dict[str, Any], credential: signature.Credential, query: str | None) -> str:
+    def _secret(self, credential: signature.Credential, token: str) -> tuple[str, Temporary | None]:
+        """The secret that goes with an access key. A token beside a key of our own is somebody else's, left in an environment."""
+        secret = self._principals.secret_of(credential.access_key)
+        if secret is not None:
+            return secret, None
+        if not token:
+            raise refused("UnrecognizedClientException", "the access key is not one of this emulator")
+        found = temporary.read(token, self._principals.secret_of)
+        if found is None or found[0].access != credential.access_key:
+            raise _bad_token(credential.service)
+        if self._clock() >= found[0].expires:
+            raise _expired_token(credential.service)
+        return found[1], found[0]
+
+    def _fresh(self, environ: dict[str, Any], credential: signature.Credential, query: Mapping[str, str] | None) -> str:
+        """The time that was signed, if it is one at which the request may come."""
         now = self._clock()
+        if not credential.date:  # Version 2
+            text = (query or {}).get("Expires", "")
+            if not text.isdecimal() or now > int(text):
+                raise refused("AccessDenied", "Request has expired")
+            return text
         if query is not None:
-            values = dict(parse_qsl(query, keep_blank_values=True))
-            text, lifetime = values.get("X-Amz-Date", ""), values.get("X-Amz-Expires", "")
+            text, lifetime = query.get("X-Amz-Date", ""), query.get("X-Amz-Expires", "")
             seconds = min(int(lifetime), 7 * 86_400) if lifetime.isdecimal() else 0
             signed_at = _epoch(text)
             if signed_at is None or not signed_at - _SKEW_S <= now <= signed_at + seconds:
@@ -187,8 +220,10 @@ class Door:
         return None
 
     @staticmethod
-    def _check_coverage(headers: list[tuple[str, str]], credential: signature.Credential, *, presigned: bool) -> None:
-        wanted = {name for name, _ in headers if name == "host" or (name.startswith("x-amz-") and not presigned)}
+    def _check_coverage(headers: list[tuple[str, str]], credential: signature.Credential) -> None:
+        if not credential.date:  # Version 2 signs all of Amazon's headers, and never the host
+            return
+        wanted = {name for name, _ in headers if name == "host" or name.startswith("x-amz-")}
         if missing := wanted - set(credential.signed_headers):
             raise refused("SignatureDoesNotMatch", f"these headers must be signed: {', '.join(sorted(missing))}")
 
@@ -227,6 +262,20 @@ def _sums(headers: list[tuple[str, str]]) -> set[str]:
     """What S3 will want to know of a body, so that it is worked out while the body is read."""
     kinds = {name.removeprefix("x-amz-checksum-") for name, _ in headers}
     return {"md5"} | (kinds & {"crc32", "sha1"})
+
+
+def _bad_token(service: str) -> AwsFault:
+    if service == "s3":
+        return AwsFault("InvalidToken", "The provided token is malformed or otherwise invalid.")
+    code = "InvalidClientTokenId" if service in _QUERY else "UnrecognizedClientException"
+    return refused(code, "The security token included in the request is invalid.")
+
+
+def _expired_token(service: str) -> AwsFault:
+    if service == "s3":
+        return AwsFault("ExpiredToken", "The provided token has expired.")
+    said = "The security token included in the request is expired"
+    return refused("ExpiredToken", said) if service in _QUERY else AwsFault("ExpiredTokenException", said)
 
 
 def _headers(environ: dict[str, Any]) -> list[tuple[str, str]]:

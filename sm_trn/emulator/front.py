@@ -15,24 +15,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from sm_trn.emulator.faults import AwsFault, body_of, refused, validation
 from sm_trn.emulator.moto_side import Answer, MotoSide
 from sm_trn.emulator.s3_api import S3Api
 from sm_trn.emulator.s3_request import parse_request
-from sm_trn.emulator.values import ROLE_NAME
-from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     from sm_trn.emulator.door import Admitted, Door
-    from sm_trn.emulator.hosting_api import HostingApi
-    from sm_trn.emulator.log_api import LogApi
     from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
     from sm_trn.emulator.quota import Quota
+    from sm_trn.emulator.regions import Regions
+    from sm_trn.emulator.roles import Roles
     from sm_trn.emulator.spool import Spool
-    from sm_trn.emulator.training_api import TrainingApi
+    from sm_trn.emulator.sts_api import StsApi
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 CONTROL: Final = "SmTrnEmulator"
@@ -62,11 +60,11 @@ _RESTORE_S = 60
 class Owners:
     """Who answers what. ``control`` holds the emulator's own operations, for its owner only."""
 
-    training: TrainingApi
-    hosting: HostingApi
-    logs: LogApi
+    regions: Regions
     objects: Objects
     s3: S3Api
+    sts: StsApi
+    roles: Roles
     quota: Quota
     moto: MotoSide
     mischief: Mischief
@@ -78,11 +76,11 @@ class Front:
 
     def __init__(self, door: Door, owners: Owners) -> None:
         self._door = door
-        self._training = owners.training
-        self._hosting = owners.hosting
-        self._logs = owners.logs
+        self._regions = owners.regions
         self._objects = owners.objects
         self._s3_api = owners.s3
+        self._sts = owners.sts
+        self._roles = owners.roles
         self._quota = owners.quota
         self._moto = owners.moto
         self._mischief = owners.mischief
@@ -91,7 +89,8 @@ class Front:
     @property
     def operations(self) -> frozenset[str]:
         """SageMaker's operations that are ours: none of them is moto's answer."""
-        return self._training.operations | self._hosting.operations
+        first = self._regions.all()[0]
+        return first.training.operations | first.hosting.operations
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         request_id = str(uuid.uuid4())
@@ -120,7 +119,9 @@ class Front:
         said = next((v for n, v in answer.headers if n.lower() == "content-length"), None)
         if isinstance(answer.body, bytes) and (said is None or environ["REQUEST_METHOD"] != "HEAD"):
             said = str(len(answer.body))
-        headers += [("Content-Length", said or "0"), ("x-amzn-RequestId", request_id), ("Cache-Control", "no-store")]
+        headers += [("Content-Length", said or "0"), ("x-amzn-RequestId", request_id)]
+        if not answer.of_an_object:  # what that says of caches is its owner's
+            headers.append(("Cache-Control", "no-store"))
         start_response(f"{answer.status} {_phrase(answer.status)}", headers)
         if not isinstance(answer.body, bytes):
             return answer.body
@@ -137,8 +138,13 @@ class Front:
             return self._invoke(environ, admitted)
         if service == "logs" and (document := self._log_answer(operation, admitted)) is not None:
             return _json(document)
-        if service == "sts" and _action(admitted.body) == "GetCallerIdentity":
-            return _caller_identity()
+        if service == "sts" and (answer := self._sts.answer(_form(environ, admitted.body), admitted)) is not None:
+            return answer
+        if service == "iam" and _form(environ, admitted.body).get("Action") == "CreateAccessKey":
+            raise AwsFault(
+                "ServiceNotSupportedException",
+                "the emulator takes no other long-lived keys than its own (sm-trn local env); temporary ones are STS's: AssumeRole",
+            )
         return self._forward(environ, admitted)
 
     def _forward(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
@@ -157,9 +163,11 @@ class Front:
             return _json(self._control[operation](body))
         if operation in _FILL_THE_DISK:
             self._quota.check_job()
-        document = self._training.answer(operation, body)
+        self._roles.check(operation, body)
+        region = self._regions.of(admitted.region)
+        document = region.training.answer(operation, body)
         if document is None:
-            document = self._hosting.answer(operation, body)
+            document = region.hosting.answer(operation, body)
         if document is not None:
             return _json(document)
         noun = next((operation.removeprefix(verb) for verb in _VERBS if operation.startswith(verb)), "")
@@ -172,13 +180,14 @@ class Front:
         if match is None or environ["REQUEST_METHOD"] != "POST":
             raise _unknown(environ)
         sent = {name.lower(): value for name, value in environ["sm_trn.headers"]}
-        headers, body = self._hosting.invoke(match[1], admitted.body.read(), sent)
+        headers, body = self._regions.of(admitted.region).hosting.invoke(match[1], admitted.body.read(), sent)
         return Answer(200, tuple(headers.items()), body)
 
     def _log_answer(self, operation: str, admitted: Admitted) -> dict[str, Any] | None:
         body = _document(admitted.body)
-        if self._logs.owns(operation, body):
-            return self._logs.answer(operation, body)
+        logs = self._regions.of(admitted.region).logs
+        if logs.owns(operation, body):
+            return logs.answer(operation, body)
         admitted.body.rewind()
         return None
 
@@ -221,20 +230,10 @@ def _document(body: Spool) -> Mapping[str, Any]:
     return document
 
 
-def _action(body: Spool) -> str:
-    text = body.read().decode("utf-8", "replace")
-    body.rewind()
-    return parse_qs(text).get("Action", [""])[0]
-
-
-def _caller_identity() -> Answer:
-    arn = f"arn:aws:sts::{EMULATED_ACCOUNT}:assumed-role/{ROLE_NAME}/sm_trn"
-    text = (
-        '<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>'
-        f"<Arn>{arn}</Arn><UserId>AROASMTRNEMULATED:sm_trn</UserId><Account>{EMULATED_ACCOUNT}</Account>"
-        "</GetCallerIdentityResult></GetCallerIdentityResponse>"
-    )
-    return Answer(200, (("Content-Type", "text/xml"),), text.encode())
+def _form(environ: dict[str, Any], body: Spool) -> dict[str, str]:
+    """What a request of the query protocol says, in its body or in its query."""
+    said = f"{environ.get('QUERY_STRING', '')}&{body.read().decode('utf-8', 'replace')}"
+    return dict(parse_qsl(said, keep_blank_values=True))
 
 
 def _json(document: Mapping[str, Any]) -> Answer:

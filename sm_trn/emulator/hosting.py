@@ -87,7 +87,7 @@ class Endpoints:
             raise AwsFault("ValidationError", f"Variant {target!r} of endpoint {name} not found.")
         variant = target or self._chosen(fleet)
         try:
-            reply = fleet[variant][0].invoke(body, headers, self._shop.options.invoke_timeout_s)
+            reply = fleet[variant][0].invoke(body, headers, self._shop.shared.options.invoke_timeout_s)
         except NoAnswer as error:
             raise self._model_error(name, error.status, str(error)) from error
         if reply.status != 200:
@@ -134,7 +134,7 @@ class Endpoints:
         """Start a fleet for ``config``; the old one, if any, goes only when the new one answers."""
         fleet: Fleet = {}
         try:
-            self._shop.objects.ready.wait()
+            self._shop.shared.objects.ready.wait()
             record = self._records.find(_KIND, name)
             if record is not None and record.status == "Creating":
                 self._meet_faults()
@@ -161,8 +161,8 @@ class Endpoints:
 
     def _meet_faults(self) -> None:
         """What was asked to go wrong with the next endpoint that is made."""
-        self._end.wait(self._shop.mischief.start_delay(_OPERATION))
-        if self._shop.mischief.lacks_capacity(_OPERATION):
+        self._end.wait(self._shop.shared.mischief.start_delay(_OPERATION))
+        if self._shop.shared.mischief.lacks_capacity(_OPERATION):
             raise ServingError(CAPACITY)
 
     def _give_up(self, name: str, fleet: Fleet, status: str, reason: str) -> None:

@@ -11,7 +11,7 @@ from sm_trn.emulator import validate
 from sm_trn.emulator.faults import AwsFault, validation
 from sm_trn.emulator.listing import page
 from sm_trn.emulator.records import Record, Records
-from sm_trn.emulator.rules import parse_s3_uri
+from sm_trn.emulator.rules import check_tags, parse_s3_uri
 from sm_trn.emulator.values import EMULATED_TAG
 from sm_trn.specs import EMULATED_ACCOUNT
 
@@ -78,6 +78,7 @@ class HostingApi:
         """The answer, None when the operation is not ours; raises AwsFault."""
         if operation in self._operations:
             validate.check(operation, body)
+            check_tags(body)
             return self._operations[operation](validate.known(operation, body))
         record = self._records.by_arn(str(body.get("ResourceArn")))
         if record is not None and operation in _TAGGING:
@@ -242,6 +243,7 @@ class HostingApi:
     def _tag(self, operation: str, record: Record, body: Mapping[str, Any]) -> dict[str, Any]:
         tags = dict(record.tags)
         if operation == "AddTags":
+            check_tags(body, tags)
             tags |= {tag["Key"]: tag["Value"] for tag in body["Tags"]}
         elif operation == "DeleteTags":
             tags = {key: value for key, value in tags.items() if key not in body["TagKeys"]}

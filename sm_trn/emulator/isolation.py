@@ -17,7 +17,7 @@ from sm_trn.emulator.hosts import Host, HostSpec
 _PROBE_S = 10.0
 _OWN = (
     *("endpoint.json", "emulator.db", "emulator.db-wal", "emulator.db-shm", "jobs", "s3", "logs", "metrics", "tmp"),
-    *("hosted", "hosted-logs"),
+    *("hosted", "hosted-logs", "regions"),
 )
 _CREDENTIALS = (
     ".aws",

@@ -64,6 +64,10 @@ class Jobs:
                 raise not_found()
             return self._jobs[name]
 
+    def has(self, name: str) -> bool:
+        with self._lock:
+            return name in self._jobs
+
     def by_arn(self, arn: str) -> Job | None:
         with self._lock:
             return next((job for job in self._jobs.values() if job.arn == arn), None)

@@ -45,6 +45,7 @@ class Access:
     python: str
     url: str
     region: str
+    data: str
     key: Key
     port: int
 
@@ -195,6 +196,7 @@ def surroundings(where: Where, access: Access, asked: Mapping[str, str]) -> dict
         "AWS_REGION": access.region,
         "AWS_DEFAULT_REGION": access.region,
         "AWS_ENDPOINT_URL": access.url,
+        "AWS_DATA_PATH": access.data,
         "S3_ENDPOINT_URL": access.url,
         "AWS_ACCESS_KEY_ID": access.key.access,
         "AWS_SECRET_ACCESS_KEY": access.key.secret,

@@ -22,11 +22,12 @@ _BATCH = 100
 
 
 class MetricStore:
-    """One file of points for each job."""
+    """One file of points for each job of a region."""
 
-    def __init__(self, root: Path, moto: MotoSide) -> None:
+    def __init__(self, root: Path, moto: MotoSide, region: str) -> None:
         self._root = root
         self._moto = moto
+        self._region = region
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Point]] = {}
         root.mkdir(parents=True, exist_ok=True)
@@ -68,7 +69,7 @@ class MetricStore:
                 f"{row}.Dimensions.member.1.Name": "TrainingJobName",
                 f"{row}.Dimensions.member.1.Value": job,
             }
-        self._moto.query("monitoring", "PutMetricData", "2010-08-01", parameters)
+        self._moto.query("monitoring", "PutMetricData", "2010-08-01", parameters, region=self._region)
 
 
 def _points(rows: Iterable[str]) -> Iterable[Point]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from sm_trn.emulator import daemon
+from sm_trn.emulator import daemon, signature
 from sm_trn.emulator.values import Options
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ class _Detour:
         if service == "s3":
             _plain(made)
         signer = S3SigV4Auth if service == "s3" else SigV4Auth
-        signer(self._credentials, service, self._endpoint.region).add_auth(made)
+        said = signature.parse_authorization(_text(request.headers.get("Authorization", "")))
+        signer(self._credentials, service, said.region if said else self._endpoint.region).add_auth(made)
         return made.prepare()
 
 

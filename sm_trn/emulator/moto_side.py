@@ -34,11 +34,15 @@ class Blocks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``body`` is bytes, or blocks that add up to the Content-Length among the headers; these have ``close``."""
+    """``body`` is bytes, or blocks that add up to the Content-Length among the headers; these have ``close``.
+
+    ``of_an_object``: the headers are those of an object of S3, with nothing to be added.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes | Blocks
+    of_an_object: bool = False
 
 
 class MotoSide:
@@ -112,11 +116,13 @@ class MotoSide:
         body = f"<CreateBucketConfiguration>{place}</CreateBucketConfiguration>"
         self.call("s3", "PUT", f"/{name}", body=b"" if region == "us-east-1" else body.encode(), region=region)
 
-    def query(self, service: str, action: str, version: str, parameters: Mapping[str, str]) -> Answer:
+    def query(
+        self, service: str, action: str, version: str, parameters: Mapping[str, str], *, region: str | None = None
+    ) -> Answer:
         """One call of AWS's query protocol, form-encoded."""
         body = urlencode({"Action": action, "Version": version, **parameters}).encode()
         headers = {"content-type": "application/x-www-form-urlencoded"}
-        return self.call(service, "POST", "/", headers=headers, body=body)
+        return self.call(service, "POST", "/", headers=headers, body=body, region=region)
 
     def _run(self, environ: dict[str, Any]) -> Answer:
         started: list[tuple[str, list[tuple[str, str]]]] = []

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sm_trn.emulator.faults import AwsFault, validation
+from sm_trn.emulator.values import EMULATED_TAG, SUBSTITUTED_TAG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _DAY = 86_400
+_TAGS = 50
 
 
 def check_request(body: Mapping[str, Any], has_objects: Callable[[str, str], bool], region: str) -> None:
@@ -22,6 +24,22 @@ def check_request(body: Mapping[str, Any], has_objects: Callable[[str, str], boo
     _check_warm_pool(body)
     _check_times(body)
     _check_channels(body, has_objects, region)
+
+
+def check_tags(body: Mapping[str, Any], kept: Iterable[str] = ()) -> None:
+    """Raise for tags that no resource takes. ``kept`` are the keys it has already.
+
+    The API reference of Tag: keys are unique per resource; the rest is of
+    https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
+    """
+    keys = [tag["Key"] for tag in body.get("Tags") or ()]
+    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+        raise validation(f"Tags: keys must be unique per resource, got {', '.join(map(repr, twice))} more than once")
+    if any(key.lower().startswith("aws:") for key in keys):
+        raise validation("aws: prefixed tag key names are not allowed for external use.")  # as the services say it
+    number = len({*keys, *kept} - {EMULATED_TAG, SUBSTITUTED_TAG})
+    if keys and number > _TAGS:
+        raise validation(f"Tags: got {number} for one resource, wanted at most {_TAGS}")
 
 
 def parse_s3_uri(uri: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""One training job from Starting to its end: room, data, hosts, script, upload – reported to the registry as events.
+"""One training job from its place on the machine to its end: data, hosts, script, upload – reported to the registry as events.
 
 It must not know HTTP. The statuses are the engine's; this file decides only which event happens when.
 """
@@ -21,6 +21,7 @@ from sm_trn.emulator.isolation import Isolation, hidden_paths
 from sm_trn.emulator.metrics import MetricReader
 from sm_trn.emulator.mischief import CAPACITY
 from sm_trn.emulator.plan import Plan, announcement, plan_of, substitution_line
+from sm_trn.emulator.values import DATA_FOLDER
 
 if TYPE_CHECKING:
     from sm_trn.emulator.jobs import Job
@@ -49,13 +50,13 @@ class Verdict(enum.Enum):
 
 
 class JobRun:
-    """Runs in a thread of its own; ``run`` returns when the job is terminal and cleaned up."""
+    """Runs in a thread of its own, with a place on the machine; ``run`` returns when the job is terminal and cleaned up."""
 
     def __init__(self, name: str, shop: Workshop, control: Control) -> None:
         self._shop = shop
         self._control = control
         self._job: Job = shop.jobs.get(name)
-        self._plan: Plan = plan_of(self._job.request, shop.options)
+        self._plan: Plan = plan_of(self._job.request, shop.shared.options)
         self._deadlines = deadlines_of(self._job, self._plan)
         self._retries = int((self._job.request.get("RetryStrategy") or {}).get("MaximumRetryAttempts") or 0)
         self._key: Key = new_key()
@@ -65,49 +66,31 @@ class JobRun:
 
     def run(self) -> None:
         shop = self._shop
-        took_room = False
         try:
-            shop.principals.admit(self._key)
-            took_room = self._wait_for_room()
-            if took_room and not self._cancelled_early():
+            shop.shared.principals.admit(self._key)
+            self._apply(Event.PREPARE)
+            if not self._cancelled_early():
                 self._live()
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             self._note(f"InternalServerError\n{traceback.format_exc()}")
             self._fail(_INTERNAL)
         finally:
-            shop.principals.withdraw(self._key)
-            if took_room:
-                shop.room.release()
-
-    def _wait_for_room(self) -> bool:
-        room = self._shop.room
-        if room.acquire(blocking=False):
-            self._apply(Event.PREPARE)
-            return True
-        self._apply(Event.WAIT)
-        while not room.acquire(timeout=0.05):
-            if self._cancelled_early():
-                return False
-        self._apply(Event.PREPARE)
-        return True
+            shop.shared.principals.withdraw(self._key)
 
     def _cancelled_early(self) -> bool:
         """End a job that has nothing on the machine yet; True when it did."""
-        now = self._shop.jobs.now()
-        if now > self._deadlines.wait_until:
-            self._apply(Event.WAIT_EXCEEDED)
-        elif now > self._deadlines.pending_until and not self._shop.jobs.get(self._job.name).state.attempts:
-            self._apply(Event.PENDING_EXCEEDED)
-        elif self._control.stopped:
-            self._apply(Event.STOP)
-        else:
+        jobs = self._shop.jobs
+        state = jobs.get(self._job.name).state
+        event = self._deadlines.overdue(jobs.now(), started=bool(state.attempts))
+        if event is None and not self._control.stopped and state.ending is None:
             return False
+        self._apply(event or Event.STOP)
         self._apply(Event.FINISH)
         return True
 
     def _live(self) -> None:
         attempt = 0
-        if self._shop.mischief.lacks_capacity(_OPERATION):
+        if self._shop.shared.mischief.lacks_capacity(_OPERATION):
             self._fail(CAPACITY)
             return
         warm = self._shop.jobs.claim_pool(self._job.name)
@@ -121,7 +104,11 @@ class JobRun:
 
     def _delayed(self) -> bool:
         """The time instances take to start; True when the job was ended meanwhile."""
-        until = time.monotonic() + self._shop.options.start_delay_s + self._shop.mischief.start_delay(_OPERATION)
+        until = (
+            time.monotonic()
+            + self._shop.shared.options.start_delay_s
+            + self._shop.shared.mischief.start_delay(_OPERATION)
+        )
         while (left := until - time.monotonic()) > 0 and not self._control.stopped:
             self._control.wait(left)
         return self._cancelled_early()
@@ -135,15 +122,15 @@ class JobRun:
         try:
             if number == 1:
                 self._announce(warm)
-            lacking = "" if self._plan.entrypoint else self._shop.missing()
-            refusal = self._plan.refusal or (lacking if self._shop.options.strict else "")
+            lacking = "" if self._plan.entrypoint else self._shop.shared.missing()
+            refusal = self._plan.refusal or (lacking if self._shop.shared.options.strict else "")
             if refusal:
                 self._fail(refusal)
                 return False
             self._built_in = bool(lacking)
             if self._built_in and number == 1:
                 self._note(launcher.NOTE)
-            places = [layout.place(root, name, self._shop.isolation) for name in self._plan.hosts]
+            places = [layout.place(root, name, self._shop.shared.isolation) for name in self._plan.hosts]
             return self._train(places)
         except transfer.TransferError as error:
             self._fail(str(error))
@@ -168,15 +155,15 @@ class JobRun:
     def _train(self, places: list[Where]) -> bool:
         request, shop = self._job.request, self._shop
         transfer.download_channels(
-            shop.objects,
+            shop.shared.objects,
             places,
             [(channel, self._plan.hosts_of(channel)) for channel in request.get("InputDataConfig") or ()],
             lambda: self._control.stopped,
         )
-        if shop.mischief.breaks_host(_OPERATION):
+        if shop.shared.mischief.breaks_host(_OPERATION):
             raise BrokenHostError(_INTERNAL)
         if self._built_in:
-            launcher.unpack_source(shop.objects, request, places)
+            launcher.unpack_source(shop.shared.objects, request, places)
         checkpoints = self._checkpoints(places)
         if self._cancelled_early():
             return False
@@ -218,7 +205,7 @@ class JobRun:
     def _announce(self, warm: str | None) -> None:
         image = self._job.request["AlgorithmSpecification"].get("TrainingImage", "")
         shop = self._shop
-        self._say(announcement(self._plan, shop.options.job_python, image, shop.isolation.value))
+        self._say(announcement(self._plan, shop.shared.options.job_python, image, shop.shared.isolation.value))
         if self._plan.substituted and not self._plan.refusal:
             self._say(substitution_line(self._plan))
         if warm is not None:
@@ -230,7 +217,7 @@ class JobRun:
             return None
         relative = (config.get("LocalPath") or "/opt/ml/checkpoints").removeprefix("/opt/ml/")
         folders = [(where.name, where.ml / relative) for where in places]
-        sync = CheckpointSync(self._shop.objects, config["S3Uri"], folders, self._note)
+        sync = CheckpointSync(self._shop.shared.objects, config["S3Uri"], folders, self._note)
         sync.restore()
         return sync
 
@@ -240,18 +227,25 @@ class JobRun:
 
     def _start(self, where: Where, port: int) -> Host:
         shop, plan = self._shop, self._plan
-        python = shop.options.job_python
+        python = shop.shared.options.job_python
         layout.write_configuration(where, plan, self._job.request)
         layout.write_programs(where, plan, python)
-        access = layout.Access(python=python, url=shop.url, region=shop.region, key=self._key, port=port)
+        access = layout.Access(
+            python=python,
+            url=shop.shared.url,
+            region=shop.region,
+            data=str(shop.shared.root / DATA_FOLDER),
+            key=self._key,
+            port=port,
+        )
         env = layout.environment(where, plan, self._job, access)
         argv = tuple(layout.at_home(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:
             argv = ("/usr/bin/env", *argv)
         spec = HostSpec(
-            namespace=shop.isolation is Isolation.NAMESPACE,
-            bubblewrap=shop.isolation is Isolation.BUBBLEWRAP,
+            namespace=shop.shared.isolation is Isolation.NAMESPACE,
+            bubblewrap=shop.shared.isolation is Isolation.BUBBLEWRAP,
             hostname=where.name,
             argv=argv,
             env=env,
@@ -260,7 +254,7 @@ class JobRun:
             own=str(where.own),
             stage=str(where.folder / "stage"),
             hosts=str(where.folder / "hosts"),
-            hidden=hidden_paths(shop.state),
+            hidden=hidden_paths(shop.shared.root),
             toolkit=not plan.entrypoint,
         )
         stream = self._stream.format(where.name)
@@ -302,7 +296,7 @@ class JobRun:
         event = {Verdict.STOP: Event.STOP, Verdict.RUNTIME: Event.RUNTIME_EXCEEDED, Verdict.WAIT: Event.WAIT_EXCEEDED}
         if verdict in event:
             self._apply(event[verdict])
-        control, grace = self._control, self._shop.options.stop_grace_s
+        control, grace = self._control, self._shop.shared.options.stop_grace_s
         if verdict is Verdict.INTERRUPT:
             control.interrupt = False
             grace = grace if control.notice else 0.0

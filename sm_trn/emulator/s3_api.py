@@ -1,6 +1,6 @@
 """S3's operations on objects, as functions from a request to an answer. Buckets' own settings are moto's.
 
-One version of each object, no access lists: what is not kept is refused, not nodded through. It must not know how
+One version of each object, no access lists but the owner's: what is not kept is refused, not nodded through. It must not know how
 an object is kept.
 """
 
@@ -16,18 +16,22 @@ from sm_trn.emulator.faults import AwsFault
 from sm_trn.emulator.moto_side import Answer
 from sm_trn.emulator.s3_request import (
     KEPT,
+    OWNERS,
     PAGE,
     RANGE,
     SUMS,
     S3Request,
     check_absent,
     check_bucket,
+    check_grants,
+    check_object_tags,
     checked,
     content_of,
     encryption,
     find_source,
     kept_headers,
     no_key,
+    not_kept,
     span,
     unmet,
     whole_number,
@@ -43,10 +47,13 @@ if TYPE_CHECKING:
 
 _SHOWN_ONLY_AS_COUNT: Final = "x-amz-tagging"
 # Of an object, what needs versions, locks or lists that are not kept here.
-_REFUSED: Final = frozenset(
-    {"acl", "legal-hold", "retention", "restore", "select", "torrent", "versionId", "attributes"}
-)
+_REFUSED: Final = frozenset({"legal-hold", "retention", "restore", "select", "torrent", "versionId", "attributes"})
 _OF_BUCKETS_REFUSED: Final = frozenset({"versions"})
+# What a copy does not take over from its source, but from the request.
+_PLACING: Final = frozenset(
+    {"x-amz-storage-class", "x-amz-website-redirect-location"}
+    | {"x-amz-server-side-encryption", "x-amz-server-side-encryption-aws-kms-key-id"}
+)
 _BLOCK: Final = 2**20
 
 
@@ -65,9 +72,11 @@ class S3Api:
             return self._of_bucket(asked)
         check_bucket(self._objects, asked.bucket)
         if refused := _REFUSED & set(asked.names):
-            raise _not_kept(f"{', '.join(sorted(refused))} of objects")
+            raise not_kept(f"{', '.join(sorted(refused))} of objects")
         if "tagging" in asked.names:
             return self._tagging(asked)
+        if "acl" in asked.names:
+            return self._acl(asked)
         if "uploadId" in asked.names or "uploads" in asked.names:
             return self._uploads.answer(asked)
         methods = {"GET": self._get, "HEAD": self._get, "PUT": self._put, "DELETE": self._delete}
@@ -80,13 +89,13 @@ class S3Api:
     def _of_bucket(self, asked: S3Request) -> Answer | None:
         names = set(asked.names)
         if refused := _OF_BUCKETS_REFUSED & names:
-            raise _not_kept(f"{', '.join(sorted(refused))} of buckets")
+            raise not_kept(f"{', '.join(sorted(refused))} of buckets")
         if asked.method == "PUT" and "versioning" in names:
-            raise _not_kept("more than one version of an object")
+            raise not_kept("more than one version of an object")
         if asked.method == "POST" and "delete" in names:
             return self._delete_many(asked)
         if asked.method == "POST":
-            raise _not_kept("POST of a form")
+            raise not_kept("POST of a form")
         if asked.method == "DELETE" and not names and self._objects.keys(asked.bucket, ""):
             raise AwsFault("BucketNotEmpty", "The bucket you tried to delete is not empty", 409)
         if asked.method != "GET":
@@ -174,14 +183,16 @@ class S3Api:
         headers.append(("Content-Length", str(length)))
         if asked.method == "HEAD":
             content.close()
-            return Answer(status, tuple(headers), b"")
+            return Answer(status, tuple(headers), b"", of_an_object=True)
         content.seek(first)
-        return Answer(status, tuple(headers), _Part(content, length))
+        return Answer(status, tuple(headers), _Part(content, length), of_an_object=True)
 
     def _put(self, asked: S3Request) -> Answer:
-        if source := asked.headers.get("x-amz-copy-source"):
-            return self._copy(asked, source)
+        check_grants(asked.headers)
+        check_object_tags(parse_qsl(asked.headers.get(_SHOWN_ONLY_AS_COUNT, ""), keep_blank_values=True))
         check_absent(self._objects, asked)
+        if "x-amz-copy-source" in asked.headers:
+            return self._copy(asked)
         body, sums = content_of(asked, self._spool)
         etag = body.digest("md5").hex()
         entry = self._objects.appear(
@@ -189,20 +200,40 @@ class S3Api:
         )
         return Answer(200, (("ETag", s3_xml.quoted(entry.etag)), *encryption(entry.headers), *sums.items()), b"")
 
-    def _copy(self, asked: S3Request, source: str) -> Answer:
-        found, bucket, key = find_source(self._objects, source)
+    def _copy(self, asked: S3Request) -> Answer:
+        found, bucket, key = find_source(self._objects, asked)
+        given = kept_headers(asked.headers)
+        placed = {name: given[name] for name in _PLACING & given.keys()}
         replaced = asked.headers.get("x-amz-metadata-directive") == "REPLACE"
-        headers = kept_headers(asked.headers) if replaced else dict(found.headers)
-        if asked.headers.get("x-amz-tagging-directive") == "REPLACE":
-            headers["x-amz-tagging"] = asked.headers.get("x-amz-tagging", "")
+        if (bucket, key) == (asked.bucket, asked.key) and not replaced and not placed:
+            raise AwsFault(
+                "InvalidRequest",
+                "This copy request is illegal because it is trying to copy an object to itself without changing the object's "
+                "metadata, storage class, website redirect location or encryption attributes.",
+            )
+        kept = {name: value for name, value in found.headers.items() if name not in _PLACING}
+        tags = asked.headers if asked.headers.get("x-amz-tagging-directive") == "REPLACE" else kept
+        sums: dict[str, str] = {name: kept[name] for name in SUMS if name in kept}
+        headers = {**(given if replaced else kept), **placed, **sums}
+        headers[_SHOWN_ONLY_AS_COUNT] = tags.get(_SHOWN_ONLY_AS_COUNT, "")  # none are none
         file = self._objects.piece(bucket, key, 0, found.size)
         entry = self._objects.appear(asked.bucket, asked.key, file, self._objects.digest_of(file), headers)
-        facts = s3_xml.fields([("LastModified", s3_xml.moment(entry.modified)), ("ETag", s3_xml.quoted(entry.etag))])
-        return xml(s3_xml.document("CopyObjectResult", facts))
+        said = [(f"Checksum{name.rpartition('-')[2].upper()}", value) for name, value in sums.items()]
+        facts = [("LastModified", s3_xml.moment(entry.modified)), ("ETag", s3_xml.quoted(entry.etag)), *said]
+        return xml(s3_xml.document("CopyObjectResult", s3_xml.fields(facts)), *encryption(entry.headers))
 
     def _delete(self, asked: S3Request) -> Answer:
         self._objects.delete(asked.bucket, asked.key)
         return Answer(204, (), b"")
+
+    def _acl(self, asked: S3Request) -> Answer:
+        if self._objects.find(asked.bucket, asked.key) is None:
+            raise no_key()
+        if asked.method == "GET":
+            return xml(s3_xml.owners_acl())
+        if asked.method != "PUT" or asked.headers.get("x-amz-acl") != OWNERS:
+            check_grants({**asked.headers, "x-amz-acl": "listed"})
+        return Answer(200, (), b"")
 
     def _tagging(self, asked: S3Request) -> Answer:
         entry = self._objects.find(asked.bucket, asked.key)
@@ -214,6 +245,7 @@ class S3Api:
         if asked.method == "PUT":
             root = s3_xml.read(asked.body.read())
             pairs = [(node.findtext("Key") or "", node.findtext("Value") or "") for node in root.iter("Tag")]
+            check_object_tags(pairs)
             headers["x-amz-tagging"] = "&".join(f"{_query(key)}={_query(value)}" for key, value in pairs)
         self._objects.change_headers(asked.bucket, asked.key, headers)
         return Answer(200 if asked.method == "PUT" else 204, (), b"")
@@ -284,7 +316,3 @@ def _opened(token: str) -> str:
 
 def _query(text: str) -> str:
     return s3_xml.name(text, encoded=True).replace("/", "%2F")
-
-
-def _not_kept(what: str) -> AwsFault:
-    return AwsFault("NotImplemented", f"the emulator's S3 does not have {what}", 501)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -18,7 +20,6 @@ from sm_trn.emulator.moto_side import Answer
 from sm_trn.emulator.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from sm_trn.emulator.objects import Objects
@@ -31,8 +32,24 @@ KEPT: Final = frozenset(
 )
 SUMS: Final = ("x-amz-checksum-crc32", "x-amz-checksum-sha1", "x-amz-checksum-sha256")
 PAGE: Final = 1000
+OWNERS: Final = "bucket-owner-full-control"  # the one access list that says nothing
+_OBJECT_TAGS: Final = 10
+# Parts of a presigned query, and the operation's name that some clients add: none of them asks for anything.
+_NO_QUESTION: Final = frozenset(
+    {"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders", "X-Amz-Signature"}
+    | {"X-Amz-Security-Token", "AWSAccessKeyId", "Signature", "Expires", "x-amz-security-token", "x-id"}
+)
 RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
 _LONGEST_KEY: Final = 1024  # bytes: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
+
+
+# What a copy may want of its source, and when that holds; S3 knows whole seconds.
+_CONDITIONS: Final[Mapping[str, Callable[[str, StoredObject], bool]]] = {
+    "match": lambda text, found: text.strip('"') in {found.etag, "*"},
+    "none-match": lambda text, found: text.strip('"') not in {found.etag, "*"},
+    "modified-since": lambda text, found: int(found.modified) > _date(text),
+    "unmodified-since": lambda text, found: int(found.modified) <= _date(text),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +79,10 @@ def parse_request(environ: Mapping[str, Any], body: Spool) -> S3Request:
     headers: dict[str, str] = {}
     for header, value in environ["sm_trn.headers"]:
         headers[header.lower()] = " ".join(str(value).split())
-    names = dict(parse_qsl(query, keep_blank_values=True))
+    names = {name: value for name, value in parse_qsl(query, keep_blank_values=True) if name not in _NO_QUESTION}
+    for header in ("content-type", *(name for name in names if name.startswith("x-amz-"))):
+        if header in names:  # a presigned URL may hold what is otherwise sent as headers
+            headers.setdefault(header, names.pop(header))
     return S3Request(method=environ["REQUEST_METHOD"], bucket=bucket, key=key, names=names, headers=headers, body=body)
 
 
@@ -76,7 +96,11 @@ def check_absent(objects: Objects, asked: S3Request) -> None:
         raise unmet()
 
 
-def find_source(objects: Objects, text: str) -> tuple[StoredObject, str, str]:
+def find_source(objects: Objects, asked: S3Request) -> tuple[StoredObject, str, str]:
+    """What a copy is made of. Raises AwsFault where it does not exist, or is not as the copy wants it."""
+    text, _, version = asked.headers["x-amz-copy-source"].partition("?versionId=")
+    if version not in {"", "null"}:
+        raise not_kept("more than one version of an object")
     try:
         name = unquote_to_bytes(text.partition("?")[0]).decode("utf-8").removeprefix("/")
     except UnicodeDecodeError as error:
@@ -86,7 +110,34 @@ def find_source(objects: Objects, text: str) -> tuple[StoredObject, str, str]:
     found = objects.find(bucket, key)
     if found is None:
         raise no_key()
+    wanted = {condition: asked.headers.get(f"x-amz-copy-source-if-{condition}") for condition in _CONDITIONS}
+    if any(
+        text is not None and not holds(text, found)
+        for text, holds in zip(wanted.values(), _CONDITIONS.values(), strict=True)
+    ):
+        raise unmet()
     return found, bucket, key
+
+
+def check_grants(headers: Mapping[str, str]) -> None:
+    """Buckets are their owner's, as all are that were made at AWS since April 2023 and not changed: no access lists.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/about-object-ownership.html
+    """
+    listed = headers.get("x-amz-acl", OWNERS) != OWNERS or any(name.startswith("x-amz-grant-") for name in headers)
+    if listed:
+        raise AwsFault("AccessControlListNotSupported", "The bucket does not allow ACLs")
+
+
+def check_object_tags(pairs: Sequence[tuple[str, str]]) -> None:
+    """https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-tagging.html"""
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) < len(keys):
+        raise AwsFault("InvalidTag", "Cannot provide multiple Tags with the same key")
+    if any(key.lower().startswith("aws:") for key in keys):
+        raise AwsFault("InvalidTag", "System tags cannot be added/updated by requester")
+    if len(keys) > _OBJECT_TAGS:
+        raise AwsFault("BadRequest", f"Object tags cannot be greater than {_OBJECT_TAGS}")
 
 
 def content_of(asked: S3Request, folder: Path) -> tuple[Spool, dict[str, str]]:
@@ -145,6 +196,12 @@ def encryption(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in headers.items() if name.startswith("x-amz-server-side-encryption"))
 
 
+def _date(text: str) -> float:
+    """A header's date in epoch seconds; one that is none is as good as long ago."""
+    parsed = parsedate_tz(text)
+    return float(mktime_tz(parsed)) if parsed else 0.0
+
+
 def _compare(wanted: str, found: bytes, name: str) -> None:
     try:
         given = base64.b64decode(wanted, validate=True)
@@ -168,6 +225,10 @@ def xml(body: bytes, *headers: tuple[str, str]) -> Answer:
 
 def no_key() -> AwsFault:
     return AwsFault("NoSuchKey", "The specified key does not exist.", 404)
+
+
+def not_kept(what: str) -> AwsFault:
+    return AwsFault("NotImplemented", f"the emulator's S3 does not have {what}", 501)
 
 
 def unmet() -> AwsFault:

@@ -15,6 +15,7 @@ from sm_trn.emulator.s3_request import (
     PAGE,
     S3Request,
     check_absent,
+    check_grants,
     content_of,
     encryption,
     find_source,
@@ -45,6 +46,7 @@ class Uploads:
         if "uploads" in asked.names:
             if asked.method != "POST":
                 raise AwsFault("MethodNotAllowed", "The specified method is not allowed against this resource.", 405)
+            check_grants(asked.headers)
             begun = self._objects.begin_upload(asked.bucket, asked.key, kept_headers(asked.headers))
             facts = s3_xml.fields([("Bucket", asked.bucket), ("Key", asked.key), ("UploadId", begun.id)])
             return xml(s3_xml.document("InitiateMultipartUploadResult", facts), *encryption(begun.headers))
@@ -81,8 +83,8 @@ class Uploads:
         number = whole_number(asked.names.get("partNumber"), "partNumber", 0)
         if not 1 <= number <= _PARTS:
             raise AwsFault("InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive")
-        if source := asked.headers.get("x-amz-copy-source"):
-            found, bucket, key = find_source(self._objects, source)
+        if "x-amz-copy-source" in asked.headers:
+            found, bucket, key = find_source(self._objects, asked)
             first, length = span(asked.headers.get("x-amz-copy-source-range", ""), found.size)
             file = self._objects.piece(bucket, key, first, length)
             part = self._objects.add_part(upload.id, number, file, self._objects.digest_of(file))

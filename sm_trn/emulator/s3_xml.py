@@ -86,6 +86,12 @@ def tags(pairs: Mapping[str, str]) -> bytes:
     return document("Tagging", f"<TagSet>{rows}</TagSet>")
 
 
+def owners_acl() -> bytes:
+    kind = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="CanonicalUser"'
+    grant = f"<Grant><Grantee {kind}>{_OWNER}</Grantee><Permission>FULL_CONTROL</Permission></Grant>"
+    return document("AccessControlPolicy", f"<Owner>{_OWNER}</Owner><AccessControlList>{grant}</AccessControlList>")
+
+
 def read(body: bytes) -> ElementTree.Element:
     """Raises the service's MalformedXML. A document type, which entities would need, is refused."""
     if b"<!DOCTYPE" in body.upper():

@@ -16,29 +16,24 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sm_trn.emulator import moto_side, values
+from sm_trn.emulator import moto_side, sdk_settings, values
 from sm_trn.emulator.door import Door, Key, Principals, new_key
 from sm_trn.emulator.front import Front, Owners
-from sm_trn.emulator.hosting import Endpoints
-from sm_trn.emulator.hosting_api import HostingApi
 from sm_trn.emulator.isolation import Isolation, probe
-from sm_trn.emulator.jobs import Jobs
-from sm_trn.emulator.log_api import GROUP, LogApi
-from sm_trn.emulator.loglines import LogLines
-from sm_trn.emulator.metric_store import MetricStore
 from sm_trn.emulator.mischief import Mischief
 from sm_trn.emulator.objects import Objects
 from sm_trn.emulator.quota import Quota
-from sm_trn.emulator.records import Records
+from sm_trn.emulator.regions import Regions
+from sm_trn.emulator.roles import Roles
+from sm_trn.emulator.room import Room
 from sm_trn.emulator.s3_api import S3Api
 from sm_trn.emulator.store import Store
-from sm_trn.emulator.supervisor import JobSupervisor, ToolkitCheck
+from sm_trn.emulator.sts_api import StsApi
+from sm_trn.emulator.supervisor import ToolkitCheck
 from sm_trn.emulator.survivors import clear_the_ground
-from sm_trn.emulator.training_api import TrainingApi
-from sm_trn.emulator.transforms import Transforms
 from sm_trn.emulator.validate import service_model
 from sm_trn.emulator.values import ROLE_NAME, Endpoint, Options
-from sm_trn.emulator.workshop import Workshop
+from sm_trn.emulator.workshop import Shared
 from sm_trn.specs import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
@@ -61,10 +56,7 @@ class Parts:
     """Everything that lives as long as the process."""
 
     endpoint: Endpoint
-    store: Store
-    supervisor: JobSupervisor
-    endpoints: Endpoints
-    transforms: Transforms
+    regions: Regions
     server: Any
     warm_up: Callable[[], None]
 
@@ -97,10 +89,6 @@ def build(state: Path, region: str, options: Options) -> Parts:
     moto = moto_side.MotoSide(region)
     quota = Quota(state, options.state_max_gb)
     objects = Objects(state / "s3", store, quota)
-    lines = LogLines(state / "logs")
-    metrics = MetricStore(state / "metrics", moto)
-    jobs = Jobs(store)
-    jobs.fail_unfinished()
     server = _listen(store, options.port)
     port = int(server.server_port)
     # The version by way of sys.modules: an import of the package would point up the layers.
@@ -117,69 +105,53 @@ def build(state: Path, region: str, options: Options) -> Parts:
         role_arn=_ROLE,
     )
     objects.create_bucket(endpoint.bucket, region)
-    isolation = probe(options.isolation, state / "tmp")
     mischief = Mischief()
-    shop = Workshop(
-        jobs=jobs,
+    shared = Shared(
         objects=objects,
-        lines=lines,
-        metrics=metrics,
         principals=principals,
         options=options,
-        isolation=isolation,
-        room=threading.Semaphore(options.max_jobs),
-        state=state,
+        isolation=probe(options.isolation, state / "tmp"),
+        room=Room(options.max_jobs),
+        root=state,
         url=endpoint.url,
-        region=region,
         missing=ToolkitCheck(options.job_python),
         mischief=mischief,
     )
-    supervisor = JobSupervisor(shop)
-    training = TrainingApi(jobs, objects, supervisor, options, region)
-    records = Records(store)
+    regions = Regions(shared, store, moto, region)
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-        "InterruptTrainingJob": training.interrupt,
+        "InterruptTrainingJob": regions.interrupt,
         "AddFault": mischief.add,
         "ClearFaults": mischief.clear,
         "ListFaults": mischief.listed,
-        "Status": lambda _body: _status(endpoint, isolation, jobs, records) | quota.facts(),
+        "Status": lambda _body: _status(endpoint, shared.isolation, regions) | quota.facts(),
     }
-    door = Door(principals, port, state / "tmp", quota)
-    hosted = LogLines(state / "hosted-logs")
-    endpoints, transforms = Endpoints(records, hosted, shop), Transforms(records, hosted, shop)
-    hosting = HostingApi(records, objects, endpoints, transforms, region)
+    roles = Roles(moto, objects.ready)
     owners = Owners(
-        training=training,
-        hosting=hosting,
-        logs=LogApi(lines, region, hosted),
+        regions=regions,
         objects=objects,
         s3=S3Api(objects, state / "tmp"),
+        sts=StsApi(principals, roles),
+        roles=roles,
         quota=quota,
         moto=moto,
         mischief=mischief,
         control=control,
     )
-    server.app = Front(door, owners)
-    transforms.restore()
-    endpoints.restore()
+    server.app = Front(Door(principals, port, state / "tmp", quota, region=region), owners)
+    for each in regions.all():
+        each.restore()
 
     def warm_up() -> None:
         try:
             _furnish(moto, objects)
-            metrics.restore()
+            for each in regions.all():
+                each.furnish(moto)
+                each.metrics.restore()
         finally:
             objects.ready.set()
         service_model()
 
-    return Parts(
-        endpoint=endpoint,
-        store=store,
-        supervisor=supervisor,
-        endpoints=endpoints,
-        transforms=transforms,
-        server=server,
-        warm_up=warm_up,
-    )
+    return Parts(endpoint=endpoint, regions=regions, server=server, warm_up=warm_up)
 
 
 def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
@@ -198,12 +170,10 @@ def serve(state: Path, region: str, options: Options, ready: Callable[[str], Non
     ready("ready")
     while not end.wait(60):
         pass
-    parts.endpoints.shutdown()
-    parts.transforms.shutdown()
-    parts.supervisor.shutdown(_SHUTDOWN_S)
+    parts.regions.shutdown(time.monotonic() + _SHUTDOWN_S)
     parts.server.shutdown()
     (state / _ENDPOINT).unlink(missing_ok=True)
-    parts.store.close()
+    parts.regions.close()
 
 
 def _stored_key(store: Store) -> Key:
@@ -240,26 +210,26 @@ def _furnish(moto: moto_side.MotoSide, objects: Objects) -> None:
         moto.create_bucket(bucket, region)
     role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
     moto.query("iam", "CreateRole", "2010-05-08", role)
-    target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
-    moto.call("logs", "POST", "/", headers=target, body=json.dumps({"logGroupName": GROUP}).encode())
 
 
 def _publish(endpoint: Endpoint) -> None:
-    """endpoint.json, readable by the owner only, complete or not there."""
+    """endpoint.json, readable by the owner only, complete or not there; before it, what SDKs are to know of us."""
+    sdk_settings.write(endpoint.state, endpoint.url)
     fresh = endpoint.state / f"{_ENDPOINT}.new"
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
         json.dump(values.dump(endpoint), out)
     fresh.replace(endpoint.state / _ENDPOINT)
 
 
-def _status(endpoint: Endpoint, isolation: Isolation, jobs: Jobs, records: Records) -> dict[str, Any]:
+def _status(endpoint: Endpoint, isolation: Isolation, regions: Regions) -> dict[str, Any]:
+    found = regions.all()
     return {
         "url": endpoint.url,
         "pid": endpoint.pid,
         "region": endpoint.region,
         "version": endpoint.version,
         "isolation": isolation.value,
-        "jobs": dict(Counter(job.state.status for job in jobs.all())),
-        "endpoints": dict(Counter(record.status for record in records.all("endpoint"))),
+        "jobs": dict(Counter(job.state.status for each in found for job in each.jobs.all())),
+        "endpoints": dict(Counter(record.status for each in found for record in each.records.all("endpoint"))),
         "python": sys.executable,
     }

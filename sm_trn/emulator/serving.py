@@ -26,6 +26,7 @@ from sm_trn.emulator.plan import HOMOGENEOUS, Group, Plan
 from sm_trn.emulator.rules import parse_s3_uri
 from sm_trn.emulator.survivors import NOTE
 from sm_trn.emulator.unpacking import UnsafeArchive, unpack
+from sm_trn.emulator.values import DATA_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,7 +106,7 @@ class Server:
         with self._turn:
             self._end_host()
             if self._where is not None:
-                self._shop.principals.withdraw(self._key)
+                self._shop.shared.principals.withdraw(self._key)
                 layout.remove(self._where)
                 shutil.rmtree(self._door, ignore_errors=True)
                 shutil.rmtree(self._root, ignore_errors=True)
@@ -115,21 +116,27 @@ class Server:
 
     def _furnish(self) -> None:
         shop = self._shop
-        where = layout.place(self._root, "model", shop.isolation)
+        where = layout.place(self._root, "model", shop.shared.isolation)
         self._where = where
         self._door = Path(tempfile.mkdtemp(prefix="smt-"))  # a socket's path may have 107 bytes: not in the state
         (self._root / NOTE).write_text(str(self._door), encoding="utf-8")
-        shop.principals.admit(self._key)
-        layout.write_programs(where, _one_host(), shop.options.job_python)
+        shop.shared.principals.admit(self._key)
+        layout.write_programs(where, _one_host(), shop.shared.options.job_python)
         self._fetch(where)
 
     def _fetch(self, where: layout.Where) -> None:
         source = (self._container.get("ModelDataSource") or {}).get("S3DataSource") or {}
         uri = self._container.get("ModelDataUrl") or source.get("S3Uri")
-        self._shop.objects.ready.wait()
+        self._shop.shared.objects.ready.wait()
         if uri and source.get("CompressionType") == "None":
             bucket, prefix = parse_s3_uri(uri)
-            if not transfer.download_folder(self._shop.objects, f"s3://{bucket}/{prefix}", where.ml / "model"):
+            try:
+                found = transfer.download_folder(
+                    self._shop.shared.objects, f"s3://{bucket}/{prefix}", where.ml / "model"
+                )
+            except transfer.TransferError as error:
+                raise ServingError(f'Failed to download model data for container "primary": {error}') from error
+            if not found:
                 raise ServingError(f'Failed to download model data for container "primary": no objects under "{uri}"')
         elif uri:
             self._unpack(uri, where.ml / "model")
@@ -140,7 +147,7 @@ class Server:
     def _unpack(self, uri: str, folder: Path) -> None:
         bucket, key = parse_s3_uri(uri)
         try:
-            with self._shop.objects.path(bucket, key).open("rb") as packed:
+            with self._shop.shared.objects.path(bucket, key).open("rb") as packed:
                 unpack(packed, folder)
         except (KeyError, OSError) as error:
             raise ServingError(
@@ -160,9 +167,16 @@ class Server:
         file = self._door / "s"
         file.unlink(missing_ok=True)
         image = str(self._container.get("Image") or "")
-        python = shop.options.job_python
+        python = shop.shared.options.job_python
         self._note(f"EMULATED container on this machine's CPU; {python} stands in for image {image!r}")
-        access = layout.Access(python=python, url=shop.url, region=shop.region, key=self._key, port=0)
+        access = layout.Access(
+            python=python,
+            url=shop.shared.url,
+            region=shop.region,
+            data=str(shop.shared.root / DATA_FOLDER),
+            key=self._key,
+            port=0,
+        )
         env = layout.surroundings(where, access, self._container.get("Environment") or {})
         env |= {
             "SM_TRN_IMAGE": image,
@@ -171,8 +185,8 @@ class Server:
             "TS_DEFAULT_WORKERS_PER_MODEL": "1",
         }
         spec = HostSpec(
-            namespace=shop.isolation is Isolation.NAMESPACE,
-            bubblewrap=shop.isolation is Isolation.BUBBLEWRAP,
+            namespace=shop.shared.isolation is Isolation.NAMESPACE,
+            bubblewrap=shop.shared.isolation is Isolation.BUBBLEWRAP,
             hostname="model",
             argv=(python, str(SERVE), str(file)),
             env=env,
@@ -181,12 +195,12 @@ class Server:
             own=str(where.own),
             stage=str(where.folder / "stage"),
             hosts=str(where.folder / "hosts"),
-            hidden=hidden_paths(shop.state),
+            hidden=hidden_paths(shop.shared.root),
             toolkit=False,
         )
         ended = threading.Event()
         self._host = Host("model", spec, where.folder / "spec.json", self._say, ended.set)
-        self._await_ping(ended, shop.options.ping_timeout_s)
+        self._await_ping(ended, shop.shared.options.ping_timeout_s)
 
     def _await_ping(self, ended: threading.Event, patience: float) -> None:
         until = time.monotonic() + patience

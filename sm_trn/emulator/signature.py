@@ -1,18 +1,20 @@
-"""AWS Signature Version 4: rebuild what the client signed and compare.
+"""AWS Signature Version 4, and 2 in the queries of S3: rebuild what the client signed and compare.
 
 It owns the arithmetic only; who may enter is door.py's matter. The rules are those of
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+and https://docs.aws.amazon.com/AmazonS3/latest/userguide/RESTAuthentication.html
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import posixpath
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,9 +28,19 @@ _AUTHORIZATION = re.compile(
 )
 
 
+# What of a query Version 2 signs: the names of S3's own settings and of headers that its answer is to have.
+_SETTINGS = frozenset((
+    "accelerate", "acl", "analytics", "cors", "defaultObjectAcl", "delete", "inventory", "lifecycle", "location", "logging",
+    "metrics", "notification", "object-lock", "partNumber", "policy", "replication", "requestPayment", "response-cache-control",
+    "response-content-disposition", "response-content-encoding", "response-content-language", "response-content-type",
+    "response-expires", "restore", "select", "select-type", "storageClass", "tagging", "torrent", "uploadId", "uploads",
+    "versionId", "versioning", "versions", "website",
+))  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """The parts of an Authorization header or of a presigned query."""
+    """The parts of an Authorization header or of a presigned query; Version 2 has no date, region nor signed headers."""
 
     access_key: str
     date: str
@@ -71,7 +83,7 @@ def parse_authorization(header: str) -> Credential | None:
 
 def parse_presigned(query: Mapping[str, str]) -> Credential | None:
     parts = query.get("X-Amz-Credential", "").split("/")
-    if query.get("X-Amz-Algorithm") != ALGORITHM or len(parts) != 5 or parts[4] != "aws4_request":
+    if query.get("X-Amz-Algorithm") != ALGORITHM or len(parts) != 5 or parts[4] != "aws4_request" or not parts[1]:
         return None
     return Credential(
         access_key=parts[0],
@@ -80,6 +92,20 @@ def parse_presigned(query: Mapping[str, str]) -> Credential | None:
         service=parts[3],
         signed_headers=tuple(query.get("X-Amz-SignedHeaders", "").split(";")),
         signature=query.get("X-Amz-Signature", ""),
+    )
+
+
+def parse_presigned_2(query: Mapping[str, str], region: str) -> Credential | None:
+    """Version 2, which says no region."""
+    if not {"AWSAccessKeyId", "Signature", "Expires"} <= query.keys():
+        return None
+    return Credential(
+        access_key=query["AWSAccessKeyId"],
+        date="",
+        region=region,
+        service="s3",
+        signed_headers=(),
+        signature=query["Signature"],
     )
 
 
@@ -102,14 +128,43 @@ def sign(request: Signed, credential: Credential, secret: str) -> str:
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
+def sign_2(request: Signed, secret: str) -> str:
+    """The Version 2 signature of a presigned request; its ``timestamp`` is the query's Expires."""
+    query = dict(parse_qsl(request.query, keep_blank_values=True))
+    sent: dict[str, list[str]] = {}
+    for name, value in request.headers:
+        sent.setdefault(name, []).append(value.strip())
+    amazons = {name: ",".join(values) for name, values in sent.items() if name.startswith("x-amz-")}
+    # What the signer knew as headers stands in the query, for whoever cannot send headers.
+    amazons = {name: value for name, value in query.items() if name.startswith("x-amz-")} | amazons
+    plain = [",".join(sent.get(name, [query.get(name, "")])) for name in ("content-md5", "content-type")]
+    pairs = sorted((unquote(name), mark, unquote(value)) for name, mark, value in _pairs(request.query))
+    settings = "&".join("".join(pair) for pair in pairs if pair[0] in _SETTINGS)
+    path = request.path if "/" in request.path[1:] else f"{request.path.rstrip('/')}/"  # a bucket is signed as a folder
+    resource = path + (f"?{settings}" if settings else "")
+    lines = [
+        request.method,
+        *plain,
+        request.timestamp,
+        *(f"{name}:{amazons[name]}" for name in sorted(amazons)),
+        resource,
+    ]
+    return base64.b64encode(hmac.new(secret.encode(), "\n".join(lines).encode(), hashlib.sha1).digest()).decode()
+
+
 def matches(request: Signed, credential: Credential, secret: str) -> bool:
-    return hmac.compare_digest(sign(request, credential, secret), credential.signature)
+    made = sign(request, credential, secret) if credential.date else sign_2(request, secret)
+    return hmac.compare_digest(made.encode(), credential.signature.encode())
 
 
 def authorization(credential: Credential, signature: str) -> str:
     names = ";".join(sorted(credential.signed_headers))
     scope = f"{credential.access_key}/{credential.scope}"
     return f"{ALGORITHM} Credential={scope}, SignedHeaders={names}, Signature={signature}"
+
+
+def _pairs(query: str) -> list[tuple[str, str, str]]:
+    return [pair.partition("=") for pair in query.split("&") if pair]
 
 
 def _normal(path: str) -> str:

@@ -18,6 +18,7 @@ from typing import Final
 _PLACES: Final = ("jobs", "tmp", "hosted")
 _PATIENCE_S: Final = 5.0
 _WARDEN: Final = os.fsencode(Path(__file__).with_name("inside") / "warden.py")
+REGIONS: Final = "regions"  # each with places of its own
 NOTE: Final = "door"  # a file that names a folder outside the state: a socket's path may have 107 bytes only
 
 

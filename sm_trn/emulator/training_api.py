@@ -86,6 +86,7 @@ class TrainingApi:
         return {}
 
     def _create(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        rules.check_tags(body)
         rules.check_request(body, self._has_objects, self._region)
         name = body["TrainingJobName"]
         arn = f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:training-job/{name.lower()}"
@@ -154,6 +155,7 @@ class TrainingApi:
         return self._tagging[operation](job, body)
 
     def _add_tags(self, job: Job, body: Mapping[str, Any]) -> dict[str, Any]:
+        rules.check_tags(body, job.tags)
         tags = {**job.tags, **{tag["Key"]: tag["Value"] for tag in body["Tags"]}, EMULATED_TAG: "true"}
         self._jobs.change(job.name, tags=tags)
         return {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}

@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import tarfile
+import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -191,8 +192,8 @@ def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
 
 
 def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped: bool) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         _, source = objects.open(bucket, key)
         with source:
             if gzipped and key.endswith(".gz"):
@@ -201,9 +202,16 @@ def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped:
             else:
                 with target.open("wb") as out:
                     shutil.copyfileobj(source, out, 2**20)
-    except (KeyError, OSError, EOFError) as error:
-        why = "no such object" if isinstance(error, KeyError) else error
-        raise TransferError(f"ClientError: Data download failed: s3://{bucket}/{key}: {why}") from error
+    except (KeyError, OSError, EOFError, zlib.error) as error:
+        raise TransferError(f"ClientError: Data download failed: s3://{bucket}/{key}: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return "no such object"
+    if isinstance(error, (FileExistsError, NotADirectoryError, IsADirectoryError)):
+        return "another object's key is a folder of this one's, or this one's of another's: a disk cannot hold both"
+    return str(error)
 
 
 def _relative(prefix: str, key: str) -> Path:

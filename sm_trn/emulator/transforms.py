@@ -9,6 +9,7 @@ import gzip
 import secrets
 import threading
 import traceback
+import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from sm_trn.emulator.hosting import container_of
@@ -109,7 +110,7 @@ class Transforms:
     def _inputs(self, record: Record) -> Iterator[tuple[str, Iterator[bytes]]]:
         asked = record.request["TransformInput"]
         bucket, prefix = parse_s3_uri(asked["DataSource"]["S3DataSource"]["S3Uri"])
-        objects = self._shop.objects
+        objects = self._shop.shared.objects
         objects.ready.wait()
         keys = [key for key in objects.keys(bucket, prefix) if not key.endswith("/")]
         if not keys:
@@ -117,7 +118,10 @@ class Transforms:
         for key in keys:
             content = objects.path(bucket, key).read_bytes()
             if asked.get("CompressionType") == "Gzip":
-                content = gzip.decompress(content)
+                try:
+                    content = gzip.decompress(content)
+                except (OSError, EOFError, zlib.error) as error:
+                    raise ServingError(f"Data download failed: s3://{bucket}/{key}: {error}") from error
             yield _below(prefix, key), payloads(content, record.request)
 
     def _ask(self, server: Server, record: Record, part: bytes, key: str) -> bytes:
@@ -130,7 +134,7 @@ class Transforms:
             "Accept": record.request["TransformOutput"].get("Accept") or "",
         }
         client = record.request.get("ModelClientConfig") or {}
-        timeout = float(client.get("InvocationsTimeoutInSeconds") or self._shop.options.invoke_timeout_s)
+        timeout = float(client.get("InvocationsTimeoutInSeconds") or self._shop.shared.options.invoke_timeout_s)
         reply = server.invoke(part, headers, timeout)
         if reply.status != 200:
             said = reply.body.decode("utf-8", "replace")[:512]
@@ -144,7 +148,7 @@ class Transforms:
         if output.get("AssembleWith") == "Line":
             body = b"".join(answer.rstrip(b"\n") + b"\n" for answer in answers)
         try:
-            self._shop.objects.put(bucket, f"{prefix}{key}.out", body)
+            self._shop.shared.objects.put(bucket, f"{prefix}{key}.out", body)
         except KeyError as error:
             raise ServingError(f"the bucket {bucket!r} does not exist") from error
 

@@ -32,17 +32,21 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 _PATTERN_LIMIT = 4096  # longer texts already break their length; a regular expression need not see them
 
 
+def service_model(service: str = "sagemaker") -> Any:
+    """botocore's description of a service, read once: SageMaker's takes 14 MB."""
+    return _read_model(service)
+
+
 @functools.cache
-def service_model() -> Any:
-    """botocore's description of SageMaker."""
+def _read_model(service: str) -> Any:
     import botocore.session  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
-    return botocore.session.get_session().get_service_model("sagemaker")
+    return botocore.session.get_session().get_service_model(service)
 
 
-def check(operation: str, body: Mapping[str, Any]) -> None:
+def check(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -> None:
     """Raise the AwsFault that the service would answer with, or return. Members the model lacks are ignored."""
-    shape = service_model().operation_model(operation).input_shape
+    shape = service_model(service).operation_model(operation).input_shape
     problems = list(_problems(shape, body, ""))
     if problems:
         noun = "error" if len(problems) == 1 else "errors"

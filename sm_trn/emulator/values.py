@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ROLE_NAME: Final = "SageMakerExecutionRole"
 EMULATED_TAG: Final = "sm_trn:emulated"
 SUBSTITUTED_TAG: Final = "sm_trn:substituted"
+DATA_FOLDER: Final = "sm_trn-aws"  # of a state: what botocore is to know of us
+SDK_DEFAULTS: Final = "sagemaker.yaml"  # in it: the defaults of SageMaker's SDK
+_ADMIN_DEFAULTS: Final = "SAGEMAKER_ADMIN_CONFIG_OVERRIDE"
 
 
 def _half_the_cores() -> int:
@@ -118,13 +121,24 @@ class Endpoint:
     role_arn: str
 
     def environment(self) -> dict[str, str]:
-        """What a client's environment needs; any AWS client that honours AWS_ENDPOINT_URL then talks to us."""
+        """What a client's environment needs; any AWS client that honours AWS_ENDPOINT_URL then talks to us.
+
+        AWS_DATA_PATH is for SageMaker's SDK, which does not for STS; what the caller's own one names stays in it. An
+        administrator's defaults for that SDK stay what they are; where there are none, ours end its usage reports.
+        """
+        own = self.state / DATA_FOLDER
+        paths = [path for path in os.environ.get("AWS_DATA_PATH", "").split(os.pathsep) if path]
+        others = [path for path in paths if Path(path).name != DATA_FOLDER]  # nor those of another emulator
+        admins = os.environ.get(_ADMIN_DEFAULTS, "")
+        theirs = Path(admins).parent.name != DATA_FOLDER if admins else Path("/etc/xdg/sagemaker/config.yaml").exists()
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
             "AWS_DEFAULT_REGION": self.region,
             "AWS_REGION": self.region,
+            "AWS_DATA_PATH": os.pathsep.join([str(own), *others]),
+            **({} if theirs else {_ADMIN_DEFAULTS: str(own / SDK_DEFAULTS)}),
             "SM_TRN_STATE": str(self.state),
             "SM_TRN_PID": str(self.pid),
         }

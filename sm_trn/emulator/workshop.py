@@ -1,4 +1,4 @@
-"""What every running job shares of the emulator, and what it is told from outside. Values only."""
+"""What running jobs share of the emulator, and what each is told from outside. Values only."""
 
 from __future__ import annotations
 
@@ -17,26 +17,35 @@ if TYPE_CHECKING:
     from sm_trn.emulator.metric_store import MetricStore
     from sm_trn.emulator.mischief import Mischief
     from sm_trn.emulator.objects import Objects
+    from sm_trn.emulator.room import Room
     from sm_trn.emulator.values import Options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """What every job needs of the emulator."""
+class Shared:
+    """What the jobs of every region need of the emulator. ``root`` is its state folder."""
 
-    jobs: Jobs
     objects: Objects
-    lines: LogLines
-    metrics: MetricStore
     principals: Principals
     options: Options
     isolation: Isolation
-    room: threading.Semaphore
-    state: Path
+    room: Room
+    root: Path
     url: str
-    region: str
     missing: Callable[[], str]
     mischief: Mischief
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What every job of a region needs of the emulator. ``state`` is the region's folder."""
+
+    shared: Shared
+    jobs: Jobs
+    lines: LogLines
+    metrics: MetricStore
+    state: Path
+    region: str
 
 
 @dataclass(slots=True)

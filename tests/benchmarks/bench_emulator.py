@@ -1,8 +1,9 @@
-"""What the emulator costs: python tests/benchmarks/bench_emulator.py [job|wait|memory|objects|listing]. Run on demand.
+"""What the emulator costs: python tests/benchmarks/bench_emulator.py [job|wait|memory|objects|listing|pending]. Run on demand.
 
 Each figure is beside what it is compared with, interleaved, several times; the least and the middle one are told, for
 other work on the machine can only add. Bounds: a job 3 s more than bare torchrun; wait() within 1 s of the end; an idle
-server 150 MB; 200 MB put and got at 100 MB/s and not held in memory; a page of 1,000 finished jobs in 50 ms.
+server 150 MB; 200 MB put and got at 100 MB/s and not held in memory; a page of 1,000 finished jobs in 50 ms;
+10,000 pending jobs ($SM_TRN_PENDING) at 2 % of a core.
 """
 
 from __future__ import annotations
@@ -241,7 +242,45 @@ def finished(name: str, at: float) -> Job:
     )
 
 
-BENCHMARKS = {"job": job, "wait": wait, "memory": memory, "objects": objects, "listing": listing}
+def pending() -> None:
+    """One job has the machine and many wait for it: the server's processor time over a minute, its threads and memory."""
+    number = int(os.environ.get("SM_TRN_PENDING", "10000"))
+    with emulator(max_jobs=1) as endpoint:
+        bench = bench_of(endpoint)
+        bench.said(bench.submit("import time; print('has it', flush=True); time.sleep(3600)"), "has it")
+        print(f"nobody waits:        {share_of(endpoint.pid)}, {memory_of(endpoint.pid)}")
+        request = bench.request("print('never')")
+        began = time.perf_counter()
+        for each in range(number):
+            bench.sagemaker.create_training_job(**{**request, "TrainingJobName": f"pending-{each}"})
+        took = time.perf_counter() - began
+        assert "Pending" == bench.describe(f"pending-{number - 1}")["SecondaryStatus"]
+        print(
+            f"{number:,} wait: {share_of(endpoint.pid)}, {memory_of(endpoint.pid)}; asked for in {took:.0f} s; bound 2 %"
+        )
+        print(f"down() took {seconds(lambda: embedded.down(endpoint.state)):.1f} s")
+
+
+def share_of(pid: int) -> str:
+    """What a process takes of one core in a minute, and its threads."""
+
+    def used() -> float:
+        facts = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")
+
+    before = used()
+    time.sleep(60)
+    return f"{(used() - before) / 0.6:.1f} % of a core, {len(os.listdir(f'/proc/{pid}/task'))} threads"  # noqa: PTH208 - a number
+
+
+BENCHMARKS = {
+    "job": job,
+    "wait": wait,
+    "memory": memory,
+    "objects": objects,
+    "listing": listing,
+    "pending": pending,
+}
 
 
 def main() -> None:

@@ -38,6 +38,8 @@ def fresh_emulator(tmp_path: Path) -> Iterator[None]:
     found = embedded.up(state, region="us-east-1", options=Options(port=PORT, start_delay_s=0.0, stop_grace_s=0.0))
     boto3.DEFAULT_SESSION = None  # it would keep the last emulator's key
     os.environ |= {"AWS_ACCESS_KEY_ID": found.access_key, "AWS_SECRET_ACCESS_KEY": found.secret_key}
+    iam = boto3.client("iam", endpoint_url=found.url)  # the tests name a role that they do not make
+    iam.create_role(RoleName="FakeRole", AssumeRolePolicyDocument="{}")
     try:
         yield
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +16,9 @@ from sm_trn import emulator as embedded
 from sm_trn.emulator import Fault, Options, engine
 from sm_trn.emulator.jobs import Job, Jobs
 from sm_trn.emulator.plan import plan_of
-from sm_trn.emulator.runner import JobRun
+from sm_trn.emulator.room import Room
 from sm_trn.emulator.store import Store
-from sm_trn.emulator.workshop import Control
+from sm_trn.emulator.supervisor import JobSupervisor
 
 GROUPS = [
     {"InstanceGroupName": "data", "InstanceType": "ml.m5.large", "InstanceCount": 1},
@@ -193,17 +193,10 @@ def test_a_lost_host_is_met_with_another_attempt_as_often_as_was_asked(bench: Be
         embedded.clear_faults(state)
 
 
-class Unused:
-    """Whatever is asked of it is done, and nothing happens."""
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_args, **_more: False
-
-
 @pytest.mark.parametrize("instance", ["ml.p3.2xlarge", "ml.m5.large"])
 def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, instance: str) -> None:
-    times = iter([0.0] * 4 + [2000.0] * 100)
-    jobs = Jobs(Store(tmp_path / "db"), lambda: next(times))
+    now = [0.0]
+    jobs = Jobs(Store(tmp_path / "db"), lambda: now[0])
     request = {
         "AlgorithmSpecification": {"TrainingImage": "i", "TrainingInputMode": "File"},
         "ResourceConfig": {"InstanceType": instance, "InstanceCount": 1},
@@ -211,11 +204,18 @@ def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, insta
         "HyperParameters": {},
     }
     jobs.add(Job(name="a", arn="arn", request=request, state=engine.begin(jobs.now()), tags={}))
-    shop: Any = SimpleNamespace(
-        jobs=jobs, options=Options(start_delay_s=0), room=threading.Semaphore(0), principals=Unused(), lines=Unused()
-    )
-    control = Control(stopped=instance == "ml.m5.large")  # a CPU job would wait for ever: it is stopped by hand
-    JobRun("a", shop, control).run()
+    now[0] = 2000.0
+    shared: Any = SimpleNamespace(options=Options(start_delay_s=0), room=Room(0, lambda: now[0]))
+    shop: Any = SimpleNamespace(jobs=jobs, shared=shared)
+    supervisor = JobSupervisor(shop)
+    supervisor.start("a")
+    if instance == "ml.m5.large":  # a CPU job would wait for ever: it is stopped by hand
+        assert "Pending" == jobs.get("a").state.secondary
+        supervisor.stop("a")
+    until = time.monotonic() + 10
+    while not jobs.get("a").state.terminal:
+        assert time.monotonic() < until
+        time.sleep(0.01)
     rows = jobs.get("a").state.transitions
     assert "Stopped" == jobs.get("a").state.status
     assert (instance == "ml.p3.2xlarge") == any("MaxPendingTimeInSeconds" in row.message for row in rows)

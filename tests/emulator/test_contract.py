@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -359,7 +360,8 @@ def test_the_front_owns_what_these_tests_ask_for() -> None:
     from sm_trn.emulator.front import Front, Owners
 
     world, nothing = World(), dict.fromkeys(Owners.__dataclass_fields__)
-    owners: Any = Owners(**{**nothing, "training": world.training, "hosting": world.hosting, "control": {}})
+    regions = SimpleNamespace(all=lambda: [SimpleNamespace(training=world.training, hosting=world.hosting)])
+    owners: Any = Owners(**{**nothing, "regions": regions, "control": {}})
     door: Any = None
     assert world.operations() == Front(door, owners).operations
     known = set(service_model().operation_names)
@@ -497,3 +499,16 @@ def test_only_what_is_asked_for_is_refused_by_the_walker() -> None:
     assert [] == misfits(shape, {"TrainingJobArn": "a"})
     wrong: list[Any] = [{}, {"TrainingJobArn": 1}, {"TrainingJobArn": None}, {"TrainingJobArn": "a", "More": 1}, []]
     assert all(misfits(shape, answer) for answer in wrong)
+
+
+def test_no_answer_has_zero_seconds_of_training() -> None:
+    """The service leaves the member out of a job that had no instances; no answer of it with 0 is known."""
+    world = World()
+    world.ask("CreateTrainingJob", plain_job("one", CLUSTERS[0], spot=False))
+    assert "TrainingTimeInSeconds" not in (world.ask("DescribeTrainingJob", {"TrainingJobName": "one"}) or {})
+    world.jobs.apply("one", Event.PREPARE)
+    for event in (Event.DOWNLOAD, Event.TRAIN, Event.UPLOAD, Event.FINISH):
+        world.jobs.apply("one", event)
+        world.now -= 1.0  # the clock of these stands still
+        answer = world.ask("DescribeTrainingJob", {"TrainingJobName": "one"}) or {}
+        assert (1, 1) == (answer["TrainingTimeInSeconds"], answer["BillableTimeInSeconds"])

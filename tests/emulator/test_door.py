@@ -218,43 +218,107 @@ def test_a_body_too_large_is_refused_before_it_is_read(emulator: Endpoint) -> No
     assert 413 == status
 
 
-def test_a_presigned_url_opens_its_object_only(bench: Bench) -> None:
-    s3 = boto3.client(
+# How a URL is signed in us-west-2 and us-east-1 unless something else is asked for, and everywhere else.
+VERSIONS = (None, "s3v4")
+
+
+def presigning(endpoint: Endpoint, version: str | None) -> Any:
+    return boto3.client(
         "s3",
-        endpoint_url=bench.endpoint.url,
-        aws_access_key_id=bench.endpoint.access_key,
-        aws_secret_access_key=bench.endpoint.secret_key,
-        region_name=bench.endpoint.region,
-        config=Config(signature_version="s3v4"),
+        endpoint_url=endpoint.url,
+        aws_access_key_id=endpoint.access_key,
+        aws_secret_access_key=endpoint.secret_key,
+        region_name=endpoint.region,
+        config=Config(signature_version=version) if version else None,
     )
-    s3.put_object(Bucket=bench.endpoint.bucket, Key="presigned.txt", Body=b"shown")
-    url = s3.generate_presigned_url("get_object", {"Bucket": bench.endpoint.bucket, "Key": "presigned.txt"}, 60)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_presigned_url_opens_its_object_only(bench: Bench, version: str | None) -> None:
+    where = {"Bucket": bench.endpoint.bucket, "Key": "presigned.txt"}
+    bench.s3.put_object(**where, Body=b"shown")
+    url = presigning(bench.endpoint, version).generate_presigned_url("get_object", where, 60)
+    assert ("Signature=" in url, "X-Amz-Signature=" in url) == (True, version is not None)
     path = url.removeprefix(bench.endpoint.url)
     assert (200, b"shown") == plain_get(bench.endpoint, path)
     assert 403 == plain_get(bench.endpoint, path.replace("presigned.txt", "other.txt"))[0]
-    assert 403 == plain_get(bench.endpoint, path.replace("X-Amz-Expires=60", "X-Amz-Expires=6000"))[0]
+    for lifetime in ("X-Amz-Expires=60", "&Expires=1"):
+        assert lifetime not in path or 403 == plain_get(bench.endpoint, path.replace(lifetime, lifetime + "0"))[0]
+    assert 403 == plain_get(bench.endpoint, f"{path}&tagging")[0]
+    assert 403 == plain_get(bench.endpoint, path, "DELETE")[0]
 
 
-def plain_get(endpoint: Endpoint, path: str) -> tuple[int, bytes]:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_presigned_url_takes_an_object_with_what_was_signed_of_it(bench: Bench, version: str | None) -> None:
+    where = {"Bucket": bench.endpoint.bucket, "Key": f"sent in {version}.txt"}
+    url = presigning(bench.endpoint, version).generate_presigned_url(
+        "put_object", {**where, "ContentType": "text/x-sent", "Metadata": {"a": "b"}}, 60
+    )
+    path = url.removeprefix(bench.endpoint.url)
+    theirs = {"content-type": "text/x-sent"} | ({"x-amz-meta-a": "b"} if version else {})
+    assert 200 == plain_get(bench.endpoint, path, "PUT", b"sent", theirs)[0]
+    found = bench.s3.get_object(**where)
+    assert (b"sent", "text/x-sent", {"a": "b"}) == (found["Body"].read(), found["ContentType"], found["Metadata"])
+    assert 403 == plain_get(bench.endpoint, path, "PUT", b"sent", {**theirs, "content-type": "text/other"})[0]
+    copied = {**theirs, "x-amz-copy-source": f"{bench.endpoint.bucket}/presigned.txt"}
+    assert 403 == plain_get(bench.endpoint, path, "PUT", b"", copied)[0]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_presigned_list_is_that_of_the_bucket(bench: Bench, version: str | None) -> None:
+    bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="listed/a.txt", Body=b"a")
+    url = presigning(bench.endpoint, version).generate_presigned_url(
+        "list_objects_v2", {"Bucket": bench.endpoint.bucket, "Prefix": "listed/"}, 60
+    )
+    assert b"<Key>listed/a.txt</Key>" in plain_get(bench.endpoint, url.removeprefix(bench.endpoint.url))[1]
+
+
+def plain_get(
+    endpoint: Endpoint, path: str, method: str = "GET", body: bytes = b"", headers: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(endpoint.url.removeprefix("http://"), timeout=10)
     try:
-        connection.request("GET", path)
+        connection.request(method, path, body, dict(headers or {}))
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
         connection.close()
 
 
-def test_a_presigned_url_ends_with_its_time(bench: Bench) -> None:
-    s3 = client(bench.endpoint, "s3", bench.endpoint.secret_key)
-    bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="brief.txt", Body=b"brief")
-    url = s3.generate_presigned_url("get_object", {"Bucket": bench.endpoint.bucket, "Key": "brief.txt"}, 1)  # type: ignore[attr-defined]  # boto3 has no types
-    path = url.removeprefix(bench.endpoint.url)
-    until = time.monotonic() + 10
-    while 200 == plain_get(bench.endpoint, path)[0]:
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    assert 403 == plain_get(bench.endpoint, path)[0]
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_presigned_url_ends_with_its_time(bench: Bench, tmp_path: Path, version: str | None) -> None:
+    """The same URL at other times: an entrance with a clock of its own."""
+    shift = [0.0]
+    endpoint = bench.endpoint
+    port = int(endpoint.url.rpartition(":")[2])
+    owner = door.Key(endpoint.access_key, endpoint.secret_key)
+    entrance = door.Door(
+        door.Principals(owner), port, tmp_path, Quota(tmp_path, 1), clock=lambda: time.time() + shift[0]
+    )
+    where = {"Bucket": endpoint.bucket, "Key": "brief.txt"}
+    path = presigning(endpoint, version).generate_presigned_url("get_object", where, 600).removeprefix(endpoint.url)
+    for shift[0] in (0.0, 500.0):
+        assert entrance.admit(asked_by_url(endpoint, path)).owner
+    shift[0] = 700.0
+    with pytest.raises(AwsFault, match="AccessDenied: Request has expired"):
+        entrance.admit(asked_by_url(endpoint, path))
+    bench.s3.put_object(**where, Body=b"brief")
+    assert (200, b"brief") == plain_get(endpoint, path)
+    gone = presigning(endpoint, version).generate_presigned_url("get_object", where, -5).removeprefix(endpoint.url)
+    status, said = plain_get(endpoint, gone)
+    assert (403, True) == (status, b"Request has expired" in said)
+
+
+def asked_by_url(endpoint: Endpoint, path: str) -> dict[str, Any]:
+    host = endpoint.url.removeprefix("http://")
+    return {
+        "REQUEST_METHOD": "GET",
+        "REQUEST_URI": path,
+        "PATH_INFO": path.partition("?")[0],
+        "HTTP_HOST": host,
+        "wsgi.input": io.BytesIO(),
+        "sm_trn.headers": [("host", host), ("accept", "*/*")],
+    }
 
 
 def test_a_presigned_request_is_taken_for_objects_only(bench: Bench) -> None:

@@ -386,3 +386,80 @@ def test_hyperparameters_reach_the_toolkit_as_they_were_sent(bench: Bench, compl
     assert {"epochs": 3, "flag": True, "name": "a b"} == {
         key: json.loads(completed["HyperParameters"][key]) for key in ("epochs", "flag", "name")
     }
+
+
+@pytest.mark.parametrize("compression", ["None", "Gzip"])
+def test_keys_that_no_disk_can_hold_are_the_clients_error(bench: Bench, compression: str) -> None:
+    """An object whose key is another's folder: S3 holds both, a channel cannot."""
+    bucket, prefix = bench.endpoint.bucket, f"both-{compression}"
+    for key in ("dup", "dup/child"):
+        bench.s3.put_object(Bucket=bucket, Key=f"{prefix}/{key}", Body=b"x")
+    source = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": f"s3://{bucket}/{prefix}/"}}
+    channel = {"ChannelName": "train", "DataSource": source, "CompressionType": compression}
+    name = bench.submit("print('never')", InputDataConfig=[channel])
+    answer = bench.finished(name)
+    assert answer["FailureReason"].startswith(f"ClientError: Data download failed: s3://{bucket}/{prefix}/dup")
+    assert not [line for line in bench.lines(name) if "Traceback" in line]
+
+
+def test_checkpoints_that_no_disk_can_hold_are_the_clients_error(bench: Bench) -> None:
+    bucket = bench.endpoint.bucket
+    for key in ("dup", "dup/child"):
+        bench.s3.put_object(Bucket=bucket, Key=f"checkpoints-of-both/{key}", Body=b"x")
+    name = bench.submit("print('never')", CheckpointConfig={"S3Uri": f"s3://{bucket}/checkpoints-of-both"})
+    assert bench.finished(name)["FailureReason"].startswith("ClientError: Data download failed: ")
+
+
+def test_a_job_that_removes_its_output_folder_completes(bench: Bench) -> None:
+    name = bench.submit("import os, shutil; shutil.rmtree(os.environ['SM_OUTPUT_DATA_DIR'], ignore_errors=True)")
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"]
+
+
+def test_a_role_that_does_not_exist_is_refused_and_one_of_another_account_is_taken(bench: Bench) -> None:
+    request = bench.request("print('never')")
+    absent = f"arn:aws:iam::{bench.endpoint.account_id}:role/NobodyMadeIt"
+    said = f"ValidationException.*Could not assume role {absent}. Please ensure that the role exists"
+    with pytest.raises(ClientError, match=said):
+        bench.sagemaker.create_training_job(**{**request, "RoleArn": absent})
+    with pytest.raises(ClientError, match=said):
+        bench.sagemaker.create_model(ModelName="m", ExecutionRoleArn=absent, PrimaryContainer={"Image": "i"})
+    iam = bench.client("iam")
+    made = iam.create_role(RoleName="MadeHere", Path="/team/", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+    bench.sagemaker.create_training_job(**{**request, "RoleArn": made})
+    elsewhere = {"RoleArn": "arn:aws:iam::111122223333:role/Mine", "TrainingJobName": f"{request['TrainingJobName']}-2"}
+    bench.sagemaker.create_training_job(**{**request, **elsewhere})
+    for name in (request["TrainingJobName"], elsewhere["TrainingJobName"]):
+        bench.sagemaker.stop_training_job(TrainingJobName=name)
+        bench.finished(name)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (["a", "b", "a"], "keys must be unique per resource, got 'a' more than once"),
+        (["aws:mine"], "aws: prefixed tag key names are not allowed for external use"),
+        (["AWS:mine"], "aws: prefixed tag key names are not allowed for external use"),
+    ],
+)
+def test_tags_that_no_resource_takes_are_refused(
+    bench: Bench, completed: dict[str, Any], keys: list[str], said: str
+) -> None:
+    tags = [{"Key": key, "Value": "v"} for key in keys]
+    model = {"ModelName": "tagged", "ExecutionRoleArn": bench.endpoint.role_arn, "PrimaryContainer": {"Image": "i"}}
+    for call, request in (
+        (bench.sagemaker.create_training_job, bench.request("print('never')")),
+        (bench.sagemaker.create_model, model),
+        (bench.sagemaker.add_tags, {"ResourceArn": completed["TrainingJobArn"]}),
+    ):
+        with pytest.raises(ClientError, match=f"ValidationException.*{said}"):
+            call(**request, Tags=tags)
+
+
+def test_a_resource_has_at_most_50_tags(bench: Bench, completed: dict[str, Any]) -> None:
+    arn = completed["TrainingJobArn"]
+    first, second = ([{"Key": f"many-{start + n}", "Value": ""} for n in range(25)] for start in (0, 25))
+    bench.sagemaker.add_tags(ResourceArn=arn, Tags=first)
+    with pytest.raises(ClientError, match="got 51 for one resource, wanted at most 50"):  # it has its owner's tag
+        bench.sagemaker.add_tags(ResourceArn=arn, Tags=second)
+    assert 25 == sum(tag["Key"].startswith("many-") for tag in bench.sagemaker.list_tags(ResourceArn=arn)["Tags"])
+    bench.sagemaker.delete_tags(ResourceArn=arn, TagKeys=[f"many-{n}" for n in range(25)])

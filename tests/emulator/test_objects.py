@@ -8,6 +8,7 @@ import io
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from botocore.exceptions import ClientError
@@ -218,10 +219,125 @@ def test_what_is_not_kept_is_refused_and_not_nodded_through(bench: Bench) -> Non
         lambda: bench.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}),
         lambda: bench.s3.list_object_versions(Bucket=bucket),
         lambda: bench.s3.get_object(Bucket=bucket, Key="plain", VersionId="1"),
-        lambda: bench.s3.put_object_acl(Bucket=bucket, Key="plain", ACL="public-read"),
+        lambda: bench.s3.copy_object(
+            Bucket=bucket, Key="other", CopySource={"Bucket": bucket, "Key": "plain", "VersionId": "1"}
+        ),
+        lambda: bench.s3.get_object_attributes(Bucket=bucket, Key="plain", ObjectAttributes=["ETag"]),
     ):
         with pytest.raises(ClientError, match="NotImplemented"):
             call()
+
+
+def test_buckets_are_their_owners_and_take_no_access_lists(bench: Bench) -> None:
+    """As all are that were made at AWS since 2023."""
+    where = {"Bucket": bench.endpoint.bucket, "Key": "owned"}
+    bench.s3.put_object(**where, Body=b"1", ACL="bucket-owner-full-control")
+    found = bench.s3.get_object_acl(**where)
+    assert [("FULL_CONTROL", found["Owner"]["ID"])] == [
+        (grant["Permission"], grant["Grantee"]["ID"]) for grant in found["Grants"]
+    ]
+    bench.s3.put_object_acl(**where, ACL="bucket-owner-full-control")
+    for call in (
+        lambda: bench.s3.put_object(**where, Body=b"2", ACL="public-read"),
+        lambda: bench.s3.put_object(**where, Body=b"2", GrantRead="uri=everybody"),
+        lambda: bench.s3.create_multipart_upload(**where, ACL="public-read"),
+        lambda: bench.s3.copy_object(**where, CopySource=where, ACL="public-read", MetadataDirective="REPLACE"),
+        lambda: bench.s3.put_object_acl(**where, ACL="public-read"),
+        lambda: bench.s3.put_object_acl(**where, AccessControlPolicy={"Grants": [], "Owner": found["Owner"]}),
+    ):
+        with pytest.raises(ClientError, match="AccessControlListNotSupported"):
+            call()
+    assert b"1" == bench.s3.get_object(**where)["Body"].read()
+    with pytest.raises(ClientError, match="NoSuchKey"):
+        bench.s3.get_object_acl(Bucket=bench.endpoint.bucket, Key="never")
+
+
+def test_what_an_object_says_of_caches_is_what_was_sent(bench: Bench) -> None:
+    bucket = bench.endpoint.bucket
+    for key, sent in (("kept", {"CacheControl": "max-age=60, public"}), ("silent", {})):
+        bench.s3.put_object(Bucket=bucket, Key=key, Body=b"1", **sent)
+        for answer in (bench.s3.get_object(Bucket=bucket, Key=key), bench.s3.head_object(Bucket=bucket, Key=key)):
+            assert sent.get("CacheControl") == answer.get("CacheControl")
+    asked = bench.s3.get_object(Bucket=bucket, Key="kept", ResponseCacheControl="no-cache")
+    assert "no-cache" == asked["CacheControl"]
+
+
+def test_a_copy_takes_from_its_source_and_from_the_request_what_s3_does(bench: Bench) -> None:
+    bucket = bench.endpoint.bucket
+    source, target = {"Bucket": bucket, "Key": "from"}, {"Bucket": bucket, "Key": "to"}
+    sent = bench.s3.put_object(
+        **source,
+        Body=b"one",
+        Metadata={"a": "1"},
+        StorageClass="STANDARD_IA",
+        ChecksumAlgorithm="SHA256",
+        Tagging="k=v",
+    )
+    made = bench.s3.copy_object(**target, CopySource=source, ServerSideEncryption="AES256", Metadata={"b": "2"})
+    assert (sent["ETag"], sent["ChecksumSHA256"]) == tuple(
+        made["CopyObjectResult"][k] for k in ("ETag", "ChecksumSHA256")
+    )
+    assert "AES256" == made["ServerSideEncryption"]
+    found = bench.s3.head_object(**target, ChecksumMode="ENABLED")
+    assert ({"a": "1"}, "AES256", None, sent["ChecksumSHA256"]) == tuple(
+        found.get(key) for key in ("Metadata", "ServerSideEncryption", "StorageClass", "ChecksumSHA256")
+    )
+    bench.s3.copy_object(
+        **target, CopySource=source, MetadataDirective="REPLACE", Metadata={"b": "2"}, TaggingDirective="REPLACE",
+        Tagging="l=w",
+    )  # fmt: skip
+    found = bench.s3.head_object(**target, ChecksumMode="ENABLED")
+    assert ({"b": "2"}, sent["ChecksumSHA256"]) == (found["Metadata"], found["ChecksumSHA256"])
+    assert [{"Key": "l", "Value": "w"}] == bench.s3.get_object_tagging(**target)["TagSet"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"CopySourceIfMatch": '"other"'},
+        {"CopySourceIfNoneMatch": "*"},
+        {"CopySourceIfModifiedSince": "2100-01-01"},
+        {"CopySourceIfUnmodifiedSince": "2000-01-01"},
+    ],
+)
+def test_a_copy_whose_conditions_do_not_hold_is_not_made(bench: Bench, condition: dict[str, str]) -> None:
+    source = {"Bucket": bench.endpoint.bucket, "Key": "conditional"}
+    bench.s3.put_object(**source, Body=b"1")
+    with pytest.raises(ClientError, match="PreconditionFailed"):
+        bench.s3.copy_object(Bucket=bench.endpoint.bucket, Key="never", CopySource=source, **condition)
+    upload = bench.s3.create_multipart_upload(Bucket=bench.endpoint.bucket, Key="never")["UploadId"]
+    with pytest.raises(ClientError, match="PreconditionFailed"):
+        bench.s3.upload_part_copy(
+            Bucket=bench.endpoint.bucket, Key="never", CopySource=source, UploadId=upload, PartNumber=1, **condition
+        )
+
+
+def test_a_copy_onto_itself_must_change_something(bench: Bench) -> None:
+    where = {"Bucket": bench.endpoint.bucket, "Key": "itself"}
+    bench.s3.put_object(**where, Body=b"1", Metadata={"a": "1"})
+    with pytest.raises(ClientError, match=r"InvalidRequest.*to itself without changing"):
+        bench.s3.copy_object(**where, CopySource=where)
+    bench.s3.copy_object(**where, CopySource=where, MetadataDirective="REPLACE", Metadata={"a": "2"})
+    found = bench.s3.get_object(**where)
+    assert ({"a": "2"}, b"1") == (found["Metadata"], found["Body"].read())
+
+
+@pytest.mark.parametrize(
+    ("tags", "code"),
+    [
+        ([("a", "1"), ("a", "2")], "InvalidTag"),
+        ([("AWS:x", "1")], "InvalidTag"),
+        ([(str(n), "") for n in range(11)], "BadRequest"),
+    ],
+)
+def test_tags_that_no_object_takes_are_refused(bench: Bench, tags: list[tuple[str, str]], code: str) -> None:
+    where = {"Bucket": bench.endpoint.bucket, "Key": "tagged"}
+    bench.s3.put_object(**where, Body=b"1")
+    with pytest.raises(ClientError, match=code):
+        bench.s3.put_object_tagging(**where, Tagging={"TagSet": [{"Key": key, "Value": value} for key, value in tags]})
+    with pytest.raises(ClientError, match=code):
+        bench.s3.put_object(**where, Body=b"2", Tagging=urlencode(tags))
+    assert b"1" == bench.s3.get_object(**where)["Body"].read()
 
 
 @pytest.mark.parametrize("before", [b"", b"<!--" + b"x" * 5000 + b"-->"])

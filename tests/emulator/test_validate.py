@@ -135,3 +135,7 @@ def test_a_channel_without_objects_is_refused_in_the_services_words() -> None:
     source = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://bucket/missing"}}
     message = refusal(InputDataConfig=[{"ChannelName": "train", "DataSource": source}]).message
     assert message.startswith('No S3 objects found under S3 URL "s3://bucket/missing" given in input data source.')
+
+
+def test_a_services_model_is_read_once_however_it_is_asked_for() -> None:
+    assert validate.service_model() is validate.service_model("sagemaker")

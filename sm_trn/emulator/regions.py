@@ -1,0 +1,156 @@
+"""What SageMaker keeps apart by region: jobs, models, endpoints, their logs and their metrics. S3, IAM and STS are everybody's.
+
+The first region of a state has the state's own folder, any other one a folder below it, made when it is first asked for.
+It must not know HTTP, nor what an operation does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from sm_trn.emulator.faults import refused
+from sm_trn.emulator.hosting import Endpoints
+from sm_trn.emulator.hosting_api import HostingApi
+from sm_trn.emulator.jobs import Jobs
+from sm_trn.emulator.log_api import GROUP, LogApi
+from sm_trn.emulator.loglines import LogLines
+from sm_trn.emulator.metric_store import MetricStore
+from sm_trn.emulator.records import Records
+from sm_trn.emulator.store import Store
+from sm_trn.emulator.supervisor import JobSupervisor
+from sm_trn.emulator.survivors import REGIONS, clear_the_ground
+from sm_trn.emulator.training_api import TrainingApi
+from sm_trn.emulator.transforms import Transforms
+from sm_trn.emulator.workshop import Shared, Workshop
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sm_trn.emulator.moto_side import MotoSide
+
+_NAME: Final = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
+_SETTING: Final = "region"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """All that one region has of its own."""
+
+    name: str
+    store: Store
+    jobs: Jobs
+    records: Records
+    metrics: MetricStore
+    supervisor: JobSupervisor
+    endpoints: Endpoints
+    transforms: Transforms
+    training: TrainingApi
+    hosting: HostingApi
+    logs: LogApi
+
+    def restore(self) -> None:
+        """After a restart: what was in service comes back, what ran has failed."""
+        self.jobs.fail_unfinished()
+        self.transforms.restore()
+        self.endpoints.restore()
+
+    def furnish(self, moto: MotoSide) -> None:
+        """What moto has to know of it."""
+        target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
+        body = json.dumps({"logGroupName": GROUP}).encode()
+        moto.call("logs", "POST", "/", headers=target, body=body, region=self.name)
+
+
+class Regions:
+    """Safe to share between threads."""
+
+    def __init__(self, shared: Shared, store: Store, moto: MotoSide, region: str) -> None:
+        self._shared = shared
+        self._moto = moto
+        self._lock = threading.Lock()
+        first = store.setting(_SETTING) or _found_in(store) or region
+        store.set(_SETTING, first)
+        folder = shared.root / REGIONS
+        folder.mkdir(exist_ok=True)
+        self._open = {first: _opened(first, store, shared.root, shared, moto)}
+        for each in {region, *(path.name for path in folder.iterdir() if _NAME.fullmatch(path.name))} - {first}:
+            self._open[each] = self._made(each)
+
+    def of(self, name: str) -> Region:
+        """Raises AwsFault for a name that no region has."""
+        with self._lock:
+            if name in self._open:
+                return self._open[name]
+            if not _NAME.fullmatch(name):
+                raise refused("SignatureDoesNotMatch", f"Credential should be scoped to a valid region, got {name!r}")
+            found = self._open[name] = self._made(name)
+        self._shared.objects.ready.wait()
+        found.furnish(self._moto)
+        return found
+
+    def all(self) -> list[Region]:
+        with self._lock:
+            return list(self._open.values())
+
+    def interrupt(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The emulator's own control names a job, and no region."""
+        name = str(body.get("TrainingJobName"))
+        regions = self.all()
+        return next((each for each in regions if each.jobs.has(name)), regions[0]).training.interrupt(body)
+
+    def shutdown(self, until: float) -> None:
+        """End all that runs, and wait for it until then (``time.monotonic``)."""
+        regions = self.all()
+        for each in regions:
+            each.endpoints.shutdown()
+            each.transforms.shutdown()
+        self._shared.room.close()
+        for each in regions:
+            each.supervisor.stop_all()
+        for each in regions:
+            each.supervisor.join(until)
+
+    def close(self) -> None:
+        for each in self.all():
+            each.store.close()
+
+    def _made(self, name: str) -> Region:
+        folder = self._shared.root / REGIONS / name
+        folder.mkdir(exist_ok=True)
+        clear_the_ground(folder)
+        return _opened(name, Store(folder / "emulator.db"), folder, self._shared, self._moto)
+
+
+def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: MotoSide) -> Region:
+    jobs, records = Jobs(store), Records(store)
+    lines, hosted = LogLines(folder / "logs"), LogLines(folder / "hosted-logs")
+    metrics = MetricStore(folder / "metrics", moto, name)
+    shop = Workshop(shared=shared, jobs=jobs, lines=lines, metrics=metrics, state=folder, region=name)
+    supervisor = JobSupervisor(shop)
+    endpoints, transforms = Endpoints(records, hosted, shop), Transforms(records, hosted, shop)
+    return Region(
+        name=name,
+        store=store,
+        jobs=jobs,
+        records=records,
+        metrics=metrics,
+        supervisor=supervisor,
+        endpoints=endpoints,
+        transforms=transforms,
+        training=TrainingApi(jobs, shared.objects, supervisor, shared.options, name),
+        hosting=HostingApi(records, shared.objects, endpoints, transforms, name),
+        logs=LogApi(lines, name, hosted),
+    )
+
+
+def _found_in(store: Store) -> str:
+    """Most of what a state holds that was written before regions were kept apart is of this one."""
+    found = Counter(str(row["arn"]).split(":")[3] for row in chain(store.jobs(), store.records()))
+    return found.most_common(1)[0][0] if found else ""

@@ -1,0 +1,72 @@
+"""What AWS's SDKs are to know of an emulator beyond its address, in files that environment variables name.
+
+SageMaker's SDK, v2 and v3, makes its STS client with AWS's regional address, which beats ``AWS_ENDPOINT_URL``. What such a
+client makes of an address are rules that botocore reads from its data folders, those of ``AWS_DATA_PATH`` first. Ours take
+the regional address to the emulator, and leave every other one as it is. The same SDK reports to AWS what it is used for:
+a rehearsal is not AWS's business. It must not know who asks.
+https://boto3.amazonaws.com/v1/documentation/api/latest/guide/configuration.html
+https://sagemaker.readthedocs.io/en/v2/overview.html#configuring-and-using-defaults-with-the-sagemaker-python-sdk
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from sm_trn.emulator.values import DATA_FOLDER, SDK_DEFAULTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FILE: Final = "sts/2011-06-15/endpoint-rule-set-1.json"  # the service's only version
+_REGIONAL: Final = ("https://sts.{Region}.amazonaws.com", "https://sts.{Region}.amazonaws.com.cn")
+
+
+_DEFAULTS: Final = """SchemaVersion: '1.0'
+SageMaker:
+  PythonSDK:
+    Modules:
+      TelemetryOptOut: true
+"""
+
+
+def write(state: Path, url: str) -> None:
+    """Put both into the state folder."""
+    file = state / DATA_FOLDER / _FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(_rules(url), indent=1), encoding="utf-8")
+    (state / DATA_FOLDER / SDK_DEFAULTS).write_text(_DEFAULTS, encoding="utf-8")
+
+
+def _rules(url: str) -> dict[str, Any]:
+    given = {"fn": "isSet", "argv": [{"ref": "Endpoint"}]}
+    region = {"fn": "isSet", "argv": [{"ref": "Region"}]}
+    ours = [
+        _rule(url, given, region, {"fn": "stringEquals", "argv": [{"ref": "Endpoint"}, address]})
+        for address in _REGIONAL
+    ]
+    flags = (
+        ("UseDualStack", "AWS::UseDualStack"),
+        ("UseFIPS", "AWS::UseFIPS"),
+        ("UseGlobalEndpoint", "AWS::STS::UseGlobalEndpoint"),
+    )
+    return {
+        "version": "1.0",
+        "parameters": {
+            "Region": {"builtIn": "AWS::Region", "required": False, "type": "String"},
+            "Endpoint": {"builtIn": "SDK::Endpoint", "required": False, "type": "String"},
+            **{
+                name: {"builtIn": builtin, "required": True, "default": False, "type": "Boolean"}
+                for name, builtin in flags
+            },
+        },
+        "rules": [*ours, _rule({"ref": "Endpoint"}, given), _rule(_REGIONAL[0], region)],
+    }
+
+
+def _rule(url: str | dict[str, str], *conditions: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "conditions": list(conditions),
+        "endpoint": {"url": url, "properties": {}, "headers": {}},
+        "type": "endpoint",
+    }
