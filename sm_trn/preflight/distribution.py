@@ -185,8 +185,10 @@ def without_smddp(job: JobSpec) -> Iterator[Problem]:
     torchs_own = _uses_torchs_own(job)
     yield DIST004.problem(
         Field("compute.instance"),
-        f"{SMDataParallel.name!r} does not run on this instance; "
-        + (f"{torchs_own}, only its launcher is used" if torchs_own else "the SDKs would send the job all the same"),
+        f"{SMDataParallel.name!r} does not run on this instance",
+        consequence=f"{torchs_own}, only its launcher is used"
+        if torchs_own
+        else "the SDKs would send the job all the same",
         severity=Severity.WARNING if torchs_own else Severity.ERROR,
         got=", ".join(map(repr, elsewhere)),
         wanted=" or ".join(compiler.SMDDP_INSTANCES),

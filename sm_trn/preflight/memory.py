@@ -116,8 +116,8 @@ def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
                     and state_of(job, tensor=each).gib(size.parameters / (each * pipeline)) <= room), None)  # fmt: skip
     yield MEM001.problem(
         Field("compute.instance"),
-        f"{size.parameters / 1e9:.2f} B parameters do not fit into one worker's memory, before any activation"
-        + (f", unless the script shards or shrinks them; cannot tell: {unsure}" if unsure else ""),
+        f"{size.parameters / 1e9:.2f} B parameters do not fit into one worker's memory, before any activation",
+        consequence=f"cannot tell whether the script shards or shrinks them: {unsure}" if unsure else "",
         severity=Severity.WARNING if unsure else Severity.ERROR,
         got=f"{need:.1f} GiB of {_parts(state)} per worker",
         wanted=f"at most {room:.1f} GiB on {instance.name}",

@@ -39,8 +39,8 @@ def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
     if output and (never or not _inside(output, path)):
         yield SPOT006.problem(
             Field("hyperparameters.save_strategy" if never else "hyperparameters.output_dir"),
-            f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}; "
-            "an interruption would start again at step 0",
+            f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}",
+            consequence="an interruption would start again at step 0",
             got="save_strategy='no'" if never else f"output_dir={output!r}",
             wanted=f"checkpoints under {path}",
             fix=Change(output_dir=path, **({"save_strategy": "steps"} if never else {})),

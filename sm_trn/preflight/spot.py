@@ -141,10 +141,11 @@ def no_checkpoint(job: JobSpec) -> Iterator[Problem]:
     lost = ""
     if price is not None:
         most = usd_for(WallSeconds(job.max_run_s), job.compute.count, price.usd_per_hour)
-        lost = f"; an interruption in the last hour runs up to ${most:,.2f} again (on-demand, {price.as_of})"
+        lost = f"an interruption in the last hour runs up to ${most:,.2f} again (on-demand, {price.as_of})"
     yield SPOT004.problem(
         Field("spot"),
-        f"an interruption would start again at step 0{lost}",
+        "an interruption would start again at step 0",
+        consequence=lost,
         got="checkpoint_s3_uri is not set",
         wanted="a place for checkpoints",
         fix=Change(checkpoint_s3_uri=f"s3://your-bucket/checkpoints/{job.name}"),

@@ -286,7 +286,7 @@ def test_a_model_that_fits_no_way_is_refused_whatever_the_script_names(source: s
 def test_source_that_is_elsewhere_is_a_warning_that_cannot_tell() -> None:
     job = llama("s3://a-bucket/source.tar.gz")
     (problem,) = found(job, "MEM001")
-    assert (WARNING, True) == (problem.severity, "cannot tell" in problem.what)
+    assert (WARNING, True) == (problem.severity, "cannot tell" in problem.consequence)
 
 
 @pytest.mark.parametrize(("asked", "near"), [(3, "2 or 4"), (5, "4 or 8"), (20, "16 or 32"), (48, "32")])
