@@ -118,7 +118,7 @@ CHANNELS = some.one_of(
     ),
     some.just(
         st.Channel(
-            "s3://a-bucket/manifest",
+            "s3://a-bucket/data",
             mode=st.InputMode.PIPE,
             kind=st.S3Kind.AUGMENTED_MANIFEST,
             record_wrapping="RecordIO",

@@ -114,7 +114,7 @@ def same(job: JobSpec, sent: dict[str, Any]) -> None:
     assert channels(ours) == channels(sent)
     theirs = dict(sent.get("HyperParameters") or {})
     parallel = json.loads(theirs.pop("mp_parameters", "{}"))
-    assert json.loads(ours["HyperParameters"].get("mp_parameters", "{}")) == parallel
+    assert json.loads(ours.get("HyperParameters", {}).get("mp_parameters", "{}")) == parallel
     assert unquoted(job) == theirs
 
 
