@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -21,7 +21,7 @@ from .deploying import hosting_of
 from .endpoints import Endpoint, Endpoints, fetch_endpoints
 from .fleets import MOST, Search, fetch_fleet
 from .jobs import TrainingJob
-from .launching import PartialLaunch, Staging, create_all, unique_names
+from .launching import Staging, launch_all, unique_names
 from .pace import SystemClock
 from .pages import listed
 from .stopping import stop_one
@@ -65,7 +65,8 @@ class Session:
         """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts,
         and so is ``max_usd``: the most that all of them together may cost.
 
-        Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start – PartialLaunch, which holds them.
+        Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
+        LaunchInterrupted: both hold the jobs, and name each.
         """
         specs = list(jobs)
         for spec in specs:
@@ -77,22 +78,14 @@ class Session:
         requests = [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
         asked = dict(zip(names, specs, strict=True))
 
-        def create(request: Mapping[str, Any]) -> str:
-            remember(self.storage, asked[request["TrainingJobName"]], request)
-            return self.backend.create_job(request)
-
-        outcomes = create_all(requests, create, self.clock, paced=not self.emulated)
-        launched = [
-            TrainingJob(name=name, session=self, spec=spec)
-            for spec, name in zip(specs, names, strict=True)
-            if outcomes[name] is None
-        ]
-        failed = {name: error for name, error in outcomes.items() if error is not None}
-        if len(failed) == 1 and not launched:
-            raise next(iter(failed.values()))
-        if failed:
-            raise PartialLaunch(tuple(launched), failed)
-        return launched
+        return launch_all(
+            requests,
+            lambda request: remember(self.storage, asked[request["TrainingJobName"]], request),
+            self.backend.create_job,
+            handle=lambda name: TrainingJob(name=name, session=self, spec=asked[name]),
+            clock=self.clock,
+            paced=not self.emulated,
+        )
 
     def attach(self, name: str) -> TrainingJob:
         """A handle for any existing job, by name or ARN. Raises CloudError when there is none."""

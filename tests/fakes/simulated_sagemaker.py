@@ -156,6 +156,7 @@ class Service:
         self.page_events = 10_000
         self.list_lag_s = 0.0  # a list shows what was so long ago
         self.late: dict[str, float] = {}  # and of these jobs, what was so much longer ago
+        self.unaware: Callable[[SimulatedJob], bool] = lambda _job: False  # whether an answer does not know a job yet
         self._newest_first: list[SimulatedJob] = []
         self._lock = threading.RLock()
 
@@ -182,9 +183,10 @@ class Service:
             }[operation](body)
 
     def _job(self, body: Mapping[str, Any]) -> SimulatedJob:
-        if body["TrainingJobName"] not in self.jobs:
+        job = self.jobs.get(body["TrainingJobName"])
+        if job is None or self.unaware(job):
             raise Refusal("ValidationException", NOT_FOUND)
-        return self.jobs[body["TrainingJobName"]]
+        return job
 
     def _by_arn(self, arn: str) -> SimulatedJob:
         return self._job({"TrainingJobName": arn.rsplit("/", 1)[-1]})
