@@ -119,13 +119,20 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
 def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
     if session.emulated:
         return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
-    known = {spec.name: session.ceiling(spec) for spec in specs}
+    each = [(spec.name, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
     lines = [
-        f"{name}: at most {form.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling"
-        for name, usd in known.items()
+        f"{name}: at most {form.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling" for name, usd in each
     ]
-    total = sum((usd for usd in known.values() if usd is not None), Decimal(0))
-    return "\n".join([*lines, f"together at most {form.usd(total)}"] if len(specs) > 1 else lines)
+    known = [usd for _, usd in each if usd is not None]
+    if len(specs) > 1 and known:
+        total = form.usd(sum(known, Decimal(0)))
+        lacking = len(each) - len(known)
+        lines.append(
+            f"together no ceiling: the {len(known)} with a price at most {total}, and {lacking} without one"
+            if lacking
+            else f"together at most {total}"
+        )
+    return "\n".join(lines)
 
 
 def _entry(session: Session, job: TrainingJob) -> dict[str, Any]:

@@ -227,7 +227,7 @@ class TrainingJob:
     def cost(self, *, at: date | str | None = None, price: Price | None = None) -> JobCost | None:
         """What the job cost at the newest price, at that of a day, or at a given one. None: unbilled, unpriced or emulated."""
         now = self.snapshot()
-        return job_cost(now, price or self.session.price(now.instance, at=at))
+        return job_cost(now, price or self.session.price_of(now.machines, at=at))
 
     def stop(self, *, wait: bool = False) -> JobSnapshot:
         """Ask the job to stop; its script gets SIGTERM, and what it saves is kept. A job that has ended is left alone."""

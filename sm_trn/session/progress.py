@@ -16,6 +16,7 @@ from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ..pricing import Price
 from ..report.watch import Checkpoints, WatchRow
 from ..specs import JobSnapshot, MetricPoint
+from .budget import PriceOf
 from .reading import expected_streams
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Progress:
     logs: LogSource
     storage: Storage
     clock: Clock
-    price_of: Callable[[str], Price | None]
+    price_of: PriceOf
     trouble: Callable[[CloudError], Trouble | None]
     renew: Callable[[], bool]
     notice: Callable[[str], None]
@@ -92,7 +93,7 @@ class Progress:
             self._draw([reader for reader in self.readers if reader.name in known], known, now)
 
     def _draw(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], now: datetime) -> None:
-        rows = [reader.row(known[reader.name], self.price_of(known[reader.name].instance)) for reader in readers]
+        rows = [reader.row(known[reader.name], self.price_of(known[reader.name].machines)) for reader in readers]
         self.display.show(rows, now)
 
     def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot]) -> None:
