@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from ..errors import InvalidJob, JobFailed, UnknownName
-from ..logs import LogEvent, LogFilter, MetricLog
+from ..logs import LogEvent, LogFilter, MetricLog, printable
 from ..ports import StoredObjects
 from ..preflight.resuming import resuming
 from ..pricing import JobCost, Price, job_cost
@@ -156,7 +156,7 @@ class TrainingJob:
         ]
         if final.status is JobStatus.FAILED:
             raise JobFailed(
-                f"{self.name} failed: {final.failure_reason or 'no reason given'}",
+                f"{self.name} failed: {printable(final.failure_reason) or 'no reason given'}",
                 operation="TrainingJob",
                 code="Failed",
             )

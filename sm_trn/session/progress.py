@@ -17,7 +17,7 @@ from ..pricing import Price
 from ..report.watch import Checkpoints, WatchRow
 from ..specs import JobSnapshot, MetricPoint
 from .budget import PriceOf
-from .reading import expected_streams
+from .reading import expected_streams, settled, streams_missing
 
 if TYPE_CHECKING:
     from ..report import Display
@@ -120,7 +120,9 @@ class Progress:
         except CloudError as error:
             return self._survive(reader, error)
         reader.found.extend(point for line in reader.metrics.lines(fresh) for point in line.points())
-        reader.cursor, reader.looked, reader.complete = cursor, self.clock.now(), job.terminal
+        now = self.clock.now()
+        reader.cursor, reader.looked = cursor, now
+        reader.complete = job.terminal and (not streams_missing(job, cursor) or settled(job, cursor, now))
         reader.looks += 1
         return True
 
