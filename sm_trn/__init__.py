@@ -10,9 +10,11 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # type checkers take it for True: importing typing would take four times as long as all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._entry import scripts_folder
     from .errors import (
         CloudError,
