@@ -15,8 +15,9 @@ from ..logs import MetricReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ..pricing import Price
 from ..report.watch import Checkpoints, WatchRow
-from ..specs import JobSnapshot, MetricPoint
+from ..specs import JobSnapshot
 from .budget import PriceOf
+from .newest import Newest
 from .reading import expected_streams, settled, streams_missing
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Reader:
     name: str
     label: str
     metrics: MetricReader = field(default_factory=MetricReader)
-    found: list[MetricPoint] = field(default_factory=list)
+    found: Newest = field(default_factory=Newest)
     cursor: LogCursor = field(default_factory=LogCursor)
     looked: float | None = None
     looks: int = 0
@@ -47,13 +48,13 @@ class Reader:
     checkpoints_looked: float | None = None
 
     def row(self, snapshot: JobSnapshot, price: Price | None) -> WatchRow:
-        total = next((int(point.value) for point in self.found if point.name == "total_steps"), None)
         return WatchRow(
             snapshot=snapshot,
             label=self.label,
-            points=tuple(self.found),
+            points=self.found.points,
+            curve=self.found.losses,
             price=price,
-            total_steps=total,
+            total_steps=self.found.total_steps,
             checkpoints=self.checkpoints,
         )
 
@@ -119,7 +120,8 @@ class Progress:
             fresh = list(events)
         except CloudError as error:
             return self._survive(reader, error)
-        reader.found.extend(point for line in reader.metrics.lines(fresh) for point in line.points())
+        for point in reader.metrics.read(fresh):
+            reader.found.add(point)
         now = self.clock.now()
         reader.cursor, reader.looked = cursor, now
         reader.complete = job.terminal and (not streams_missing(job, cursor) or settled(job, cursor, now))
