@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CloudError
-from ..logs import LogEvent, LogFilter, MetricLog, MetricReader, SavedLog, parse_log, since_s
+from ..logs import LogEvent, LogFilter, MetricLog, MetricReader, SavedLog, since_s
 from ..ports import LogBatch, LogCursor, Trouble
 from ..specs import EVALUATION_METRICS, TRAINER_METRICS, JobSnapshot, MetricPoint, MetricRule
 from .pace import FIRST_PAUSE_S, next_delay
@@ -127,7 +127,10 @@ def requested_rules(snapshot: JobSnapshot) -> tuple[MetricRule, ...]:
 
 def metric_log(job: TrainingJob) -> MetricLog:
     """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
-    return MetricLog(tuple(MetricReader(rules(job)).lines(events(job))))
+    reader = MetricReader(rules(job))
+    return MetricLog(
+        tuple(line for part in batches(job, LogCursor(), follow=False) for line in reader.lines(part.events))
+    )
 
 
 def final_rows(job: TrainingJob) -> list[tuple[str, float, float | None, float | None]]:
@@ -155,7 +158,8 @@ def utilization(job: TrainingJob) -> tuple[MetricPoint, ...]:
 def read_log(path: str | Path) -> SavedLog:
     """A log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited for
     the job with SageMaker's SDK 2 or 3. Bytes that are no UTF-8 become U+FFFD."""
-    return parse_log(Path(path).read_bytes())
+    with Path(path).open("rb"):  # raises OSError now for a file that cannot be read
+        return SavedLog(path=Path(path))
 
 
 def _epoch_s(value: Any) -> float | None:
