@@ -118,7 +118,7 @@ class MetricReader:
             return
         for event in events:
             text = event.text
-            if self._ruled or BRACE in text or COMPILER in text:
+            if BRACE in text or COMPILER in text or (self._ruled and self.rules.may_match(text)):
                 time_s = event.time_s if event.time_s == event.time_s else None  # NaN: not known
                 yield from self.feed(event.host, text, time_s)
 

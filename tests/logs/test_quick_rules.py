@@ -44,11 +44,11 @@ def test_no_expression_takes_long(expression: str, length: int) -> None:
 
 
 LINE = some.sampled_from(
-    ["{'loss': 0.5, 'step': 1}", '{"a": 1}', "{'a': 'it', 'b': 2}", "{}", "{'a': nan}", "{'a': [1, 2], 'b': 3.0}", "{'a': }", 
+    ["{'loss': 0.5, 'step': 1}", '{"a": 1}', "{'a': 'it', 'b': 2}", "{}", "{'a': nan}", "{'a': [1, 2], 'b': 3.0}", "{'a': }",
      "{'loss': 1}x",
      "{'a': {'b': 1}}", "{'a': '}'}", '{"a": "it\'s", "b": 1}', "{'a': 1}, {'b': 2}",
      "x{'a': 1}", "{'a':[{", "}]}", "{'SM_X': 1}", "{'a': '1.5'}",
-     "{'a': 1, 'a': 2}", "{'a': \"b}", "SM_HPS={\"lr\":1}", "{'a': NaN}", "\x1b[34m{'a': 1}\x1b[0m", 
+     "{'a': 1, 'a': 2}", "{'a': \"b}", "SM_HPS={\"lr\":1}", "{'a': NaN}", "\x1b[34m{'a': 1}\x1b[0m",
      "{'é': 1, 'b': 1}", "plain", "{'loss': 0.25}",
      "[1,0]<stdout>:{'loss': 0.5, 'step': 1}", "PARALLEL_COMPILE||: Running trial run {'a': 1}", "{'a': #0331}"]
 )  # fmt: skip
