@@ -10,11 +10,22 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # type checkers take it for True: importing typing would take four times as long as all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._entry import scripts_folder
-    from .errors import CloudError, EmulatorError, InvalidJob, JobFailed, NotConfigured, SmTrnError, UnknownName
+    from .errors import (
+        CloudError,
+        EmulatorError,
+        InvalidJob,
+        JobFailed,
+        LaunchUnknown,
+        NotConfigured,
+        SmTrnError,
+        UnknownName,
+    )
     from .jobfile import dump_job, load_jobs
     from .logs import LogEvent, MetricLog, SavedLog
     from .preflight import check
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
     from .render import Diff, EstimatorCall, Policies, parse_request, policies, render
     from .report import Comparison, Fleet
     from .session import (
+        LaunchInterrupted,
         OverBudget,
         PartialLaunch,
         Rehearsal,
@@ -84,7 +96,16 @@ __version__ = "0.1.0"
 
 _HOME = {
     "._entry": ("scripts_folder",),
-    ".errors": ("CloudError", "EmulatorError", "InvalidJob", "JobFailed", "NotConfigured", "SmTrnError", "UnknownName"),
+    ".errors": (
+        "CloudError",
+        "EmulatorError",
+        "InvalidJob",
+        "JobFailed",
+        "LaunchUnknown",
+        "NotConfigured",
+        "SmTrnError",
+        "UnknownName",
+    ),
     ".jobfile": ("dump_job", "load_jobs"),
     ".logs": ("LogEvent", "MetricLog", "SavedLog"),
     ".preflight": ("check",),
@@ -92,6 +113,7 @@ _HOME = {
     ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
     ".report": ("Comparison", "Fleet"),
     ".session": (
+        "LaunchInterrupted",
         "OverBudget",
         "PartialLaunch",
         "Rehearsal",
@@ -181,6 +203,8 @@ __all__ = [
     "JobSpec",
     "JobStatus",
     "Kept",
+    "LaunchInterrupted",
+    "LaunchUnknown",
     "LogEvent",
     "MetricLog",
     "MetricRule",

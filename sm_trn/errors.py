@@ -7,7 +7,8 @@ SmTrnError
 ├── UnknownName         an instance, image, target or job that does not exist
 ├── NotConfigured       role, bucket, region or an optional package is missing
 ├── CloudError          an AWS call failed; carries operation and error code
-│   └── JobFailed       a waited-for job ended in Failed
+│   ├── JobFailed       a waited-for job ended in Failed
+│   └── LaunchUnknown   nobody knows whether a job was created: it may run, and be billed
 └── EmulatorError       the embedded SageMaker could not start, answer or stop
 """
 
@@ -54,6 +55,14 @@ class CloudError(SmTrnError):
 
 class JobFailed(CloudError):  # noqa: N818 - the vocabulary names it
     """A job that was waited for ended in Failed."""
+
+
+class LaunchUnknown(CloudError):  # noqa: N818 - as InvalidJob
+    """A create was sent and nobody knows what became of it. The job ``name`` may run, and be billed."""
+
+    def __init__(self, message: str, *, name: str, code: str = "") -> None:
+        super().__init__(message, operation="CreateTrainingJob", code=code)
+        self.name = name
 
 
 class EmulatorError(SmTrnError):

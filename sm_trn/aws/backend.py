@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import boto3
 from botocore.config import Config
 
-from ..errors import CloudError
-from ..ports import JobPage, JobQuery, Trouble
+from ..errors import CloudError, LaunchUnknown
+from ..ports import Clock, JobPage, JobQuery, Trouble
 from ..specs import JobSnapshot, parse_snapshot
 from .echo import same_content
 from .errors import as_cloud_error, trouble, unanswered
@@ -18,6 +18,10 @@ from .renewal import RenewableSession
 
 # Standard mode backs off with jitter and knows AWS's throttling codes; nothing retries around it.
 CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 10}, connect_timeout=10, read_timeout=60)
+# For so long after a job's creation "not found" is an answer that is not up to date, and asked again. SageMaker gives no figure
+# for how soon every answer knows of a new job. A minute is long for it, and cheaper than a job that runs and nobody knows of.
+NOT_YET_S, AGAIN_S = 60.0, 2.0
+T = TypeVar("T")
 PAGE = 100  # https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_ListTrainingJobs.html, MaxResults
 
 
@@ -27,50 +31,62 @@ def make_client(session: boto3.Session, service: str) -> Any:
 
 
 class Boto3Backend:
-    """The ``Backend`` port over a boto3 session."""
+    """The ``Backend`` port over a boto3 session. With a ``clock``, "not found" is asked again while a job is new; without one
+    – the emulator knows a job at once – it is believed.
+    """
 
-    def __init__(self, session: boto3.Session) -> None:
+    def __init__(self, session: boto3.Session, clock: Clock | None = None) -> None:
         self._session = session
+        self._clock = clock
+        self._new: dict[str, float] = {}  # when jobs that are new were made, on our clock
         self._sagemaker = make_client(session, "sagemaker")
         self._heard: float | None = None
         self._sagemaker.meta.events.register("after-call.sagemaker", self._note_time)
 
     def create_job(self, request: Mapping[str, Any]) -> str:
         """Send the request; returns the ARN. A job that was made although its answer was lost is recognised, by its name
-        and its whole content; a foreign job of that name is not.
+        and its whole content; a foreign job of that name is not. Raises LaunchUnknown when nobody can say whether it was made.
         """
         name = request["TrainingJobName"]
+        if self._clock is not None:
+            self._new[name] = self._clock.now()
         try:
             with as_cloud_error("CreateTrainingJob", name):
-                return str(self._sagemaker.create_training_job(**request)["TrainingJobArn"])
+                return _arn(self._sagemaker.create_training_job(**request))
         except CloudError as error:
             if error.code != "ResourceInUse" and not unanswered(error):
                 raise
-            found = self._made(request, error)
-            if found is None:
-                raise
-            return found
+            if self._clock is not None:
+                self._new[name] = self._clock.now()  # the last attempt may have made it
+            return self._made(request, error)
 
-    def _made(self, request: Mapping[str, Any], failure: CloudError) -> str | None:
-        """The ARN of the job that a create without an answer made all the same; None when it made none."""
+    def _made(self, request: Mapping[str, Any], failure: CloudError) -> str:
+        """The ARN of the job that a create without an answer made all the same. Raises ``failure`` when it made none."""
         name = request["TrainingJobName"]
         try:
             found = self.fetch_snapshot(name)
         except CloudError as error:
-            if trouble(error) is Trouble.GONE:
-                return None
-            raise CloudError(
-                f"{failure}; whether the job was made could not be found out either. Before you launch it again: "
-                f"sm-trn describe {name}",
-                operation="CreateTrainingJob",
+            if trouble(error) is Trouble.GONE and failure.code != "ResourceInUse":
+                raise failure from failure.__cause__
+            raise LaunchUnknown(
+                f"{failure}; whether the job was made could not be found out either: it may run, and be billed. Before you "
+                f"launch it again: sm-trn describe {name}",
+                name=name,
                 code=failure.code,
             ) from error
-        return found.arn if same_content(request, found.raw) else None
+        if not same_content(request, found.raw):
+            raise failure
+        return found.arn
 
     def fetch_snapshot(self, name: str) -> JobSnapshot:
-        with as_cloud_error("DescribeTrainingJob", name):
-            answer = self._sagemaker.describe_training_job(TrainingJobName=name)
-        return parse_snapshot({key: value for key, value in answer.items() if key != "ResponseMetadata"})
+        def ask() -> JobSnapshot:
+            with as_cloud_error("DescribeTrainingJob", name):
+                answer = self._sagemaker.describe_training_job(TrainingJobName=name)
+                return parse_snapshot({key: value for key, value in answer.items() if key != "ResponseMetadata"})
+
+        found = self._while_new(name, ask)
+        self._note_new(found)
+        return found
 
     def fetch_page(self, query: JobQuery, token: str | None = None) -> JobPage:
         """One page of ListTrainingJobs, newest first. Its snapshots know what a list knows: status, phase and times."""
@@ -89,16 +105,54 @@ class Boto3Backend:
                 MaxResults=PAGE,
                 **{name: value for name, value in filters.items() if value},
             )
-        return JobPage(tuple(map(parse_snapshot, answer["TrainingJobSummaries"])), answer.get("NextToken"))
+            return JobPage(tuple(map(parse_snapshot, answer["TrainingJobSummaries"])), answer.get("NextToken"))
+
+    def search_page(self, query: JobQuery, token: str | None = None) -> JobPage:
+        """One page of Search, newest first: whole jobs with their tags (``raw["Tags"]``), a hundred a call – but from an index
+        that is not always up to date. The query's name and creation times are looked at.
+        https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_Search.html
+        """
+        wanted = (
+            ("TrainingJobName", "Contains", query.containing),
+            ("CreationTime", "GreaterThanOrEqualTo", query.created_after),
+            ("CreationTime", "LessThanOrEqualTo", query.created_before),
+        )
+        filters = [
+            {
+                "Name": name,
+                "Operator": operator,
+                "Value": value if isinstance(value, str) else f"{value:%Y-%m-%dT%H:%M:%S}",
+            }
+            for name, operator, value in wanted
+            if value
+        ]
+        with as_cloud_error("Search", query.containing or "all jobs"):
+            answer = self._sagemaker.search(
+                Resource="TrainingJob",
+                SortBy="CreationTime",
+                SortOrder="Descending",
+                MaxResults=PAGE,
+                **({"SearchExpression": {"Filters": filters}} if filters else {}),
+                **({"NextToken": token} if token else {}),
+            )
+            return JobPage(
+                tuple(parse_snapshot(found["TrainingJob"]) for found in answer["Results"]), answer.get("NextToken")
+            )
 
     def fetch_tags(self, arn: str) -> Mapping[str, str]:
-        with as_cloud_error("ListTags", arn):
-            pages = self._sagemaker.get_paginator("list_tags").paginate(ResourceArn=arn)
-            return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
+        def ask() -> dict[str, str]:
+            with as_cloud_error("ListTags", arn):
+                pages = self._sagemaker.get_paginator("list_tags").paginate(ResourceArn=arn)
+                return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
+
+        return self._while_new(arn.rsplit("/", 1)[-1], ask)
 
     def stop_job(self, name: str) -> None:
-        with as_cloud_error("StopTrainingJob", name):
-            self._sagemaker.stop_training_job(TrainingJobName=name)
+        def ask() -> None:
+            with as_cloud_error("StopTrainingJob", name):
+                self._sagemaker.stop_training_job(TrainingJobName=name)
+
+        self._while_new(name, ask)
 
     def service_time(self) -> float | None:
         """The Date of the service's newest answer."""
@@ -110,7 +164,41 @@ class Boto3Backend:
     def renew(self) -> bool:
         return isinstance(self._session, RenewableSession) and self._session.renew()
 
+    def _while_new(self, name: str, ask: Callable[[], T]) -> T:
+        """The answer; one that does not know a new job yet is asked for again."""
+        while True:
+            try:
+                return ask()
+            except CloudError as error:
+                if (
+                    self._clock is None
+                    or trouble(error) is not Trouble.GONE
+                    or not self._is_new(name, self._clock.now())
+                ):
+                    raise
+            self._clock.sleep(AGAIN_S)
+
+    def _is_new(self, name: str, now: float) -> bool:
+        return name in self._new and abs(now - self._new[name]) < NOT_YET_S
+
+    def _note_new(self, job: JobSnapshot) -> None:
+        """A job that somebody else has just made is new, too. Its age is told by the service's own clock."""
+        if self._clock is None or job.created is None or job.name in self._new:
+            return
+        now = self._clock.now()
+        age_s = max(0.0, (self._heard or now) - job.created.timestamp())
+        if age_s < NOT_YET_S:
+            self._new[job.name] = now - age_s
+
     def _note_time(self, http_response: Any, **_event: Any) -> None:
         date = http_response.headers.get("Date")
         if date:
             self._heard = parsedate_to_datetime(date).timestamp()
+
+
+def _arn(answer: Mapping[str, Any]) -> str:
+    """The ARN of a create's answer. Raises KeyError, ValueError for an answer that has none."""
+    found = answer["TrainingJobArn"]
+    if not isinstance(found, str) or not found.startswith("arn:"):
+        raise ValueError(f"no ARN: {found!r}")
+    return found

@@ -15,6 +15,7 @@ from botocore.exceptions import (
     NoCredentialsError,
 )
 from botocore.exceptions import ConnectionError as BotoConnectionError
+from botocore.parsers import ResponseParserError
 
 from ..errors import CloudError
 from ..ports import Trouble
@@ -44,6 +45,9 @@ _TOLD = {
 }
 _SERVER = 500
 _UNREACHED = (HTTPClientError, BotoConnectionError, IncompleteReadError)
+# What reading an answer raises that is not the service's: a proxy's or a sign-in page comes with status 200. botocore makes
+# an empty answer of a body that is no JSON, and raises what it stumbles over in JSON of another shape.
+_FOREIGN = (ResponseParserError, KeyError, AttributeError, TypeError, ValueError)
 
 
 def trouble(error: CloudError) -> Trouble | None:
@@ -57,13 +61,18 @@ def trouble(error: CloudError) -> Trouble | None:
         if error.code == "ResourceNotFoundException" or "not found" in str(cause).lower():
             return Trouble.GONE
         return None
-    return Trouble.PASSING if isinstance(cause, _UNREACHED) else None
+    return Trouble.PASSING if isinstance(cause, (*_UNREACHED, *_FOREIGN)) else None
 
 
 def unanswered(error: CloudError) -> bool:
-    """Whether the call may have taken effect although it failed: the answer was lost or the server broke off."""
+    """Whether the call may have taken effect although it failed: an answer was lost or foreign, or the server broke off.
+
+    Whatever the last attempt was told, it says nothing of the attempts before it.
+    """
     cause = error.__cause__
-    return isinstance(cause, _UNREACHED) or (isinstance(cause, ClientError) and _status(cause) >= _SERVER)
+    if isinstance(cause, ClientError):
+        return _status(cause) >= _SERVER or bool(cause.response.get("ResponseMetadata", {}).get("RetryAttempts"))
+    return isinstance(cause, (*_UNREACHED, *_FOREIGN))
 
 
 @contextlib.contextmanager
@@ -84,6 +93,13 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
     except BotoCoreError as error:
         raise CloudError(
             f"{operation} of {subject!r}: {error}{_unreachable(error)}", operation=operation, code=type(error).__name__
+        ) from error
+    except _FOREIGN as error:
+        raise CloudError(
+            f"{operation} of {subject!r}: got an answer that is not the service's ({type(error).__name__}: {error}), wanted "
+            "AWS's own; a proxy or a sign-in page may stand between: check the network and the endpoint, then ask again",
+            operation=operation,
+            code="UnreadableAnswer",
         ) from error
 
 

@@ -105,6 +105,7 @@ class _Stream:
         self._skip = place.same if place.token == _BY_TIME else place.skip
         self._at_ms, self._same = place.at_ms, place.same
         self._following: str | None = None
+        self._page = 0  # events in it
         self._order = 0.0  # never falls, even where the service's times do
         self.waiting: deque[tuple[float, int, LogEvent]] = deque()
         self.done = False
@@ -123,7 +124,7 @@ class _Stream:
         events, following = answer["events"], str(answer["nextForwardToken"])
         room = len(events) < limit and sum(len(event["message"]) for event in events) < _PAGE_CHARACTERS
         self.done = following == self._token or (not self._whole and bool(events) and room)
-        self._following = following
+        self._following, self._page = following, len(events)
         for event in islice(events, self._skip, None):
             at_ms = event["timestamp"]
             self._order = max(self._order, at_ms / 1000)
@@ -146,7 +147,8 @@ class _Stream:
     def _turn(self) -> None:
         """The page is used up: the next one is wanted."""
         if self._following is not None:
-            self._token, self._skip, self._following = self._following, 0, None
+            # What is to be skipped may go on in the next page: by time, a page may be empty or short.
+            self._token, self._skip, self._following = self._following, max(0, self._skip - self._page), None
 
     def _ask(self, limit: int) -> dict[str, Any] | None:
         place: dict[str, Any] = {} if limit == _PAGE else {"limit": limit}

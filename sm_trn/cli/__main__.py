@@ -132,8 +132,12 @@ def run() -> None:
         if isinstance(error, click.MissingParameter):
             _say_where_names_are(error)
         raise SystemExit(2) from None
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted. Jobs that were started go on.", err=True)
+    except (click.Abort, KeyboardInterrupt) as stop:
+        from ..logs import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+
+        cause = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click turns Ctrl-C into an Abort of its own
+        told = str(cause or "") or "Interrupted. Jobs that were started go on."  # a launch names its jobs
+        click.echo("\n".join(map(printable, told.split("\n"))), err=True)
         raise SystemExit(130) from None
     except BrokenPipeError:
         sys.stderr.close()

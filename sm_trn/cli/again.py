@@ -13,6 +13,7 @@ from ..specs import JobStatus
 from . import facts
 from .ceilings import cents
 from .shared import emit, say
+from .watch import waited
 
 
 def told(session: Session, original: str, job: TrainingJob, *, as_json: bool, wait: bool, more: dict[str, Any]) -> int:
@@ -30,17 +31,18 @@ def told(session: Session, original: str, job: TrainingJob, *, as_json: bool, wa
         )
         click.echo(cost, err=True)
         say(job.name)
-    final = session.wait([job], progress=not as_json)[0] if wait else None
+    entry = {
+        "name": job.name,
+        "spec": job.label,
+        "emulated": session.emulated,
+        "most_usd": cents(most),
+        "of": original,
+        **more,
+        "changes": [dataclasses.asdict(item) for item in job.changes or ()],
+    }
+    final = waited(session, [job], entry, as_json=as_json)[0] if wait else None
     if as_json:
-        entry = {
-            "name": job.name,
-            "spec": job.label,
-            "emulated": session.emulated,
-            "most_usd": cents(most),
-            "of": original,
-        }
-        changes = [dataclasses.asdict(item) for item in job.changes or ()]
-        emit({**entry, **more, "changes": changes, **(facts.facts(final) if final is not None else {})})
+        emit({**entry, **(facts.facts(final) if final is not None else {})})
     elif final is None:
         click.echo(f"Follow it: sm-trn watch {job.name}", err=True)
     return int(final is not None and final.status is JobStatus.FAILED)

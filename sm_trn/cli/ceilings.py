@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN
 
-from ..pricing import CENT, Price, ceiling
+from ..pricing import CENT, Price, ceiling, most_billed_s
 from ..report import format as form
 from ..session import known_prices
 from ..specs import JobSpec, Usd
@@ -26,18 +26,18 @@ class Ceiling:
         """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01)``."""
         if self.price is None or self.usd is None:
             return f"no price for {' and '.join(self.job.compute.instances)} in {self.region}, so no ceiling"
-        hours = self.job.max_run_s / 3600
-        shown = f"{hours:g} h" if self.job.max_run_s % 360 == 0 else form.hours(self.job.max_run_s)
+        seconds = most_billed_s(self.job)
+        shown = f"{seconds / 3600:g} h" if seconds % 360 == 0 else form.hours(seconds)
         mark = ", inferred" if self.price.inferred else ""
         return (
-            f"at most {form.usd(self.usd)} ({shown} × {self.job.compute.count} × {form.usd_per_hour(self.price.usd_per_hour)}, "
+            f"at most {form.usd(self.usd)} ({shown} × {self.job.compute.hosts} × {form.usd_per_hour(self.price.usd_per_hour)}, "
             f"{self.price.as_of}{mark})"
         )
 
 
 def ceiling_of(job: JobSpec, region: str = REGION) -> Ceiling:
     """At the newest known price of the region."""
-    price = known_prices().find(job.compute.instance, region) if job.compute.instance else None
+    price = known_prices().of(job.compute.machines, region)
     return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)
 
 

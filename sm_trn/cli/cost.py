@@ -102,7 +102,7 @@ def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], Sessi
     rows = []
     for name in names:
         job = snapshot(name)
-        price = known_prices().find(job.instance, job.region, at=at)
+        price = known_prices().of(job.machines, job.region, at=at)
         cost = job_cost(job, price)
         rows.append(
             {

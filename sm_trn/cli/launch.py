@@ -12,13 +12,13 @@ from ..jobfile import JobFile
 from ..preflight import check
 from ..render import render
 from ..report import format as form
-from ..session import PartialLaunch, Session, TrainingJob, connect
+from ..session import LaunchInterrupted, PartialLaunch, Session, TrainingJob, connect
 from ..specs import JobSpec, JobStatus
 from . import facts, files, problems
 from .ceilings import ceiling_of, cents
 from .problems import Located
 from .shared import emit, json_option, say
-from .watch import watching
+from .watch import waited
 
 Job = tuple[JobFile, int, JobSpec]
 
@@ -77,9 +77,12 @@ def command(
         click.echo(_most(session, specs, max_usd), err=True)
     try:
         launched = session.submit_all(specs, ignore=ignore, max_usd=max_usd)
-    except PartialLaunch as error:
+    except (PartialLaunch, LaunchInterrupted) as error:
         if as_json:
-            emit([_entry(session, job) for job in error.launched])
+            emit(
+                [_entry(session, job) for job in error.launched]
+                + [{**_entry(session, job), "launched": None} for job in error.unknown]
+            )
         raise
     return _report(session, launched, wait=wait, as_json=as_json)
 
@@ -104,9 +107,10 @@ def _preview(jobs: list[Job], *, as_json: bool) -> int:
 def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: bool) -> int:
     if not as_json:
         say("\n".join(job.name for job in jobs))
-    final = watching(session, jobs, as_json=as_json) if wait else None
+    entries = [_entry(session, job) for job in jobs]
+    final = waited(session, jobs, entries, as_json=as_json) if wait else None
     if as_json:
-        emit([_entry(session, job) for job in jobs] if final is None else [facts.facts(snapshot) for snapshot in final])
+        emit(entries if final is None else [facts.facts(snapshot) for snapshot in final])
     elif final is None:
         click.echo(f"Follow them: sm-trn watch {' '.join(job.name for job in jobs)}", err=True)
     return int(final is not None and any(snapshot.status is JobStatus.FAILED for snapshot in final))
@@ -115,13 +119,20 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
 def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
     if session.emulated:
         return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
-    known = {spec.name: session.ceiling(spec) for spec in specs}
+    each = [(spec.name, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
     lines = [
-        f"{name}: at most {form.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling"
-        for name, usd in known.items()
+        f"{name}: at most {form.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling" for name, usd in each
     ]
-    total = sum((usd for usd in known.values() if usd is not None), Decimal(0))
-    return "\n".join([*lines, f"together at most {form.usd(total)}"] if len(specs) > 1 else lines)
+    known = [usd for _, usd in each if usd is not None]
+    if len(specs) > 1 and known:
+        total = form.usd(sum(known, Decimal(0)))
+        lacking = len(each) - len(known)
+        lines.append(
+            f"together no ceiling: the {len(known)} with a price at most {total}, and {lacking} without one"
+            if lacking
+            else f"together at most {total}"
+        )
+    return "\n".join(lines)
 
 
 def _entry(session: Session, job: TrainingJob) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from .shared import connection_options, emit, json_option, say
 @connection_options
 def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[], Session]) -> None:
     """Training jobs, newest first."""
-    session = connection()
-    snapshots = [job.snapshot() for job in session.jobs(contains, limit=limit)]
+    snapshots = connection().snapshots(contains, limit=limit)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in snapshots])
         return

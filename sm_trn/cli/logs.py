@@ -50,11 +50,15 @@ def command(  # noqa: PLR0913 - one a flag
         if save is not None:
             _save(job, save, follow=follow, wanted=wanted, since=since, as_json=as_json)
         else:
-            _print(reading.events(job, follow=follow, wanted=wanted, since=since), as_json=as_json)
+            _print(reading.events(job, follow=follow, wanted=wanted, since=since, notice=_tell), as_json=as_json)
     except KeyboardInterrupt:
         again = f"sm-trn logs {name} --follow{f' --save {save}' if save else ''}"
         click.echo(f"Stopped reading. {name} is not affected; {again} goes on.", err=True)
         raise SystemExit(130) from None
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
 
 
 def _print(events: Iterable[LogEvent], *, as_json: bool) -> None:
@@ -70,7 +74,7 @@ def _save(
 ) -> None:  # fmt: skip
     by_host = target.endswith("/") or Path(target).is_dir()
     begin = reading.start(job, since)
-    paths = save_log(job, Path(target), by_host=by_host, follow=follow, wanted=wanted, begin=begin)
+    paths = save_log(job, Path(target), by_host=by_host, follow=follow, wanted=wanted, begin=begin, notice=_tell)
     if as_json:
         emit({"job": job.name, "files": [str(path) for path in paths]})
     for path in paths if not as_json else ():

@@ -46,7 +46,7 @@ def command(
     tag = pair(search["tag"])
     session = connection()
     if names:
-        jobs = [session.attach(name) for name in names]
+        jobs = [TrainingJob(name=name.rsplit("/", 1)[-1], session=session) for name in names]
     else:
         jobs = session.running(containing=search["containing"] or "", tag=tag)
         if not yes:

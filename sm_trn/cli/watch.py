@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import click
 
@@ -56,6 +57,16 @@ def command(
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
     return int(any(snapshot.status is JobStatus.FAILED for snapshot in final))
+
+
+def waited(session: Session, jobs: Sequence[TrainingJob], launched: Any, *, as_json: bool) -> list[JobSnapshot]:
+    """``watching`` jobs that were launched just now: with JSON nothing has named them yet, so whatever ends the wait does."""
+    try:
+        return watching(session, jobs, as_json=as_json)
+    except BaseException:
+        if as_json:
+            emit(launched)
+        raise
 
 
 def watching(

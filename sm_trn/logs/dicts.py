@@ -9,12 +9,15 @@ import json
 import json.scanner
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
+from .marks import COMPILER
 from .shown import plain
 
+_ODD = ("\x1b", "#033", COMPILER)  # lines that mean more than their dict
 _DEPTH = 8  # dicts nested deeper than this are no metric line
 _NUMBER_TEXT = (
     r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,5})?|\.\d{1,400}(?:[eE][+-]?\d{1,5})?|nan|NaN|inf|Infinity)"
@@ -72,6 +75,32 @@ def dicts(line: str) -> list[dict[str, float]]:
             found.append(tree)
         at = line.find("{", end)
     return found
+
+
+def whole_dicts(lines: Sequence[str]) -> list[dict[str, float]] | None:
+    """``dicts`` of lines that are one flat dict each and nothing else, decoded in one call; empty ones where a line has no
+    numbers. None when one of them is more, or less, than that.
+
+    A line break ends every string, so with one brace of each kind at a line's two ends no dict can reach into the next line.
+    """
+    joined, number = ",\n".join(lines), len(lines)
+    if not (joined.startswith("{") and joined.endswith("}")) or joined.count("},\n{") != number - 1:
+        return None
+    if joined.count("{") != number or joined.count("}") != number or any(odd in joined for odd in _ODD):
+        return None
+    if "'" in joined:
+        if '"' in joined:
+            return None
+        joined = joined.replace("'", '"')
+    try:
+        trees: list[dict[str, Any]] = _DECODER.decode(f"[{joined}]")
+    except (ValueError, RecursionError):
+        return None
+    if {*map(type, chain.from_iterable(map(dict.values, trees)))} <= _FLOATS and all(
+        map(_are_keys, {*map(tuple, trees)})
+    ):
+        return trees
+    return [_flat(tree) for tree in trees]
 
 
 def _is_setting(line: str, at: int) -> bool:

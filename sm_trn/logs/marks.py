@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 BRACE = "{"
 COMPILER = "PARALLEL_COMPILE||:"  # in front of what neuron_parallel_compile says
 HEAD = 500_000  # characters; the toolkit and the compiler's wrapper speak before the script does
 _BRACE, _COMPILER = BRACE.encode(), COMPILER.encode()
+_DENSE = 4  # where every fourth line has a brace, looking at each line is quicker than searching
 
 
-def marked_lines(raw: bytes) -> Iterator[str]:
-    """Every line of UTF-8 with a brace, or with the word of a compiler's trial run."""
-    mark = raw.find(_COMPILER, 0, HEAD)
+def marked_lines(blocks: Iterable[bytes]) -> Iterator[list[str]]:
+    """Every line of UTF-8 with a brace, or with the word of a compiler's trial run; a list of them a block of whole lines."""
+    at, compiled = 0, False
+    for block in blocks:
+        compiled = compiled or (at < HEAD and block.find(_COMPILER, 0, HEAD - at) >= 0)
+        if block.count(_BRACE) * _DENSE >= block.count(b"\n"):
+            lines = block.decode("utf-8", "replace").split("\n")
+            yield [line for line in lines if BRACE in line or (compiled and COMPILER in line)]
+        else:
+            yield list(_searched(block, compiled=compiled))
+        at += len(block)
+
+
+def _searched(raw: bytes, *, compiled: bool) -> Iterator[str]:
+    mark = raw.find(_COMPILER) if compiled else -1
     at, size = 0, len(raw)
     while True:
         found = raw.find(_BRACE, at)

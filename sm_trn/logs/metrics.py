@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 
 from ..specs import MetricPoint, MetricRule
-from .dicts import dicts
+from .dicts import dicts, whole_dicts
 from .events import LogEvent
 from .marks import BRACE, COMPILER
 from .prefixes import prefix_of
@@ -18,8 +19,10 @@ _PLACE = frozenset({"step", "epoch"})
 # line comes when that run is over.
 _TRIAL = "Running trial run"
 _REMEMBERED = 4096  # distinct metric lines; copies of other ranks come within seconds
+AT_ONCE = 256  # lines that are decoded together
 _ECHO_S = 5.0  # workers without a prefix: the same step and the same values again within this time are another worker's
 
+_NEW_LINE = tuple.__new__  # a named tuple's own way there is a function call longer
 Values = Mapping[str, float]
 Key = tuple[object, ...]  # the names, then the values
 Worker = tuple[str, "int | None"]  # host and rank
@@ -107,11 +110,43 @@ class MetricReader:
             yield from line.points()
 
     def lines(self, events: Iterable[LogEvent]) -> Iterator[MetricLine]:
+        """The metric lines. What is all there – a list, a tuple – is read in parts; of an iterator each event as it comes."""
+        if isinstance(events, (list, tuple)) and not self._ruled:
+            marked = [event for event in events if BRACE in event.text or COMPILER in event.text]
+            for start in range(0, len(marked), AT_ONCE):
+                yield from self._part(marked[start : start + AT_ONCE])
+            return
         for event in events:
             text = event.text
-            if self._ruled or BRACE in text or COMPILER in text:
+            if BRACE in text or COMPILER in text or (self._ruled and self.rules.may_match(text)):
                 time_s = event.time_s if event.time_s == event.time_s else None  # NaN: not known
                 yield from self.feed(event.host, text, time_s)
+
+    def _part(self, events: Sequence[LogEvent]) -> list[MetricLine]:
+        hosts = [event.host for event in events]
+        times = [event.time_s if event.time_s == event.time_s else None for event in events]
+        found = self.whole([event.text for event in events], hosts, times)
+        if found is not None:
+            return found
+        fed = (self.feed(event.host, event.text, at) for event, at in zip(events, times, strict=True))
+        return [line for lines in fed for line in lines]
+
+    def whole(
+        self, texts: Sequence[str], hosts: Sequence[str], times: Sequence[float | None]
+    ) -> list[MetricLine] | None:
+        """The news of lines that are one dict each, in a fraction of ``feed``'s time. None, and nothing was read, when one of
+        them is something else."""
+        trees = whole_dicts(texts) if not self._ruled and not self._trials else None
+        if trees is None:
+            return None
+        keys = [(*tree, *tree.values()) for tree in trees]
+        if all(keys) and self._copies.add(keys, hosts, times):
+            return list(map(_NEW_LINE, repeat(MetricLine), zip(trees, times, hosts, repeat(None), strict=False)))
+        return [
+            MetricLine(tree, time_s, host, None)
+            for tree, host, time_s in zip(trees, hosts, times, strict=True)
+            if tree and not self._copies.copy(tree, (host, None), time_s)
+        ]
 
     def feed(self, host: str, text: str, time_s: float | None) -> list[MetricLine]:
         """The news of one log line."""
@@ -122,7 +157,7 @@ class MetricReader:
         found: list[dict[str, float]] = dicts(text)
         if self._ruled:
             known = {name for values in found for name in values}
-            ruled = {name: value for name, value in self.rules.values(text).items() if name not in known}
+            ruled = self.rules.values(text, known)
             found += [ruled] if ruled else []
         news: list[MetricLine] = []
         if found:
@@ -169,6 +204,24 @@ class _Copies:
         self._young: dict[Key, tuple[Worker, float | None] | _Tally] = {}
         self._old: dict[Key, tuple[Worker, float | None] | _Tally] = {}
         self._latest: dict[str, Key] = {}
+
+    def add(self, keys: Sequence[Key], hosts: Sequence[str], times: Sequence[float | None]) -> bool:
+        """Take in lines, of workers without a prefix, that nobody has said before: all of them or none; whether they were."""
+        workers: dict[str, Worker] = {host: (host, None) for host in {*hosts}}
+        new: dict[Key, tuple[Worker, float | None] | _Tally]
+        if (
+            len(workers) == 1 and times[0] is None and times[-1] is None and not any(times)
+        ):  # a text, not a service's events
+            new = dict.fromkeys(keys, (workers[hosts[0]], None))
+        else:
+            new = dict(zip(keys, zip(map(workers.__getitem__, hosts), times, strict=True), strict=True))
+        if len(new) < len(keys) or not self._young.keys().isdisjoint(new) or not self._old.keys().isdisjoint(new):
+            return False
+        self._young.update(new)
+        self._latest.update(zip(hosts, keys, strict=True))
+        if len(self._young) >= _REMEMBERED:
+            self._young, self._old = {}, self._young
+        return True
 
     def copy(self, values: Values, who: Worker, time_s: float | None) -> bool:
         key = (*values, *values.values())

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO
 
 from ..specs import MetricPoint
 from .events import LogEvent
 from .marks import HEAD, marked_lines
-from .metrics import MetricLine, MetricLog, MetricReader
+from .metrics import AT_ONCE, MetricLine, MetricLog, MetricReader
 from .sdk_output import Ending, SdkOutput, StatusLine, host_and_text, host_colours
 from .sdk_panel import is_panel
 
 _OURS = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\t([^\t\n]{1,512})\t")
+_BLOCK = 1_000_000  # bytes of a file that are held
 _CONTROLS = {"\n": "#012", "\r": "#015"}
 
 
@@ -29,43 +33,74 @@ def saved_line(event: LogEvent) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SavedLog:
-    """A log as the bytes of its file. What it does not tell – a time, a host – is NaN or empty in its events."""
+    """A log as bytes, or as the file at ``path``, of which a block at a time is held. What it does not tell – a time, a host –
+    is NaN or empty in its events."""
 
-    raw: bytes
+    raw: bytes = b""
+    path: Path | None = None
 
     @property
     def text(self) -> str:
-        """Bytes that are no UTF-8 become U+FFFD."""
-        return self.raw.decode("utf-8", "replace")
+        """All of it at once. Bytes that are no UTF-8 become U+FFFD."""
+        raw = self.raw if self.path is None else self.path.read_bytes()
+        return raw.decode("utf-8", "replace")
 
     def events(self) -> Iterator[LogEvent]:
         """Every line, in the order of the text. The SDK's own status lines, dots and panels are not the job's and left out."""
-        parse = _line_parser(self.raw)
+        parse = _line_parser(self._head())
         if parse is None:
             return SdkOutput(self.text).events()
-        return (LogEvent(*parse(line)) for line in self.text.split("\n") if line)
+        lines = (line for block in self._blocks() for line in block.decode("utf-8", "replace").split("\n"))
+        return (LogEvent(*parse(line)) for line in lines if line)
 
     def lines(self) -> Iterator[MetricLine]:
         """The metric lines, by way of a search for braces: most of a log is never even decoded."""
         reader = MetricReader()
-        head = self.raw[:HEAD].decode("utf-8", "replace")
-        parse = _line_parser(self.raw)
+        raw = self._head()
+        head = raw.decode("utf-8", "replace")
+        parse = _line_parser(raw)
         if parse is None and is_panel(head):
             yield from reader.lines(self.events())
             return
         hosts = host_colours(head) if parse is None else {}
-        for line in marked_lines(self.raw):
-            if parse is None:
-                yield from reader.feed(*host_and_text(line, hosts), None)
-            else:
-                time_s, host, text = parse(line)
-                yield from reader.feed(host, text, None if math.isnan(time_s) else time_s)
+        for lines in marked_lines(self._blocks()):
+            if parse is not None:
+                yield from reader.lines([LogEvent(*parse(line)) for line in lines])
+                continue
+            for start in range(0, len(lines), AT_ONCE):
+                part = lines[start : start + AT_ONCE]
+                found = reader.whole(part, [hosts.get("", "")] * len(part), [None] * len(part))
+                if found is not None:
+                    yield from found
+                else:
+                    for line in part:
+                        yield from reader.feed(*host_and_text(line, hosts), None)
 
     def metrics(self) -> MetricLog:
         return MetricLog(tuple(self.lines()))
 
     def points(self) -> tuple[MetricPoint, ...]:
         return tuple(point for line in self.lines() for point in line.points())
+
+    def _open(self) -> IO[bytes]:
+        return io.BytesIO(self.raw) if self.path is None else self.path.open("rb")
+
+    def _head(self) -> bytes:
+        with self._open() as file:
+            return file.read(HEAD)
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Whole lines, about a megabyte at a time."""
+        with self._open() as file:
+            rest: list[bytes] = []
+            while piece := file.read(_BLOCK):
+                cut = piece.rfind(b"\n") + 1
+                if cut:
+                    yield b"".join([*rest, piece[:cut]])
+                    rest = []
+                rest.append(piece[cut:])
+            if any(rest):
+                yield b"".join(rest)
 
     @property
     def status_lines(self) -> tuple[StatusLine, ...]:

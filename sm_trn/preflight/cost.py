@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import find_instance
-from ..pricing import ceiling, snapshot_book
+from ..pricing import ceiling, most_billed_s, snapshot_book
 from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
 
 DEAR_USD = 1000
@@ -19,27 +19,28 @@ COST002 = Rule("COST002", (Severity.INFO,), "an instance without a known price",
 
 def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:
     """COST001: max_run_s on every instance, when that is a four-digit sum."""
-    price = snapshot_book().find(job.compute.instance, REGION)
+    price = snapshot_book().of(job.compute.machines, REGION)
     most = ceiling(job, price)
     if most is None or price is None or most < DEAR_USD:
         return
     yield COST001.problem(
         Field("max_run_s"),
         f"a job that hangs is billed up to ${most:,.2f}",
-        got=f"{job.max_run_s / 3600:g} h × {job.compute.count} × {price}",
+        got=f"{most_billed_s(job) / 3600:g} h × {job.compute.hosts} × {price}",
         fix=Advice("a max_run_s nearer to what the job needs"),
     )
 
 
 def unknown_price(job: JobSpec) -> Iterator[Problem]:
     """COST002: an instance of the catalogue without a price: costs will read 'no price'."""
-    if find_instance(job.compute.instance) is None or snapshot_book().find(job.compute.instance, REGION):
-        return
-    yield COST002.problem(
-        Field("compute.instance"),
-        f"no price is known for {job.compute.instance} in {REGION}",
-        fix=Advice("give one where costs are computed"),
-    )
+    for instance in job.compute.instances:
+        if find_instance(instance) is None or snapshot_book().find(instance, REGION):
+            continue
+        yield COST002.problem(
+            Field("compute.groups" if job.compute.groups else "compute.instance"),
+            f"no price is known for {instance} in {REGION}",
+            fix=Advice("give one where costs are computed"),
+        )
 
 
 RULES = (most_it_can_cost, unknown_price)

@@ -1,7 +1,7 @@
 """Dated prices, and what jobs cost at them."""
 
 from .book import Price, PriceBook, dump_prices, parse_prices, price_sources, snapshot_book
-from .cost import CENT, JobCost, break_even, ceiling, job_cost, spot_saving, usd_for, usd_per_thousand
+from .cost import CENT, JobCost, break_even, ceiling, job_cost, most_billed_s, spot_saving, usd_for, usd_per_thousand
 from .requests import RequestCost
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "ceiling",
     "dump_prices",
     "job_cost",
+    "most_billed_s",
     "parse_prices",
     "price_sources",
     "snapshot_book",

@@ -62,6 +62,30 @@ class PriceBook:
         ]
         return max(known, key=lambda price: (price.as_of, not price.inferred), default=None)
 
+    def of(self, machines: Iterable[tuple[str, int]], region: str, *, at: date | str | None = None) -> Price | None:
+        """The price of one host of a job's ``machines``: of several types, what they cost together over their number, as of the
+        oldest of their prices. None when one of them has none.
+        """
+        counts: dict[str, int] = {}
+        for instance, count in machines:
+            counts[instance] = counts.get(instance, 0) + count
+        found = [self.find(instance, region, at=at) for instance in counts]
+        known = [price for price in found if price is not None]
+        if len(known) < len(found) or not known:
+            return None
+        if len(known) == 1:
+            return known[0]
+        together = sum((price.usd_per_hour * counts[price.instance] for price in known), Decimal(0))
+        return Price(
+            instance="+".join(sorted(counts)),  # as a snapshot names them
+            region=region,
+            usd_per_hour=together / sum(counts.values()),
+            as_of=min(price.as_of for price in known),
+            component=known[0].component,
+            source=" + ".join(dict.fromkeys(price.source for price in known)),
+            inferred=any(price.inferred for price in known),
+        )
+
     def hosting(self, instance: str, region: str) -> Price | None:
         """The newest hosting price; None when none is known. A training price, or another region's, never stands in."""
         known = (p for p in self.prices if p.instance == instance and p.region == region and p.component == "Hosting")

@@ -70,8 +70,15 @@ def spot_saving(snapshot: JobSnapshot) -> float | None:
 
 
 def ceiling(job: JobSpec, price: Price | None) -> Usd | None:
-    """The most that the job can be billed: ``max_run_s`` on every instance."""
-    return None if price is None else usd_for(WallSeconds(job.max_run_s), job.compute.count, price.usd_per_hour)
+    """The most that the job can be billed: ``most_billed_s`` on every instance, at the price of one (``PriceBook.of``)."""
+    return None if price is None else usd_for(most_billed_s(job), job.compute.hosts, price.usd_per_hour)
+
+
+def most_billed_s(job: JobSpec) -> WallSeconds:
+    """``max_run_s``, and the time that its machines are kept in a warm pool: that is billed too.
+    https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html
+    """
+    return WallSeconds(job.max_run_s + (job.compute.keep_alive_s or 0))
 
 
 def break_even(cheaper: JobCost, dearer: JobSnapshot) -> Usd | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
@@ -181,9 +182,9 @@ def _cleaned(record: JobRecord) -> JobRecord:
 
 def _labels(records: Sequence[JobRecord]) -> tuple[str, ...]:
     """The records' labels; two runs of one spec are told apart by their jobs' own names."""
-    given = [item.label for item in records]
-    labels = tuple(one_line(item.snapshot.name if given.count(item.label) > 1 else item.label) for item in records)
-    double = next((label for label in labels if labels.count(label) > 1), None)
+    given = Counter(item.label for item in records)
+    labels = tuple(one_line(item.snapshot.name if given[item.label] > 1 else item.label) for item in records)
+    double = next((label for label, times in Counter(labels).items() if times > 1), None)
     if double is not None:
         raise SmTrnError(
             f"compare: got two jobs called {double!r}, wanted one name each; give the records other labels"
@@ -196,7 +197,8 @@ def _slots(records: Iterable[JobRecord], labels: Iterable[str], colors: Comparis
     by_time = sorted(zip(records, labels, strict=True), key=lambda item: item[0].snapshot.created or _EARLY)
     kept = dict(colors.slots) if colors is not None else {}
     slots = {label: kept[label] for _, label in by_time if label in kept}
-    free = iter(number for number in range(len(kept) + len(by_time)) if number not in kept.values())
+    taken = set(kept.values())
+    free = iter(number for number in range(len(kept) + len(by_time)) if number not in taken)
     for _, label in by_time:
         if label not in slots:
             slots[label] = next(free)
@@ -207,7 +209,8 @@ def _baseline(rows: tuple[Row, ...], name: str | None) -> Row | None:
     if name is None:
         return None
     known = {row.label: row for row in rows}
-    known |= {row.record.label: row for row in rows if [r.record.label for r in rows].count(row.record.label) == 1}
+    given = Counter(row.record.label for row in rows)
+    known |= {row.record.label: row for row in rows if given[row.record.label] == 1}
     if name not in known:
         raise UnknownName(
             f"baseline: got {name!r}, wanted one of {', '.join(map(repr, known))}{suggestion(name, known)}"
@@ -238,5 +241,5 @@ def _section(workload: str, rows: tuple[Row, ...], chosen: Row | None) -> Sectio
     own = tuple(row for row in rows if row.record.workload == workload)
     measured = [row for row in own if not row.emulated]
     first = next((row for row in measured if row.completed), measured[0] if measured else None)
-    base = chosen if chosen in measured else first
+    base = chosen if any(row is chosen for row in measured) else first
     return Section(workload=workload, rows=own, base=base, unit=section_unit(own))

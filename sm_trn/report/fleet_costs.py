@@ -80,11 +80,15 @@ class FleetGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """Jobs with their costs, newest first; made by ``fleet``. ``at`` is the date of the prices, None: the newest known."""
+    """Jobs with their costs, newest first; made by ``fleet``. ``at`` is the date of the prices, None: the newest known.
+
+    ``cut``: only so many of the newest were looked at, and there are more.
+    """
 
     rows: tuple[FleetRow, ...]
     at: str | None = None
     title: str = "Jobs"
+    cut: int | None = None
 
     @property
     def usd(self) -> Decimal:
@@ -120,6 +124,8 @@ class Fleet:
         priced = [row for row in self.rows if row.cost is not None]
         dates = sorted({row.cost.price.as_of for row in priced if row.cost is not None})
         dated = f" at prices of {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") if dates else ""
+        if self.cut is not None:
+            yield f"There are more: only the {fmt.count(self.cut)} newest were looked at, so no sum is whole; raise the limit."
         if priced or not self.rows:
             yield f"{_jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
         saved = sum((row.spot_saved for row in self.rows if row.spot_saved is not None), Decimal(0))
@@ -163,6 +169,7 @@ class Fleet:
         body = {
             "schema": 1,
             "by": by,
+            "cut_at": self.cut,
             "groups": groups,
             "jobs": [dict(cells) for cells in self.cells()],
             "findings": list(self.findings()),
@@ -193,19 +200,22 @@ def fleet(
     book: PriceBook | None = None,
     at: date | str | None = None,
     title: str = "Jobs",
+    cut: int | None = None,
 ) -> Fleet:
-    """The costs of many jobs, each a snapshot or a snapshot with its tags, at the newest price on or before ``at``."""
+    """The costs of many jobs, each a snapshot or a snapshot with its tags, at the newest price on or before ``at``. ``cut``
+    says that only so many were looked at.
+    """
     prices = snapshot_book() if book is None else book
     day = at.isoformat() if isinstance(at, date) else at
     rows = [_row(*(job if isinstance(job, tuple) else (job, {})), prices, day) for job in jobs]
     newest = sorted(
         rows, key=lambda row: row.snapshot.created.timestamp() if row.snapshot.created else 0.0, reverse=True
     )
-    return Fleet(rows=tuple(newest), at=day, title=title)
+    return Fleet(rows=tuple(newest), at=day, title=title, cut=cut)
 
 
 def _row(snapshot: JobSnapshot, tags: Mapping[str, str], book: PriceBook, at: str | None) -> FleetRow:
-    price = None if snapshot.emulated else book.find(snapshot.instance, snapshot.region, at=at)
+    price = None if snapshot.emulated else book.of(snapshot.machines, snapshot.region, at=at)
     return FleetRow(snapshot=snapshot, tags=MappingProxyType(dict(tags)), price=price, cost=job_cost(snapshot, price))
 
 

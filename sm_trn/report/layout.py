@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..logs import printable
 from . import format as fmt
@@ -19,10 +19,10 @@ class Column:
     head: str
     cells: tuple[str, ...]
     rank: int = 0
+    width: int = field(init=False, compare=False)  # every line of the table asks for it
 
-    @property
-    def width(self) -> int:
-        return max(len(self.head), *(len(cell) for cell in self.cells))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", max(map(len, (self.head, *self.cells))))
 
 
 def one_line(text: str) -> str:

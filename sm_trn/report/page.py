@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
 _WIDTHS = (("wide", 528.0), ("slim", 344.0))
 _FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
+FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
 _CARDS = ("throughput", "billable", "cost")
 _NOTES = ("not_training", "scaling", "padding", "data_wait", "compiles", "changed", "missing", "runs", "note")
 
@@ -177,7 +178,11 @@ def _measured(item: Comparison, section: Section, pictures: Sequence[Picture], a
     known = {type(picture.info).__name__ for picture in own}
     said = [finding for finding in item.findings if finding.workload == section.workload and finding.kind in _NOTES]
     lines = [f'<li class="{finding.kind}">{text(finding.text)}</li>' for finding in said]
-    if "LossInfo" not in known:
+    if not own and len(item.sections) > FIGURED:
+        lines.append(
+            f"<li>No figures: of {len(item.sections)} workloads, the {FIGURED} with the most jobs have them. Compare this one alone.</li>"
+        )
+    elif "LossInfo" not in known:
         lines.append(
             f"<li>{text(f'No loss curves: no loss in the log of {fmt.listing([row.label for row in section.measured])}.')}</li>"
         )

@@ -116,7 +116,7 @@ def read_row(
     iterations = throughput(record.points, unit="it/s") if rated else None
     runtime = _first(snapshot.training_s, _finite(record.last("train_runtime")))
     priced_in = region or snapshot.region
-    price = None if emulated else book.find(snapshot.instance, priced_in, at=at)
+    price = None if emulated else book.of(snapshot.machines, priced_in, at=at)
     phases = None if emulated else _phases(snapshot, steps, iterations, record.last("first_step_seconds"))
     return Row(
         record=record,

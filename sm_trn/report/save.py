@@ -34,7 +34,7 @@ from .figures.loss import WIDE, LossInfo, loss_figure
 from .figures.pareto import ParetoInfo, pareto_figure
 from .figures.style import Sheet, rc
 from .fleet_costs import spreadsheet_cell
-from .page import page
+from .page import FIGURED, page
 from .section import Section
 from .table import COLUMNS
 
@@ -90,10 +90,15 @@ def csv_text(item: Comparison) -> str:
 
 
 def pictures(item: Comparison) -> Iterator[Picture]:
-    """Every figure that has something to show: measured jobs first, rehearsals after, never both in one."""
+    """Every figure that has something to show: measured jobs first, rehearsals after, never both in one. Of many workloads,
+    the ``FIGURED`` with the most jobs have figures.
+    """
     several = len(item.sections) > 1
     names: set[str] = set()
+    most = sorted(item.sections, key=lambda section: -len(section.rows))[:FIGURED]
     for section in item.sections:
+        if not any(section is chosen for chosen in most):
+            continue
         tail = f"-{_slug(section.workload, names)}" if several else ""
         if section.measured:
             yield from _measured(item, section, tail)

@@ -104,11 +104,13 @@ def dated_savings(section: Section, row: Row, book: PriceBook) -> tuple[DatedSav
     if base is None or section.delta(row).cost_saving_pct is None or row.price is None or base.price is None:
         return ()
     pair = ((row.snapshot, row.region), (base.snapshot, base.region))
-    days = sorted({price.as_of for job, region in pair for price in book.history(job.instance, region)})
+    days = sorted(
+        {price.as_of for job, region in pair for name, _ in job.machines for price in book.history(name, region)}
+    )
     seen = {(row.price.usd_per_hour, base.price.usd_per_hour)}
     found = []
     for day in days:
-        ours, theirs = (job_cost(job, book.find(job.instance, region, at=day)) for job, region in pair)
+        ours, theirs = (job_cost(job, book.of(job.machines, region, at=day)) for job, region in pair)
         saving = _less(ours.usd, theirs.usd) if ours and theirs else None
         if ours is None or theirs is None or saving is None:
             continue

@@ -33,11 +33,14 @@ class Checkpoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRow:
-    """One job at one look: ``points`` are the newest numbers of its log; ``compiling`` is what only a log can tell."""
+    """One job at one look: ``points`` are the newest numbers of its log, ``curve`` its losses from the beginning where the
+    points do not go back so far; ``compiling`` is what only a log can tell.
+    """
 
     snapshot: JobSnapshot
     label: str = ""
     points: tuple[MetricPoint, ...] = ()
+    curve: tuple[float, ...] = ()
     price: Price | None = None
     total_steps: int | None = None
     compiling: bool = False
@@ -78,7 +81,7 @@ class WatchRow:
     @property
     def losses(self) -> tuple[float, ...]:
         """At most eight training losses from the whole run, evenly taken, the newest last."""
-        found = [point.value for point in self.points if point.name == "loss" and math.isfinite(point.value)]
+        found = self.curve or [p.value for p in self.points if p.name == "loss" and math.isfinite(p.value)]
         last = len(found) - 1
         return (
             tuple(found[round(place * last / (SPARK - 1))] for place in range(SPARK)) if last >= SPARK else tuple(found)

@@ -6,12 +6,13 @@ from .connecting import connect, estimator, known_prices
 from .differing import diff
 from .jobfiles import read_jobs
 from .jobs import TrainingJob
-from .launching import PartialLaunch, unique_name
+from .launching import LaunchInterrupted, PartialLaunch, unique_name
 from .pace import SystemClock, next_delay
 from .rehearsing import Rehearsal, rehearse
 from .session import Session
 
 __all__ = [
+    "LaunchInterrupted",
     "OverBudget",
     "PartialLaunch",
     "Rehearsal",

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
-from ..errors import InvalidJob, NotConfigured
-from ..pricing import Price, ceiling, usd_for
+from ..errors import CloudError, InvalidJob, NotConfigured
+from ..pricing import Price, ceiling, most_billed_s, usd_for
 from ..report import format as form
 from ..specs import JobSnapshot, JobSpec, JobStatus, Usd, WallSeconds
 
-PriceOf = Callable[[str], Price | None]
+PriceOf = Callable[[Iterable[tuple[str, int]]], Price | None]  # of one host of some machines
 
 
 class OverBudget(InvalidJob):
@@ -35,7 +35,7 @@ class OverBudget(InvalidJob):
 def refuse_over(max_usd: Usd | float, jobs: Sequence[JobSpec], price_of: PriceOf) -> None:
     """Raise OverBudget when Σ max_run_s × instances × price passes ``max_usd``, or when a price is not known."""
     limit = as_usd(max_usd)
-    priced = [(job, price_of(job.compute.instance)) for job in jobs]
+    priced = [(job, price_of(job.compute.machines)) for job in jobs]
     known = [most for job, price in priced if (most := ceiling(job, price)) is not None]
     total = None if len(known) < len(jobs) else sum(known, Decimal(0))
     if total is None or total > limit:
@@ -80,10 +80,15 @@ class Budget:
         spent = sum((self._cost(job, now) for job in seen), Decimal(0))
         if spent < self.max_usd:
             return
+        failed: CloudError | None = None
         for job in seen:
             if job.terminal or job.status is JobStatus.STOPPING or job.name in self._stopped:
                 continue
-            self.stop(job.name)
+            try:
+                self.stop(job.name)
+            except CloudError as error:  # the others are stopped all the same
+                failed = error
+                continue
             self._stopped.add(job.name)
             rehearsed = (
                 f", as if {form.usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
@@ -92,6 +97,8 @@ class Budget:
                 f"{job.name} was asked to stop: {form.usd(spent)} of {form.usd(self.max_usd)} are spent{rehearsed}. "
                 "Its script gets SIGTERM; what it saves is kept."
             )
+        if failed is not None:
+            raise failed
 
     def _cost(self, job: JobSnapshot, now: datetime) -> Usd:
         billed = billed_so_far(job, now)
@@ -102,7 +109,7 @@ class Budget:
             return Decimal(0)
         if not job.instance:  # a list says nothing of machines; the describe that does is on its way
             return Decimal(0)
-        price = self.price_of(job.instance)
+        price = self.price_of(job.machines)
         if price is None:
             raise NotConfigured(
                 f"max_usd: got no price for {job.instance} ({job.name}), wanted one to watch the budget; give usd_per_hour. "
@@ -122,4 +129,4 @@ def _line(job: JobSpec, price: Price | None) -> str:
         return (
             f"{job.name}: no price is known for {' and '.join(job.compute.instances)}, so no ceiling; none is guessed"
         )
-    return f"{job.name}: at most {form.usd(most)} ({job.max_run_s:,} s × {job.compute.count} × {price})"
+    return f"{job.name}: at most {form.usd(most)} ({most_billed_s(job):,.0f} s × {job.compute.hosts} × {price})"

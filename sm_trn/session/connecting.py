@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import NotConfigured, UnknownName
 from ..pricing import PriceBook, parse_prices, snapshot_book
 from ..specs import JobSpec, suggestion
+from .pace import SystemClock
 from .session import Session
 
 
@@ -66,7 +67,7 @@ def connect(
     aws.knock()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
     return Session(
-        backend=aws.Boto3Backend(boto_session),
+        backend=aws.Boto3Backend(boto_session, SystemClock()),
         logs=aws.CloudWatchLogs(boto_session),
         storage=aws.S3Storage(boto_session, found_bucket, progress=_progress()),
         role=aws.find_role(boto_session, role),

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CloudError
+from ..logs import printable
 from ..pricing import Price, RequestCost, usd_per_thousand
 from ..specs import EMULATED_ACCOUNT, Usd, parse_time
 from . import deploying
@@ -61,7 +62,7 @@ class Endpoint:
             clock.sleep(0.2 if self.session.emulated else 10.0)
         if answer["EndpointStatus"] != "InService":
             raise CloudError(
-                f"{self.name} is {answer['EndpointStatus']}: {answer.get('FailureReason', 'no reason given')}; it may "
+                f"{self.name} is {answer['EndpointStatus']}: {printable(answer.get('FailureReason', '')) or 'no reason given'}; it may "
                 f"still be billed until sm-trn delete-endpoint {self.name}",
                 operation="CreateEndpoint",
                 code="Failed",
@@ -220,7 +221,7 @@ class Transform:
             clock.sleep(0.2 if self.session.emulated else 10.0)
         if answer["TransformJobStatus"] == "Failed":
             raise CloudError(
-                f"{self.name} failed: {answer.get('FailureReason', 'no reason given')}",
+                f"{self.name} failed: {printable(answer.get('FailureReason', '')) or 'no reason given'}",
                 operation="CreateTransformJob",
                 code="Failed",
             )

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from typing import TYPE_CHECKING
 
 from ..ports import JobQuery
+from .details import fetch_details, fetch_tags
 from .pages import listed
 
 if TYPE_CHECKING:
     from ..report import Fleet
     from .session import Session
 
-READERS = 4  # Describe and ListTags allow more a second; the account's other clients want some too
 MOST = 5_000
 
 
@@ -49,15 +48,14 @@ def fetch_fleet(session: Session, search: Search, *, tags: bool, at: date | str 
     """List, describe and price the jobs; with their tags when they are asked for. Raises CloudError."""
     from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
-    names = [job.name for job in itertools.islice(listed(session.backend, search.query), limit)]
-    tag = search.tag
-    with ThreadPoolExecutor(max_workers=READERS) as pool:
-        jobs = list(pool.map(session.backend.fetch_snapshot, names))
-        known: list[Mapping[str, str]] = [{} for _ in jobs]
-        if tags or tag is not None:
-            known = list(pool.map(session.backend.fetch_tags, [job.arn for job in jobs]))
+    seen = list(itertools.islice(listed(session.backend, search.query), limit + 1))
+    jobs, tag = fetch_details(session.backend, search.query, seen[:limit]), search.tag
+    known: list[Mapping[str, str]] = [{} for _ in jobs]
+    if tags or tag is not None:
+        known = fetch_tags(session.backend, jobs)
     wanted = [(job, own) for job, own in zip(jobs, known, strict=True) if tag is None or own.get(tag[0]) == tag[1]]
-    return report.fleet(wanted, book=session.prices, at=at, title=str(search))
+    cut = limit if len(seen) > limit else None
+    return report.fleet(wanted, book=session.prices, at=at, title=str(search), cut=cut)
 
 
 def moment(day: date | str | None, *, end: bool = False) -> datetime | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from ..errors import InvalidJob, JobFailed, UnknownName
-from ..logs import LogEvent, LogFilter, MetricLog
+from ..logs import LogEvent, LogFilter, MetricLog, printable
 from ..ports import StoredObjects
 from ..preflight.resuming import resuming
 from ..pricing import JobCost, Price, job_cost
@@ -156,7 +156,7 @@ class TrainingJob:
         ]
         if final.status is JobStatus.FAILED:
             raise JobFailed(
-                f"{self.name} failed: {final.failure_reason or 'no reason given'}",
+                f"{self.name} failed: {printable(final.failure_reason) or 'no reason given'}",
                 operation="TrainingJob",
                 code="Failed",
             )
@@ -227,7 +227,7 @@ class TrainingJob:
     def cost(self, *, at: date | str | None = None, price: Price | None = None) -> JobCost | None:
         """What the job cost at the newest price, at that of a day, or at a given one. None: unbilled, unpriced or emulated."""
         now = self.snapshot()
-        return job_cost(now, price or self.session.price(now.instance, at=at))
+        return job_cost(now, price or self.session.price_of(now.machines, at=at))
 
     def stop(self, *, wait: bool = False) -> JobSnapshot:
         """Ask the job to stop; its script gets SIGTERM, and what it saves is kept. A job that has ended is left alone."""

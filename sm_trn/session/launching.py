@@ -2,39 +2,86 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import secrets
 import shutil
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from .. import _entry
-from ..errors import CloudError, SmTrnError, UnknownName
+from ..errors import CloudError, LaunchUnknown, SmTrnError, UnknownName
 from ..ports import Clock, Storage
 from ..specs import Git, JobSpec, Script
 from .pace import CREATES_PER_S, send_times
 
-LAUNCHERS = 4  # at once: with an answer in half a second, more would only be throttled
+if TYPE_CHECKING:
+    from .jobs import TrainingJob
 
+LAUNCHERS = 4  # at once: with an answer in half a second, more would only be throttled
+ANSWERS_S = (
+    10.0  # for so long an interrupted launch waits for answers that are on their way: creates take a second or two
+)
+
+Prepare = Callable[[Mapping[str, Any]], None]
 Create = Callable[[Mapping[str, Any]], str]
-Made = TypeVar("Made")
+Handle = Callable[[str], "TrainingJob"]
 
 
 class PartialLaunch(CloudError):  # noqa: N818 - the vocabulary names it
-    """Some jobs of a ``submit_all`` were launched and some were not; nothing is lost or launched twice."""
+    """Some jobs of a ``submit_all`` were launched and some were not; nothing is lost or launched twice.
 
-    def __init__(self, launched: tuple[Any, ...], failed: Mapping[str, Exception]) -> None:
+    ``launched`` and ``unknown`` are handles: those of ``unknown`` were asked for and may run. ``failed`` says why, by name.
+    """
+
+    def __init__(
+        self,
+        launched: tuple[TrainingJob, ...],
+        failed: Mapping[str, Exception],
+        unknown: tuple[TrainingJob, ...] = (),
+    ) -> None:
         self.launched = launched
         self.failed = failed
-        lines = [f"  launched {job.name}" for job in launched] + [
-            f"  not launched {name}: {error}" for name, error in failed.items()
-        ]
-        super().__init__(
-            "\n".join([f"{len(failed)} of {len(launched) + len(failed)} jobs were not launched", *lines]),
-            operation="CreateTrainingJob",
-        )
+        self.unknown = unknown
+        every = len(launched) + len(failed)
+        head = f"{len(failed) - len(unknown)} of {every} jobs were not launched"
+        head += f", and of {len(unknown)} nobody knows whether they run" if unknown else ""
+        super().__init__("\n".join([head, *_told(launched, failed, unknown)]), operation="CreateTrainingJob")
+
+
+class LaunchInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a launch. What was launched runs on, and is billed: ``session.stop_all(error.launched + error.unknown)``.
+
+    The fields are those of PartialLaunch.
+    """
+
+    def __init__(
+        self, launched: tuple[TrainingJob, ...], failed: Mapping[str, Exception], unknown: tuple[TrainingJob, ...]
+    ) -> None:
+        self.launched = launched
+        self.failed = failed
+        self.unknown = unknown
+        names = " ".join(job.name for job in (*launched, *unknown))
+        after = [f"What was launched goes on; to end it: sm-trn stop {names}"] if names else ["Nothing was started."]
+        super().__init__("\n".join(["the launch was interrupted", *_told(launched, failed, unknown), *after]))
+
+
+def _told(
+    launched: Sequence[TrainingJob], failed: Mapping[str, Exception], unknown: Sequence[TrainingJob]
+) -> list[str]:
+    """A line a job."""
+    may_run = {job.name for job in unknown}
+    return [f"  launched {job.name}" for job in launched] + [
+        f"  {'may have been launched' if name in may_run else 'not launched'} {name}: {_reason(error)}"
+        for name, error in failed.items()
+    ]
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, SmTrnError) else f"{type(error).__name__}: {error}"
 
 
 def unique_name(base: str, now: float) -> str:
@@ -105,29 +152,123 @@ class Staging:
             shutil.rmtree(pinned.folder, ignore_errors=True)
 
 
-def create_all(
-    requests: Iterable[Mapping[str, Any]], create: Create, clock: Clock, *, paced: bool
-) -> dict[str, SmTrnError | None]:
-    """Send every request, several at once; what became of each by its job's name. ``paced``: at the account's own rate,
-    because what leaves faster comes back throttled.
+class Launch:
+    """What became of every job of one launch. The threads that send note it themselves, so no interrupt can lose a name."""
+
+    def __init__(self, names: Sequence[str], handle: Handle) -> None:
+        self._names = tuple(names)
+        self._handle = handle
+        self._changed = threading.Condition()
+        self._sent: set[str] = set()
+        self._outcomes: dict[str, BaseException | None] = {}
+        self._over = False
+
+    def send(self, request: Mapping[str, Any], prepare: Prepare, create: Create) -> None:
+        """Prepare and create one job; its outcome is noted, not raised – but for an interrupt, which is both."""
+        name = request["TrainingJobName"]
+        outcome: BaseException | None = None
+        try:
+            prepare(request)
+            with self._changed:
+                if self._over:
+                    return
+                self._sent.add(name)
+            create(request)
+        except BaseException as error:  # noqa: BLE001 - noted, and told with the job's name
+            outcome = error
+        with self._changed:
+            self._outcomes[name] = outcome
+            self._changed.notify_all()
+        if outcome is not None and not isinstance(outcome, Exception):
+            raise outcome
+
+    def end(self) -> None:
+        """Nothing more leaves. Waits a little for the answers of what has left, unless it is interrupted again."""
+        self._over = True
+        with contextlib.suppress(KeyboardInterrupt), self._changed:
+            self._changed.wait_for(lambda: self._sent <= set(self._outcomes), timeout=ANSWERS_S)
+
+    @property
+    def launched(self) -> tuple[TrainingJob, ...]:
+        return tuple(self._handle(name) for name in self._names if self._outcomes.get(name, self) is None)
+
+    @property
+    def unknown(self) -> tuple[TrainingJob, ...]:
+        """Jobs that were asked for and may run: no answer, or none that says."""
+        return tuple(self._handle(name) for name in self._names if self._may_run(name))
+
+    @property
+    def failed(self) -> dict[str, Exception]:
+        """Why each of the others was not launched, or may have been."""
+        reasons: dict[str, Exception] = {}
+        for name in self._names:
+            silent = _NO_ANSWER if name in self._sent else _NOT_SENT
+            error = self._outcomes.get(name, silent)
+            if error is not None:
+                reasons[name] = error if isinstance(error, Exception) else silent
+        return reasons
+
+    def result(self) -> list[TrainingJob]:
+        """The jobs. Raises the error of a launch of one job, PartialLaunch when some jobs were not launched."""
+        launched, unknown, failed = self.launched, self.unknown, self.failed
+        if not failed:
+            return list(launched)
+        first = next(iter(failed.values()))
+        if len(self._names) == 1 and isinstance(first, SmTrnError):
+            raise first
+        raise PartialLaunch(launched, failed, unknown) from first
+
+    def interrupted(self) -> LaunchInterrupted:
+        return LaunchInterrupted(self.launched, self.failed, self.unknown)
+
+    def _may_run(self, name: str) -> bool:
+        outcome = self._outcomes.get(name, _NO_ANSWER)
+        return name in self._sent and outcome is not None and not _refused(outcome)
+
+
+_NOT_SENT: Final = SmTrnError("it was not sent any more")
+_NO_ANSWER: Final = SmTrnError("it was sent, and its answer did not come")
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether a create that failed so has started nothing."""
+    return isinstance(error, SmTrnError) and not isinstance(error, LaunchUnknown) and error is not _NO_ANSWER
+
+
+def launch_all(
+    requests: Iterable[Mapping[str, Any]],
+    prepare: Prepare,
+    create: Create,
+    *,
+    handle: Handle,
+    clock: Clock,
+    paced: bool,
+) -> list[TrainingJob]:
+    """Prepare and send every request, several at once. ``paced``: at the account's own rate, because what leaves faster
+    comes back throttled.
+
+    Raises the error of the only job, PartialLaunch when some were not launched or something unexpected ended the launch, and
+    LaunchInterrupted: whatever happens, each name that was or may have been created is told.
     """
     asked = list(requests)
-    times = send_times(len(asked), clock.now())
-    sent: dict[str, Future[SmTrnError | None]] = {}
-    with ThreadPoolExecutor(max_workers=LAUNCHERS) as pool:
-        for request, at in zip(asked, times, strict=True):
-            wait_s = at - clock.now()
-            if paced and wait_s > 0:
-                clock.sleep(
-                    min(wait_s, len(asked) / CREATES_PER_S)
-                )  # a clock that was set back holds nothing up for longer
-            sent[request["TrainingJobName"]] = pool.submit(_created, create, request)
-    return {name: future.result() for name, future in sent.items()}
-
-
-def _created(create: Create, request: Mapping[str, Any]) -> SmTrnError | None:
+    launch = Launch([request["TrainingJobName"] for request in asked], handle)
+    pool = ThreadPoolExecutor(max_workers=LAUNCHERS)
     try:
-        create(request)
-    except SmTrnError as error:
-        return error
-    return None
+        sent = []
+        for request, at in zip(asked, send_times(len(asked), clock.now()), strict=True):
+            wait_s = at - clock.now()
+            if paced and wait_s > 0:  # a clock that was set back holds nothing up for longer than the whole launch
+                clock.sleep(min(wait_s, len(asked) / CREATES_PER_S))
+            sent.append(pool.submit(launch.send, request, prepare, create))
+        for future in sent:
+            future.result()
+        return launch.result()
+    except SmTrnError:
+        raise
+    except BaseException as error:
+        launch.end()
+        if isinstance(error, Exception):
+            raise PartialLaunch(launch.launched, launch.failed, launch.unknown) from error
+        raise launch.interrupted() from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -15,8 +15,10 @@ from ..logs import MetricReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ..pricing import Price
 from ..report.watch import Checkpoints, WatchRow
-from ..specs import JobSnapshot, MetricPoint
-from .reading import expected_streams
+from ..specs import JobSnapshot
+from .budget import PriceOf
+from .newest import Newest
+from .reading import expected_streams, settled, streams_missing
 
 if TYPE_CHECKING:
     from ..report import Display
@@ -37,7 +39,7 @@ class Reader:
     name: str
     label: str
     metrics: MetricReader = field(default_factory=MetricReader)
-    found: list[MetricPoint] = field(default_factory=list)
+    found: Newest = field(default_factory=Newest)
     cursor: LogCursor = field(default_factory=LogCursor)
     looked: float | None = None
     looks: int = 0
@@ -46,13 +48,13 @@ class Reader:
     checkpoints_looked: float | None = None
 
     def row(self, snapshot: JobSnapshot, price: Price | None) -> WatchRow:
-        total = next((int(point.value) for point in self.found if point.name == "total_steps"), None)
         return WatchRow(
             snapshot=snapshot,
             label=self.label,
-            points=tuple(self.found),
+            points=self.found.points,
+            curve=self.found.losses,
             price=price,
-            total_steps=total,
+            total_steps=self.found.total_steps,
             checkpoints=self.checkpoints,
         )
 
@@ -66,7 +68,7 @@ class Progress:
     logs: LogSource
     storage: Storage
     clock: Clock
-    price_of: Callable[[str], Price | None]
+    price_of: PriceOf
     trouble: Callable[[CloudError], Trouble | None]
     renew: Callable[[], bool]
     notice: Callable[[str], None]
@@ -92,7 +94,7 @@ class Progress:
             self._draw([reader for reader in self.readers if reader.name in known], known, now)
 
     def _draw(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], now: datetime) -> None:
-        rows = [reader.row(known[reader.name], self.price_of(known[reader.name].instance)) for reader in readers]
+        rows = [reader.row(known[reader.name], self.price_of(known[reader.name].machines)) for reader in readers]
         self.display.show(rows, now)
 
     def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot]) -> None:
@@ -118,8 +120,11 @@ class Progress:
             fresh = list(events)
         except CloudError as error:
             return self._survive(reader, error)
-        reader.found.extend(point for line in reader.metrics.lines(fresh) for point in line.points())
-        reader.cursor, reader.looked, reader.complete = cursor, self.clock.now(), job.terminal
+        for point in reader.metrics.read(fresh):
+            reader.found.add(point)
+        now = self.clock.now()
+        reader.cursor, reader.looked = cursor, now
+        reader.complete = job.terminal and (not streams_missing(job, cursor) or settled(job, cursor, now))
         reader.looks += 1
         return True
 

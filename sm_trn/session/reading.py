@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CloudError
-from ..logs import LogEvent, LogFilter, MetricLog, MetricReader, SavedLog, parse_log, since_s
+from ..logs import LogEvent, LogFilter, MetricLog, MetricReader, SavedLog, since_s
 from ..ports import LogBatch, LogCursor, Trouble
 from ..specs import EVALUATION_METRICS, TRAINER_METRICS, JobSnapshot, MetricPoint, MetricRule
 from .pace import FIRST_PAUSE_S, next_delay
@@ -22,6 +22,9 @@ SETTLE_S = 5.0  # between two looks at the log of a job that has just ended
 SETTLED_S = (
     10.0  # last lines reach CloudWatch up to some seconds after the job has ended; the emulator has them at once
 )
+LATE_S = (
+    60.0  # and a host that has said nothing may open its stream so long after the end: those of a short job are new
+)
 PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
 _ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
 _READ_ANYWAY = frozenset(TRAINER_METRICS + EVALUATION_METRICS)  # the reader of dicts knows these, and their exponents
@@ -32,46 +35,61 @@ def expected_streams(snapshot: JobSnapshot) -> int:
     return snapshot.count * (1 + sum(item.status in _ATTEMPT for item in snapshot.transitions))
 
 
-def batches(job: TrainingJob, cursor: LogCursor, *, follow: bool) -> Iterator[LogBatch]:
+def settled(ended: JobSnapshot, cursor: LogCursor, now: float) -> bool:
+    """Whether every line of a job that has ended must have arrived."""
+    return ended.emulated or _ended_s(ended, now) >= (LATE_S if streams_missing(ended, cursor) else SETTLED_S)
+
+
+def streams_missing(ended: JobSnapshot, cursor: LogCursor) -> bool:
+    """Whether a host that has run has said nothing yet, though its stream may still come."""
+    return ended.started is not None and len(cursor.places) < expected_streams(ended)
+
+
+def _ended_s(ended: JobSnapshot, now: float) -> float:
+    end = ended.ended or ended.modified
+    return float("inf") if end is None else now - end.timestamp()
+
+
+def batches(
+    job: TrainingJob, cursor: LogCursor, *, follow: bool, notice: Callable[[str], None] = lambda _text: None
+) -> Iterator[LogBatch]:
     """The log since ``cursor`` in pieces; with ``follow`` also what is to come, until the job has ended.
 
-    Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks; a login
-    that expired passes with the next one. The last batch's cursor is then the place to go on from.
+    Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks. A login
+    that expired passes with the next one, however long that takes; ``notice`` is told. The last batch's cursor is then the
+    place to go on from.
     """
     if not follow:
         yield from job.session.logs.stream_events(job.name, cursor)
         return
     clock, attempt, failures = job.session.clock, 0, 0
-    last, described_s, quiet = None, 0.0, True
+    last, described_s, quiet, told = None, 0.0, True, False
     while True:
         try:
             if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
                 last, described_s = job.snapshot(), clock.now()
-            whole = last.terminal and _settled(job, last)
+            whole = last.terminal and settled(last, cursor, clock.now())
             streams, quiet = None if whole else expected_streams(last), True
             for batch in job.session.logs.stream_events(job.name, cursor, streams=streams):
-                cursor, failures, quiet = batch.cursor, 0, quiet and not batch.events
+                cursor, failures, quiet, told = batch.cursor, 0, quiet and not batch.events, False
                 yield batch
             if whole:
                 return
         except CloudError as error:
-            failures += 1
             backend = job.session.backend
             why = backend.trouble(error)
+            failures += why is not Trouble.EXPIRED
             if why not in {Trouble.PASSING, Trouble.EXPIRED} or failures > PATIENCE:
                 raise
             if why is Trouble.EXPIRED and backend.renew():
                 continue
+            if why is Trouble.EXPIRED and not told:
+                notice(f"Your AWS login expired. {job.name} goes on; run aws sso login, and the reading goes on too.")
+                told = True
         clock.sleep(
             SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
         )
         attempt += 1
-
-
-def _settled(job: TrainingJob, ended: JobSnapshot) -> bool:
-    """Whether every line must have arrived."""
-    end = ended.ended or ended.modified
-    return job.session.emulated or end is None or job.session.clock.now() - end.timestamp() >= SETTLED_S
 
 
 def start(job: TrainingJob, since: str | datetime | None) -> LogCursor:
@@ -82,10 +100,16 @@ def start(job: TrainingJob, since: str | datetime | None) -> LogCursor:
 
 
 def events(
-    job: TrainingJob, *, follow: bool = False, wanted: LogFilter | None = None, since: str | datetime | None = None
+    job: TrainingJob,
+    *,
+    follow: bool = False,
+    wanted: LogFilter | None = None,
+    since: str | datetime | None = None,
+    notice: Callable[[str], None] = lambda _text: None,
 ) -> Iterator[LogEvent]:
     """The lines that are wanted, in time order."""
-    found = chain.from_iterable(batch.events for batch in batches(job, start(job, since), follow=follow))
+    pieces = batches(job, start(job, since), follow=follow, notice=notice)
+    found = chain.from_iterable(batch.events for batch in pieces)
     return filter(wanted.wants, found) if wanted is not None else found
 
 
@@ -103,7 +127,10 @@ def requested_rules(snapshot: JobSnapshot) -> tuple[MetricRule, ...]:
 
 def metric_log(job: TrainingJob) -> MetricLog:
     """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
-    return MetricLog(tuple(MetricReader(rules(job)).lines(events(job))))
+    reader = MetricReader(rules(job))
+    return MetricLog(
+        tuple(line for part in batches(job, LogCursor(), follow=False) for line in reader.lines(part.events))
+    )
 
 
 def final_rows(job: TrainingJob) -> list[tuple[str, float, float | None, float | None]]:
@@ -131,7 +158,8 @@ def utilization(job: TrainingJob) -> tuple[MetricPoint, ...]:
 def read_log(path: str | Path) -> SavedLog:
     """A log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited for
     the job with SageMaker's SDK 2 or 3. Bytes that are no UTF-8 become U+FFFD."""
-    return parse_log(Path(path).read_bytes())
+    with Path(path).open("rb"):  # raises OSError now for a file that cannot be read
+        return SavedLog(path=Path(path))
 
 
 def _epoch_s(value: Any) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def save_log(
     job: TrainingJob, target: Path, *, by_host: bool, follow: bool = False, wanted: LogFilter | None = None,
-    begin: LogCursor | None = None,
+    begin: LogCursor | None = None, notice: Callable[[str], None] = lambda _text: None,
 ) -> tuple[Path, ...]:  # fmt: skip
     """Write the log to the file ``target``, or with ``by_host`` to one file a host in that folder; returns the files.
 
@@ -32,7 +32,7 @@ def save_log(
     selection = repr(wanted or LogFilter())
     folder = _Files(target, by_host=by_host)
     cursor = folder.resume(job.name, selection) or begin or LogCursor()
-    for batch in reading.batches(job, cursor, follow=follow):
+    for batch in reading.batches(job, cursor, follow=follow, notice=notice):
         events = batch.events if wanted is None else [event for event in batch.events if wanted.wants(event)]
         folder.write(events)
         folder.note(job.name, selection, batch.cursor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -18,13 +18,14 @@ from ..specs import Destination, JobSnapshot, JobSpec, JobStatus, Problems, Seve
 from .attaching import remember
 from .budget import as_usd, refuse_over
 from .deploying import hosting_of
+from .details import fetch_details, fetch_tags
 from .endpoints import Endpoint, Endpoints, fetch_endpoints
 from .fleets import MOST, Search, fetch_fleet
 from .jobs import TrainingJob
-from .launching import PartialLaunch, Staging, create_all, unique_names
+from .launching import Staging, launch_all, unique_names
 from .pace import SystemClock
 from .pages import listed
-from .stopping import stop_one
+from .stopping import stop_each
 from .waiting import Wait
 
 if TYPE_CHECKING:
@@ -65,34 +66,27 @@ class Session:
         """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts,
         and so is ``max_usd``: the most that all of them together may cost.
 
-        Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start – PartialLaunch, which holds them.
+        Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
+        LaunchInterrupted: both hold the jobs, and name each.
         """
         specs = list(jobs)
         for spec in specs:
             _refuse(spec, ignore)
         if max_usd is not None and not self.emulated:
-            refuse_over(max_usd, specs, self.price)
+            refuse_over(max_usd, specs, self.price_of)
         staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
         names = unique_names([spec.name for spec in specs], self.clock.now())
         requests = [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
         asked = dict(zip(names, specs, strict=True))
 
-        def create(request: Mapping[str, Any]) -> str:
-            remember(self.storage, asked[request["TrainingJobName"]], request)
-            return self.backend.create_job(request)
-
-        outcomes = create_all(requests, create, self.clock, paced=not self.emulated)
-        launched = [
-            TrainingJob(name=name, session=self, spec=spec)
-            for spec, name in zip(specs, names, strict=True)
-            if outcomes[name] is None
-        ]
-        failed = {name: error for name, error in outcomes.items() if error is not None}
-        if len(failed) == 1 and not launched:
-            raise next(iter(failed.values()))
-        if failed:
-            raise PartialLaunch(tuple(launched), failed)
-        return launched
+        return launch_all(
+            requests,
+            lambda request: remember(self.storage, asked[request["TrainingJobName"]], request),
+            self.backend.create_job,
+            handle=lambda name: TrainingJob(name=name, session=self, spec=asked[name]),
+            clock=self.clock,
+            paced=not self.emulated,
+        )
 
     def attach(self, name: str) -> TrainingJob:
         """A handle for any existing job, by name or ARN. Raises CloudError when there is none."""
@@ -105,6 +99,11 @@ class Session:
         found = listed(self.backend, JobQuery(containing=containing))
         return [TrainingJob(name=job.name, session=self) for job in itertools.islice(found, limit)]
 
+    def snapshots(self, containing: str = "", *, limit: int = 20) -> list[JobSnapshot]:
+        """Existing jobs as they are now, newest first: many in few calls. Raises CloudError."""
+        query = JobQuery(containing=containing)
+        return fetch_details(self.backend, query, list(itertools.islice(listed(self.backend, query), limit)))
+
     def stop_all(
         self,
         jobs: Iterable[TrainingJob] | None = None,
@@ -115,11 +114,13 @@ class Session:
         """Ask jobs to stop: those given, or those that run and have ``containing`` in their name and the ``tag``; with
         ``containing=""``, all that run here. Returns those that were asked; ended ones are left alone.
 
-        Raises ValueError when nothing says which.
+        Raises ValueError when nothing says which; CloudError, after all the others were asked, for those that could not be.
         """
         if jobs is None:
             jobs = self.running(containing=containing, tag=tag)
-        return [job for job in jobs if stop_one(self.backend, job.name)]
+        given = list(jobs)
+        asked = stop_each(self.backend, [job.name for job in given])
+        return [job for job in given if job.name in asked]
 
     def running(self, *, containing: str | None = None, tag: tuple[str, str] | None = None) -> list[TrainingJob]:
         """Jobs that have not ended, newest first: whose name has ``containing`` in it, and that have the ``tag``.
@@ -133,7 +134,8 @@ class Session:
         query = JobQuery(containing=containing or "", status=JobStatus.IN_PROGRESS.value)
         found = list(listed(self.backend, query))
         if tag is not None:
-            found = [job for job in found if self.backend.fetch_tags(job.arn).get(tag[0]) == tag[1]]
+            tags = fetch_tags(self.backend, found)
+            found = [job for job, own in zip(found, tags, strict=True) if own.get(tag[0]) == tag[1]]
         return [TrainingJob(name=job.name, session=self) for job in found]
 
     def fleet(
@@ -211,9 +213,13 @@ class Session:
     def price(self, instance: str, *, at: date | str | None = None) -> Price | None:
         return self.prices.find(instance, self.region, at=at)
 
+    def price_of(self, machines: Iterable[tuple[str, int]], *, at: date | str | None = None) -> Price | None:
+        """The price of one host of ``job.machines``, whatever types they are; None when one of them has none."""
+        return self.prices.of(machines, self.region, at=at)
+
     def ceiling(self, job: JobSpec) -> Usd | None:
         """The most that the job can cost, in USD; None without a price, or on the emulator."""
-        return None if self.emulated else ceiling(job, self.price(job.compute.instance))
+        return None if self.emulated else ceiling(job, self.price_of(job.compute.machines))
 
     def _request(self, job: JobSpec, name: str, staging: Staging) -> dict[str, Any]:
         placed, source = staging.place(job)

@@ -1,10 +1,13 @@
-"""Asking a job to stop."""
+"""Asking jobs to stop."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from ..errors import CloudError
 from ..ports import Backend
 from ..specs import JobStatus
+from .details import each
 
 
 def stop_one(backend: Backend, name: str) -> bool:
@@ -19,3 +22,28 @@ def stop_one(backend: Backend, name: str) -> bool:
             return False
         raise
     return True
+
+
+def stop_each(backend: Backend, names: Iterable[str]) -> set[str]:
+    """Ask every job to stop; the names of those that were asked. One that cannot be asked keeps no other one running: what
+    failed is raised as one CloudError when all were asked.
+    """
+
+    def ask(name: str) -> tuple[str, bool, CloudError | None]:
+        try:
+            return name, stop_one(backend, name), None
+        except CloudError as error:
+            return name, False, error
+
+    outcomes = each(ask, dict.fromkeys(names))
+    failed = [(name, error) for name, _, error in outcomes if error is not None]
+    if len(outcomes) == 1 and failed:
+        raise failed[0][1]
+    if failed:
+        lines = [f"  {name} runs on, as far as is known: {error}" for name, error in failed]
+        raise CloudError(
+            "\n".join([f"{len(failed)} of {len(outcomes)} jobs could not be asked to stop", *lines]),
+            operation="StopTrainingJob",
+            code=failed[0][1].code,
+        ) from failed[0][1]
+    return {name for name, asked, _ in outcomes if asked}

@@ -28,8 +28,9 @@ def hint(spec: JobSpec | None) -> Mapping[str, Any]:
     """The parts of a describe answer that a spec tells: what a list of jobs leaves out."""
     if spec is None:
         return {}
+    groups = [{"InstanceType": name, "InstanceCount": count} for name, count in spec.compute.machines]
     return {
-        "ResourceConfig": {"InstanceType": spec.compute.instance, "InstanceCount": spec.compute.count},
+        "ResourceConfig": {"InstanceGroups": groups} if spec.compute.groups else groups[0],
         "EnableManagedSpotTraining": spec.spot is not None,
         "StoppingCondition": {"MaxRuntimeInSeconds": spec.max_run_s},
     }
@@ -96,7 +97,7 @@ class Wait:
             return None
         return Budget(
             max_usd=max_usd,
-            price_of=self.session.price,
+            price_of=self.session.price_of,
             stop=functools.partial(stop_one, self.session.backend),
             notice=self._notice,
             usd_per_hour=usd_per_hour,
@@ -125,7 +126,7 @@ class Wait:
             logs=session.logs,
             storage=session.storage,
             clock=session.clock,
-            price_of=session.price,
+            price_of=session.price_of,
             trouble=session.backend.trouble,
             renew=session.backend.renew,
             notice=self._notice,

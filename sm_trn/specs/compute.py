@@ -90,6 +90,12 @@ class Compute:
         """The instance types in use."""
         return tuple(dict.fromkeys(group.instance for group in self.groups)) if self.groups else (self.instance,)
 
+    @property
+    def machines(self) -> tuple[tuple[str, int], ...]:
+        """How many of which type: what is paid for."""
+        groups = ((group.instance, group.count) for group in self.groups)
+        return tuple(groups) if self.groups else ((self.instance, self.count),)
+
 
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,6 +96,12 @@ class JobSnapshot:
             return told
 
     @property
+    def machines(self) -> tuple[tuple[str, int], ...]:
+        """How many of which type: several types only with instance groups."""
+        groups = (self.raw.get("ResourceConfig") or {}).get("InstanceGroups") or ()
+        return tuple((item["InstanceType"], item["InstanceCount"]) for item in groups) or ((self.instance, self.count),)
+
+    @property
     def interruptions(self) -> int:
         return sum(transition.status == "Interrupted" for transition in self.transitions)
 

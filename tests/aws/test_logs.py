@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import random
+
 import pytest
 
 pytest.importorskip("boto3")
@@ -172,6 +175,30 @@ def test_a_cursor_whose_tokens_have_expired_goes_on_by_time() -> None:
     service.lifetime += 1
     rest, _ = read_through(service, first.cursor)
     assert sorted(said(service)) == sorted(texts([*first.events, *rest]))
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("SM_TRN_ROUNDS", "20"))))
+def test_no_line_is_lost_or_doubled_where_tokens_expire_and_pages_are_empty(seed: int) -> None:
+    """Tokens expire at any call; many lines have one time; empty pages stand before every page."""
+    chance = random.Random(seed)
+    service = LogService(page=chance.randint(1, 6))
+    for host in range(1, chance.randint(1, 3) + 1):
+        at = 1000
+        service.streams[f"job/algo-{host}-1"] = lines = []
+        for number in range(chance.randint(1, 40)):
+            at += chance.choice([0, 0, 0, 1, 5])
+            lines.append((at, f"h{host} l{number}"))
+    service.empty_pages = chance.randint(0, 2)
+
+    def fault(_call: int) -> tuple[int, dict[str, str]] | None:
+        service.lifetime += service.lifetime < 6 and chance.random() < 0.2
+        return THROTTLED if chance.random() < 0.1 else None
+
+    service.fault = fault
+    events, _ = read_through(service)
+    for stream, lines in service.streams.items():
+        host = stream.split("/")[1].rsplit("-", 1)[0]
+        assert [text for _, text in lines] == [event.text for event in events if event.host == host], seed
 
 
 def test_since_leaves_out_what_is_older() -> None:

@@ -1,4 +1,4 @@
-"""Launching and watching beside SageMaker SDK v2: python tests/benchmarks/bench_live.py [launch|follow|fleet]. Run on demand.
+"""Launching and watching beside SageMaker SDK v2: python tests/benchmarks/bench_live.py [launch|follow|fleet|listing]. Run on demand.
 
 Both sides talk through boto3 to the same simulated services in this process, so the figures are calls, and seconds of this
 machine's own work. What an account adds – its network, and one CreateTrainingJob a second – is in neither.
@@ -122,13 +122,27 @@ def fleet(patch: pytest.MonkeyPatch, folder: Path) -> None:
     )
 
 
+def listing(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """500 jobs, listed and summed with their tags."""
+    here = world(patch, folder)
+    for n in range(500):
+        here.service.add(f"sweep-{n:04d}", created=here.clock.now() - 10.0 * n)
+    for name, work in (
+        ("listing", lambda: here.session.snapshots(limit=500)),
+        ("summing", lambda: here.session.fleet(tags=True)),
+    ):
+        here.wire.calls.clear()
+        took = seconds(work)
+        print(f"{name} 500 jobs: {sum(here.wire.calls.values())} calls {dict(here.wire.calls)}; {took:.1f} s of work")
+
+
 def seconds(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
 
 
-BENCHMARKS = {"launch": launch, "follow": follow, "fleet": fleet}
+BENCHMARKS = {"launch": launch, "follow": follow, "fleet": fleet, "listing": listing}
 
 
 def main() -> None:

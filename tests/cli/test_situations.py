@@ -188,6 +188,33 @@ def test_ctrl_c_ends_with_130_and_without_a_traceback() -> None:
     assert "Jobs that were started go on" in said
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_ctrl_c_during_a_launch_names_what_was_launched(job: str, flags: tuple[str, ...]) -> None:
+    created: list[str] = []
+
+    def interrupting(operation: str, body: bytes) -> object:
+        if operation != "CreateTrainingJob":
+            return None
+        created.append(json.loads(body)["TrainingJobName"])
+        process.send_signal(signal.SIGINT)
+        return {"TrainingJobArn": f"arn:aws:sagemaker:us-west-2:111122223333:training-job/{created[-1]}"}
+
+    with answering("ThrottlingException", "Rate exceeded", but=interrupting) as environment:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
+        process = subprocess.Popen(
+            [python_with(*SHELL), "-m", "sm_trn.cli", "launch", job, *flags],
+            env={**kept, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        out, said = process.communicate(timeout=60)
+    assert (130, 1) == (process.returncode, len(created)), said
+    assert f"launched {created[0]}" in said
+    assert f"sm-trn stop {created[0]}" in said
+    assert "Traceback" not in said
+    if flags:
+        assert created == [entry["name"] for entry in json.loads(out)]
+
+
 def test_help_loads_no_command_and_hardly_any_of_the_package() -> None:
     code = "import sys; sys.argv = ['sm-trn', '--help']\nfrom sm_trn.cli.__main__ import run\ntry: run()\nexcept SystemExit: pass\n"
     code += "print('LOADED', *[name for name in sys.modules if name.startswith(('sm_trn', 'boto', 'pandas'))], file=sys.stderr)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 LOGIN = {
@@ -15,15 +15,21 @@ LOGIN = {
 
 
 @contextlib.contextmanager
-def answering(code: str, text: str, status: int = 400) -> Iterator[dict[str, str]]:
-    """The environment of a client that is logged in and meets it."""
+def answering(
+    code: str, text: str, status: int = 400, *, but: Callable[[str, bytes], object] | None = None
+) -> Iterator[dict[str, str]]:
+    """The environment of a client that is logged in and meets it. What ``but`` makes of an operation and its body is said
+    in place of the error, unless it is None.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             # S3 has to work for an upload to come before the refusal
-            body = json.dumps({"__type": code, "message": text}).encode()
-            self.send_response(status)
+            operation = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
+            instead = but(operation, sent) if but is not None else None
+            body = json.dumps(instead or {"__type": code, "message": text}).encode()
+            self.send_response(200 if instead else status)
             self.send_header("Content-Type", "application/x-amz-json-1.1")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

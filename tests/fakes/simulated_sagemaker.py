@@ -155,7 +155,9 @@ class Service:
         self.created: Counter[str] = Counter()
         self.page_events = 10_000
         self.list_lag_s = 0.0  # a list shows what was so long ago
+        self.search_lag_s = 0.0
         self.late: dict[str, float] = {}  # and of these jobs, what was so much longer ago
+        self.unaware: Callable[[SimulatedJob], bool] = lambda _job: False  # whether an answer does not know a job yet
         self._newest_first: list[SimulatedJob] = []
         self._lock = threading.RLock()
 
@@ -175,6 +177,7 @@ class Service:
                 "CreateTrainingJob": self._create,
                 "DescribeTrainingJob": lambda body: self._job(body).described(self.clock.now()),
                 "ListTrainingJobs": self._list,
+                "Search": self._search,
                 "StopTrainingJob": self._stop,
                 "ListTags": lambda body: {"Tags": self._by_arn(body["ResourceArn"]).tags},
                 "DescribeLogStreams": self._streams,
@@ -182,9 +185,10 @@ class Service:
             }[operation](body)
 
     def _job(self, body: Mapping[str, Any]) -> SimulatedJob:
-        if body["TrainingJobName"] not in self.jobs:
+        job = self.jobs.get(body["TrainingJobName"])
+        if job is None or self.unaware(job):
             raise Refusal("ValidationException", NOT_FOUND)
-        return self.jobs[body["TrainingJobName"]]
+        return job
 
     def _by_arn(self, arn: str) -> SimulatedJob:
         return self._job({"TrainingJobName": arn.rsplit("/", 1)[-1]})
@@ -225,6 +229,17 @@ class Service:
         wanted = body.get("StatusEquals")
         shown = [row for row in page if wanted is None or row["TrainingJobStatus"] == wanted]
         return {"TrainingJobSummaries": shown} | token
+
+    def _search(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Whole jobs with their tags, as an index knew them ``search_lag_s`` ago."""
+        now = self.clock.now() - self.search_lag_s
+        named = [
+            part["Value"] for part in body.get("SearchExpression", {}).get("Filters", ()) if "Name" in part["Name"]
+        ]
+        found = [job for job in self.jobs.values() if job.created <= now and all(part in job.name for part in named)]
+        newest = sorted(found, key=lambda job: (-job.created, job.name))
+        page, token = _page(newest, body.get("NextToken"), body.get("MaxResults", 10))
+        return {"Results": [{"TrainingJob": {**job.described(now), "Tags": job.tags}} for job in page]} | token
 
     def _lines(self, job: SimulatedJob, host: str) -> list[tuple[float, str]]:
         now = min(self.clock.now(), job.end)

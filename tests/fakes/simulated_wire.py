@@ -12,7 +12,7 @@ import random
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import format_datetime
@@ -56,6 +56,9 @@ class Wire:
     expired: set[str] = field(default_factory=set)
     down: bool = False
     lose_answers_of: set[str] = field(default_factory=set)
+    meddle: Callable[[str, bool], bytes | None] | None = (
+        None  # before a call and after it took effect; bytes are the answer
+    )
     calls: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
 
@@ -79,6 +82,9 @@ class Wire:
                 self.faults["expired"] += 1
                 text = "The security token included in the request is expired"
                 return self._refuse(request, Refusal("ExpiredTokenException", text), service)
+            said = self.meddle(operation, False) if self.meddle is not None else None
+            if said is not None:
+                return AWSResponse(request.url, 200, {}, _Raw(said))
             fate = self._random.random()
             late = self._random.random() < 0.5
             if fate < self.throttled:
@@ -89,7 +95,8 @@ class Wire:
             answer = None if fails and not late and not lost else self._answer(request, service, operation)
             if not fails:
                 assert answer is not None
-                return answer
+                said = self.meddle(operation, True) if self.meddle is not None else None
+                return answer if said is None else AWSResponse(request.url, 200, {}, _Raw(said))
             if lost or fate >= self.throttled + self.broken:
                 self.faults["reset"] += 1
                 raise ConnectionClosedError(endpoint_url=request.url)
@@ -187,7 +194,7 @@ def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
     boto = RenewableSession(region=REGION)
     wire.join(boto)
     session = Session(
-        backend=Boto3Backend(boto),
+        backend=Boto3Backend(boto, clock),
         logs=CloudWatchLogs(boto),
         storage=S3Storage(boto, "a-bucket"),
         role=f"arn:aws:iam::{ACCOUNT}:role/Training",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any
@@ -14,7 +16,7 @@ from sm_trn.aws.errors import trouble
 from sm_trn.aws.logs import CloudWatchLogs
 from sm_trn.errors import CloudError
 from sm_trn.ports import Trouble
-from sm_trn.session import Session, TrainingJob
+from sm_trn.session import Session, TrainingJob, reading
 from sm_trn.session.reading import PATIENCE, expected_streams
 from sm_trn.specs import JobSnapshot, parse_snapshot
 
@@ -29,6 +31,7 @@ class World:
         self.began = self.time
         self.wrong: Callable[[World], CloudError | None] = lambda _: None
         self.new_login = False
+        self.runs = True
         for host in (1, 2):
             service.streams[f"job/algo-{host}-1"] = []
         self._written = 0
@@ -62,6 +65,8 @@ class World:
             "TrainingJobStatus": "Completed" if ended else "InProgress",
             "ResourceConfig": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2},
         }
+        if self.runs:
+            answer["TrainingStartTime"] = datetime.fromtimestamp(self.began, tz=timezone.utc)
         if ended:
             answer["TrainingEndTime"] = datetime.fromtimestamp(self.began + ENDS_S, tz=timezone.utc)
         return parse_snapshot(answer)
@@ -132,10 +137,45 @@ def test_a_login_that_expired_is_waited_for_and_a_new_one_taken() -> None:
     world = World(LogService())
     world.wrong = lambda w: refused("ExpiredTokenException") if 100 < w.time - w.began < 150 else None
     assert every_line() == [event.text for event in job_of(world).logs(follow=True)]
+    world, told = World(LogService()), []  # all night, as a wait does
+    world.wrong = lambda w: refused("ExpiredTokenException") if 100 < w.time - w.began < 40_000 else None
+    assert every_line() == [event.text for event in reading.events(job_of(world), follow=True, notice=told.append)]
+    assert 1 == len(told)
+    assert "aws sso login" in told[0]
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("SM_TRN_ROUNDS", "5"))))
+def test_streams_that_first_appear_after_the_end_are_read(seed: int) -> None:
+    chance = random.Random(seed)
     world = World(LogService())
-    world.wrong = lambda _: refused("ExpiredTokenException")
-    with pytest.raises(CloudError, match="refused"):
-        list(job_of(world).logs(follow=True))
+    late = {f"job/algo-{host}-1": chance.uniform(0, 40) for host in chance.sample([1, 2], chance.randint(1, 2))}
+    there = world.service.streams
+    held = {name: there.pop(name) for name in late}
+    for name in ("job/algo-1-1", "job/algo-2-1"):
+        there.setdefault(name, [])
+        if name in late:
+            del there[name]
+    sleeping = world.sleep
+
+    def sleep(seconds: float) -> None:
+        there.update(held)
+        sleeping(seconds)
+        for name, at in late.items():
+            if world.time - world.began < ENDS_S + at:
+                there.pop(name, None)
+
+    world.sleep = sleep  # type: ignore[method-assign]  # the same, but a stream is not there before its time
+    assert sorted(every_line()) == sorted(event.text for event in job_of(world).logs(follow=True))
+    assert world.time - world.began < ENDS_S + 75
+
+
+def test_a_job_that_never_ran_is_not_waited_for() -> None:
+    world = World(LogService())
+    world.runs = False
+    world.service.streams.clear()
+    world.sleep = lambda seconds: setattr(world, "time", world.time + seconds)  # type: ignore[method-assign]  # no lines
+    assert [] == list(job_of(world).logs(follow=True))
+    assert world.time - world.began < ENDS_S + 30
 
 
 def test_a_fault_while_reading_once_is_raised_at_once() -> None:

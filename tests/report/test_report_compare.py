@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -286,3 +288,30 @@ def test_measured_and_published_may_be_compared() -> None:
     assert published is not None
     found = compare([published, job("mine", MetricPoint("train_steps_per_second", 10.88), workload=published.workload)])
     assert pytest.approx(found.frame["speedup_pct"][1]) == 100.0
+
+
+def calls(work: Callable[[], object]) -> int:
+    """Calls of functions: the same on every machine."""
+    made = [0]
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        made[0] += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return made[0]
+
+
+def test_four_times_the_jobs_take_four_times_the_work() -> None:
+    one = published_record("published/bert-trn1")
+    assert one is not None
+    made = [
+        dataclasses.replace(one, label=f"job-{n}", snapshot=dataclasses.replace(one.snapshot, name=f"job-{n}"))
+        for n in range(400)
+    ]
+    for work in (compare, lambda jobs: str(compare(jobs))):
+        few, many = (calls(lambda work=work, number=number: work(made[:number])) for number in (100, 400))
+        assert many < 5 * few

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -13,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
+from sm_trn.cli.launch import _most
 from sm_trn.pricing import Price
+from sm_trn.report.format import usd
 from sm_trn.session.budget import Budget, as_usd
 from sm_trn.session.waiting import Wait
 from sm_trn.specs import JobSnapshot, parse_snapshot
@@ -35,9 +38,9 @@ def running(name: str, billed_s: float, *, account: str = "123456789012") -> Job
 
 
 def budget(max_usd: float, stopped: list[str], said: list[str], **changes: object) -> Budget:
-    def price_of(instance: str) -> Price:
+    def price_of(machines: Iterable[tuple[str, int]]) -> Price:
         return Price(
-            instance=instance,
+            instance=next(iter(machines))[0],
             region="us-west-2",
             usd_per_hour=Decimal(25),
             as_of="2026-09-01",
@@ -131,3 +134,48 @@ def test_a_budget_without_a_price_is_no_budget(
 def test_a_budget_is_a_number_of_dollars(wrong: float) -> None:
     with pytest.raises(st.NotConfigured, match="wanted a number of dollars"):
         as_usd(wrong)
+
+
+def test_a_job_that_cannot_be_stopped_keeps_no_other_one_running() -> None:
+    stopped: list[str] = []
+
+    def stop(name: str) -> bool:
+        if name == "first":
+            raise st.CloudError("not now")
+        stopped.append(name)
+        return True
+
+    guard = dataclasses.replace(budget(1, [], []), stop=stop)
+    with pytest.raises(st.CloudError, match="not now"):
+        guard.guard([running("first", 36_000), running("second", 36_000)], NOW)
+    assert ["second"] == stopped
+
+
+def test_jobs_of_one_name_are_added_up_each(here: World, spec: st.JobSpec) -> None:
+    """Two files may hold jobs of one name."""
+    price = here.session.price("ml.p4d.24xlarge")
+    assert price is not None
+    said = _most(here.session, [spec, spec.replace(max_run_s=7200)], None)
+    assert f"together at most {usd(3 * price.usd_per_hour)}" in said
+    assert 2 == said.count("plain: at most")
+
+
+def test_together_has_no_ceiling_when_one_job_has_none(here: World, spec: st.JobSpec) -> None:
+    cheap = spec.replace(compute=st.Compute("ml.m5.large"), distribution=None)
+    said = _most(here.session, [spec, cheap], None)
+    assert "together no ceiling" in said
+    assert "together at most" not in said
+    assert "together" not in _most(here.session, [cheap, cheap], None)
+
+
+def test_instance_groups_have_a_ceiling_and_a_budget(here: World, spec: st.JobSpec) -> None:
+    groups = (
+        st.InstanceGroup(name="a", instance="ml.p4d.24xlarge"),
+        st.InstanceGroup(name="b", instance="ml.trn1.32xlarge", count=2),
+    )
+    prices = [here.session.price(name) for name in ("ml.p4d.24xlarge", "ml.trn1.32xlarge")]
+    assert None not in prices
+    p4d, trn1 = (price.usd_per_hour for price in prices if price is not None)
+    most = here.session.ceiling(spec.replace(compute=st.Compute(groups=groups)))
+    assert most is not None
+    assert abs(p4d + 2 * trn1 - most) < Decimal("1e-9")

@@ -265,3 +265,28 @@ def test_a_log_that_may_not_be_read_does_not_end_the_watch(here: World) -> None:
     final, shown = wait(here, "quiet")
     assert "Completed" == final[0].status_word
     assert ["The log of quiet cannot be read (AccessDeniedException); the watch goes on without it."] == shown.notes
+
+
+def test_a_failure_reason_moves_no_cursor(here: World) -> None:
+    story = Story(
+        phases=(("Training", 100.0),), outcome="Failed", reason="Error\x1b[2J\x1b]0;title\x07 \x9b31mred\u202e end"
+    )
+    here.service.add("odd", created=here.clock.now(), story=story)
+    with pytest.raises(st.JobFailed) as caught:
+        attached(here.session, "odd").wait(progress=False)
+    assert "odd failed: Error 31mred end" == str(caught.value)
+
+
+@pytest.mark.parametrize("late_s", [3.0, 45.0])
+def test_the_numbers_of_a_host_that_speaks_after_the_end_are_shown(here: World, late_s: float) -> None:
+    story = Story(
+        phases=(("Downloading", 1.0), ("Training", 20.0)),
+        lines={"algo-1": ((1.0, str({"loss": 1.0})),), "algo-2": ((1.0, str({"loss": 2.0})),)},
+    )
+    job = here.service.add("brief", created=here.clock.now(), story=story)
+    whole = job.story.lines
+    first = Story(phases=story.phases, lines={"algo-1": whole["algo-1"]})
+    job.story = first
+    here.clock.at(job.end + late_s, lambda: setattr(job, "story", story))
+    _, shown = wait(here, "brief")
+    assert [1.0, 2.0] == sorted(point.value for point in shown.rows["brief"].points)

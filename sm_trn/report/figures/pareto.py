@@ -204,8 +204,11 @@ def _draw(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
     ax.set_xlabel("billable minutes per instance", loc="right", fontsize=sheet.label, color=palette["ink3"], labelpad=3)
     _draw_front(ax, info, sheet)
     _draw_rays(ax, info, sheet)
+    if len(info.points) > SLOTS:
+        _draw_many(ax, info, sheet)
+        return
     for point in info.points:
-        _draw_point(ax, point, sheet, many=len(info.points) > SLOTS)
+        _draw_point(ax, point, sheet)
 
 
 def _draw_front(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
@@ -237,11 +240,21 @@ def _draw_rays(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
                     color=sheet.palette["ink3"], annotation_clip=False)  # fmt: skip
 
 
-def _draw_point(ax: Axes, point: Point, sheet: Sheet, *, many: bool) -> None:
+def _draw_many(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
+    """All points in one colour; those have a name that no other beats: of hundreds, names would cover the points."""
+    xs, ys = [point.minutes for point in info.points], [point.usd for point in info.points]
+    color, size = sheet.palette["s1"], sheet.text * 0.8
+    ax.plot(xs, ys, marker=marker(0).matplotlib, markersize=size, color=color, linestyle="", zorder=5)
+    front = set(info.front)
+    for point in [point for point in info.points if (point.minutes, point.usd) in front][:SLOTS]:
+        _name_point(ax, point, sheet)
+
+
+def _draw_point(ax: Axes, point: Point, sheet: Sheet) -> None:
     palette = sheet.palette
-    color = palette["s1" if many else role(point.slot)]
-    shape, size = marker(0 if many else point.slot).matplotlib, sheet.text * 0.8
-    if point.other_usd is not None and not many:
+    color = palette[role(point.slot)]
+    shape, size = marker(point.slot).matplotlib, sheet.text * 0.8
+    if point.other_usd is not None:
         arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1.2, "shrinkA": 4, "shrinkB": 5}
         ax.annotate("", (point.minutes, point.usd), (point.minutes, point.other_usd), arrowprops=arrow, zorder=3)
         ax.plot([point.minutes], [point.other_usd], marker=shape, markersize=size, color=color, markerfacecolor=palette["bg"],
@@ -254,7 +267,11 @@ def _draw_point(ax: Axes, point: Point, sheet: Sheet, *, many: bool) -> None:
             {"color": palette["ink3"], "fontsize": sheet.label},
         )
     ax.plot([point.minutes], [point.usd], marker=shape, markersize=size, color=color, linestyle="", zorder=5)
-    bold: dict[str, Any] = {"color": palette["ink"], "fontsize": sheet.text, "fontweight": "bold"}
+    _name_point(ax, point, sheet)
+
+
+def _name_point(ax: Axes, point: Point, sheet: Sheet) -> None:
+    bold: dict[str, Any] = {"color": sheet.palette["ink"], "fontsize": sheet.text, "fontweight": "bold"}
     _name(ax, (point.minutes, point.usd), f"{cut(point.label, 24)} {fmt.usd(point.usd)}", sheet, bold)
 
 

@@ -1,0 +1,71 @@
+"""What a list of jobs leaves out – machines, seconds, tags – for many jobs in few calls, and several calls at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from ..errors import CloudError
+from ..ports import Backend, JobQuery, Trouble
+from ..specs import JobSnapshot
+
+READERS = 8  # Describe and ListTags allow more a second; the account's other clients want some too
+DESCRIBED = 20  # so few are described one by one; of more, Search tells a hundred a call
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """``work`` on every item, several at a time, in their order. An error or Ctrl-C ends it without the rest."""
+    pool = ThreadPoolExecutor(max_workers=READERS)
+    try:
+        return list(pool.map(work, items))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def fetch_details(backend: Backend, query: JobQuery, listed: Sequence[JobSnapshot]) -> list[JobSnapshot]:
+    """The jobs of a list as a describe knows them, in its order. Raises CloudError.
+
+    What Search says is taken where it is as new as the list; the others are described, and all of them where Search may not
+    be asked, or is not known, as on the emulator.
+    """
+    found = _searched(backend, query, listed) if len(listed) > DESCRIBED and not listed[0].emulated else {}
+
+    def detailed(job: JobSnapshot) -> JobSnapshot:
+        known = found.get(job.name)
+        if known is not None and (known.status_word, known.modified) == (job.status_word, job.modified):
+            return known
+        return backend.fetch_snapshot(job.name)
+
+    return each(detailed, listed)
+
+
+def fetch_tags(backend: Backend, jobs: Sequence[JobSnapshot]) -> list[Mapping[str, str]]:
+    """The tags of each job: those that Search has told, else one call a job. Raises CloudError."""
+
+    def tags_of(job: JobSnapshot) -> Mapping[str, str]:
+        if "Tags" in job.raw:
+            return {tag["Key"]: tag["Value"] for tag in job.raw["Tags"] or ()}
+        return backend.fetch_tags(job.arn)
+
+    return each(tags_of, jobs)
+
+
+def _searched(backend: Backend, query: JobQuery, listed: Sequence[JobSnapshot]) -> dict[str, JobSnapshot]:
+    found: dict[str, JobSnapshot] = {}
+    wanted, token = {job.name for job in listed}, None
+    for _ in range(len(listed) // 50 + 2):  # pages of 100: where others' jobs come between, describing is no dearer
+        try:
+            page = backend.search_page(query, token)
+        except CloudError as error:
+            if backend.trouble(error) is Trouble.EXPIRED:
+                raise
+            return found  # not allowed, or not known here
+        found.update((job.name, job) for job in page.jobs)
+        token = page.token
+        if token is None or wanted <= set(found):
+            break
+    return found
