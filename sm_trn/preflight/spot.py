@@ -90,7 +90,9 @@ def wait_without_spot(job: JobSpec) -> Iterator[Problem]:
             "the request has a longest wait for spot, but does not ask for spot",
             got=f"MaxWaitTimeInSeconds {wait!r} and no EnableManagedSpotTraining",
             wanted="both, or neither",
-            fix=Change("or leave it out of kept", spot=Spot(max_wait_s=wait)),
+            fix=Change("or leave it out of kept", spot=Spot(max_wait_s=wait))
+            if type(wait) is int and wait > 0
+            else Advice("leave it out of kept"),
         )
 
 

@@ -324,6 +324,7 @@ WAIT, ASKED = "/StoppingCondition/MaxWaitTimeInSeconds", "/EnableManagedSpotTrai
     [
         ([kept(WAIT, 90_000)], {"SPOT008"}),
         ([kept(WAIT, 90_000), kept(ASKED, False)], {"SPOT008"}),
+        ([kept(WAIT, 0)], {"SPOT008", "KEPT002"}),
         ([kept(ASKED, True)], {"SPOT009"}),
         ([kept(ASKED, True), kept(WAIT, 60)], {"SPOT009"}),
         ([kept(ASKED, True), kept(WAIT, 90_000)], set()),
