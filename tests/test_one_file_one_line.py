@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,25 @@ class Carrier:
             yield Problem(id="DIST900", severity=Severity.ERROR, where="distribution", what="too few", got="", wanted="", fix="")
 
     def plan(self, job):
-        return LaunchPlan(runner=Runner.PYTHON, workers_per_host=self.pigeons, toolkit={"coo": True}, estimator={"carrier": {}})
+        wish = {"coo": True, "coo_pigeons": self.pigeons}
+        return LaunchPlan(runner=Runner.PYTHON, workers_per_host=self.pigeons, toolkit=wish, estimator={"carrier": {}})
+
+    @classmethod
+    def recognise(cls, sent):
+        return cls(pigeons=sent["coo_pigeons"]) if sent.get("coo") is True else None
+'''
+RULE = '''
+"""HAIKU rules."""
+from ..specs import Advice, Field, Rule, Severity
+
+DATA900 = Rule("DATA900", (Severity.WARNING,), "a name without a season", "A haiku names one.")
+
+def season(job):
+    """DATA900: a haiku names a season."""
+    if "spring" not in job.name:
+        yield DATA900.problem(Field("name"), "no season", got=job.name, wanted="spring", fix=Advice("wait"))
+
+RULES = (season,)
 '''
 TARGET = '''
 """Target ``haiku``."""
@@ -65,7 +84,7 @@ def run(folder: Path, code: str) -> list[object]:
         [sys.executable, "-c", JOB + code], cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
     assert 0 == done.returncode, done.stderr
-    found: list[object] = json.loads(done.stdout)
+    found: list[object] = json.loads(done.stdout.splitlines()[-1])  # what a wait shows comes before
     return found
 
 
@@ -86,6 +105,52 @@ print(json.dumps([errors(carried), errors(carried.replace(distribution=STRATEGIE
 """,
     )
     assert [[], ["DIST900"], "true", {"carrier": {}}, 3, True] == answer
+
+
+@pytest.mark.local
+def test_a_strategy_goes_to_every_target_and_comes_back_from_a_job(copy: Path, emulator: Any, tmp_path: Path) -> None:
+    (copy / "sm_trn/strategies/carrier.py").write_text(STRATEGY)
+    registry = copy / "sm_trn/strategies/__init__.py"
+    insert(registry, "        SingleProcess.name: SingleProcess,", "        Carrier.name: Carrier,")
+    insert(registry, "from .ddp import PyTorchDDP", "from .carrier import Carrier")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/train.py").write_text("import os\nprint('coo is', os.environ['SM_HP_COO'])\n")
+    answer = run(
+        copy,
+        """
+from sm_trn.render import TARGETS
+from sm_trn.strategies import STRATEGIES
+carried = job.replace(distribution=STRATEGIES["carrier"](pigeons=3), inputs={}, script=st.Script("train.py", source_dir="src"),
+                      compute=st.Compute("ml.c5.xlarge"), metrics=())
+rendered = [name for name in TARGETS if st.render(carried, name) is not None]
+session = st.connect("emulator", state=STATE)
+first = session.submit(carried)
+session.wait([first])
+attached = session.attach(first.name)
+second = session.submit(attached.spec)
+session.wait([second])
+print(json.dumps([sorted(rendered) == sorted(TARGETS), attached.spec.distribution == carried.distribution, list(attached.spec.kept),
+                  [any("coo is" in event.text for event in each.logs()) for each in (first, second)]]))
+""".replace("STATE", repr(str(emulator.state))),
+    )
+    assert [True, True, [], [True, True]] == answer
+
+
+def test_a_rule(copy: Path) -> None:
+    (copy / "sm_trn/preflight/haiku.py").write_text(RULE)
+    registry = copy / "sm_trn/preflight/__init__.py"
+    insert(registry, "    *images.RULES,", "    *haiku.RULES,")
+    insert(registry, "from . import (", "from . import haiku")
+    answer = run(
+        copy,
+        """
+from sm_trn.cli import rules
+found = lambda job: [problem.id for problem in st.check(job) if problem.id == "DATA900"]
+print(json.dumps([found(job), found(job.replace(name="a-spring-job")),
+                  "A haiku names one." in rules.explain("data900"), "| DATA900 | warning | a name without a season |" in rules.page()]))
+""",
+    )
+    assert [["DATA900"], [], True, True] == answer
 
 
 def test_an_instance_family(copy: Path) -> None:

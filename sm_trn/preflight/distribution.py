@@ -7,7 +7,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..catalog import compiler, find_instance
-from ..specs import Accelerator, Advice, Change, Container, Field, HuggingFace, JobSpec, Problem, Rule, Severity
+from ..specs import (
+    Accelerator,
+    Advice,
+    Change,
+    Container,
+    Field,
+    HuggingFace,
+    JobSpec,
+    Library,
+    Problem,
+    Rule,
+    Severity,
+)
 from ..strategies import (
     GROUPS_HYPERPARAMETER,
     SingleProcess,
@@ -113,9 +125,8 @@ def groups(job: JobSpec) -> Iterator[Problem]:
 
 def newer_cuda(job: JobSpec) -> Iterator[Problem]:
     """DIST024: the libraries that start through MPI were built for CUDA 11; the SDK refuses the image when the job is sent."""
-    wish = plan(job).estimator
     image = job.image_uri or ""
-    if CUDA_12 not in image or "smdistributed" not in wish or "torch_distributed" in wish:
+    if CUDA_12 not in image or plan(job).library not in {Library.SMDDP, Library.SMP}:
         return
     yield DIST024.problem(
         Field("image_uri"),

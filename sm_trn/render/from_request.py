@@ -5,6 +5,7 @@ What has a word in a spec becomes typed and can be replaced; everything else is 
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import math
 import re
@@ -51,18 +52,30 @@ def parse_request(request: Mapping[str, Any], *, at: Destination | None = None) 
     if "TrainingJobStatus" in request or "TrainingJobArn" in request:
         at = at or destination_of(request)
         request = as_request(request)
-    try:
+    with _hostile():
         at = at or destination_of(request)
-        job = _typed(request, at)
+        job, sent = _typed(request, at)
+    # What a strategy raises is its own fault, and not the request's.
+    job = _distributed(job, sent, at)
+    with _hostile():
+        job = _selecting_its_image(job, at)
+        job = job.replace(hyperparameters=_hyperparameters(job, request.get("HyperParameters") or {}, at))
         return job.replace(kept=kept_parts(target.typed(job, at), request))
+
+
+@contextlib.contextmanager
+def _hostile() -> Iterator[None]:
+    """What a mapping of any form can raise while it is read, as an error about the request."""
+    try:
+        yield
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise SmTrnError(
             f"request: got {type(error).__name__} ({error}), wanted a CreateTrainingJob request or a DescribeTrainingJob answer"
         ) from error
 
 
-def _typed(request: Mapping[str, Any], at: Destination) -> JobSpec:
-    """The spec without its kept parts: as much as there are words for."""
+def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mapping[str, Any]]:
+    """The spec without strategy, hyperparameters and kept parts, and the decoded hyperparameters."""
     texts = request.get("HyperParameters") or {}
     sent = {key: decoded(text) for key, text in texts.items()}
     algorithm = request.get("AlgorithmSpecification") or {}
@@ -89,8 +102,7 @@ def _typed(request: Mapping[str, Any], at: Destination) -> JobSpec:
         debugger=bool(request.get("DebugHookConfig")),
         **_places(request),
     )
-    job = _selecting_its_image(_distributed(job, sent, at), at)
-    return job.replace(hyperparameters=_hyperparameters(job, texts, at))
+    return job, sent
 
 
 def _base_name(name: str) -> str:

@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import assert_never
+
 from ..catalog import image_uri
-from ..specs import Channel, Container, Destination, JobSpec
+from ..specs import Channel, Container, Destination, JobSpec, LaunchPlan, Library, Runner
 from ..strategies import GROUPS_HYPERPARAMETER, debugged, plan, profiled
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER
 from .keeping import restored
@@ -79,7 +81,7 @@ def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Any]:
         return {}
     launch = plan(job)
     own: dict[str, Any] = dict(launch.toolkit)
-    if len(job.compute.groups) == 1 and launch.estimator.keys() & {"mpi", "smdistributed"}:
+    if len(job.compute.groups) == 1 and _names_groups(launch):
         own[GROUPS_HYPERPARAMETER] = [group.name for group in job.compute.groups]
     if job.compiler is not None and job.compiled:
         own["sagemaker_training_compiler_enabled"] = True
@@ -91,6 +93,18 @@ def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Any]:
         "sagemaker_job_name": at.named(job),
         "sagemaker_region": at.region,
     }
+
+
+def _names_groups(launch: LaunchPlan) -> bool:
+    """Whether the toolkit is told the group that the workers are started on: by mpirun itself and for smdistributed."""
+    match launch.library:
+        case Library.SMDDP | Library.SMP | Library.SMP_V2:
+            return True
+        case Library.PYTORCH_DDP:
+            return False
+        case None:
+            return launch.runner is Runner.MPI
+    assert_never(launch.library)
 
 
 def _algorithm(job: JobSpec, at: Destination) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _entry
 from ..catalog import compiler, image_uri, images
-from ..specs import Channel, Destination, Git, HuggingFace, HuggingFaceNeuronX, JobSpec, PyTorch
+from ..specs import Channel, Destination, Git, HuggingFace, HuggingFaceNeuronX, JobSpec, Library, PyTorch, Runner
 from ..strategies import debugged, plan, profiled
 from .calls import EstimatorCall
 
@@ -149,11 +149,10 @@ def _container(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 def _accepted(job: JobSpec) -> bool:
     """Whether the estimator takes the version with the strategy: it compares spellings, and asks nothing beside image_uri."""
-    wish = plan(job).estimator
-    version = job.framework.pytorch
-    if "torch_distributed" in wish:
+    launch, version = plan(job), job.framework.pytorch
+    if launch.runner is Runner.TORCHRUN:
         return version in compiler.TORCHRUN_SPELLINGS
-    return "dataparallel" not in wish.get("smdistributed", {}) or version in compiler.SMDDP_SPELLINGS
+    return launch.library is not Library.SMDDP or version in compiler.SMDDP_SPELLINGS
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..specs import Advice, Channel, Field, JobSpec, Problem, Rule, Runner, Severity
+from ..specs import Advice, Channel, Field, JobSpec, Library, Problem, Rule, Runner, Severity
 from ..strategies import debugged, plan, profiled
 from . import unsaid
 
@@ -128,7 +128,7 @@ def problems(job: JobSpec) -> Iterator[Problem]:
 def launcher(job: JobSpec) -> Iterator[Problem]:
     """TARGET001, 002, 004, 005: launchers that went with the training toolkit."""
     launch = plan(job)
-    if launch.runner is Runner.SMDDP:
+    if launch.library is Library.SMDDP:
         yield _dropped(
             TARGET001,
             "distribution",
@@ -138,7 +138,7 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
         )
     elif launch.runner is Runner.XLA_SPAWN:
         yield _dropped(TARGET002, "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", "")
-    elif launch.runner is Runner.MPI and "smdistributed" in launch.estimator:
+    elif launch.library is Library.SMP:
         yield _dropped(
             TARGET004,
             "distribution",
@@ -146,13 +146,12 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
             "smdistributed.modelparallel",
             "distribution=SMModelParallelV2(…) in an image of version 2",
         )
-    elif launch.runner is Runner.MPI and "mpi" not in launch.estimator:
-        got = ", ".join(launch.estimator)
+    elif launch.library is Library.PYTORCH_DDP:
         yield _dropped(
             TARGET005,
             "distribution",
             "SDK v3 starts no workers this way: Torchrun and MPI are all it has",
-            got,
+            launch.library.value,
             "distribution=TorchDistributed()",
         )
 
@@ -185,7 +184,7 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
 def mpi_hosts(job: JobSpec) -> Iterator[Problem]:
     """TARGET008: its mpirun is told the workers of one host as the number of all."""
     launch = plan(job)
-    if set(launch.estimator) == {"mpi"} and job.compute.hosts > 1:
+    if launch.runner is Runner.MPI and launch.library is None and job.compute.hosts > 1:
         yield _error(
             TARGET008,
             "distribution",

@@ -4,7 +4,7 @@ from .compute import SERVERLESS, Accelerator, Compute, InstanceGroup, InstanceTy
 from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
 from .job import Git, HyperValue, JobSpec, Script
 from .kept import Kept, json_text, pointer
-from .launch import Destination, Distribution, LaunchPlan, Runner
+from .launch import Destination, Distribution, LaunchPlan, Library, Runner, complete
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from .neuron import NeuronOptions
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
@@ -12,7 +12,7 @@ from .record import JobRecord, Origin, dump_record, parse_record, record
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
 from .surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from .units import InstanceSeconds, Usd, WallSeconds, instance_seconds
-from .value import suggesting, suggestion
+from .value import fits, suggesting, suggestion
 
 __all__ = [
     "EMULATED_ACCOUNT",
@@ -44,6 +44,7 @@ __all__ = [
     "JobStatus",
     "Kept",
     "LaunchPlan",
+    "Library",
     "Line",
     "MetricPoint",
     "MetricRule",
@@ -67,7 +68,9 @@ __all__ = [
     "Transition",
     "Usd",
     "WallSeconds",
+    "complete",
     "dump_record",
+    "fits",
     "instance_seconds",
     "json_text",
     "parse_record",

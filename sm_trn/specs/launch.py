@@ -25,16 +25,31 @@ class Runner(enum.Enum):
     XLA_SPAWN = "xla_spawn"
 
 
+class Library(enum.Enum):
+    """What of AWS's own the workers run on, beside the runner that starts them."""
+
+    SMDDP = "smdistributed.dataparallel"
+    SMP = "smdistributed.modelparallel"
+    SMP_V2 = "smdistributed.modelparallel, version 2"
+    PYTORCH_DDP = "pytorchddp"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchPlan:
-    """How the workers of a job are started.
+    """How the workers of a job are started: facts that a target reads, and the words of the two that name strategies.
 
-    ``toolkit`` holds hyperparameters for the training toolkit in the container (before JSON encoding); ``estimator`` is
-    the same wish as SDK v2's ``distribution=`` argument, and ``beside`` the part of ``toolkit`` that this argument cannot say.
+    ``named_workers`` says that the user gave ``workers_per_host``. ``parameters`` are the library's own. ``toolkit`` holds
+    hyperparameters for the training toolkit in the container (before JSON encoding); ``estimator`` is SDK v2's
+    ``distribution=`` argument, and ``beside`` the part of ``toolkit`` that this argument cannot say. Only the targets whose
+    words they are send them; nothing reads a fact out of them.
     """
 
     runner: Runner
     workers_per_host: int
+    named_workers: bool = False
+    library: Library | None = None
+    parameters: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    mpi_options: str = ""
     toolkit: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     estimator: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     beside: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
@@ -60,6 +75,11 @@ class Distribution(Protocol):
     @classmethod
     def recognise(cls, sent: Mapping[str, Any]) -> Distribution | None:
         """The strategy that ``plan`` wrote these decoded hyperparameters for; None when they are not its own."""
+
+
+def complete(protocol: type[Any]) -> tuple[str, ...]:
+    """The names that a class needs to be what ``protocol`` describes."""
+    return tuple(sorted(name for name in vars(protocol) if not name.startswith("_")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,11 @@ def suggesting(cls: type[T]) -> type[T]:
     return cls
 
 
+def fits(cls: Any, name: str, value: object) -> bool:
+    """Whether ``cls`` has a field ``name`` and takes ``value`` for it."""
+    return name in _accepted(cls) and _accepted(cls)[name](value)
+
+
 def _meant(name: str, elsewhere: Mapping[str, str], accepts: list[str]) -> str:
     return f" (write {elsewhere[name]})" if name in elsewhere else suggestion(name, accepts)
 

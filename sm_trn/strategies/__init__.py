@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..catalog import find_instance, limits
-from ..specs import Accelerator, Distribution, HuggingFace, JobSpec, LaunchPlan
+from ..specs import Accelerator, Distribution, HuggingFace, JobSpec, LaunchPlan, complete
 from .ddp import PyTorchDDP
 from .mpi import MPI
 from .single import SingleProcess
@@ -17,7 +17,19 @@ from .smp_v2 import SMModelParallelV2
 from .torchrun import TorchDistributed
 from .xla import PyTorchXLA
 
-STRATEGIES: Mapping[str, type[Distribution]] = MappingProxyType(
+
+def registered(classes: Mapping[str, type[Distribution]]) -> Mapping[str, type[Distribution]]:
+    """The registry. Raises TypeError for a class without a member of ``Distribution``, which it names."""
+    for cls in classes.values():
+        missing = [name for name in complete(Distribution) if not hasattr(cls, name)]
+        if missing:
+            raise TypeError(
+                f"strategy {cls.__name__}: got no {', '.join(missing)}, wanted every member of Distribution"
+            )
+    return MappingProxyType(dict(classes))
+
+
+STRATEGIES: Mapping[str, type[Distribution]] = registered(
     {
         SingleProcess.name: SingleProcess,
         TorchDistributed.name: TorchDistributed,

@@ -15,6 +15,7 @@ from ..specs import (
     HuggingFace,
     JobSpec,
     LaunchPlan,
+    Library,
     Named,
     Problem,
     Runner,
@@ -73,6 +74,8 @@ class PyTorchDDP:
         return LaunchPlan(
             runner=Runner.MPI,
             workers_per_host=instance.workers if instance else 1,
+            library=Library.PYTORCH_DDP,
+            mpi_options=self.custom_mpi_options,
             toolkit=MappingProxyType(toolkit),
             estimator=MappingProxyType({"pytorchddp": MappingProxyType(wish)}),
         )

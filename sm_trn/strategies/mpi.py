@@ -85,6 +85,8 @@ class MPI:
         return LaunchPlan(
             runner=Runner.MPI,
             workers_per_host=processes,
+            named_workers=self.processes_per_host is not None,
+            mpi_options=self.custom_mpi_options,
             toolkit=MappingProxyType(
                 {
                     "sagemaker_mpi_enabled": True,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import compiler, find_instance, find_instances, images
-from ..specs import Accelerator, Advice, Change, Field, JobSpec, LaunchPlan, Named, Problem, Runner, suggesting
+from ..specs import Accelerator, Advice, Change, Field, JobSpec, LaunchPlan, Library, Named, Problem, Runner, suggesting
 from .rules import DIST003, DIST005, DIST006, DIST012
 
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
@@ -81,6 +81,8 @@ class SMDataParallel:
         return LaunchPlan(
             runner=Runner.SMDDP,
             workers_per_host=instance.workers if instance else 1,
+            library=Library.SMDDP,
+            mpi_options=self.custom_mpi_options,
             toolkit=MappingProxyType(
                 {
                     "sagemaker_distributed_dataparallel_enabled": True,

@@ -17,9 +17,11 @@ from ..specs import (
     InstanceType,
     JobSpec,
     LaunchPlan,
+    Library,
     Problem,
     Rule,
     Runner,
+    fits,
     suggesting,
 )
 from .rules import DIST003, DIST004, DIST015, DIST017, DIST018, DIST023
@@ -206,10 +208,9 @@ class SMModelParallel:
         if sent.get("sagemaker_mpi_enabled") is not True or not _LIBRARY & set(sent):
             return None
         parameters, processes = sent.get("mp_parameters"), sent.get("sagemaker_mpi_num_of_processes_per_host")
-        known = {field.name for field in dataclasses.fields(cls)} - _OWN
         given = parameters if isinstance(parameters, Mapping) else {}
         return cls(
-            **{name: value for name, value in given.items() if name in known},
+            **{name: value for name, value in given.items() if name not in _OWN and fits(cls, name, value)},
             processes_per_host=processes if type(processes) is int else None,
             custom_mpi_options=str(sent.get("sagemaker_mpi_custom_mpi_options") or ""),
         )
@@ -223,6 +224,10 @@ class SMModelParallel:
         return LaunchPlan(
             runner=Runner.MPI,
             workers_per_host=processes,
+            named_workers=self.processes_per_host is not None,
+            library=Library.SMP,
+            parameters=MappingProxyType(dict(self.parameters())),
+            mpi_options=self.custom_mpi_options,
             toolkit=MappingProxyType(
                 {
                     "sagemaker_mpi_enabled": True,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog import find_instance
-from ..specs import Advice, Change, Field, JobSpec, LaunchPlan, Problem, PyTorch, Runner, suggesting
+from ..specs import Advice, Change, Field, JobSpec, LaunchPlan, Library, Problem, PyTorch, Runner, fits, suggesting
 from .rules import DIST004, DIST019
 
 INSTANCES = ("ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p5.48xlarge")
@@ -63,9 +63,8 @@ class SMModelParallelV2:
         if sent.get("sagemaker_torch_distributed_enabled") is not True or not _LIBRARY & set(sent):
             return None
         parameters = sent.get("mp_parameters")
-        known = {field.name for field in dataclasses.fields(cls)}
         given = parameters if isinstance(parameters, Mapping) else {}
-        return cls(**{name: value for name, value in given.items() if name in known})
+        return cls(**{name: value for name, value in given.items() if fits(cls, name, value)})
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
@@ -73,6 +72,8 @@ class SMModelParallelV2:
         return LaunchPlan(
             runner=Runner.TORCHRUN,
             workers_per_host=instance.workers if instance else 1,
+            library=Library.SMP_V2,
+            parameters=MappingProxyType(dict(self.parameters())),
             toolkit=MappingProxyType(
                 {
                     **({"mp_parameters": dict(self.parameters())} if self.parameters() else {}),

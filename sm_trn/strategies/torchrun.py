@@ -120,6 +120,7 @@ class TorchDistributed:
         return LaunchPlan(
             runner=Runner.TORCHRUN,
             workers_per_host=self.workers_per_host or (instance.workers if instance else 1),
+            named_workers=self.workers_per_host is not None,
             toolkit=MappingProxyType(toolkit | beside),
             estimator=ESTIMATOR,
             beside=MappingProxyType(beside),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,9 +12,9 @@ import pytest
 
 import sm_trn as st
 from sm_trn.catalog import instance
-from sm_trn.render import render
+from sm_trn.render import destination_of, render
 from sm_trn.specs import Distribution, JobSpec, LaunchPlan, Problem, Runner, Severity
-from sm_trn.strategies import STRATEGIES, plan
+from sm_trn.strategies import STRATEGIES, plan, registered
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +98,40 @@ def test_a_strategy_recognises_what_it_wrote(name: str) -> None:
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_no_strategy_recognises_a_job_without_any(name: str) -> None:
     assert STRATEGIES[name].recognise({"sagemaker_program": "train.py", "lr": 0.1}) is None
+
+
+class Incomplete:
+    name: ClassVar[str] = "incomplete"
+
+    def plan(self, job: JobSpec) -> LaunchPlan: ...
+
+
+def test_a_class_that_lacks_members_is_refused_when_it_is_registered_and_they_are_named() -> None:
+    with pytest.raises(TypeError, match="strategy Incomplete: got no image_family, problems, recognise"):
+        registered({Incomplete.name: Incomplete})  # type: ignore[dict-item]  # the mistake is the test
+
+
+class Broken(Carrier):
+    name: ClassVar[str] = "broken"
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> Carrier | None:
+        return sent.nothing_of_the_kind  # type: ignore[attr-defined,no-any-return]  # the mistake is the test
+
+
+def test_a_strategys_own_mistake_is_not_called_the_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sm_trn.strategies.STRATEGIES", {**STRATEGIES, "broken": Broken})
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        st.parse_request(render(jobs.smddp("s3://a-bucket/src"), "request"))
+
+
+@pytest.mark.parametrize(
+    "strange", [{"partitions": "4"}, {"partitions": 4, "microbatches": [1]}, {"pipeline": 3}, {"ddp": "yes"}]
+)
+def test_a_librarys_parameter_of_another_type_is_kept_as_it_was_sent(strange: dict[str, Any]) -> None:
+    request = render(jobs.smddp("s3://a-bucket/src").replace(distribution=st.SMModelParallel(partitions=2)), "request")
+    request["HyperParameters"]["mp_parameters"] = json.dumps(strange)
+    spec = st.parse_request(request)
+    assert isinstance(spec.distribution, st.SMModelParallel)
+    again = render(spec, "request", at=destination_of(request))
+    assert request == again
