@@ -14,6 +14,8 @@ SmTrnError
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SmTrnError(Exception):
     """Root of the tree. The message says what, got, wanted and fix."""
@@ -22,7 +24,7 @@ class SmTrnError(Exception):
 class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
     """A spec with errors. ``problems`` holds every one of them, not the first."""
 
-    def __init__(self, name: str, problems: tuple[object, ...]) -> None:
+    def __init__(self, name: str, problems: tuple[Any, ...]) -> None:
         self.problems = problems
         lines = "\n".join(f"  {problem}" for problem in problems)
         super().__init__(f"{name}: {len(problems)} problem(s), nothing was started\n{lines}")
@@ -31,7 +33,7 @@ class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
 class InvalidJobFile(SmTrnError):  # noqa: N818 - as InvalidJob
     """A job file with faults. ``faults`` holds every one of them, each with its line where it can be found."""
 
-    def __init__(self, faults: tuple[object, ...]) -> None:
+    def __init__(self, faults: tuple[Any, ...]) -> None:
         self.faults = faults
         super().__init__("\n\nerror: ".join(str(fault) for fault in faults))
 

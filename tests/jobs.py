@@ -8,7 +8,7 @@ ROLE = "arn:aws:iam::123456789012:role/SageMakerExecutionRole"
 BUCKET = "a-bucket"
 REGION = "us-east-1"
 
-GPT2 = {
+GPT2: dict[str, str | int | float | bool] = {
     "model_type": "gpt2",
     "tokenizer_name": "gpt2",
     "dataset_name": "wikitext",

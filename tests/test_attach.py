@@ -158,7 +158,7 @@ def test_a_spec_that_cannot_be_written_starts_nothing(session: Session, source: 
     assert before == {job.name for job in session.jobs(limit=500)}
 
 
-BUILT_IN = {
+BUILT_IN: dict[str, Any] = {
     "TrainingJobName": "xgboost-by-hand",
     "RoleArn": "arn:aws:iam::111122223333:role/another-role",
     "AlgorithmSpecification": {
@@ -216,7 +216,7 @@ def test_a_job_of_boto3_with_a_built_in_algorithm_is_attached_losslessly(session
 
 def test_a_foreign_job_is_resubmitted_with_a_change_and_all_the_rest(session: Session) -> None:
     job = made_by_boto3(session, "xgboost-again")
-    more = job.spec.hyperparameters | {"eta": 0.1}
+    more = {**job.spec.hyperparameters, "eta": 0.1}
     changed = job.resubmit(
         job.spec.replace(hyperparameters=more, compute=st.Compute("ml.m5.xlarge", volume_gb=10)), name="next"
     )
@@ -374,6 +374,7 @@ def test_what_lies_under_a_place_is_counted_without_its_neighbours(session: Sess
         session.storage.put_text(key, "text")
     place = f"s3://{session.bucket}/ckpt"
     found = session.storage.fetch_objects(place)
+    assert found is not None
     assert (2, 8) == (found.count, found.size_bytes)
     assert found.newest is not None
     assert f"2 objects in {place}, 8 bytes, newest of {found.newest:%Y-%m-%d}" in str(found)

@@ -139,10 +139,11 @@ def test_several_jobs_share_one_source_and_are_all_watched(session: Session, tin
 
 def test_a_wrong_spec_starts_nothing_and_lists_every_error(session: Session, tiny: st.JobSpec) -> None:
     before = {job.name for job in session.jobs(limit=500)}
+    assert tiny.script is not None
     wrong = tiny.replace(script=st.Script("nope.py", source_dir=tiny.script.source_dir), inputs={"train": "./missing"})
     with pytest.raises(st.InvalidJob) as caught:
         session.submit_all([tiny, wrong])
-    assert {"SCRIPT001", "DATA001"} == {problem.id for problem in caught.value.problems}  # type: ignore[attr-defined]  # problems
+    assert {"SCRIPT001", "DATA001"} == {problem.id for problem in caught.value.problems}
     assert before == {job.name for job in session.jobs(limit=500)}
 
 

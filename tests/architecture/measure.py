@@ -110,9 +110,14 @@ def longest_chain(kind: Imports) -> list[str]:
 
     @functools.cache
     def below(name: str) -> tuple[str, ...]:
-        return (name, *max((below(other) for other in sorted(graph[name])), key=len, default=()))
+        chains: list[tuple[str, ...]] = [below(other) for other in sorted(graph[name])]
+        return (name, *max(chains, key=_length, default=()))
 
     return list(max((below(name) for name in sorted(graph)), key=len))
+
+
+def _length(chain: tuple[str, ...]) -> int:
+    return len(chain)
 
 
 def widths() -> Counter[str]:

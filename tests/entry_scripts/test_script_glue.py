@@ -82,7 +82,7 @@ def test_a_batch_in_parts_trains_the_same_model_as_a_whole_one(tmp_path: Path) -
     )  # fmt: skip
     start = transformers.BertForSequenceClassification(config).state_dict()
 
-    def trained(grain: Grain | None) -> tuple[list[float], dict[str, torch.Tensor]]:
+    def trained(grain: Grain | None) -> tuple[list[float], dict[str, torch.Tensor]]:  # type: ignore[name-defined]  # of a module that is not typed here
         model = transformers.BertForSequenceClassification(config)
         model.load_state_dict(start)
         args = transformers.TrainingArguments(

@@ -66,7 +66,7 @@ def test_the_parts_gradients_add_up_to_the_padded_batchs(lengths: list[int], see
     data = encode(drawn, [index % 2 for index in range(len(drawn))], shapes=(64,), pad_id=0)
     order = torch.arange(len(drawn)).view(1, 1, -1)
 
-    def gradients(grain: Grain | None) -> list[torch.Tensor]:
+    def gradients(grain: Grain | None) -> list[torch.Tensor]:  # type: ignore[name-defined]  # of a module that is not typed here
         model.zero_grad()
         for batch in Batches(data, order, 0, grain):
             (loss_of(model, batch)[0].sum() / len(drawn)).backward()

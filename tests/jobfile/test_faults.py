@@ -37,7 +37,7 @@ def faults(text: str, form: str = "toml") -> list[Fault]:
     with pytest.raises(InvalidJobFile) as caught:
         parse_jobs(text, form, name=f"gpt2.{form}")
     assert isinstance(caught.value, SmTrnError)
-    return list(caught.value.faults)  # type: ignore[arg-type]  # the tree of errors knows no job files
+    return list(caught.value.faults)
 
 
 def only(text: str, form: str = "toml") -> Fault:

@@ -156,15 +156,15 @@ CASES: dict[str, list[Case]] = {
         Case(
             rule="SCRIPT001",
             severity=ERROR,
-            change=lambda j: j.replace(script=dataclasses.replace(j.script, entry="nope.py")),
+            change=lambda j: j.replace(script=dataclasses.replace(j.script, entry="nope.py")),  # type: ignore[type-var]  # every configuration has one
         )
     ],
     "volume-nvme": [
         Case(
             rule="LIMIT012",
             severity=INFO,
-            change=lambda j, name=name: j.replace(compute=st.Compute(name, volume_gb=512)),
-        )  # type: ignore[misc]  # bound now
+            change=lambda j, name=name: j.replace(compute=st.Compute(name, volume_gb=512)),  # type: ignore[misc]  # bound now
+        )
         for name in ("ml.p4d.24xlarge", "ml.g5.12xlarge", "ml.g4dn.12xlarge", "ml.trn1.32xlarge")
     ],
 }

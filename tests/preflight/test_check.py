@@ -140,7 +140,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
     (
         "SCRIPT001",
         "a",
-        lambda j: j.replace(script=st.Script("nope.py", source_dir=j.script.source_dir)),
+        lambda j: j.replace(script=st.Script("nope.py", source_dir=j.script.source_dir)),  # type: ignore[union-attr]  # every configuration has one
         "nope.py",
         "inside",
     ),
@@ -148,7 +148,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
     (
         "SCRIPT002",
         "c",
-        lambda j: j.replace(script=st.Script("run.sh", source_dir=j.script.source_dir)),
+        lambda j: j.replace(script=st.Script("run.sh", source_dir=j.script.source_dir)),  # type: ignore[union-attr]  # every configuration has one
         "run.sh",
         ".py",
     ),
@@ -177,7 +177,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         "gpus",
         "no groups",
     ),
-    ("LIMIT021", "a", lambda j: j.replace(network=st.Network(subnets=["s"] * 17, security_groups=["g"])), "17", "16"),
+    ("LIMIT021", "a", lambda j: j.replace(network=st.Network(subnets=["s"] * 17, security_groups=["g"])), "17", "16"),  # type: ignore[arg-type]  # lists are taken, too
     (
         "LIMIT025",
         "b",

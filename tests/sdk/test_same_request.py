@@ -23,7 +23,7 @@ DIFFERENCES = {
     "HyperParameters.sagemaker_submit_directory": "ours is one content-addressed tar; the SDK packs and uploads one per job",
     "AlgorithmSpecification.EnableSageMakerMetricsTimeSeries": "the SDK leaves it out when it is given image_uri; we always ask for it",
 }
-ANSWERS = {
+ANSWERS: dict[str, dict[str, Any]] = {
     "GetCallerIdentity": {"Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/someone", "UserId": "X"},
     "ListBuckets": {"Buckets": [{"Name": jobs.BUCKET}]},
     "CreateTrainingJob": {"TrainingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:training-job/x"},

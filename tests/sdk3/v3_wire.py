@@ -86,7 +86,7 @@ print("ARGV " + json.dumps(basic_script_driver.create_commands()[2:]))
 
 def command_line(sent: dict[str, Any], folder: Path) -> list[str] | None:
     """The script's arguments as v3's own container scripts make them of a request; None when they fail before."""
-    channels = {channel["ChannelName"]: {} for channel in sent.get("InputDataConfig", ())}
+    channels: dict[str, dict[str, Any]] = {channel["ChannelName"]: {} for channel in sent.get("InputDataConfig", ())}
     variables = folder / "sm_training.env"
     environment = {**os.environ, "TRAINING_JOB_NAME": "x", "SM_ENTRY_SCRIPT": "run_clm.py"}
     hyperparameters = json.dumps(sent.get("HyperParameters", {}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime, timezone
+from typing import Any
 
 import botocore.session
 import jobs
@@ -13,7 +14,7 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.specs import JobStatus, MetricPoint, dump_record, parse_record, parse_snapshot, parse_time, record
-from sm_trn.specs.units import WallSeconds, instance_seconds
+from sm_trn.specs.units import InstanceSeconds, WallSeconds, instance_seconds
 
 
 def test_a_mistyped_field_is_a_type_error_with_a_suggestion() -> None:
@@ -23,7 +24,7 @@ def test_a_mistyped_field_is_a_type_error_with_a_suggestion() -> None:
         jobs.smddp(".").replace(distrbution=None)
 
 
-PLAIN = {
+PLAIN: dict[str, Any] = {
     "name": "a",
     "script": st.Script("a.py"),
     "framework": st.PyTorch("2.6", python="py312"),
@@ -58,7 +59,7 @@ PLAIN = {
 )
 def test_a_value_of_another_type_is_answered_with_what_was_wanted(field: str, value: object, words: str) -> None:
     with pytest.raises(TypeError) as caught:
-        st.JobSpec(**(PLAIN | {field: value}))  # type: ignore[arg-type]  # the mistake is the test
+        st.JobSpec(**(PLAIN | {field: value}))
     text = str(caught.value)
     assert text.startswith(f"JobSpec.{field}: got ")
     assert words in text.partition("wanted ")[2]
@@ -67,19 +68,19 @@ def test_a_value_of_another_type_is_answered_with_what_was_wanted(field: str, va
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: st.JobSpec(**PLAIN, max_wait_s=7200), "write spot=Spot(max_wait_s="),
-        (lambda: st.JobSpec(**PLAIN, instance_type="ml.g5.xlarge"), "write compute=Compute("),
-        (lambda: st.JobSpec(**PLAIN, use_spot_instances=True), "write spot=Spot("),
-        (lambda: st.JobSpec(**PLAIN, hyperparameter={}), "did you mean 'hyperparameters'?"),
-        (lambda: st.MPI(process_per_host=8), "did you mean 'processes_per_host'?"),
-        (lambda: st.SMModelParallel(partition=2), "did you mean 'partitions'?"),
-        (lambda: st.TorchDistributed(workers=2), "did you mean 'workers_per_host'?"),
-        (lambda: st.MPI(processes_per_host="8"), "got '8' (str), wanted a whole number or nothing"),
-        (lambda: st.Compute("ml.g5.xlarge", count="2"), "Compute.count: got '2' (str), wanted a whole number"),
-        (lambda: st.Compute(8), "Compute.instance: got 8 (int), wanted a text"),
-        (lambda: st.Compute(groups=["a"]), "wanted a list, each InstanceGroup"),
-        (lambda: st.Spot(max_wait_s=1.5), "Spot.max_wait_s: got 1.5 (float), wanted a whole number"),
-        (lambda: st.PyTorch(2.6, python="py312"), "PyTorch.version: got 2.6 (float), wanted a text"),
+        (lambda: st.JobSpec(**PLAIN, max_wait_s=7200), "write spot=Spot(max_wait_s="),  # type: ignore[call-arg]  # the mistake is the test
+        (lambda: st.JobSpec(**PLAIN, instance_type="ml.g5.xlarge"), "write compute=Compute("),  # type: ignore[call-arg]  # the mistake is the test
+        (lambda: st.JobSpec(**PLAIN, use_spot_instances=True), "write spot=Spot("),  # type: ignore[call-arg]  # the mistake is the test
+        (lambda: st.JobSpec(**PLAIN, hyperparameter={}), "did you mean 'hyperparameters'?"),  # type: ignore[call-arg]  # the mistake is the test
+        (lambda: st.MPI(process_per_host=8), "did you mean 'processes_per_host'?"),  # type: ignore[call-arg]  # the mistake is the test
+        (lambda: st.SMModelParallel(partition=2), "did you mean 'partitions'?"),  # type: ignore[call-arg]  # the mistake is the test
+        (lambda: st.TorchDistributed(workers=2), "did you mean 'workers_per_host'?"),  # type: ignore[call-arg]  # the mistake is the test
+        (lambda: st.MPI(processes_per_host="8"), "got '8' (str), wanted a whole number or nothing"),  # type: ignore[arg-type]  # the mistake is the test
+        (lambda: st.Compute("ml.g5.xlarge", count="2"), "Compute.count: got '2' (str), wanted a whole number"),  # type: ignore[arg-type]  # the mistake is the test
+        (lambda: st.Compute(8), "Compute.instance: got 8 (int), wanted a text"),  # type: ignore[arg-type]  # the mistake is the test
+        (lambda: st.Compute(groups=["a"]), "wanted a list, each InstanceGroup"),  # type: ignore[arg-type]  # the mistake is the test
+        (lambda: st.Spot(max_wait_s=1.5), "Spot.max_wait_s: got 1.5 (float), wanted a whole number"),  # type: ignore[arg-type]  # the mistake is the test
+        (lambda: st.PyTorch(2.6, python="py312"), "PyTorch.version: got 2.6 (float), wanted a text"),  # type: ignore[arg-type]  # the mistake is the test
     ],
 )
 def test_a_misplaced_word_is_answered_with_its_place(make: object, words: str) -> None:
@@ -174,7 +175,7 @@ def test_every_form_of_a_time_is_the_same_instant(when: datetime) -> None:
 
 
 def test_billable_is_per_instance() -> None:
-    assert 200 == instance_seconds(WallSeconds(100), 2)
+    assert InstanceSeconds(200) == instance_seconds(WallSeconds(100), 2)
 
 
 POINTS = some.builds(
