@@ -9,7 +9,11 @@ _PLACES = (_PACKAGE / "_entry_scripts", _PACKAGE.parent / "entry_scripts")
 
 
 def scripts_folder() -> Path:
-    """The folder of the shipped scripts and their shared modules."""
+    """The folder of the shipped scripts and their shared modules.
+
+    >>> (st.scripts_folder() / "train_text_classification.py").is_file()
+    True
+    """
     return next((place for place in _PLACES if place.is_dir()), _PLACES[0])
 
 

@@ -18,11 +18,19 @@ from typing import Any
 
 
 class SmTrnError(Exception):
-    """Root of the tree. The message says what, got, wanted and fix."""
+    """Root of the tree. The message says what, got, wanted and fix.
+
+    >>> issubclass(st.UnknownName, st.SmTrnError)
+    True
+    """
 
 
 class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
-    """A spec with errors. ``problems`` holds every one of them, not the first."""
+    """A spec with errors. ``problems`` holds every one of them, not the first.
+
+    >>> st.InvalidJob("bert", ("error[X001] name: too short",)).problems
+    ('error[X001] name: too short',)
+    """
 
     def __init__(self, name: str, problems: tuple[Any, ...]) -> None:
         self.problems = problems
@@ -39,15 +47,30 @@ class InvalidJobFile(SmTrnError):  # noqa: N818 - as InvalidJob
 
 
 class UnknownName(SmTrnError):  # noqa: N818 - the vocabulary names it
-    """A name that is not in the table it was looked up in."""
+    """A name that is not in the table it was looked up in.
+
+    >>> try:
+    ...     st.render(job, "requst")
+    ... except st.UnknownName as error:
+    ...     "did you mean 'request'?" in str(error)
+    True
+    """
 
 
 class NotConfigured(SmTrnError):  # noqa: N818 - the vocabulary names it
-    """Something the environment must give is missing; the message says how to give it."""
+    """Something the environment must give is missing; the message says how to give it.
+
+    >>> issubclass(st.NotConfigured, st.SmTrnError)
+    True
+    """
 
 
 class CloudError(SmTrnError):
-    """An AWS call failed. Raised ``from`` botocore's own error."""
+    """An AWS call failed. Raised ``from`` botocore's own error.
+
+    >>> st.CloudError("no access", operation="CreateTrainingJob", code="AccessDeniedException").code
+    'AccessDeniedException'
+    """
 
     def __init__(self, message: str, *, operation: str = "", code: str = "") -> None:
         super().__init__(message)

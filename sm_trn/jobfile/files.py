@@ -66,6 +66,10 @@ def load_jobs(text: str, format: str) -> tuple[JobSpec, ...]:  # noqa: A002 - th
     """The specs of a job file: one, or those of its ``[[job]]`` list.
 
     Raises InvalidJobFile with every unknown key, wrong value and syntax error; UnknownName for another format.
+
+    >>> text = st.dump_job(job, "yaml")
+    >>> [found.name for found in st.load_jobs(text, "yaml")]
+    ['bert']
     """
     return parse_jobs(text, format).jobs
 
@@ -74,6 +78,9 @@ def dump_job(spec: JobSpec, format: str) -> str:  # noqa: A002 - the word users 
     """``spec`` as a job file, without what is left at its default; ``load_jobs`` makes an equal spec of it.
 
     Raises UnknownName for another format, SmTrnError for a distribution that no registry knows.
+
+    >>> st.load_jobs(st.dump_job(job, "toml"), "toml") == (job,)
+    True
     """
     return _format(format).dump(schema.unstructure(spec))
 

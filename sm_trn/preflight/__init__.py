@@ -49,6 +49,10 @@ def check(job: JobSpec) -> Problems:
     """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
 
     A list, which shows itself as text and in notebooks.
+
+    >>> wrong = job.replace(distribution=st.SMDataParallel())
+    >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
+    ['DIST003']
     """
     found = [problem for rule in RULES for problem in rule(job)]
     return Problems(sorted(dict.fromkeys(found), key=lambda problem: problem.severity.rank))

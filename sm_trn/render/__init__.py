@@ -49,6 +49,11 @@ def render(job: JobSpec, target: str = "request", *, at: Destination | None = No
 
     Without ``at``, role, bucket and account are visible placeholders. Raises UnknownName for an unknown target, or when
     the catalogue has no image for the job; InvalidJob when the target cannot say what the job asks for.
+
+    >>> st.render(job)["StoppingCondition"]
+    {'MaxRuntimeInSeconds': 86400}
+    >>> st.render(job, "estimator-v2").cls
+    'sagemaker.pytorch.PyTorch'
     """
     refused = tuple(problem for problem in problems(job, target) if problem.severity is Severity.ERROR)
     if refused:

@@ -15,6 +15,9 @@ class EstimatorCall:
     """``cls(**kwargs)``, then every method of ``chain``, then ``.method(**fit)`` – or nothing, where ``method`` is ''.
 
     A value inside any of them may be such a call itself; of that, only the object counts.
+
+    >>> st.render(job, "estimator-v2").kwargs["instance_count"]
+    1
     """
 
     cls: str

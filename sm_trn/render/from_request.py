@@ -48,6 +48,9 @@ def parse_request(request: Mapping[str, Any], *, at: Destination | None = None) 
     """The spec of a CreateTrainingJob request, or of a describe answer: rendered ``at`` its destination it is that request.
 
     ``at`` is ``destination_of(request)`` unless more is known. Raises SmTrnError for what is no such request.
+
+    >>> st.parse_request(st.render(job)).compute == job.compute
+    True
     """
     if "TrainingJobStatus" in request or "TrainingJobArn" in request:
         at = at or destination_of(request)

@@ -31,7 +31,11 @@ class Policies:
 
 
 def policies(job: JobSpec, at: Destination | None = None) -> Policies:
-    """The policies for ``job`` sent to ``at``; placeholders of its role, bucket and account stay visible."""
+    """The policies for ``job`` sent to ``at``; placeholders of its role, bucket and account stay visible.
+
+    >>> "sagemaker:CreateTrainingJob" in str(st.policies(job))
+    True
+    """
     where = Place(at or Destination())
     return Policies(
         launch=policy(_launch(job, where)),

@@ -43,7 +43,11 @@ class InstanceType:
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceGroup:
-    """``count`` instances of one type in a heterogeneous cluster."""
+    """``count`` instances of one type in a heterogeneous cluster.
+
+    >>> st.Compute(groups=(st.InstanceGroup(name="gpus", instance="ml.g5.xlarge", count=3),)).hosts
+    3
+    """
 
     name: str
     instance: str
@@ -60,6 +64,9 @@ class Compute:
     """``count`` instances of type ``instance``, or several ``groups``. ``volume_gb`` is the EBS volume of each (the SDK's 30).
 
     ``keep_alive_s`` keeps the machines in a warm pool after the job, and billed.
+
+    >>> st.Compute("ml.p4d.24xlarge", count=2).hosts
+    2
     """
 
     instance: str = ""
@@ -104,6 +111,9 @@ class Spot:
 
     Files under ``checkpoint_local_path`` (``/opt/ml/checkpoints`` when None) are kept in ``checkpoint_s3_uri`` and are
     back in place when an interrupted job starts again.
+
+    >>> st.Spot(max_wait_s=90_000, checkpoint_s3_uri="s3://bucket/checkpoints/bert").max_wait_s
+    90000
     """
 
     max_wait_s: int

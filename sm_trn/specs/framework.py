@@ -11,7 +11,11 @@ from .value import suggesting
 @suggesting
 @dataclass(frozen=True, slots=True)
 class PyTorch:
-    """AWS's PyTorch container for CPU and GPU instances. ``version`` is short (``1.11``) or full (``1.11.0``)."""
+    """AWS's PyTorch container for CPU and GPU instances. ``version`` is short (``1.11``) or full (``1.11.0``).
+
+    >>> st.PyTorch("2.6", python="py312").pytorch
+    '2.6'
+    """
 
     version: str
     _: KW_ONLY
@@ -30,7 +34,11 @@ class PyTorch:
 @suggesting
 @dataclass(frozen=True, slots=True)
 class HuggingFace:
-    """Hugging Face's PyTorch container for GPU instances. Both versions are short, or both are full."""
+    """Hugging Face's PyTorch container for GPU instances. Both versions are short, or both are full.
+
+    >>> st.HuggingFace("4.21", pytorch="1.11", python="py38").transformers
+    '4.21'
+    """
 
     transformers: str
     _: KW_ONLY
@@ -45,6 +53,9 @@ class NeuronX:
     """AWS's PyTorch container for Trainium, from this package's table: neither SDK knows a current one.
 
     ``neuron_sdk`` None takes the newest Neuron release that still supports XLA training, which is what trn1 runs.
+
+    >>> st.NeuronX("2.9.0").pytorch
+    '2.9.0'
     """
 
     pytorch: str
@@ -61,7 +72,11 @@ class NeuronX:
 @suggesting
 @dataclass(frozen=True, slots=True)
 class HuggingFaceNeuronX:
-    """Hugging Face's container for Trainium (optimum-neuron), from this package's table: the estimators refuse it."""
+    """Hugging Face's container for Trainium (optimum-neuron), from this package's table: the estimators refuse it.
+
+    >>> st.HuggingFaceNeuronX("4.55.4", pytorch="2.7.0").family
+    'huggingface-neuronx'
+    """
 
     transformers: str
     _: KW_ONLY
@@ -77,6 +92,9 @@ class Container:
     """An image that no table here knows: one's own, or a built-in algorithm's. ``JobSpec.image_uri`` names it.
 
     ``algorithm`` stands in the place of an image: the name or ARN of an algorithm resource of the account or of the marketplace.
+
+    >>> st.Container(algorithm="my-algorithm").family
+    'container'
     """
 
     algorithm: str | None = None
@@ -101,7 +119,11 @@ Framework: TypeAlias = PyTorch | HuggingFace | NeuronX | HuggingFaceNeuronX | Co
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingCompiler:
-    """SageMaker Training Compiler: takes its own image and, on several GPUs, ``PyTorchXLA``."""
+    """SageMaker Training Compiler: takes its own image and, on several GPUs, ``PyTorchXLA``.
+
+    >>> st.TrainingCompiler(debug=True).enabled
+    True
+    """
 
     enabled: bool = True
     debug: bool = False

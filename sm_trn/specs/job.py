@@ -24,7 +24,11 @@ HyperValue: TypeAlias = str | int | float | bool
 @suggesting
 @dataclass(frozen=True, slots=True)
 class Git:
-    """A repository at a commit, or at the head of a branch: submit pins it and writes the commit into a tag."""
+    """A repository at a commit, or at the head of a branch: submit pins it and writes the commit into a tag.
+
+    >>> st.Git("https://github.com/huggingface/transformers.git", branch="v4.49.0").commit is None
+    True
+    """
 
     repo: str
     _: KW_ONLY
@@ -38,6 +42,9 @@ class Script:
     """The entry point. Without ``source_dir`` it is one of the shipped scripts; with it, a file inside that folder.
 
     With ``git``, ``source_dir`` is a folder of the repository.
+
+    >>> st.Script("train.py", source_dir="./src").entry
+    'train.py'
     """
 
     entry: str
@@ -57,6 +64,18 @@ class JobSpec:
     ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
     ``retries`` is how often the service starts the job again after its own internal errors.
     Profiler and debugger are off: both start machines of their own.
+
+    >>> job = st.JobSpec(
+    ...     name="bert",
+    ...     script=st.Script("train.py", source_dir="s3://bucket/source.tar.gz"),
+    ...     framework=st.NeuronX("2.9.0"),
+    ...     compute=st.Compute("ml.trn1.32xlarge"),
+    ...     distribution=st.TorchDistributed(),
+    ... )
+    >>> job.replace(max_run_s=3600).max_run_s
+    3600
+    >>> st.render(job)["ResourceConfig"]["InstanceType"]
+    'ml.trn1.32xlarge'
     """
 
     # What SageMaker SDK v2 and CreateTrainingJob call it, and how it is written here.

@@ -87,6 +87,9 @@ class Destination:
     """Where a spec is sent: what the account and the moment add to it. Defaults make a preview, not a launchable job.
 
     ``host`` is the instance type that answers with the trained model, for the targets that deploy it.
+
+    >>> st.Destination(region="us-east-1", bucket="my-bucket").host
+    'ml.c5.xlarge'
     """
 
     role: str = "arn:aws:iam::111122223333:role/service-role/YOUR-ROLE"

@@ -10,7 +10,11 @@ from .value import suggesting
 @suggesting
 @dataclass(frozen=True, slots=True)
 class MetricRule:
-    """A ``MetricDefinition``: ``regex``'s first group, searched in every log line, is a float called ``name``."""
+    """A ``MetricDefinition``: ``regex``'s first group, searched in every log line, is a float called ``name``.
+
+    >>> st.MetricRule("loss", r"loss: ([0-9.]+)").name
+    'loss'
+    """
 
     name: str
     regex: str

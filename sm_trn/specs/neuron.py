@@ -18,6 +18,9 @@ class NeuronOptions:
 
     ``cache_s3_uri`` keeps compiled graphs between jobs: the compiler's own cache ends with the machine. ``precompile``
     makes the job compile and not train (``neuron_parallel_compile``). ``efa`` None follows the number of hosts.
+
+    >>> dict(st.NeuronOptions(tensor_parallel=8, zero_1=True).arguments())
+    {'tensor_parallel_size': 8, 'zero_1': True}
     """
 
     tensor_parallel: int = 1

@@ -10,7 +10,11 @@ from typing import Any
 
 
 class Severity(enum.Enum):
-    """How much a problem weighs: an error stops a launch, a warning asks for a look, a note only informs."""
+    """How much a problem weighs: an error stops a launch, a warning asks for a look, a note only informs.
+
+    >>> [(severity.glyph, severity.word) for severity in st.Severity]
+    [('✗', 'error'), ('▲', 'warning'), ('•', 'note')]
+    """
 
     ERROR = "error"
     WARNING = "warning"
@@ -148,6 +152,9 @@ class Problem:
     """One fault. ``id`` is its rule's, by which it is waived; ``where`` is a ``Field`` or a ``Line``, ``fix`` a ``Change`` or ``Advice``.
 
     All of them are texts; ``got``, ``wanted``, ``consequence`` and ``fix`` may be empty when ``what`` says it all.
+
+    >>> print(st.Problem(id="X001", severity=st.Severity.WARNING, where="name", what="too short", got="'a'"))
+    warning[X001] name: too short; got 'a'
     """
 
     id: str
@@ -168,7 +175,11 @@ class Problem:
 
 
 class Problems(list[Problem]):
-    """A list of problems that shows itself: a count, then a problem a line, or a table in a notebook."""
+    """A list of problems that shows itself: a count, then a problem a line, or a table in a notebook.
+
+    >>> st.Problems([st.Problem(id="X001", severity=st.Severity.ERROR, where="name", what="too short")]).counted()
+    '1 error'
+    """
 
     def counted(self) -> str:
         """``2 errors, 1 warning``, or ``No problems``."""

@@ -18,7 +18,11 @@ EMULATED_ACCOUNT = "000000000000"
 
 
 class JobStatus(enum.Enum):
-    """``TrainingJobStatus`` of the service model."""
+    """``TrainingJobStatus`` of the service model.
+
+    >>> st.JobStatus("Stopping").terminal
+    False
+    """
 
     IN_PROGRESS = "InProgress"
     COMPLETED = "Completed"

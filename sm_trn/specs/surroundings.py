@@ -9,7 +9,11 @@ from .value import suggesting
 
 
 class InputMode(enum.Enum):
-    """How a channel's objects reach the container."""
+    """How a channel's objects reach the container.
+
+    >>> st.InputMode("FastFile")
+    <InputMode.FAST_FILE: 'FastFile'>
+    """
 
     FILE = "File"
     FAST_FILE = "FastFile"
@@ -17,14 +21,22 @@ class InputMode(enum.Enum):
 
 
 class Spread(enum.Enum):
-    """Which host gets which objects: ``S3DataDistributionType``."""
+    """Which host gets which objects: ``S3DataDistributionType``.
+
+    >>> st.Spread.SHARDED_BY_S3_KEY.value
+    'ShardedByS3Key'
+    """
 
     FULLY_REPLICATED = "FullyReplicated"
     SHARDED_BY_S3_KEY = "ShardedByS3Key"
 
 
 class S3Kind(enum.Enum):
-    """What a channel's URI names: ``S3DataType``."""
+    """What a channel's URI names: ``S3DataType``.
+
+    >>> st.S3Kind.MANIFEST.value
+    'ManifestFile'
+    """
 
     PREFIX = "S3Prefix"
     MANIFEST = "ManifestFile"
@@ -34,7 +46,11 @@ class S3Kind(enum.Enum):
 @suggesting
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """An input with more to say than its URI. ``uri`` is in S3, or a local file or folder that submit uploads."""
+    """An input with more to say than its URI. ``uri`` is in S3, or a local file or folder that submit uploads.
+
+    >>> st.Channel("s3://bucket/data", mode=st.InputMode.FAST_FILE).mode
+    <InputMode.FAST_FILE: 'FastFile'>
+    """
 
     uri: str
     _: KW_ONLY
@@ -53,7 +69,11 @@ class Channel:
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Where the model goes. ``s3_uri`` None is the session's bucket; ``compress`` False leaves the files as they are."""
+    """Where the model goes. ``s3_uri`` None is the session's bucket; ``compress`` False leaves the files as they are.
+
+    >>> st.Output(s3_uri="s3://bucket/models", compress=False).compress
+    False
+    """
 
     s3_uri: str | None = None
     kms_key: str | None = None
@@ -63,7 +83,11 @@ class Output:
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """Files under ``local_path`` (``/opt/ml/checkpoints`` when None) are kept in ``s3_uri`` and restored at the next start."""
+    """Files under ``local_path`` (``/opt/ml/checkpoints`` when None) are kept in ``s3_uri`` and restored at the next start.
+
+    >>> st.Checkpoint(s3_uri="s3://bucket/checkpoints/bert").local_path is None
+    True
+    """
 
     s3_uri: str
     local_path: str | None = None
@@ -72,7 +96,11 @@ class Checkpoint:
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """VPC, isolation and encryption. ``isolation`` cuts the containers off: no hub, no S3 but the channels."""
+    """VPC, isolation and encryption. ``isolation`` cuts the containers off: no hub, no S3 but the channels.
+
+    >>> st.Network(subnets=("subnet-1",), security_groups=("sg-1",)).isolation
+    False
+    """
 
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()

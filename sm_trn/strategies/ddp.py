@@ -27,7 +27,11 @@ from .rules import DIST003, DIST014
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PyTorchDDP:
-    """``distribution={"pytorchddp": {"enabled": True}}``."""
+    """``distribution={"pytorchddp": {"enabled": True}}``.
+
+    >>> st.PyTorchDDP().name
+    'pytorchddp'
+    """
 
     custom_mpi_options: str = ""
     name: ClassVar[str] = "pytorchddp"

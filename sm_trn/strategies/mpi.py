@@ -26,7 +26,11 @@ from .rules import DIST007, DIST015, DIST023
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MPI:
-    """``distribution={"mpi": {"enabled": True, …}}``. ``processes_per_host`` None: one per GPU."""
+    """``distribution={"mpi": {"enabled": True, …}}``. ``processes_per_host`` None: one per GPU.
+
+    >>> st.MPI(processes_per_host=8).name
+    'mpi'
+    """
 
     processes_per_host: int | None = None
     custom_mpi_options: str = ""

@@ -12,7 +12,11 @@ from ..specs import JobSpec, LaunchPlan, Problem, Runner, suggesting
 @suggesting
 @dataclass(frozen=True, slots=True)
 class SingleProcess:
-    """``python train.py`` on every host."""
+    """``python train.py`` on every host.
+
+    >>> st.SingleProcess().name
+    'single'
+    """
 
     name: ClassVar[str] = "single"
     image_family: ClassVar[str | None] = None

@@ -17,7 +17,11 @@ GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SMDataParallel:
-    """``distribution={"smdistributed": {"dataparallel": {"enabled": True}}}``."""
+    """``distribution={"smdistributed": {"dataparallel": {"enabled": True}}}``.
+
+    >>> st.SMDataParallel(custom_mpi_options="-x NCCL_DEBUG=INFO").name
+    'smdistributed.dataparallel'
+    """
 
     custom_mpi_options: str = ""
     name: ClassVar[str] = "smdistributed.dataparallel"

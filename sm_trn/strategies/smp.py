@@ -34,7 +34,11 @@ GUIDE = "SageMaker developer guide, model-parallel (v1)"
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SMModelParallel:
-    """``smdistributed.modelparallel`` with the MPI that it cannot do without. A parameter that is None is not sent."""
+    """``smdistributed.modelparallel`` with the MPI that it cannot do without. A parameter that is None is not sent.
+
+    >>> dict(st.SMModelParallel(partitions=2, microbatches=4).parameters())
+    {'partitions': 2, 'microbatches': 4}
+    """
 
     partitions: int | None = None
     microbatches: int | None = None

@@ -20,7 +20,11 @@ GUIDE = "SageMaker developer guide, model-parallel-v2"
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SMModelParallelV2:
-    """``torch_distributed`` with ``smdistributed.modelparallel``. A parameter that is None is not sent."""
+    """``torch_distributed`` with ``smdistributed.modelparallel``. A parameter that is None is not sent.
+
+    >>> dict(st.SMModelParallelV2(tensor_parallel_degree=8).parameters())
+    {'tensor_parallel_degree': 8}
+    """
 
     hybrid_shard_degree: int | None = None
     tensor_parallel_degree: int | None = None

@@ -34,7 +34,11 @@ NEURON_WORKERS = (1, 2, 8, 32)
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorchDistributed:
-    """``distribution={"torch_distributed": {"enabled": True}}``. ``workers_per_host`` None: every GPU or NeuronCore."""
+    """``distribution={"torch_distributed": {"enabled": True}}``. ``workers_per_host`` None: every GPU or NeuronCore.
+
+    >>> st.TorchDistributed(workers_per_host=8).workers_per_host
+    8
+    """
 
     workers_per_host: int | None = None
     name: ClassVar[str] = "torch_distributed"

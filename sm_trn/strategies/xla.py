@@ -15,7 +15,11 @@ from .rules import DIST007, DIST013
 @suggesting
 @dataclass(frozen=True, slots=True)
 class PyTorchXLA:
-    """``distribution={"pytorchxla": {"enabled": True}}``; goes with ``compiler=TrainingCompiler()``."""
+    """``distribution={"pytorchxla": {"enabled": True}}``; goes with ``compiler=TrainingCompiler()``.
+
+    >>> st.PyTorchXLA().name
+    'pytorchxla'
+    """
 
     name: ClassVar[str] = "pytorchxla"
     image_family: ClassVar[str | None] = None

@@ -111,13 +111,10 @@ def longest_chain(kind: Imports) -> list[str]:
     @functools.cache
     def below(name: str) -> tuple[str, ...]:
         chains: list[tuple[str, ...]] = [below(other) for other in sorted(graph[name])]
-        return (name, *max(chains, key=_length, default=()))
+        longest: tuple[str, ...] = max(chains, key=len) if chains else ()
+        return (name, *longest)
 
     return list(max((below(name) for name in sorted(graph)), key=len))
-
-
-def _length(chain: tuple[str, ...]) -> int:
-    return len(chain)
 
 
 def widths() -> Counter[str]:

@@ -1,0 +1,39 @@
+"""Every public class and function shows itself in an example, and the examples run."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+
+import jobs
+import pytest
+
+import sm_trn as st
+
+CONSTANTS = {"__version__", "EVALUATION_METRICS", "TRAINER_METRICS"}
+PUBLIC = sorted(set(st.__all__) - CONSTANTS)
+# Handles of live jobs, and what is made from them: shown in the notebooks and the README, which run too.
+LIVE = {
+    "Comparison", "Diff", "EmulatorError", "Endpoint", "Fleet", "JobCost", "JobFailed", "JobRecord", "JobSnapshot", "LaunchInterrupted",
+    "LaunchUnknown", "LogEvent", "MetricLog", "OverBudget", "PartialLaunch", "Policies", "Price", "PriceBook", "Rehearsal", "RequestCost",
+    "SavedLog", "Session", "TrainingJob", "Transform", "compare", "connect", "diff", "estimator", "read_jobs", "read_log", "rehearse",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_examples_of_a_public_name_run(name: str) -> None:
+    described = getattr(st, name)
+    found = doctest.DocTestFinder(recurse=False).find(
+        described, name, globs={"st": st, "job": jobs.trainium("s3://bucket/source.tar.gz").replace(name="bert")}
+    )
+    examples = [example for each in found for example in each.examples]
+    if name not in LIVE:
+        assert examples, f"{name} has no example"
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    for each in found:
+        assert 0 == runner.run(each).failed
+
+
+def test_the_names_without_an_example_are_those_of_live_jobs() -> None:
+    without = {name for name in PUBLIC if ">>>" not in (inspect.getdoc(getattr(st, name)) or "")}
+    assert without <= LIVE
