@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..report import format as form
+from ..formatting import numbers as fmt
 from ..session import Session, TrainingJob
 from ..specs import JobStatus
 from . import facts
@@ -27,7 +27,7 @@ def told(session: Session, original: str, job: TrainingJob, *, as_json: bool, wa
             if session.emulated
             else "no price, no ceiling"
             if most is None
-            else f"at most {form.usd(most)}"
+            else f"at most {fmt.usd(most)}"
         )
         click.echo(cost, err=True)
         say(job.name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN
 
+from ..formatting import numbers as fmt
 from ..pricing import CENT, Price, ceiling, most_billed_s
-from ..report import format as form
 from ..session import known_prices
 from ..specs import JobSpec, Usd
 
@@ -27,10 +27,10 @@ class Ceiling:
         if self.price is None or self.usd is None:
             return f"no price for {' and '.join(self.job.compute.instances)} in {self.region}, so no ceiling"
         seconds = most_billed_s(self.job)
-        shown = f"{seconds / 3600:g} h" if seconds % 360 == 0 else form.hours(seconds)
+        shown = f"{seconds / 3600:g} h" if seconds % 360 == 0 else fmt.hours(seconds)
         mark = ", inferred" if self.price.inferred else ""
         return (
-            f"at most {form.usd(self.usd)} ({shown} × {self.job.compute.hosts} × {form.usd_per_hour(self.price.usd_per_hour)}, "
+            f"at most {fmt.usd(self.usd)} ({shown} × {self.job.compute.hosts} × {fmt.usd_per_hour(self.price.usd_per_hour)}, "
             f"{self.price.as_of}{mark})"
         )
 

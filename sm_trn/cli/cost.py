@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from ..formatting import numbers as fmt
 from ..pricing import job_cost
-from ..report import format as form
 from ..report import published_record
 from ..session import Session, known_prices
 from ..session.fleets import MOST, moment
@@ -124,7 +124,7 @@ def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], Sessi
 
 def _why_not(job: JobSnapshot, *, priced: bool) -> str:
     if job.emulated:
-        seconds = form.billable(job.billable_s, emulated=True) if job.billable_s else "nothing billed yet"
+        seconds = fmt.billable(job.billable_s, emulated=True) if job.billable_s else "nothing billed yet"
         return f"EMULATED on this machine, no cost ({seconds})"
     if job.billable_s is None:
         return "nothing billed yet"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from ..report import format as form
+from ..formatting import numbers as fmt
 from ..session import Session
 from . import facts
 from .shared import connection_options, emit, json_option, say
@@ -30,8 +30,8 @@ def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> N
     if snapshot.transitions:
         say("\nphases")
         for phase in snapshot.transitions:
-            took = form.compact((phase.ended - phase.started).total_seconds()) if phase.ended else "now"
-            say(f"  {form.stamp(phase.started)}  {phase.status:<12} {took:>7}  {phase.message}")
+            took = fmt.compact((phase.ended - phase.started).total_seconds()) if phase.ended else "now"
+            say(f"  {fmt.stamp(phase.started)}  {phase.status:<12} {took:>7}  {phase.message}")
     for title, values in (("hyperparameters", snapshot.hyperparameters), ("final metrics", snapshot.final_metrics)):
         if values:
             say(f"\n{title}")

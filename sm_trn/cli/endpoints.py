@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..report import format as form
+from ..formatting import numbers as fmt
 from ..session import Session
 from ..session.endpoints import EndpointRow
 from .shared import connection_options, emit, json_option, say
@@ -44,7 +44,7 @@ def command(
         say("\n".join(_line(row, deleted) for row in found))
         total = found.usd_per_hour
         if not deleted:
-            say(f"together {form.usd_per_hour(total)}" if total is not None else "a hosting price is not known")
+            say(f"together {fmt.usd_per_hour(total)}" if total is not None else "a hosting price is not known")
     if delete_all and not yes and found:
         click.echo("Nothing was deleted. To delete them, add --yes", err=True)
         return 2
@@ -56,9 +56,9 @@ def _facts(row: EndpointRow) -> dict[str, Any]:
 
 
 def _line(row: EndpointRow, deleted: tuple[str, ...]) -> str:
-    cost = form.usd_per_hour(row.usd_per_hour) if row.usd_per_hour is not None else "price not known"
+    cost = fmt.usd_per_hour(row.usd_per_hour) if row.usd_per_hour is not None else "price not known"
     cost = "emulated, not billed" if row.emulated else cost
-    so_far = f", {form.usd(row.usd_so_far)} so far" if row.usd_so_far else ""
-    guard = f"  {'overdue since' if row.overdue else 'until'} {form.stamp(row.expires)}" if row.expires else ""
+    so_far = f", {fmt.usd(row.usd_so_far)} so far" if row.usd_so_far else ""
+    guard = f"  {'overdue since' if row.overdue else 'until'} {fmt.stamp(row.expires)}" if row.expires else ""
     status = "deleted" if row.name in deleted else row.status
-    return f"{row.name}  {status}  {form.instances(row.instance, row.count)}  {cost}{so_far}{guard}"
+    return f"{row.name}  {status}  {fmt.instances(row.instance, row.count)}  {cost}{so_far}{guard}"

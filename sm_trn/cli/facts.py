@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..report import format as form
+from ..formatting import numbers as fmt
 from ..specs import JobSnapshot
 
 
@@ -35,14 +35,14 @@ def lines(snapshot: JobSnapshot) -> list[str]:
     mark = "  EMULATED on this machine" if snapshot.emulated else ""
     rows: list[tuple[str, object]] = [
         ("status", f"{snapshot.status_word} / {snapshot.secondary}{mark}"),
-        ("instances", form.instances(snapshot.instance, snapshot.count)),
-        ("created", snapshot.created and form.stamp(snapshot.created)),
-        ("started", snapshot.started and form.stamp(snapshot.started)),
-        ("ended", snapshot.ended and form.stamp(snapshot.ended)),
-        ("training", snapshot.training_s and form.billable(snapshot.training_s, emulated=snapshot.emulated)),
+        ("instances", fmt.instances(snapshot.instance, snapshot.count)),
+        ("created", snapshot.created and fmt.stamp(snapshot.created)),
+        ("started", snapshot.started and fmt.stamp(snapshot.started)),
+        ("ended", snapshot.ended and fmt.stamp(snapshot.ended)),
+        ("training", snapshot.training_s and fmt.billable(snapshot.training_s, emulated=snapshot.emulated)),
         (
             "billable",
-            snapshot.billable_s and form.billable(snapshot.billable_s, emulated=snapshot.emulated) + " per instance",
+            snapshot.billable_s and fmt.billable(snapshot.billable_s, emulated=snapshot.emulated) + " per instance",
         ),
         ("interrupted", snapshot.interruptions or None),
         ("reason", snapshot.failure_reason),

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from ..formatting import numbers as fmt
 from ..jobfile import JobFile
 from ..preflight import check
 from ..render import render
-from ..report import format as form
 from ..session import LaunchInterrupted, PartialLaunch, Session, TrainingJob, connect
 from ..specs import JobSpec, JobStatus
 from . import facts, files, problems
@@ -121,11 +121,11 @@ def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
         return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
     each = [(spec.name, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
     lines = [
-        f"{name}: at most {form.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling" for name, usd in each
+        f"{name}: at most {fmt.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling" for name, usd in each
     ]
     known = [usd for _, usd in each if usd is not None]
     if len(specs) > 1 and known:
-        total = form.usd(sum(known, Decimal(0)))
+        total = fmt.usd(sum(known, Decimal(0)))
         lacking = len(each) - len(known)
         lines.append(
             f"together no ceiling: the {len(known)} with a price at most {total}, and {lacking} without one"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from ..report import format as form
+from ..formatting import numbers as fmt
 from ..session import Session
 from . import facts
 from .shared import connection_options, emit, json_option, say
@@ -28,7 +28,7 @@ def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[]
         return
     width = max(len(snapshot.name) for snapshot in snapshots)
     for snapshot in snapshots:
-        billed = form.billable(snapshot.billable_s, emulated=snapshot.emulated) if snapshot.billable_s else "-"
-        created = form.stamp(snapshot.created) if snapshot.created else "-"
-        machines = form.instances(snapshot.instance, snapshot.count)
+        billed = fmt.billable(snapshot.billable_s, emulated=snapshot.emulated) if snapshot.billable_s else "-"
+        created = fmt.stamp(snapshot.created) if snapshot.created else "-"
+        machines = fmt.instances(snapshot.instance, snapshot.count)
         say(f"{snapshot.name:<{width}}  {snapshot.status_word:<10} {machines:<22} {created}  {billed}")

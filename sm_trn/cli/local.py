@@ -11,7 +11,7 @@ import click
 
 from .. import emulator
 from ..errors import EmulatorError
-from ..report import format as form
+from ..formatting import numbers as fmt
 from .shared import emit, json_option, say
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
@@ -106,12 +106,10 @@ def status(state: Path | None, *, as_json: bool) -> int:
 
 
 def _disk(found: emulator.Status) -> str:
-    size = form.file_size(found.disk_bytes)
+    size = fmt.file_size(found.disk_bytes)
     if found.limit_bytes is None:
         return size
-    return (
-        f"{size} of at most {form.file_size(found.limit_bytes)}, {form.file_size(found.object_bytes)} of it S3 objects"
-    )
+    return f"{size} of at most {fmt.file_size(found.limit_bytes)}, {fmt.file_size(found.object_bytes)} of it S3 objects"
 
 
 @command.command("interrupt")

@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
+from ..formatting import numbers as fmt
 from ..jobfile import JobFile, Place
 from ..preflight import source
-from ..report import format as form
 from ..specs import JobSpec, Line, Problem, Severity
 from . import files, fixes
 
@@ -153,7 +153,7 @@ def counts(found: list[Located]) -> str:
     for severity in Severity:
         number = sum(item.problem.severity is severity for item in found)
         if number:
-            parts.append(f"{severity.glyph} {form.count(number)} {severity.word}{'s' if number > 1 else ''}")
+            parts.append(f"{severity.glyph} {fmt.count(number)} {severity.word}{'s' if number > 1 else ''}")
     return "  ".join(parts) or "no problems"
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from .. import __version__
+from ..formatting import numbers as fmt
 from ..preflight import check
-from ..report import format as form
 from ..session import Session, TrainingJob, compare, connect
 from ..specs import (
     EVALUATION_METRICS,
@@ -147,7 +147,7 @@ def _train(story: Story, session: Session, *, progress: bool) -> list[TrainingJo
     jobs = session.submit_all([P4D, TRN1])
     final = session.wait(jobs, progress=progress)
     for job, snapshot in zip(jobs, final, strict=True):
-        billed = form.billable(snapshot.billable_s, emulated=True) if snapshot.billable_s else "nothing billed"
+        billed = fmt.billable(snapshot.billable_s, emulated=True) if snapshot.billable_s else "nothing billed"
         if snapshot.status is JobStatus.COMPLETED:
             story.proven(f"{job.label}  completed, {billed}")
         else:
@@ -199,7 +199,7 @@ def _farewell(story: Story, jobs: list[TrainingJob], output: Path) -> None:
     width = max(len(text) for text, _ in _next_steps(jobs, output))
     steps = "\n".join(f"  {text:<{width}}  {why}" for text, why in _next_steps(jobs, output))
     story.tell(
-        f"\nDone in {form.duration(story.seconds)}. Nothing was billed. The emulator is still up: sm-trn local down\n\nNext\n{steps}",
+        f"\nDone in {fmt.duration(story.seconds)}. Nothing was billed. The emulator is still up: sm-trn local down\n\nNext\n{steps}",
         margin="",
     )
 

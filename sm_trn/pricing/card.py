@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..notebook import TAG, block, escaped, facts, grid, title
+from ..formatting.markup import TAG, block, escaped, facts, grid, title
 from .book import price_sources
 
 if TYPE_CHECKING:

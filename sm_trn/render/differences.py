@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..catalog import limits
-from ..notebook import Cell, block, escaped, grid
+from ..formatting.markup import Cell, block, escaped, grid
 from ..specs import Channel, Destination, JobSpec
 from . import request as target
 from .from_describe import decoded, destination_of

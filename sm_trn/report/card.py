@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..notebook import TAG, WIDE, block
+from ..formatting.markup import TAG, WIDE, block
 from .page_parts import rehearsal_table, table, text
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
-from ..notebook import TAG, WIDE, Cell, block, facts, grid, title
-from . import format as fmt
+from ..formatting import numbers as fmt
+from ..formatting.markup import TAG, WIDE, Cell, block, facts, grid, title
 from .page_parts import text
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SmTrnError, UnknownName
-from ..notebook.theme import Theme
+from ..formatting.theme import Theme
 from ..pricing import PriceBook, snapshot_book
 from ..specs import JobRecord, suggestion
 from .card import comparison_card

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TextIO
 
-from . import format as fmt
+from ..formatting import numbers as fmt
 from .watch import WatchRow, watch_lines
 from .watch_card import watch_html
 from .watch_table import watch_text

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from ..formatting import numbers as fmt
 from ..logs import Throughput
 from ..pricing import Price, PriceBook
-from . import format as fmt
 from .rows import Row, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
 from .work import LEAST_FILL, MOST_WAIT, Work

@@ -19,9 +19,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownName
+from ..formatting import numbers as fmt
 from ..pricing import CENT, JobCost, Price, PriceBook, job_cost, snapshot_book, spot_saving, usd_for
 from ..specs import JobSnapshot, WallSeconds, instance_seconds, suggestion
-from . import format as fmt
 from .layout import one_line
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ..notebook import TAG, WIDE, block
-from . import format as fmt
+from ..formatting import numbers as fmt
+from ..formatting.markup import TAG, WIDE, block
 from .fleet_text import SHOWN, billed_seconds, cost_or_why, group_cost
 from .page import document_head
 from .page_parts import text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import format as fmt
+from ..formatting import numbers as fmt
 from .layout import between, cut, one_line
 from .status import status_look
 

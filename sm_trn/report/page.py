@@ -9,9 +9,9 @@ from datetime import datetime
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ..notebook import TAG, variables
+from ..formatting import numbers as fmt
+from ..formatting.markup import TAG, variables
 from ..pricing import Price, price_sources
-from . import format as fmt
 from .figures.style import Sheet
 from .figures.svg import inline_svg
 from .findings import Finding

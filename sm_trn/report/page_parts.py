@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from ..notebook import TAG, escaped
-from ..notebook.theme import SLOTS
-from . import format as fmt
+from ..formatting import numbers as fmt
+from ..formatting.markup import TAG, escaped
+from ..formatting.theme import SLOTS
 from .layout import one_line
 from .rows import Row
 from .section import Section

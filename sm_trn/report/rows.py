@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from ..formatting import numbers as fmt
 from ..logs import Throughput, throughput
 from ..pricing import JobCost, Price, PriceBook, job_cost
 from ..specs import JobRecord, JobSnapshot, JobStatus, Origin
-from . import format as fmt
 from .layout import one_line
 from .status import StatusLook, status_look
 from .work import Work, read_work

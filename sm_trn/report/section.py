@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from ..formatting import numbers as fmt
 from ..pricing import Price, PriceBook, break_even, job_cost
-from . import format as fmt
 from .rows import Row, samples_per_iteration
 
 DATES = 3  # other price dates named in one sentence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ..notebook.theme import marker, painted
+from ..formatting import numbers as fmt
+from ..formatting.theme import marker, painted
 from ..pricing import Price
-from . import format as fmt
 from .layout import GAP, Column, between, cut, fitting, line, one_line, wrap
 from .rows import Row
 from .section import Section

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from . import format as fmt
+from ..formatting import numbers as fmt
 from .display import in_notebook, ipython_display, wants_redraw
 from .layout import cut, one_line
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from ..formatting import numbers as fmt
 from ..pricing import Price, usd_for
 from ..specs import JobSnapshot, MetricPoint, WallSeconds
-from . import format as fmt
 from .layout import cut, one_line
 from .status import StatusLook, status_look
 

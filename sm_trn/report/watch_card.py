@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ..notebook import TAG, WIDE, block, facts
-from . import format as fmt
+from ..formatting import numbers as fmt
+from ..formatting.markup import TAG, WIDE, block, facts
 from .page_parts import text
 from .watch import WatchRow, rate_words
 from .watch_table import (

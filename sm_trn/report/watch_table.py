@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from ..notebook.theme import painted
-from . import format as fmt
+from ..formatting import numbers as fmt
+from ..formatting.theme import painted
 from .layout import cut, wrap
 from .watch import WatchRow, rate_words
 

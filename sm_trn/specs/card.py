@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..notebook import Cell, block, facts, title
+from ..formatting.markup import Cell, block, facts, title
 
 if TYPE_CHECKING:
     from .job import JobSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..notebook import Cell, block, escaped, grid
+from ..formatting.markup import Cell, block, escaped, grid
 from .problems import Severity
 
 if TYPE_CHECKING:

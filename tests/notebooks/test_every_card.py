@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.notebook import CSS, Cell, block, escaped, facts, grid, title
-from sm_trn.notebook.theme import PALETTES
+from sm_trn.formatting.markup import CSS, Cell, block, escaped, facts, grid, title
+from sm_trn.formatting.theme import PALETTES
 from sm_trn.session.endpoints import Endpoint, EndpointRow, Endpoints, Transform
 from sm_trn.specs import WallSeconds
 

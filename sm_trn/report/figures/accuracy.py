@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...notebook.theme import Theme
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import Theme
 from ..rows import Row, baseline_accuracies
 from ..section import Section
 from .bar_values import Bar, BarInfo, folded

@@ -14,8 +14,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ...notebook.theme import SLOTS, marker, role
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import SLOTS, marker, role
 from ..layout import cut
 from .bar_values import NAME, THICK, Bar, BarInfo, Bracket
 from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from ...notebook.theme import Theme
+from ...formatting import numbers as fmt
+from ...formatting.theme import Theme
 from ...pricing import PriceBook, job_cost
-from .. import format as fmt
 from ..findings import section_headline
 from ..rows import Row
 from ..section import Section, flip_price, other_price, price_dates

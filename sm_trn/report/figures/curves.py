@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ...formatting import numbers as fmt
 from ...specs import MetricPoint
-from .. import format as fmt
 from ..rows import Row
 
 SMOOTHED = 200  # points; more are drawn thin under their moving average

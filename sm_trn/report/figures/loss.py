@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 
-from ...notebook.theme import SLOTS, Theme, marker, role
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import SLOTS, Theme, marker, role
 from ..layout import cut
 from ..rows import Row
 from ..section import Section

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ...notebook.theme import SLOTS, Theme, marker, role
+from ...formatting import numbers as fmt
+from ...formatting.theme import SLOTS, Theme, marker, role
 from ...pricing import Price, PriceBook, job_cost
-from .. import format as fmt
 from ..layout import cut
 from ..rows import Row
 from ..section import Section, flip_price, other_price

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...notebook.theme import Theme
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import Theme
 from ..rows import Row
 from ..section import Section
 from ..timeline import Timeline, timeline

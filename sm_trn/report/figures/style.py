@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib import font_manager
 
-from ...notebook.theme import PALETTES, Theme
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import PALETTES, Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

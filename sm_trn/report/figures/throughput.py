@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...notebook.theme import Theme
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import Theme
 from ..findings import QUANTITY, section_headline
 from ..rows import NEEDED_STEPS, Row
 from ..section import Section

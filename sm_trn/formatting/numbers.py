@@ -87,11 +87,6 @@ def usd_small(value: float | Decimal) -> str:
     return usd_cell(value) if value >= 1 or value == 0 else significant(float(value))
 
 
-def usd_estimate(value: float | Decimal) -> str:
-    """``$29.8``; say "about" or ``~`` before it."""
-    return f"${significant(float(value))}"
-
-
 def usd_per_hour(value: Decimal) -> str:
     """``$25.25/h``, 24.725 as ``$24.73/h``. The full precision belongs to the price table."""
     return f"${value.quantize(Decimal('0.01'), ROUND_HALF_UP):,}/h"
