@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..formatting import numbers as fmt
-from ..logs import printable
+from ..logs.shown import printable
 
 GAP = "  "
 

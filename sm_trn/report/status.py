@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..logs import printable
+from ..logs.shown import printable
 from ..specs import JobSnapshot, JobStatus
 
 

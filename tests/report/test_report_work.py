@@ -10,7 +10,7 @@ from report_jobs import describe
 
 from sm_trn.report import compare
 from sm_trn.report.figures import plot_waste, waste_info
-from sm_trn.report.work import Work, read_work
+from sm_trn.report.sections.work import Work, read_work
 from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot, record
 
 

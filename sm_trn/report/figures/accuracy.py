@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import Theme
-from ..rows import Row, baseline_accuracies
-from ..section import Section
+from ..sections.rows import Row, baseline_accuracies
+from ..sections.section import Section
 from .bar_values import Bar, BarInfo, folded
 from .bars import plot_bars
 from .style import Sheet

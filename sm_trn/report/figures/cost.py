@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from ...formatting import numbers as fmt
 from ...formatting.theme import Theme
 from ...pricing import PriceBook, job_cost
-from ..findings import section_headline
-from ..rows import Row
-from ..section import Section, flip_price, other_price, price_dates
+from ..sections.findings import section_headline
+from ..sections.rows import Row
+from ..sections.section import Section, flip_price, other_price, price_dates
 from .bar_values import Bar, BarInfo, folded
 from .bars import plot_bars
 from .style import Sheet

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from ...formatting import numbers as fmt
 from ...specs import MetricPoint
-from ..rows import Row
+from ..sections.rows import Row
 
 SMOOTHED = 200  # points; more are drawn thin under their moving average
 DECAY = 0.9

@@ -14,8 +14,8 @@ from matplotlib.transforms import Bbox
 from ...formatting import numbers as fmt
 from ...formatting.theme import SLOTS, Theme, marker, role
 from ..layout import cut
-from ..rows import Row
-from ..section import Section
+from ..sections.rows import Row
+from ..sections.section import Section
 from .curves import MULTIPLES, Curve, Panel, multiples_of, panels
 from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 

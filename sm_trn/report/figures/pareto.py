@@ -16,8 +16,8 @@ from ...formatting import numbers as fmt
 from ...formatting.theme import SLOTS, Theme, marker, role
 from ...pricing import Price, PriceBook, job_cost
 from ..layout import cut
-from ..rows import Row
-from ..section import Section, flip_price, other_price
+from ..sections.rows import Row
+from ..sections.section import Section, flip_price, other_price
 from .style import Headings, Sheet, bare, draw_headings, headings, rc, settle_backend
 
 if TYPE_CHECKING:

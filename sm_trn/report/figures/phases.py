@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import Theme
-from ..rows import Row
-from ..section import Section
-from ..timeline import Timeline, timeline
+from ..sections.rows import Row
+from ..sections.section import Section
+from ..sections.timeline import Timeline, timeline
 from .bar_values import Bar, BarInfo, Bracket, folded
 from .bars import plot_bars
 from .style import Sheet

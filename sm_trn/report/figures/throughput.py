@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import Theme
-from ..findings import QUANTITY, section_headline
-from ..rows import NEEDED_STEPS, Row
-from ..section import Section
+from ..sections.findings import QUANTITY, section_headline
+from ..sections.rows import NEEDED_STEPS, Row
+from ..sections.section import Section
 from .bar_values import NO_BAR, Bar, BarInfo, folded
 from .bars import plot_bars
 from .style import Sheet

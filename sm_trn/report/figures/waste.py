@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import Theme
-from ..rows import Row
-from ..section import Section
-from ..work import SPARE_COMPILES, Work
+from ..sections.rows import Row
+from ..sections.section import Section
+from ..sections.work import SPARE_COMPILES, Work
 from .bar_values import Bar, BarInfo, folded
 from .bars import plot_bars
 from .style import Sheet
