@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from ...errors import SmTrnError, UnknownName
 from ...formatting.cards import HasCard
-from ...formatting.theme import Theme
 from ...pricing import PriceBook, snapshot_book
 from ...specs import JobRecord, suggestion
+from ..figures import Figures
 from ..layout import one_line
 from ..sections.findings import section_findings
 from ..sections.rows import Row, read_row
@@ -23,14 +23,13 @@ from .compared import Compared
 from .text import comparison_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 _EARLY = datetime.min.replace(tzinfo=timezone.utc)  # a publication gives no creation time, and is older than your jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(HasCard, Compared):
+class Comparison(HasCard, Figures, Compared):
     """Jobs side by side; made by ``compare``. ``slots`` gives each job one colour and marker wherever it is shown."""
 
     @property
@@ -49,48 +48,6 @@ class Comparison(HasCard, Compared):
             hint = suggestion(workload, known)
             raise UnknownName(f"workload: got {workload!r}, wanted one of {', '.join(map(repr, known))}{hint}")
         return known[workload]
-
-    def plot_throughput(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
-        """Steady work per second of a workload's measured jobs. Emulated jobs get a hatched row and no bar."""
-        from ..figures import plot_throughput, throughput_info  # noqa: PLC0415 - matplotlib is loaded on use
-
-        return plot_throughput(throughput_info(self.section(workload)), ax, theme)
-
-    def plot_loss(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
-        """Training loss by epoch, step, billable minutes and USD, as far as they are known."""
-        from ..figures import loss_info, plot_loss  # noqa: PLC0415 - matplotlib is loaded on use
-
-        return plot_loss(loss_info(self.section(workload)), ax, theme)
-
-    def plot_cost(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
-        """Cost of a workload's measured jobs at dated prices. Emulated jobs have none."""
-        from ..figures import cost_info, plot_cost  # noqa: PLC0415 - matplotlib is loaded on use
-
-        return plot_cost(cost_info(self.section(workload), self.book), ax, theme)
-
-    def plot_phases(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
-        """Minutes since submission by phase: waiting, transfer, compile or warm-up, training, interruptions."""
-        from ..figures import phases_info, plot_phases  # noqa: PLC0415 - matplotlib is loaded on use
-
-        return plot_phases(phases_info(self.section(workload)), ax, theme)
-
-    def plot_pareto(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
-        """Cost against billable minutes of a workload's completed measured jobs, and which of them no other beats."""
-        from ..figures import pareto_info, plot_pareto  # noqa: PLC0415 - matplotlib is loaded on use
-
-        return plot_pareto(pareto_info(self.section(workload), self.book), ax, theme)
-
-    def plot_padding(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
-        """What share of each batch is text and what is padding, and how often a workload's jobs compiled."""
-        from ..figures import plot_waste, waste_info  # noqa: PLC0415 - matplotlib is loaded on use
-
-        return plot_waste(waste_info(self.section(workload)), ax, theme)
-
-    def plot_accuracy(self, ax: Axes | None = None, theme: Theme = "light", *, workload: str | None = None) -> Axes:
-        """Held-out accuracy, and the baselines that the logs name."""
-        from ..figures import accuracy_info, plot_accuracy  # noqa: PLC0415 - matplotlib is loaded on use
-
-        return plot_accuracy(accuracy_info(self.section(workload)), ax, theme)
 
     def save(self, directory: str | Path, *, now: datetime | None = None) -> tuple[Path, ...]:
         """Write report.html, compare.csv, compare.json and one PNG per figure; ``now`` dates the page.

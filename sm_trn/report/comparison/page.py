@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
@@ -16,16 +15,13 @@ from ..figures.style import Sheet
 from ..figures.svg import inline_svg
 from ..sections.findings import Finding
 from ..sections.section import Section, section_prices
+from .compared import Compared
 from .parts import rehearsal_table, table
-
-if TYPE_CHECKING:
-    from .compared import Compared
-    from .save import Picture
+from .pictures import FIGURED, Picture
 
 _SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
 _WIDTHS = (("wide", 528.0), ("slim", 344.0))
 _FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
-FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
 _CARDS = ("throughput", "billable", "cost")
 _NOTES = ("not_training", "scaling", "padding", "data_wait", "compiles", "changed", "missing", "runs", "note")
 
@@ -164,14 +160,14 @@ def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anc
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="Jobs">{table(section, caption=caption)}</div>'
     own = [picture for picture in pictures if picture.section is section]
     yield from _figures(own)
-    known = {type(picture.info).__name__ for picture in own}
+    known = {picture.figure.name for picture in own}
     said = [finding for finding in item.findings if finding.workload == section.workload and finding.kind in _NOTES]
     lines = [f'<li class="{finding.kind}">{text(finding.text)}</li>' for finding in said]
     if not own and len(item.sections) > FIGURED:
         lines.append(
             f"<li>No figures: of {len(item.sections)} workloads, the {FIGURED} with the most jobs have them. Compare this one alone.</li>"
         )
-    elif "LossInfo" not in known:
+    elif "loss" not in known:
         lines.append(
             f"<li>{text(f'No loss curves: no loss in the log of {fmt.listing([row.label for row in section.measured])}.')}</li>"
         )
@@ -198,9 +194,9 @@ def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
 
 def _figure(picture: Picture) -> Iterator[str]:
     info, name = picture.info, picture.name
-    yield f'<figure aria-labelledby="t-{name}"{" class=full" if picture.wide else ""}>'
+    yield f'<figure aria-labelledby="t-{name}"{" class=full" if picture.figure.wide else ""}>'
     yield f'<figcaption><h3 id="t-{name}">{text(info.title)}</h3><p>{text(info.subtitle)}</p></figcaption>'
-    for kind, width in _FULL_WIDTHS if picture.wide else _WIDTHS:
+    for kind, width in _FULL_WIDTHS if picture.figure.wide else _WIDTHS:
         drawn = picture.draw(replace(_SCREEN, width=width))
         yield inline_svg(drawn, name=f"{name}-{kind}", alt=info.alt, kind=kind)
     yield (f"<p>{text(info.foot)}</p>" if info.foot else "") + "</figure>"

@@ -18,6 +18,7 @@ from ...pricing import Price, PriceBook, job_cost
 from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price
+from .figure import Figure as FigureKind
 from .style import Headings, Sheet, bare, draw_headings, headings, rc, settle_backend
 
 if TYPE_CHECKING:
@@ -111,6 +112,9 @@ def pareto_figure(info: ParetoInfo, sheet: Sheet) -> Figure:
         figure = Figure(figsize=_size(sheet, head))
         plot_pareto(info, _place(figure, sheet, head), sheet=sheet)
     return figure
+
+
+FIGURE = FigureKind(name="cost-and-time", info=pareto_info, plot=plot_pareto, alone=pareto_figure)
 
 
 def _size(sheet: Sheet, head: Headings) -> tuple[float, float]:

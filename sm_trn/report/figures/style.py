@@ -87,6 +87,9 @@ class Sheet:
         return textwrap.wrap(fmt.unbroken(text), room, break_on_hyphens=False) if text else []
 
 
+WIDE = Sheet(width=9.6 * 72)  # a figure of several panels
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headings:
     """Title, subtitle and foot as lines, and the points that they need above and below the axes."""

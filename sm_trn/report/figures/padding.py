@@ -11,7 +11,7 @@ from ..sections.rows import Row
 from ..sections.section import Section
 from ..sections.work import SPARE_COMPILES, Work
 from .bar_values import Bar, BarInfo, folded
-from .bars import plot_bars
+from .bars import bar_figure, plot_bars
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WasteInfo(BarInfo):
+class PaddingInfo(BarInfo):
     """Bars are shares of all positions of a batch, in percent."""
 
 
-def waste_info(section: Section) -> WasteInfo:
+def padding_info(section: Section) -> PaddingInfo:
     """Padding and compilations of the measured jobs; of the emulated ones, which compile nothing, when there is no other."""
     rows = section.measured or section.emulated
     emulated = not section.measured
-    return WasteInfo(
+    return PaddingInfo(
         title=("EMULATED: " if emulated else "") + _title(rows),
         subtitle="What batches hold, in % of their positions. Solid: text. Dashed: padding.",
         bars=folded([_bar(row) for row in rows], best_first=lambda value: -value),
@@ -38,9 +38,14 @@ def waste_info(section: Section) -> WasteInfo:
     )
 
 
-def plot_waste(info: WasteInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None) -> Axes:
+def plot_padding(
+    info: PaddingInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None
+) -> Axes:
     """Draw on ``ax`` (a new pyplot figure when None) and return it."""
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:g}")
+
+
+FIGURE = bar_figure("padding", lambda section, _: padding_info(section), plot_padding)
 
 
 def _bar(row: Row) -> Bar:
