@@ -66,6 +66,18 @@ def plot_audience(info, ax=None, theme="light", *, sheet=None):
 FIGURE = bar_figure("audience", lambda section, _: audience_info(section), plot_audience)
 '''
 
+COMMAND = '''
+"""sm-trn tally"""
+import click
+
+
+@click.command("tally")
+@click.argument("names", nargs=-1)
+def command(names):
+    """Count the jobs NAMES."""
+    click.echo(len(names))
+'''
+
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
@@ -169,6 +181,26 @@ print(json.dumps([drawn.count("7 people"), both.plot_audience.__doc__, names.ind
 """,
     )
     assert [2, "Who waited.", True, True] == answer
+
+
+def test_a_command(copy: Path) -> None:
+    (copy / "sm_trn/cli/jobs/tally.py").write_text(COMMAND)
+    insert(copy / "sm_trn/cli/__main__.py", '    "compare": (', '    "tally": ("jobs.tally", "count jobs"),')
+    answer = run(
+        copy,
+        """
+import io
+from contextlib import redirect_stdout
+from sm_trn.cli.__main__ import cli
+from sm_trn.cli.documents import cli_reference
+def said(*words):
+    with redirect_stdout(io.StringIO()) as out:
+        cli.main(list(words), standalone_mode=False)
+    return out.getvalue()
+print(json.dumps([said("tally", "a", "b"), "count jobs" in said("--help"), "## sm-trn tally" in cli_reference()]))
+""",
+    )
+    assert ["2\n", True, True] == answer
 
 
 def run_file() -> str:

@@ -1,0 +1,67 @@
+"""sm-trn resubmit"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import click
+
+from ...jobfile import change_job
+from ...preflight import check
+from ...render import diff, problems
+from ...session import Session
+from ...specs import JobSpec
+from ..connection import connection_options
+from ..shared import emit, json_option, say
+from . import waiting
+
+
+@click.command("resubmit")
+@click.argument("name")
+@click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change a field, by its path in a job file."
+)
+@click.option("--unset", multiple=True, metavar="PATH", help="Put a field back to its default.")
+@click.option("--dry-run", is_flag=True, help="Show what would change; nothing is started.")
+@click.option("--wait", is_flag=True, help="Stay until it has ended; exit code 1 when it failed.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Waive a rule; may be given several times.")
+@json_option
+@connection_options
+def command(  # noqa: PLR0913 - one argument per option of the command line
+    name: str,
+    settings: tuple[str, ...],
+    unset: tuple[str, ...],
+    *,
+    dry_run: bool,
+    wait: bool,
+    ignore: tuple[str, ...],
+    as_json: bool,
+    connection: Callable[[], Session],
+) -> int:
+    """Launch the job NAME once more, whoever launched it first: the same source, role and fields but for what is changed.
+
+    A value is read as in a job file: a number, true, false, or a text. Shows what differs from NAME.
+
+    \b
+    Example: sm-trn resubmit bert-261120-101500-a1b2c3 --set compute.count=2 --set hyperparameters.epochs=3
+    """
+    session = connection()
+    job = session.attach(name)
+    spec = change_job(job.spec, settings, unset=unset)
+    if dry_run:
+        return _preview(job.spec, spec, name, as_json=as_json)
+    if not as_json:
+        for problem in (*check(spec), *problems(spec, "request")):
+            click.echo(str(problem), err=True)
+    return waiting.told(session, name, job.resubmit(spec, ignore=ignore), as_json=as_json, wait=wait, more={})
+
+
+def _preview(before: JobSpec, after: JobSpec, name: str, *, as_json: bool) -> int:
+    found = diff(before, after, names=(name, "resubmitted"))
+    found_out = [str(problem) for problem in (*check(after), *problems(after, "request"))]
+    if as_json:
+        emit({"of": name, "changes": [dataclasses.asdict(item) for item in found], "problems": found_out})
+    else:
+        say("\n".join([*found_out, str(found), "Nothing was started."]))
+    return 0
