@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,11 @@ json_option = click.option(
 def emit(body: Any) -> None:
     """One JSON document on stdout."""
     click.echo(json.dumps(body, indent=2, default=plain))
+
+
+def cents(usd: Decimal | None) -> Decimal | None:
+    """Rounded for machines; None stays None."""
+    return None if usd is None else usd.quantize(Decimal("0.01"), ROUND_HALF_EVEN)
 
 
 def plain(value: object) -> object:

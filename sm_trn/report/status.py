@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ..logs.shown import printable
-from ..specs import JobSnapshot, JobStatus
+from ..specs.snapshot import JobSnapshot, JobStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN
 
 from ...formatting import numbers as fmt
-from ...pricing import CENT, Price, ceiling, most_billed_s
+from ...pricing import Price, ceiling, most_billed_s
 from ...session import known_prices
 from ...specs import JobSpec, Usd
 
@@ -39,8 +38,3 @@ def ceiling_of(job: JobSpec, region: str = REGION) -> Ceiling:
     """At the newest known price of the region."""
     price = known_prices().of(job.compute.machines, region)
     return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)
-
-
-def cents(usd: Usd | None) -> Usd | None:
-    """Rounded for machines; None stays None."""
-    return None if usd is None else usd.quantize(CENT, ROUND_HALF_EVEN)

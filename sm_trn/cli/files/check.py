@@ -11,7 +11,7 @@ import click
 from ...errors import InvalidJobFile
 from ...jobfile import JobFile
 from ...preflight import check
-from ..shared import emit, json_option, say
+from ..shared import cents, emit, json_option, say
 from . import ceilings, files, problems, rules
 from .ceilings import Ceiling
 from .problems import Located
@@ -124,7 +124,7 @@ def _entry(entry: Checked) -> dict[str, Any]:
         "file": entry.label,
         "job": most.job.name if most else None,
         "launchable": problems.launchable(entry.found),
-        "most_usd": ceilings.cents(most.usd) if most else None,
+        "most_usd": cents(most.usd) if most else None,
         "price_as_of": most.price.as_of if most and most.price else None,
         "problems": [problems.as_json(item) for item in entry.found],
     }

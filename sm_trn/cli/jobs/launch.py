@@ -15,9 +15,9 @@ from ...render import render
 from ...session import LaunchInterrupted, PartialLaunch, Session, TrainingJob, connect
 from ...specs import JobSpec, JobStatus
 from ..files import files, problems
-from ..files.ceilings import ceiling_of, cents
+from ..files.ceilings import ceiling_of
 from ..files.problems import Located
-from ..shared import emit, json_option, say
+from ..shared import cents, emit, json_option, say
 from . import facts
 from .waiting import waited
 

@@ -12,8 +12,7 @@ import click
 from ...formatting import numbers as fmt
 from ...session import Session, TrainingJob
 from ...specs import JobSnapshot, JobStatus
-from ..files.ceilings import cents
-from ..shared import emit, say
+from ..shared import cents, emit, say
 from . import facts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...formatting.markup import Cell, block, escaped, grid
-from ...render import Diff
+from ...render.differences import Diff
 
 
 def diff_card(diff: Diff) -> str:

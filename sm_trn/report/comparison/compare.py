@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from ...errors import SmTrnError, UnknownName
 from ...formatting.cards import HasCard
-from ...pricing import PriceBook, snapshot_book
-from ...specs import JobRecord, suggestion
+from ...pricing.book import PriceBook, snapshot_book
+from ...specs.record import JobRecord
+from ...specs.value import suggestion
 from ..figures import Figures
 from ..layout import one_line
 from ..sections.findings import section_findings

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...pricing import PriceBook
-from ..sections.findings import Finding
-from ..sections.rows import Row
-from ..sections.section import Section
 from .table import cells, json_text
+
+if TYPE_CHECKING:
+    from ...pricing.book import PriceBook
+    from ..sections.findings import Finding
+    from ..sections.rows import Row
+    from ..sections.section import Section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

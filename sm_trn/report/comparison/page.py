@@ -9,7 +9,7 @@ from datetime import datetime
 
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
-from ...pricing import Price, price_sources
+from ...pricing.book import Price, price_sources
 from ..document import document_head, text
 from ..figures.style import Sheet
 from ..figures.svg import inline_svg

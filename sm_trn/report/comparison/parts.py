@@ -10,7 +10,7 @@ from ...formatting.theme import SLOTS
 from ..document import text
 from ..sections.rows import Row
 from ..sections.section import Section
-from .text import cost_words, missing_rate
+from ..sections.words import cost_words, missing_rate
 
 _SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',

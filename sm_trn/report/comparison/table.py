@@ -7,11 +7,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..sections.rows import Row
-from ..sections.section import Delta, Section
-
 if TYPE_CHECKING:
     from ..sections.findings import Finding
+    from ..sections.rows import Row
+    from ..sections.section import Delta, Section
 
 SCHEMA = 1
 COLUMNS = (

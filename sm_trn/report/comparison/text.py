@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import marker, painted
-from ...pricing import Price
+from ...pricing.book import Price
 from ..layout import GAP, Column, between, cut, fitting, line, one_line, wrap
 from ..sections.rows import Row
 from ..sections.section import Section
+from ..sections.words import cost_words, missing_rate
 
 if TYPE_CHECKING:
     from .compared import Compared
@@ -50,13 +51,6 @@ def glyph(row: Row, *, ascii_only: bool) -> str:
     """The job's marker, hollow when it is emulated."""
     mark = marker(row.slot)
     return mark.ascii if ascii_only else mark.hollow if row.emulated else mark.solid
-
-
-def missing_rate(row: Row, unit: str) -> str:
-    """Why there is no rate, in words."""
-    if row.too_short is not None:
-        return f"too short: {row.too_short} steps"
-    return "not logged" if not row.rate(unit) else ""
 
 
 def _measured(item: Compared, section: Section, width: int, *, ascii_only: bool) -> list[str]:
@@ -147,13 +141,6 @@ def _columns(section: Section) -> Iterator[Column]:
         yield _column("ACC", ["-" if row.accuracy is None else fmt.accuracy(row.accuracy) for row in rows], rank=1)
     if any(row.final_loss is not None for row in rows):
         yield _column("LOSS", ["-" if row.final_loss is None else fmt.loss(row.final_loss) for row in rows], rank=4)
-
-
-def cost_words(row: Row) -> str:
-    """The cost as in a column headed USD, or why there is none."""
-    if row.cost is not None:
-        return fmt.usd_cell(row.cost.usd)
-    return "none" if row.emulated else "no price" if row.price is None else "not billed yet"
 
 
 def _column(head: str, values: list[str], changes: list[str] | None = None, rank: int = 0) -> Column:

@@ -16,15 +16,16 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import SLOTS, marker, role
-from ...pricing import PriceBook
 from ..layout import cut
-from ..sections.section import Section
 from .bar_values import NAME, THICK, Bar, BarInfo, Bracket
 from .figure import Figure as FigureKind
 from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ...pricing.book import PriceBook
+    from ..sections.section import Section
 
 
 def plot_bars(info: BarInfo, ax: Axes | None, sheet: Sheet, tick: Callable[[float], str]) -> Axes:

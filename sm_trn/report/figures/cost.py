@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import Theme
-from ...pricing import PriceBook, job_cost
+from ...pricing.book import PriceBook
+from ...pricing.cost import job_cost
 from ..sections.findings import section_headline
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price, price_dates

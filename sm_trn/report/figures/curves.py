@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ...formatting import numbers as fmt
-from ...specs import MetricPoint
+from ...specs.metrics import MetricPoint
 from ..sections.rows import Row
 
 SMOOTHED = 200  # points; more are drawn thin under their moving average

@@ -8,13 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from ...formatting.theme import Theme
-from ...pricing import PriceBook
-from ..sections.section import Section
 
 if TYPE_CHECKING:
     from matplotlib import figure
     from matplotlib.axes import Axes
 
+    from ...pricing.book import PriceBook
+    from ..sections.section import Section
     from .style import Sheet
 
 

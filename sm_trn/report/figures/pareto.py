@@ -14,7 +14,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import SLOTS, Theme, marker, role
-from ...pricing import Price, PriceBook, job_cost
+from ...pricing.book import Price, PriceBook
+from ...pricing.cost import job_cost
 from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price

@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ...formatting.cards import HasCard
-from ...pricing import CENT, PriceBook, job_cost, snapshot_book
-from ...specs import JobSnapshot
+from ...pricing.book import PriceBook, snapshot_book
+from ...pricing.cost import CENT, job_cost
+from ...specs.snapshot import JobSnapshot
 from ..spreadsheet import csv_text
 from .rows import FLEET_COLUMNS, FleetCosts, FleetRow
 from .text import fleet_text

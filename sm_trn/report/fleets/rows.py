@@ -15,8 +15,11 @@ from typing import Any
 
 from ...errors import UnknownName
 from ...formatting import numbers as fmt
-from ...pricing import JobCost, Price, spot_saving, usd_for
-from ...specs import JobSnapshot, WallSeconds, instance_seconds, suggestion
+from ...pricing.book import Price
+from ...pricing.cost import JobCost, spot_saving, usd_for
+from ...specs.snapshot import JobSnapshot
+from ...specs.units import WallSeconds, instance_seconds
+from ...specs.value import suggestion
 from ..layout import one_line
 
 FLEET_COLUMNS = (

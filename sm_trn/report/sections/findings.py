@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ...formatting import numbers as fmt
-from ...logs import Throughput
-from ...pricing import Price, PriceBook
+from ...logs.throughput import Throughput
+from ...pricing.book import Price, PriceBook
 from .rows import Row, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
 from .work import LEAST_FILL, MOST_WAIT, Work

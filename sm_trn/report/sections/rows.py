@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from ...formatting import numbers as fmt
-from ...logs import Throughput, throughput
-from ...pricing import JobCost, Price, PriceBook, job_cost
-from ...specs import JobRecord, JobSnapshot, JobStatus, Origin
+from ...logs.throughput import Throughput, throughput
+from ...pricing.book import Price, PriceBook
+from ...pricing.cost import JobCost, job_cost
+from ...specs.record import JobRecord, Origin
+from ...specs.snapshot import JobSnapshot, JobStatus
 from ..layout import one_line
 from ..status import StatusLook, status_look
 from .work import Work, read_work

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from ...formatting import numbers as fmt
-from ...pricing import Price, PriceBook, break_even, job_cost
+from ...pricing.book import Price, PriceBook
+from ...pricing.cost import break_even, job_cost
 from .rows import Row, samples_per_iteration
 
 DATES = 3  # other price dates named in one sentence

@@ -10,8 +10,11 @@ from datetime import datetime
 from decimal import Decimal
 
 from ...formatting import numbers as fmt
-from ...pricing import Price, usd_for
-from ...specs import JobSnapshot, MetricPoint, WallSeconds
+from ...pricing.book import Price
+from ...pricing.cost import usd_for
+from ...specs.metrics import MetricPoint
+from ...specs.snapshot import JobSnapshot
+from ...specs.units import WallSeconds
 from ..layout import cut, one_line
 from ..status import StatusLook, status_look
 
