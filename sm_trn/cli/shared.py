@@ -14,9 +14,7 @@ import click
 
 from ..logs.shown import printable
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Machine-readable answer; nothing else goes to stdout."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on stdout.")
 
 
 def emit(body: Any) -> None:

@@ -35,12 +35,17 @@ class Checked:
     type=click.Choice([*problems.SHOWN, "json"]),
     default="long",
     show_default=True,
-    help="How to show it.",
+    help="Choose how problems are shown.",
 )
-@click.option("--ignore", multiple=True, metavar="ID", help="Leave a rule out; may be given several times.")
-@click.option("--region", default=ceilings.REGION, show_default=True, help="Whose prices the ceiling uses.")
-@click.option("--explain", metavar="ID", help="What a rule looks for, why, and on what evidence.")
-@click.option("--rules", "show_rules", is_flag=True, help="All rules, as a page of Markdown.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip the rule ID. You can repeat this option.")
+@click.option(
+    "--region",
+    default=ceilings.REGION,
+    show_default=True,
+    help="Use the prices of this region for the highest possible cost.",
+)
+@click.option("--explain", metavar="ID", help="Explain what the rule ID checks, why, and on what evidence.")
+@click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
 @json_option
 def command(
     names: tuple[str, ...],
@@ -52,10 +57,10 @@ def command(
     show_rules: bool,
     as_json: bool,
 ) -> int:
-    """Find what is wrong with the jobs of FILE…, offline: every problem at once, each with its line and its fix.
+    """Check the jobs of FILE… without an account, and show every problem with its line and its fix.
 
-    FILE is TOML, JSON or YAML; FILE#NAME is one of its jobs. Exit code 1 when a job is not launchable, 2 when a file is no job
-    file.
+    FILE is TOML, JSON or YAML. FILE#NAME selects one of its jobs. The exit code is 1 if a job cannot be launched, and 2 if
+    a file is not a job file.
 
     \b
     Example: sm-trn check bert.toml --format short

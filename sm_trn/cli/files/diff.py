@@ -20,11 +20,11 @@ from . import files
 @json_option
 @connection_options
 def command(before: str, after: str, *, as_json: bool, connection: Callable[[], Session]) -> int:
-    """Show where two jobs differ: two job files, a job file and a job that was launched, or two such jobs.
+    """Show how two jobs differ. Each is a job file or the name of a launched job.
 
-    What is compared is the request: every field of CreateTrainingJob, hyperparameters by value. A job file is compared with a
-    job as if it had gone to the same account and bucket; what is in its source and local data is not compared. Exit code 1
-    when they differ.
+    The command compares every field of the CreateTrainingJob request, and hyperparameters by value. It compares a job file
+    with a launched job as if both used the same account and bucket. It does not compare the contents of sources and local
+    data. The exit code is 1 if the jobs differ.
 
     \b
     Example: sm-trn diff bert.toml bert-trn1-261120-101500-a1b2c3

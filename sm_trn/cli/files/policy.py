@@ -16,7 +16,7 @@ KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution")
 
 @click.command("policy")
 @click.argument("name", metavar="FILE")
-@click.option("--for", "whom", type=click.Choice(KINDS), help="One of them; default: all.")
+@click.option("--for", "whom", type=click.Choice(KINDS), help="Print only this policy. Default: all.")
 @click.option("--role", help="Execution role ARN; default: a visible placeholder.")
 @click.option("--bucket", help="The session's bucket; default: a visible placeholder.")
 @click.option("--region", help="Default: us-west-2.")
@@ -24,10 +24,10 @@ KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution")
 def command(
     name: str, *, whom: str | None, role: str | None, bucket: str | None, region: str | None, as_json: bool
 ) -> None:
-    """IAM policies of least privilege for the job of FILE, as JSON.
+    """Print least-privilege IAM policies for the job of FILE as JSON.
 
-    launch is for whoever launches and follows it, execution for the role that it runs under, trust is that role's trust policy;
-    hosting and hosting-execution are what comes on top where its model is deployed, asked and deleted, or used for batch transforms.
+    launch is for the person who launches and watches the job. execution is for the role that the job runs under, and trust
+    is that role's trust policy. Endpoints and batch transforms need hosting and hosting-execution as well.
 
     \b
     Example: sm-trn policy bert.toml --for launch --bucket my-bucket --role arn:aws:iam::111122223333:role/training

@@ -26,9 +26,9 @@ from . import files
 @click.option("--region", help="Region of the image; default: us-west-2.")
 @json_option
 def command(name: str, *, target: str, as_json: bool, **where: str | None) -> int:
-    """Show what would be sent for the jobs of FILE, without sending it: no account is needed.
+    """Show the request that the jobs of FILE make, without sending it. You need no account.
 
-    Several jobs come as a JSON list, or one after the other. FILE#NAME is one of them.
+    Several jobs are printed as a JSON list, or one after the other. FILE#NAME selects one of them.
 
     \b
     Example: sm-trn render bert.toml --to estimator-v2

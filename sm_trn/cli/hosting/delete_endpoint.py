@@ -16,7 +16,7 @@ from ..shared import emit, json_option, say
 @json_option
 @connection_options
 def command(names: tuple[str, ...], *, as_json: bool, connection: Callable[[], Session]) -> int:
-    """Delete the endpoints NAMES, with their configurations and models. The billing ends with it.
+    """Delete the endpoints NAMES with their configurations and models. Their billing ends then.
 
     \b
     Example: sm-trn delete-endpoint bert-imdb-261120-1

@@ -14,20 +14,18 @@ from ..shared import emit, json_option, say
 
 @click.command("deploy")
 @click.argument("name")
-@click.option("--instance", required=True, help="The instance type that answers, such as ml.c5.xlarge.")
-@click.option("--count", default=1, show_default=True, help="How many of them.")
-@click.option("--code", type=click.Path(exists=True), help="An inference.py, or a folder with one.")
-@click.option("--image-uri", help="The image, where none of the catalogue fits.")
-@click.option(
-    "--max-hours", type=float, help="When it may go: sm-trn endpoints --delete-overdue deletes it after that."
-)
-@click.option("--no-wait", is_flag=True, help="Do not stay until it is in service.")
+@click.option("--instance", required=True, help="Run the endpoint on this instance type, such as ml.c5.xlarge.")
+@click.option("--count", default=1, show_default=True, help="Run it on this many instances.")
+@click.option("--code", type=click.Path(exists=True), help="Add this inference.py, or a folder that contains one.")
+@click.option("--image-uri", help="Use this image instead of one from the catalogue.")
+@click.option("--max-hours", type=float, help="Let sm-trn endpoints --delete-overdue delete it after this many hours.")
+@click.option("--no-wait", is_flag=True, help="Do not wait until the endpoint is in service.")
 @json_option
 @connection_options
 def command(
     name: str, *, instance: str, no_wait: bool, as_json: bool, connection: Callable[[], Session], **options: Any
 ) -> int:
-    """Let job NAME's model answer on an endpoint. It is billed until it is deleted.
+    """Deploy the model of job NAME to an endpoint. AWS bills the endpoint until you delete it.
 
     \b
     Example: sm-trn deploy bert-imdb-261120-1 --instance ml.c5.xlarge --max-hours 2

@@ -16,15 +16,17 @@ from ..shared import emit, json_option, say
 
 
 @click.command("endpoints")
-@click.option("--delete-overdue", is_flag=True, help="Delete those whose --max-hours are over. Nothing else does.")
+@click.option(
+    "--delete-overdue", is_flag=True, help="Delete endpoints whose --max-hours have passed. Nothing else deletes them."
+)
 @click.option("--delete-all", is_flag=True, help="Delete every endpoint of the account and region; needs --yes.")
-@click.option("--yes", is_flag=True, help="Do delete what --delete-all lists.")
+@click.option("--yes", is_flag=True, help="Delete what --delete-all lists.")
 @json_option
 @connection_options
 def command(
     *, delete_overdue: bool, delete_all: bool, yes: bool, as_json: bool, connection: Callable[[], Session]
 ) -> int:
-    """Every endpoint here, and what it costs an hour. They are billed whether anybody asks them or not.
+    """List all endpoints and their cost per hour. AWS bills an endpoint even while it is idle.
 
     \b
     Example: sm-trn endpoints --delete-overdue

@@ -16,9 +16,13 @@ from ..shared import emit, json_option, say
 @click.command("predict")
 @click.argument("name")
 @click.argument("body", required=False)
-@click.option("--file", type=click.File("rb"), help="Send this file; - is standard input.")
-@click.option("--content-type", default="application/json", show_default=True, help="What is sent.")
-@click.option("--accept", default="application/json", show_default=True, help="What is wanted back.")
+@click.option("--file", type=click.File("rb"), help="Send this file. A dash (-) reads standard input.")
+@click.option(
+    "--content-type", default="application/json", show_default=True, help="Set the content type of the request."
+)
+@click.option(
+    "--accept", default="application/json", show_default=True, help="Ask for a response of this content type."
+)
 @json_option
 @connection_options
 def command(
@@ -31,7 +35,7 @@ def command(
     as_json: bool,
     connection: Callable[[], Session],
 ) -> int:
-    """Ask endpoint NAME with BODY, or with a file.
+    """Send BODY, or a file, to endpoint NAME and print the response.
 
     \b
     Example: sm-trn predict bert-imdb-261120-1 '{"inputs": "great product"}'

@@ -21,17 +21,17 @@ from . import facts
     "--save", type=click.Path(dir_okay=False, path_type=Path), help="Save the job as a job file: .toml, .json or .yaml."
 )
 @click.option(
-    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Save the job's story for sm-trn compare."
+    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Save the job's results for sm-trn compare."
 )
 @json_option
 @connection_options
 def command(
     name: str, save: Path | None, record: Path | None, *, as_json: bool, connection: Callable[[], Session]
 ) -> None:
-    """Look at any training job by NAME or ARN, whoever started it.
+    """Show the training job NAME (a name or an ARN), no matter how it was started.
 
-    --save writes it as a job file that launches the same job again: what no field has a word for stands under kept, word for
-    word. --record saves what compare needs of it.
+    --save writes a job file that launches the same job again. Request fields that job files do not model are kept unchanged
+    under kept. --record saves what sm-trn compare needs.
 
     \b
     Example: sm-trn attach bert-trn1-261120-101500-a1b2c3 --save bert-again.toml

@@ -17,9 +17,17 @@ from ..shared import json_option, say
 
 @click.command("compare")
 @click.argument("names", nargs=-1, required=True)
-@click.option("--baseline", help="The job that percentages are about; default: none, only values.")
-@click.option("--at", help="Prices of this date, e.g. 2022-12-31; default: the newest known.")
-@click.option("--in-region", "priced_in", metavar="REGION", help="Prices of this region; default: where each job ran.")
+@click.option(
+    "--baseline",
+    help="Compute percentages against this job. Default: the first completed measured job of each workload.",
+)
+@click.option("--at", help="Use prices of this date, e.g. 2022-12-31. Default: the newest known.")
+@click.option(
+    "--in-region",
+    "priced_in",
+    metavar="REGION",
+    help="Use prices of this region. Default: the region where each job ran.",
+)
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), help="Write report.html, figures, CSV and JSON here."
 )
@@ -35,7 +43,7 @@ def command(
     as_json: bool,
     connection: Callable[[], Session],
 ) -> None:
-    """Throughput, loss, billable time and cost of jobs side by side.
+    """Compare throughput, loss, billable time and cost of jobs.
 
     NAMES are training jobs, files saved by attach --record, or published pairs.
 

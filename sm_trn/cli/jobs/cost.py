@@ -21,17 +21,24 @@ from .selection import pair
 
 @click.command("cost")
 @click.argument("names", nargs=-1)
-@click.option("--at", help="Prices of this date, e.g. 2022-12-31; default: the newest known.")
-@click.option("--all", "every", is_flag=True, help="All jobs, summed.")
-@click.option("--containing", help="Jobs with this in their name, summed.")
-@click.option("--tag", metavar="KEY=VALUE", help="Jobs with this tag, summed.")
-@click.option("--since", metavar="DATE", help="Jobs created then or later, summed.")
-@click.option("--until", metavar="DATE", help="Jobs created then or before, summed.")
+@click.option("--at", help="Use prices of this date, e.g. 2022-12-31. Default: the newest known.")
+@click.option("--all", "every", is_flag=True, help="Sum all jobs.")
+@click.option("--containing", help="Sum jobs whose name contains this.")
+@click.option("--tag", metavar="KEY=VALUE", help="Sum jobs with this tag.")
+@click.option("--since", metavar="DATE", help="Sum jobs created on this date or later.")
+@click.option("--until", metavar="DATE", help="Sum jobs created on this date or earlier.")
 @click.option(
-    "--by", default="instance", show_default=True, help="Sum by instance, status, month, day, name or tag:KEY."
+    "--by",
+    default="instance",
+    show_default=True,
+    help="Group the sums by instance, status, month, day, name or tag:KEY.",
 )
 @click.option(
-    "--limit", default=MOST, show_default=True, type=click.IntRange(1), help="At most so many jobs, the newest."
+    "--limit",
+    default=MOST,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Look at no more than this many jobs, the newest first.",
 )
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Write fleet.html, CSV and JSON here.")
 @json_option
@@ -51,9 +58,10 @@ def command(  # noqa: PLR0913 - one parameter an option
     as_json: bool,
     connection: Callable[[], Session],
 ) -> None:
-    """What the jobs NAMES cost – billable seconds × instances × dated price – or all jobs that a search finds, summed.
+    """Show what the jobs NAMES cost: billable seconds × instances × dated price. Or sum the costs of all jobs that a search
+    finds.
 
-    No cost is ever guessed: what has no price is named, and in no sum.
+    Costs are never estimated. Jobs without a known price are listed and left out of the totals.
 
     \b
     Example: sm-trn cost --since 2026-11-01 --by tag:team --output fleet/

@@ -18,9 +18,9 @@ from . import facts
 @json_option
 @connection_options
 def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> None:
-    """Everything known about job NAME: status, phases, times, hyperparameters, final metrics.
+    """Show status, phases, times, hyperparameters and final metrics of job NAME.
 
-    With --json, DescribeTrainingJob's own answer.
+    With --json, print the unchanged DescribeTrainingJob response.
     """
     session = connection()
     snapshot = session.attach(name).snapshot()

@@ -26,10 +26,12 @@ Job = tuple[JobFile, int, JobSpec]
 
 @click.command("launch")
 @click.argument("names", nargs=-1, required=True, metavar="FILE…")
-@click.option("--wait", is_flag=True, help="Stay until they have ended; exit code 1 when one failed.")
-@click.option("--dry-run", is_flag=True, help="Check, and print what would be sent; nothing is uploaded or started.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Waive a rule; may be given several times.")
-@click.option("--max-usd", type=float, metavar="USD", help="Launch nothing when all together can cost more than this.")
+@click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed.")
+@click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
+@click.option(
+    "--max-usd", type=float, metavar="USD", help="Start nothing if all jobs together can cost more than this."
+)
 @click.option("--role", help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(
     "--bucket", help="Bucket for sources and models. Default: SM_TRN_BUCKET, else SageMaker's default bucket."
@@ -53,9 +55,10 @@ def command(
     as_json: bool,
     **where: Any,
 ) -> int:
-    """Start the jobs of FILE…: all are checked first, and none starts when one of them is wrong.
+    """Check all jobs of FILE…, then start them. If one job has an error, no job starts.
 
-    FILE#NAME is one job of a file. Prints the most that each can cost, and then the names to watch.
+    FILE#NAME selects one job of a file. The command prints the highest possible cost of each job, then the names of the
+    jobs.
 
     \b
     Example: sm-trn launch bert.toml gpt2.toml --wait

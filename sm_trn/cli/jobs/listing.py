@@ -14,12 +14,14 @@ from . import facts
 
 
 @click.command("list")
-@click.option("--contains", default="", help="Only jobs whose name contains this.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="At most so many jobs.")
+@click.option("--contains", default="", help="List only jobs whose name contains this.")
+@click.option(
+    "--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="List at most this many jobs."
+)
 @json_option
 @connection_options
 def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[], Session]) -> None:
-    """Training jobs, newest first."""
+    """List training jobs, newest first."""
     snapshots = connection().snapshots(contains, limit=limit)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in snapshots])

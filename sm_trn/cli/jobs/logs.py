@@ -17,15 +17,15 @@ from ..shared import emit, json_option
 
 @click.command("logs")
 @click.argument("name")
-@click.option("--follow", "-f", is_flag=True, help="Stay until the job has ended.")
-@click.option("--host", help="Only this host, e.g. algo-1.")
-@click.option("--rank", type=click.IntRange(min=0), help="Only this worker, as torchrun, MPI or SMDDP number it.")
-@click.option("--grep", metavar="RE", help="Only lines that match this regular expression.")
-@click.option("--since", metavar="AGE", help="Only lines of the last 5m, 2h, 1d, or since an ISO time (UTC).")
+@click.option("--follow", "-f", is_flag=True, help="Show new lines until the job ends.")
+@click.option("--host", help="Show only this host, e.g. algo-1.")
+@click.option("--rank", type=click.IntRange(min=0), help="Show only this worker, as torchrun, MPI or SMDDP number it.")
+@click.option("--grep", metavar="RE", help="Show only lines that match this regular expression.")
+@click.option("--since", metavar="AGE", help="Show only lines of the last 5m, 2h, 1d, or since an ISO time (UTC).")
 @click.option(
     "--save",
     metavar="FILE|DIR/",
-    help="Write to a file, or one file a host to a folder; a second call goes on where the first ended.",
+    help="Write to a file, or to a folder with one file for each host. A second call continues where the first ended.",
 )
 @json_option
 @connection_options
@@ -41,9 +41,10 @@ def command(  # noqa: PLR0913 - one a flag
     as_json: bool,
     connection: Callable[[], Session],
 ) -> None:
-    """The log of job NAME: all hosts in time order. With --json, one object a line.
+    """Show the log of job NAME, with the lines of all hosts in time order. With --json, each line is one JSON object.
 
-    Of a progress bar the last state is shown; --json and --save keep every character. Ctrl-C stops the reading only.
+    Progress bars are reduced to their last line. --json and --save keep the full output. Ctrl-C ends this command and never
+    stops the job.
     """
     wanted = LogFilter(host=host, rank=rank, matching=grep)
     job = connection().attach(name)

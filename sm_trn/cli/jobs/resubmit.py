@@ -22,10 +22,10 @@ from . import waiting
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change a field, by its path in a job file."
 )
-@click.option("--unset", multiple=True, metavar="PATH", help="Put a field back to its default.")
-@click.option("--dry-run", is_flag=True, help="Show what would change; nothing is started.")
-@click.option("--wait", is_flag=True, help="Stay until it has ended; exit code 1 when it failed.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Waive a rule; may be given several times.")
+@click.option("--unset", multiple=True, metavar="PATH", help="Reset a field to its default.")
+@click.option("--dry-run", is_flag=True, help="Show the changes and start nothing.")
+@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
 @json_option
 @connection_options
 def command(  # noqa: PLR0913 - one argument per option of the command line
@@ -39,9 +39,10 @@ def command(  # noqa: PLR0913 - one argument per option of the command line
     as_json: bool,
     connection: Callable[[], Session],
 ) -> int:
-    """Launch the job NAME once more, whoever launched it first: the same source, role and fields but for what is changed.
+    """Launch the job NAME again with the same source, role and fields, apart from your changes. Somebody else may have
+    launched it first.
 
-    A value is read as in a job file: a number, true, false, or a text. Shows what differs from NAME.
+    A value is read as in a job file: a number, true, false, or a text. The command shows what differs from NAME.
 
     \b
     Example: sm-trn resubmit bert-261120-101500-a1b2c3 --set compute.count=2 --set hyperparameters.epochs=3

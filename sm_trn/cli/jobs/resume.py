@@ -14,14 +14,15 @@ from . import waiting
 
 @click.command("resume")
 @click.argument("name")
-@click.option("--wait", is_flag=True, help="Stay until it has ended; exit code 1 when it failed.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Waive a rule; may be given several times.")
+@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
 @json_option
 @connection_options
 def command(name: str, *, wait: bool, ignore: tuple[str, ...], as_json: bool, connection: Callable[[], Session]) -> int:
-    """Let the stopped or failed job NAME go on from its checkpoints, as a new job with the same place for them.
+    """Start a new job from the checkpoints of the stopped or failed job NAME. The new job writes its checkpoints to the
+    same place.
 
-    Refuses a job that has not ended, that keeps no checkpoints in S3, or that has left none there.
+    The command refuses a job that still runs, that has no checkpoint location in S3, or that wrote no checkpoint.
 
     \b
     Example: sm-trn resume bert-spot-261120-101500-a1b2c3 --wait

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-NONE = "No such job runs here."
+NONE = "No running job matches. List all jobs: sm-trn list"
 
 
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option("--tag", metavar="KEY=VALUE", help="Running jobs with this tag.")(command)
-    return click.option("--containing", metavar="TEXT", help="Running jobs whose name contains this.")(command)
+    command = click.option("--tag", metavar="KEY=VALUE", help="Select running jobs with this tag.")(command)
+    return click.option("--containing", metavar="TEXT", help="Select running jobs whose name contains this.")(command)
 
 
 def pair(tag: str | None) -> tuple[str, str] | None:

@@ -16,12 +16,12 @@ from .selection import NONE, pair, selection_options
 
 @click.command("stop")
 @click.argument("names", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every job that runs here.")
+@click.option("--all", "everything", is_flag=True, help="Select every running job.")
 @selection_options
 @click.option(
-    "--yes", is_flag=True, help="Do stop what --all, --containing or --tag found; without it they are only listed."
+    "--yes", is_flag=True, help="Stop the jobs that --all, --containing or --tag find. Without it they are only listed."
 )
-@click.option("--wait", is_flag=True, help="Stay until they have stopped.")
+@click.option("--wait", is_flag=True, help="Wait until the jobs have stopped.")
 @json_option
 @connection_options
 def command(
@@ -33,10 +33,10 @@ def command(
     connection: Callable[[], Session],
     **search: Any,
 ) -> int:
-    """Stop the jobs NAMES, or those that run and fit. Their scripts get SIGTERM; what they save is kept.
+    """Stop the jobs NAMES, or the running ones that match. Their scripts get SIGTERM, and SageMaker keeps what they save.
 
-    Jobs that were named are stopped at once. What --all, --containing and --tag find is listed, and stopped with --yes.
-    Ended jobs are left alone.
+    Jobs that you name are stopped at once. Jobs that --all, --containing or --tag find are only listed, unless you add
+    --yes. Ended jobs stay as they are.
 
     \b
     Example: sm-trn stop --tag project=bert --yes

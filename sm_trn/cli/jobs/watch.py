@@ -18,9 +18,17 @@ from .waiting import watching
 @click.command("watch")
 @click.argument("names", nargs=-1)
 @selection_options
-@click.option("--max-usd", type=float, metavar="USD", help="Stop those that still run once all have cost this much.")
 @click.option(
-    "--usd-per-hour", type=float, metavar="USD", help="Reckon with this price; rehearses --max-usd on the emulator."
+    "--max-usd",
+    type=float,
+    metavar="USD",
+    help="Stop the jobs that still run once all of them together have cost this much.",
+)
+@click.option(
+    "--usd-per-hour",
+    type=float,
+    metavar="USD",
+    help="Assume this hourly price. It lets you test --max-usd on the emulator.",
 )
 @json_option
 @connection_options
@@ -34,12 +42,13 @@ def command(
     as_json: bool,
     connection: Callable[[], Session],
 ) -> int:
-    """Follow the jobs NAMES, or those that run and fit, or all that run: until they have ended.
+    """Watch jobs until they end: the ones you name, the running ones that match, or all running ones.
 
-    A live table on a terminal, a line per change elsewhere.
+    A terminal shows a live table. Elsewhere, each change is one line.
 
-    Ctrl-C stops the watching, never a job. A throttle, a lost connection or a login that expired does not end it. A job
-    that --max-usd stops – only ones that are named – gets SIGTERM first and keeps what it saves. Exit code 1 when a job failed.
+    Ctrl-C ends this command and never stops a job. Throttling, a lost connection or an expired login do not end it.
+    --max-usd stops only jobs that you name. A stopped job gets SIGTERM first, and SageMaker keeps what it saves. The exit
+    code is 1 if a job failed.
     """
     wanted = pair(tag)
     if names and (containing is not None or wanted):

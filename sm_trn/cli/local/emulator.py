@@ -21,7 +21,7 @@ state_option = click.option("--state", type=click.Path(path_type=Path), help=HEL
 
 @click.group("local")
 def command() -> None:
-    """The emulator: an embedded SageMaker, one background process per state folder.
+    """Control the emulator: an embedded SageMaker, one background process for each state folder.
 
     Jobs in it run as you, on this machine. It listens on 127.0.0.1 only and refuses unsigned requests.
     """
@@ -43,18 +43,16 @@ def _running(state: Path | None) -> emulator.Endpoint:
 
 @command.command("up")
 @state_option
-@click.option("--region", default="us-west-2", show_default=True, help="The region it plays.")
+@click.option("--region", default="us-west-2", show_default=True, help="Emulate this region.")
+@click.option("--strict", is_flag=True, help="Fail jobs that need a substitute here: SMDDP, pytorchxla, MPI.")
 @click.option(
-    "--strict", is_flag=True, help="Fail jobs of which something would be substituted: SMDDP, pytorchxla, MPI."
-)
-@click.option(
-    "--isolation", type=click.Choice(TIERS), default="auto", show_default=True, help="How jobs are kept to themselves."
+    "--isolation", type=click.Choice(TIERS), default="auto", show_default=True, help="Choose how jobs are isolated."
 )
 @json_option
 def up(state: Path | None, region: str, *, strict: bool, isolation: str, as_json: bool) -> None:
-    """Start the emulator unless it is up; print KEY=VALUE lines for other programs.
+    """Start the emulator, or find the one that runs, and print KEY=VALUE lines for other programs.
 
-    One that is up keeps the options it was started with.
+    A running emulator keeps the options it was started with.
 
     \b
     Example: export $(sm-trn local up) && aws sagemaker list-training-jobs
@@ -67,7 +65,7 @@ def up(state: Path | None, region: str, *, strict: bool, isolation: str, as_json
 @state_option
 @json_option
 def env(state: Path | None, *, as_json: bool) -> None:
-    """The KEY=VALUE lines of an emulator that is up."""
+    """Print the KEY=VALUE lines of a running emulator."""
     _environment(_running(state), as_json=as_json)
 
 
@@ -87,7 +85,8 @@ def down(state: Path | None, *, as_json: bool) -> None:
 @state_option
 @json_option
 def status(state: Path | None, *, as_json: bool) -> int:
-    """Whether it is up, where, how jobs are isolated, what it holds. Exit code 1 when it is down."""
+    """Show whether the emulator runs, its address, how it isolates jobs, and what it holds. The exit code is 1 if it is not
+    running."""
     found = emulator.status(state)
     if as_json:
         emit(dataclasses.asdict(found))
@@ -114,24 +113,32 @@ def _disk(found: emulator.Status) -> str:
 
 @command.command("interrupt")
 @click.argument("name")
-@click.option("--no-notice", is_flag=True, help="Without the SIGTERM that usually comes first.")
+@click.option("--no-notice", is_flag=True, help="Do not send SIGTERM before the interruption.")
 @state_option
 def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
-    """Take spot job NAME's capacity away, as AWS would; it starts again by itself."""
+    """Interrupt spot job NAME as AWS would. The job restarts by itself."""
     emulator.interrupt(name, state, notice=not no_notice)
     say(f"interrupted {name}; sm-trn watch {name}")
 
 
 @command.command("fault")
 @click.argument("kind", type=click.Choice([*emulator.FAULTS, "none"]))
-@click.option("--operation", default="*", show_default=True, help="Who meets it, such as CreateTrainingJob.")
-@click.option("--times", type=int, default=1, show_default=True, help="How often; 0 is without end.")
-@click.option("--probability", type=float, default=1.0, show_default=True, help="Of each request that could meet it.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed meets the same requests.")
-@click.option("--delay", "delay_s", type=float, default=5.0, show_default=True, help="Seconds of a slow-start.")
+@click.option(
+    "--operation", default="*", show_default=True, help="Fail only this operation, such as CreateTrainingJob."
+)
+@click.option("--times", type=int, default=1, show_default=True, help="Fail this many requests. 0 means without end.")
+@click.option(
+    "--probability", type=float, default=1.0, show_default=True, help="Fail each such request with this probability."
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Choose the failing requests with this random seed."
+)
+@click.option(
+    "--delay", "delay_s", type=float, default=5.0, show_default=True, help="Delay a slow-start by this many seconds."
+)
 @state_option
 def fault(kind: str, state: Path | None, *, times: int, **options: Any) -> None:
-    """Let the emulator fail on purpose, to see what your code makes of it; KIND none takes all of it back.
+    """Inject faults into the emulator to test your own code. KIND none removes them all.
 
     \b
     Example: sm-trn local fault throttling --operation CreateTrainingJob --times 3
@@ -152,13 +159,13 @@ def fault(kind: str, state: Path | None, *, times: int, **options: Any) -> None:
 @command.command("logs")
 @state_option
 def logs(state: Path | None) -> None:
-    """What the emulator's own process has to say."""
+    """Show the emulator's own log."""
     path = emulator.log_file(state)
     say(path.read_text("utf-8", errors="replace") if path.exists() else f"no log yet in {path.parent}")
 
 
 @command.command("reset")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @state_option
 def reset(state: Path | None, *, yes: bool) -> None:
     """Stop the emulator and delete everything it kept: jobs, logs, objects."""

@@ -80,14 +80,15 @@ class Story:
     default="sm-trn-quickstart",
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where figures and reports go.",
+    help="Write figures and reports to this folder.",
 )
 @click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
 @json_option
 def command(output: Path, state: Path | None, *, as_json: bool) -> int:
-    """The whole story on this machine: check, launch two jobs, watch, compare. No account, no Docker, no cost.
+    """Run the whole workflow on this machine: check, launch two jobs, watch and compare them. You need no account and no
+    Docker, and nothing costs money.
 
-    Exit code 1 when something did not come out as it must.
+    The exit code is 1 if a step gives an unexpected result.
     """
     story = Story(quiet=as_json)
     story.tell(

@@ -19,16 +19,17 @@ from ..shared import emit, json_option, say
     type=click.IntRange(1, 100),
     default=2,
     show_default=True,
-    help="How often capacity is taken away.",
+    help="Interrupt the job this many times.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the steps at which that happens.")
-@click.option("--no-notice", is_flag=True, help="Without the SIGTERM that usually comes first.")
+@click.option("--seed", default=0, show_default=True, help="Choose the interrupted steps with this random seed.")
+@click.option("--no-notice", is_flag=True, help="Do not send SIGTERM before the interruption.")
 @click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
 @json_option
 def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state: Path | None, as_json: bool) -> int:
-    """Run the job of FILE twice on this machine, once interrupted like a spot job, and say whether that changed what it learned.
+    """Run the job of FILE twice on this machine, once with interruptions like those of spot capacity, and compare the final
+    weights.
 
-    FILE#NAME is one job of several. Exit code 1 when the weights differ or a run fails.
+    FILE#NAME selects one job of several. The exit code is 1 if the weights differ or a run fails.
 
     \b
     Example: sm-trn rehearse distilbert-spot.toml --interruptions 3
