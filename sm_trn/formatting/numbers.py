@@ -92,20 +92,6 @@ def usd_per_hour(value: Decimal) -> str:
     return f"${value.quantize(Decimal('0.01'), ROUND_HALF_UP):,}/h"
 
 
-def usd_parts(total: Decimal, shares: Sequence[float]) -> tuple[Decimal, ...]:
-    """``total`` in cents, split by ``shares`` so that the parts add up to it: the largest remainders get the odd cents."""
-    cents = int(_rounded(total, 2) * 100)
-    whole = sum(shares)
-    if whole <= 0:
-        raise ValueError(f"shares: got {tuple(shares)!r}, wanted a positive sum")
-    exact = [cents * share / whole for share in shares]
-    floors = [math.floor(part) for part in exact]
-    order = sorted(range(len(exact)), key=lambda place: floors[place] - exact[place])
-    for place in order[: cents - sum(floors)]:
-        floors[place] += 1
-    return tuple(Decimal(part).scaleb(-2) for part in floors)
-
-
 def percent(value: float, *, signed: bool = False) -> str:
     """``22.1 %`` of 22.06. A sign only in tables, under a row named baseline."""
     rounded = _rounded(value, 1) + 0  # + 0 turns -0.0 into 0.0
@@ -149,6 +135,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def jobs(number: int) -> str:
+    """``1 job``, ``1,200 jobs``."""
+    return "1 job" if number == 1 else f"{count(number)} jobs"
+
+
 def small(value: float) -> str:
     """A learning rate: ``3.91e-5``."""
     if value == 0 or abs(value) >= 0.001:
@@ -159,21 +150,11 @@ def small(value: float) -> str:
 
 def file_size(size: float) -> str:
     """SI, for files and transfers: ``9.4 kB``."""
-    return _scaled(size, 1000, ("B", "kB", "MB", "GB", "TB"))
-
-
-def memory_size(size: float) -> str:
-    """IEC, for memory: ``512 GiB``."""
-    return _scaled(size, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
-
-
-def _scaled(size: float, base: int, units: Sequence[str]) -> str:
-    place = 0
-    while place < len(units) - 1 and size >= base - 0.5:
-        size /= base
+    units, place = ("B", "kB", "MB", "GB", "TB"), 0
+    while place < len(units) - 1 and size >= 999.5:
+        size /= 1000
         place += 1
-    text = f"{size:,.0f}" if place == 0 or size >= 9.95 else f"{size:.1f}"
-    return f"{text} {units[place]}"
+    return f"{size:,.0f} {units[place]}" if place == 0 or size >= 9.95 else f"{size:.1f} {units[place]}"
 
 
 def stamp(time: datetime) -> str:

@@ -81,15 +81,11 @@ def _headline(item: Compared) -> str:
             return found
     rows = [row for row in item.rows if not row.emulated]
     if not rows:
-        return f"EMULATED: {_jobs(len(item.rows))} rehearsed on this machine, none measured"
+        return f"EMULATED: {fmt.jobs(len(item.rows))} rehearsed on this machine, none measured"
     priced = next((row for row in rows if row.cost is not None), None)
     if priced and priced.cost and len(rows) == 1:
         return f"{priced.label} cost {fmt.usd(priced.cost.usd)}, at prices of {priced.cost.price.as_of}"
-    return f"{_jobs(len(rows))}, nothing to compare"
-
-
-def _jobs(number: int) -> str:
-    return "1 job" if number == 1 else f"{fmt.count(number)} jobs"
+    return f"{fmt.jobs(len(rows))}, nothing to compare"
 
 
 def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:

@@ -114,7 +114,7 @@ class FleetCosts:
         if self.cut is not None:
             yield f"There are more: only the {fmt.count(self.cut)} newest were looked at, so no sum is whole; raise the limit."
         if priced or not self.rows:
-            yield f"{_jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
+            yield f"{fmt.jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
         saved = sum((row.spot_saved for row in self.rows if row.spot_saved is not None), Decimal(0))
         if saved > 0:
             yield f"Spot took {fmt.usd(saved)} off the price of the training time."
@@ -122,16 +122,16 @@ class FleetCosts:
         if failed:
             lost = sum((row.cost.usd for row in failed if row.cost), Decimal(0))
             share = fmt.percent(float(lost / self.usd * 100)) if self.usd else fmt.percent(0)
-            yield f"{_jobs(len(failed))} failed and cost {fmt.usd(lost)}, {share} of all."
+            yield f"{fmt.jobs(len(failed))} failed and cost {fmt.usd(lost)}, {share} of all."
         unpriced = sorted({row.snapshot.instance for row in self.rows if row.unpriced and row.snapshot.instance})
         if unpriced:
-            yield f"No price is known for {fmt.listing(unpriced)}: {_jobs(sum(row.unpriced for row in self.rows))} in no sum."
+            yield f"No price is known for {fmt.listing(unpriced)}: {fmt.jobs(sum(row.unpriced for row in self.rows))} in no sum."
         waiting = sum(row.snapshot.billable_s is None and not row.snapshot.emulated for row in self.rows)
         if waiting:
-            yield f"{_jobs(waiting)} not billed yet, or never started."
+            yield f"{fmt.jobs(waiting)} not billed yet, or never started."
         emulated = sum(row.snapshot.emulated for row in self.rows)
         if emulated:
-            yield f"{_jobs(emulated)} EMULATED on this machine: no cost, in no sum."
+            yield f"{fmt.jobs(emulated)} EMULATED on this machine: no cost, in no sum."
 
 
 _NAMERS: Mapping[str, Callable[[FleetRow], str]] = MappingProxyType(
@@ -182,7 +182,3 @@ def _cells(row: FleetRow) -> Mapping[str, Any]:
         "spot_saved_usd": float(row.spot_saved) if row.spot_saved is not None else None,
         "interruptions": job.interruptions,
     }
-
-
-def _jobs(number: int) -> str:
-    return "1 job" if number == 1 else f"{fmt.count(number)} jobs"
