@@ -55,7 +55,7 @@ def command(  # noqa: PLR0913 - one argument per option of the command line
     if not as_json:
         for problem in (*check(spec), *problems(spec, "request")):
             click.echo(str(problem), err=True)
-    return waiting.told(session, name, job.resubmit(spec, ignore=ignore), as_json=as_json, wait=wait, more={})
+    return waiting.answer(session, name, job.resubmit(spec, ignore=ignore), as_json=as_json, wait=wait, more={})
 
 
 def _preview(before: JobSpec, after: JobSpec, name: str, *, as_json: bool) -> int:

@@ -33,4 +33,4 @@ def command(name: str, *, wait: bool, ignore: tuple[str, ...], as_json: bool, co
     if stored is not None and not as_json:
         click.echo(f"checkpoints: {stored}", err=True)
     more = {"checkpoints": {"uri": stored.uri, "objects": stored.count, "newest": stored.newest}} if stored else {}
-    return waiting.told(session, name, job.resume(ignore=ignore), as_json=as_json, wait=wait, more=more)
+    return waiting.answer(session, name, job.resume(ignore=ignore), as_json=as_json, wait=wait, more=more)

@@ -16,7 +16,9 @@ from ..shared import cents, emit, say
 from . import facts
 
 
-def told(session: Session, original: str, job: TrainingJob, *, as_json: bool, wait: bool, more: dict[str, Any]) -> int:
+def answer(
+    session: Session, original: str, job: TrainingJob, *, as_json: bool, wait: bool, more: dict[str, Any]
+) -> int:
     """Show what was launched, and stay until it has ended where that was asked; 1 when it failed."""
     most = session.ceiling(job.spec)
     if not as_json:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..figures import FIGURES
-from ..figures.figure import Figure, Info
+from ..figures.figure import FigureKind, Info
 from ..figures.style import WIDE, Sheet
 from ..sections.section import Section
 from .compared import Compared
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import Figure
 
 FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
 
@@ -26,9 +26,9 @@ class Picture:
     name: str
     section: Section
     info: Info
-    figure: Figure
+    figure: FigureKind
 
-    def draw(self, sheet: Sheet | None = None) -> Drawing:
+    def draw(self, sheet: Sheet | None = None) -> Figure:
         """On ``sheet``, or on the figure's own when None."""
         return self.figure.alone(self.info, sheet or (WIDE if self.figure.wide else Sheet()))
 
@@ -52,7 +52,7 @@ def pictures(item: Compared) -> Iterator[Picture]:
             yield from _drawn(item, section.rehearsal, learned, f"{tail}-emulated")
 
 
-def _drawn(item: Compared, section: Section, figures: list[Figure], tail: str) -> Iterator[Picture]:
+def _drawn(item: Compared, section: Section, figures: list[FigureKind], tail: str) -> Iterator[Picture]:
     for figure in figures:
         info = figure.info(section, item.book)
         if info.drawn:

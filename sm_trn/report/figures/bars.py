@@ -18,7 +18,7 @@ from ...formatting import numbers as fmt
 from ...formatting.theme import SLOTS, marker, role
 from ..layout import cut
 from .bar_values import NAME, THICK, Bar, BarInfo, Bracket
-from .figure import Figure as FigureKind
+from .figure import FigureKind
 from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:

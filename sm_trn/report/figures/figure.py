@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 from ...formatting.theme import Theme
 
 if TYPE_CHECKING:
-    from matplotlib import figure
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from ...pricing.book import PriceBook
     from ..sections.section import Section
@@ -34,8 +34,8 @@ class Info(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A figure: ``info`` computes what it shows, ``plot`` draws that on an Axes, ``alone`` as a figure unknown to pyplot.
+class FigureKind:
+    """A kind of figure: ``info`` computes what it shows, ``plot`` draws that on an Axes, ``alone`` as a figure unknown to pyplot.
 
     ``name`` is the stem of its file. ``wide`` figures take the whole width of a page. ``rehearsed`` figures are also drawn of
     emulated jobs.
@@ -44,7 +44,7 @@ class Figure:
     name: str
     info: Callable[[Section, PriceBook], Info]
     plot: Callable[..., Axes]
-    alone: Callable[[Any, Sheet], figure.Figure]
+    alone: Callable[[Any, Sheet], Figure]
     wide: bool = False
     rehearsed: bool = False
 
@@ -72,10 +72,10 @@ class Plot:
     def __set_name__(self, owner: type, name: str) -> None:
         self.__name__ = name
 
-    def load(self) -> Figure:
+    def load(self) -> FigureKind:
         """The figure itself; loads matplotlib."""
         module = import_module(f".{self.__name__.removeprefix('plot_')}", __package__)
-        found: Figure = module.FIGURE
+        found: FigureKind = module.FIGURE
         return found
 
     @overload

@@ -17,7 +17,7 @@ from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section
 from .curves import MULTIPLES, Curve, Panel, multiples_of, panels
-from .figure import Figure as FigureKind
+from .figure import FigureKind
 from .style import WIDE, Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ...pricing.cost import job_cost
 from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price
-from .figure import Figure as FigureKind
+from .figure import FigureKind
 from .style import Headings, Sheet, bare, draw_headings, headings, rc, settle_backend
 
 if TYPE_CHECKING:
