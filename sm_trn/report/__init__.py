@@ -56,30 +56,7 @@ _HOMES = {
     "watch_text": "watch.table",
     "writes_unicode": "watch.display",
 }
-__all__ = [
-    "COLUMNS",
-    "FLEET_COLUMNS",
-    "Comparison",
-    "Display",
-    "Finding",
-    "Fleet",
-    "LineDisplay",
-    "NotebookDisplay",
-    "TerminalDisplay",
-    "WatchRow",
-    "compare",
-    "display_for",
-    "fleet",
-    "in_notebook",
-    "metrics_frame",
-    "published_names",
-    "published_record",
-    "wants_color",
-    "watch_html",
-    "watch_lines",
-    "watch_text",
-    "writes_unicode",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
