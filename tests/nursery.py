@@ -26,7 +26,15 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, sign
 
 
 TORCH = ("torch.distributed.run", "accelerate", "transformers.trainer", "sklearn.metrics")
-SHELL = ("boto3", "pandas", "yaml", "sm_trn.cli.launch", "sm_trn.cli.compare", "sm_trn.cli.check", "sm_trn.cli.attach")
+SHELL = (
+    "boto3",
+    "pandas",
+    "yaml",
+    "sm_trn.cli.jobs.launch",
+    "sm_trn.cli.jobs.compare",
+    "sm_trn.cli.files.check",
+    "sm_trn.cli.jobs.attach",
+)
 
 
 class Child:

@@ -65,6 +65,38 @@ def render(job, at):
     return f"{job.name} / runs on {job.compute.hosts} hosts / {at.region} in spring"
 '''
 
+FIGURE = '''
+"""How many people waited for each job."""
+from .accuracy import AccuracyInfo
+from .bar_values import Bar
+from .bars import bar_figure, plot_bars
+from .style import Sheet
+
+
+def audience_info(section):
+    bars = tuple(Bar(label=row.label, slot=row.slot, value=7.0, text="7 people") for row in section.rows)
+    return AccuracyInfo(title="Seven people waited", subtitle="", bars=bars, axis="people", foot="", alt="Seven people each.")
+
+
+def plot_audience(info, ax=None, theme="light", *, sheet=None):
+    return plot_bars(info, ax, sheet or Sheet(theme=theme), str)
+
+
+FIGURE = bar_figure("audience", lambda section, _: audience_info(section), plot_audience)
+'''
+
+COMMAND = '''
+"""sm-trn tally"""
+import click
+
+
+@click.command("tally")
+@click.argument("names", nargs=-1)
+def command(names):
+    """Count the jobs NAMES."""
+    click.echo(len(names))
+'''
+
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
@@ -192,6 +224,48 @@ def test_a_render_target(copy: Path) -> None:
         cwd=copy, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (0, "runs on 2 hosts") == (shown.returncode, shown.stdout.split(" / ")[1]), shown.stderr
+
+
+def test_a_figure(copy: Path) -> None:
+    (copy / "sm_trn/report/figures/audience.py").write_text(FIGURE)
+    insert(
+        copy / "sm_trn/report/figures/__init__.py", "    plot_loss = Plot(", '    plot_audience = Plot("Who waited.")'
+    )
+    answer = run(
+        copy,
+        """
+import pathlib
+import matplotlib
+matplotlib.use("Agg")
+both = st.compare(["published/bert-p4d", "published/bert-trn1"])
+drawn = [text.get_text() for text in both.plot_audience().texts]
+names = [path.name for path in both.save("out")]
+page = pathlib.Path("out/report.html").read_text("utf-8")
+print(json.dumps([drawn.count("7 people"), both.plot_audience.__doc__, names.index("audience.png") > names.index("cost-and-time.png"),
+                  'id="t-audience">Seven people waited' in page]))
+""",
+    )
+    assert [2, "Who waited.", True, True] == answer
+
+
+def test_a_command(copy: Path) -> None:
+    (copy / "sm_trn/cli/jobs/tally.py").write_text(COMMAND)
+    insert(copy / "sm_trn/cli/__main__.py", '    "compare": (', '    "tally": ("jobs.tally", "count jobs"),')
+    answer = run(
+        copy,
+        """
+import io
+from contextlib import redirect_stdout
+from sm_trn.cli.__main__ import cli
+from sm_trn.cli.documents import cli_reference
+def said(*words):
+    with redirect_stdout(io.StringIO()) as out:
+        cli.main(list(words), standalone_mode=False)
+    return out.getvalue()
+print(json.dumps([said("tally", "a", "b"), "count jobs" in said("--help"), "## sm-trn tally" in cli_reference()]))
+""",
+    )
+    assert ["2\n", True, True] == answer
 
 
 def run_file() -> str:

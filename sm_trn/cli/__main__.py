@@ -12,65 +12,45 @@ from click.shell_completion import CompletionItem
 from .. import __version__
 from ..errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
 
-# command -> module in this folder; the first sentence of its docstring is its help
+# command -> its module in this folder, and what the list of commands says of it
 COMMANDS = {
-    "quickstart": "quickstart",
-    "check": "check",
-    "render": "render",
-    "diff": "diff",
-    "rehearse": "rehearse",
-    "launch": "launch",
-    "attach": "attach",
-    "resubmit": "resubmit",
-    "resume": "resume",
-    "list": "listing",
-    "watch": "watch",
-    "logs": "logs",
-    "describe": "describe",
-    "stop": "stop",
-    "compare": "compare",
-    "cost": "cost",
-    "deploy": "deploy",
-    "predict": "predict",
-    "endpoints": "endpoints",
-    "delete-endpoint": "delete_endpoint",
-    "local": "local",
-    "policy": "policy",
-    "catalog": "catalog",
-    "scripts": "scripts",
-    "completion": "completion",
+    "quickstart": ("local.quickstart", "run the whole workflow on this machine, without an account or Docker"),
+    "check": ("files.check", "find every problem of a job file, offline"),
+    "render": ("files.render", "show the request that a job file makes, without sending it"),
+    "diff": ("files.diff", "compare two job files, or a job file with a launched job"),
+    "rehearse": ("local.rehearse", "run a job locally with spot interruptions and check that it resumes correctly"),
+    "launch": ("jobs.launch", "check and start the jobs of files"),
+    "attach": ("jobs.attach", "show any training job, and save it as a job file"),
+    "resubmit": ("jobs.resubmit", "launch a job again, with changes"),
+    "resume": ("jobs.resume", "start a new job from a stopped job's checkpoints"),
+    "list": ("jobs.listing", "list training jobs, newest first"),
+    "watch": ("jobs.watch", "watch jobs until they end"),
+    "logs": ("jobs.logs", "show a job's log; --follow waits for new lines"),
+    "describe": ("jobs.describe", "show status, times, hyperparameters and metrics of a job"),
+    "stop": ("jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
+    "compare": ("jobs.compare", "compare throughput, loss, billable time and cost of jobs"),
+    "cost": ("jobs.cost", "show what jobs cost, and how it was computed"),
+    "deploy": ("hosting.deploy", "deploy a job's model to an endpoint"),
+    "predict": ("hosting.predict", "send a request to an endpoint"),
+    "endpoints": ("hosting.endpoints", "list endpoints and their cost per hour"),
+    "delete-endpoint": ("hosting.delete_endpoint", "delete endpoints, which ends their billing"),
+    "local": ("local.emulator", "control the emulator: up, down, status, env, logs, interrupt, fault, reset"),
+    "policy": ("files.policy", "print least-privilege IAM policies for a job"),
+    "catalog": ("catalog", "show instances, images and prices"),
+    "scripts": ("scripts", "list or copy the training scripts included in the package"),
+    "completion": ("completion", "print the completion script for bash, zsh or fish"),
 }
-SUMMARIES = {
-    "quickstart": "the whole story on this machine, no account, no Docker",
-    "check": "find what is wrong with a job file, offline",
-    "render": "show what would be sent",
-    "diff": "compare two job files, or one with a job",
-    "rehearse": "interrupt a job on this machine, and see if it minds",
-    "launch": "start jobs from files",
-    "attach": "look at any job by name, and save it as a job file",
-    "resubmit": "launch a job once more, with changes",
-    "resume": "let a stopped job go on from its checkpoints",
-    "list": "jobs, newest first",
-    "watch": "follow jobs live",
-    "logs": "a job's log, --follow to stay",
-    "describe": "everything known about a job",
-    "stop": "stop jobs; a model is kept if the script saves one",
-    "compare": "throughput, loss, billable time and cost",
-    "cost": "what jobs cost, and why",
-    "deploy": "let a job's model answer on an endpoint",
-    "predict": "ask an endpoint",
-    "endpoints": "what answers, and what it costs an hour",
-    "delete-endpoint": "end an endpoint, and its billing",
-    "local": "the emulator: up, down, status, env, interrupt, fault, reset",
-    "policy": "IAM policies of least privilege for a job",
-    "catalog": "instances, images, prices",
-    "scripts": "entry scripts that come along",
-    "completion": "for bash, zsh or fish",
-}
+
+
+def load(name: str) -> click.Command:
+    """The command of this name, from its module."""
+    module, _ = COMMANDS[name]
+    command: click.Command = import_module(f".{module}", "sm_trn.cli").command
+    return command
 
 
 class Lazy(click.Group):
-    """A group whose commands are modules of this folder."""
+    """A group whose commands are the modules of COMMANDS."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -80,14 +60,15 @@ class Lazy(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"sm_trn.cli.{COMMANDS[cmd_name]}").command
-        return command
+        return load(cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names and summaries from the table: completing must not load every command."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
-        return [CompletionItem(name, help=SUMMARIES[name]) for name in COMMANDS if name.startswith(incomplete)]
+        return [
+            CompletionItem(name, help=summary) for name, (_, summary) in COMMANDS.items() if name.startswith(incomplete)
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -103,7 +84,7 @@ class Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
 @click.group(
@@ -133,7 +114,7 @@ def run() -> None:
             _say_where_names_are(error)
         raise SystemExit(2) from None
     except (click.Abort, KeyboardInterrupt) as stop:
-        from ..logs import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click turns Ctrl-C into an Abort of its own
         told = str(cause or "") or "Interrupted. Jobs that were started go on."  # a launch names its jobs
@@ -145,7 +126,7 @@ def run() -> None:
     except SmTrnError as error:
         if debug:
             raise
-        from ..logs import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         # A model's or a job's own words may be in it: they must not move the terminal's cursor.
         click.echo("\n".join(printable(line) for line in f"error: {error}".split("\n")), err=True)

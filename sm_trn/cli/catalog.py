@@ -16,13 +16,13 @@ from .shared import emit, json_option, say
 
 @click.group("catalog")
 def command() -> None:
-    """The tables behind checks and costs, each row with its source and date."""
+    """Show the tables behind checks and costs. Each row has a source and a date."""
 
 
 @command.command("instances")
 @json_option
 def show_instances(*, as_json: bool) -> None:
-    """Instance types: accelerators, workers, memory, network."""
+    """List instance types: accelerators, workers, memory, network."""
     rows = list(catalog.instances().values())
     if as_json:
         emit([{**dataclasses.asdict(row), "accelerator": row.accelerator.name} for row in rows])
@@ -36,10 +36,10 @@ def show_instances(*, as_json: bool) -> None:
 
 
 @command.command("images")
-@click.option("--family", type=click.Choice(list(catalog.images.families())), help="One family only.")
+@click.option("--family", type=click.Choice(list(catalog.images.families())), help="Show only this family.")
 @json_option
 def show_images(*, family: str | None, as_json: bool) -> None:
-    """Training images: versions, Neuron release, date of the row."""
+    """List training images: versions, Neuron release, date of the row."""
     families = [family] if family else list(catalog.images.families())
     rows = [row for name in families for row in catalog.images.rows(name)]
     if as_json:
@@ -53,20 +53,20 @@ def show_images(*, family: str | None, as_json: bool) -> None:
 
 
 @command.command("prices")
-@click.option("--instance", help="One instance type only.")
+@click.option("--instance", help="Show only this instance type.")
 @click.option("--refresh", is_flag=True, help="Ask the AWS Price List for today's prices; needs AWS credentials.")
-@click.option("--region", default="us-east-1", show_default=True, help="The region to ask for.")
-@click.option("--profile", help="AWS profile to ask with.")
+@click.option("--region", default="us-east-1", show_default=True, help="Ask for prices of this region.")
+@click.option("--profile", help="Use this AWS profile.")
 @click.option(
     "--save",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write what was asked for here; SM_TRN_PRICES=FILE makes every command use it.",
+    help="Write the prices to this file. SM_TRN_PRICES=FILE makes every command use it.",
 )
 @json_option
 def show_prices(
     *, instance: str | None, refresh: bool, region: str, profile: str | None, save: Path | None, as_json: bool
 ) -> None:
-    """Prices per instance and hour: region, date, source; inferred ones say so.
+    """List prices per instance and hour with region, date and source. Inferred prices are marked.
 
     \b
     Example: sm-trn catalog prices --refresh --region us-west-2 --save prices.json

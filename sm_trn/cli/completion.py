@@ -19,7 +19,8 @@ WHERE = {
 @click.argument("shell", type=click.Choice(list(WHERE)))
 @json_option
 def command(shell: str, *, as_json: bool) -> None:
-    """The script that lets SHELL complete commands, options and files. Names of jobs are not completed: AWS would be asked.
+    """Print the script that lets SHELL complete commands, options and files. Job names are not completed, because that
+    would need a request to AWS.
 
     \b
     bash  eval "$(sm-trn completion bash)" in ~/.bashrc

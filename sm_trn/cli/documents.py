@@ -9,7 +9,6 @@ import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -38,7 +37,7 @@ from ..specs import (
     TrainingCompiler,
 )
 from ..strategies import STRATEGIES
-from .__main__ import COMMANDS, SUMMARIES
+from .__main__ import COMMANDS, load
 
 _WIDTH = 100
 # What a user may set. What the package sets for its own processes stands in INTERNAL.
@@ -75,9 +74,9 @@ def cli_reference() -> str:
         "",
     ]
     lines += [f"Made from the code by `{_MADE}`.", "", "| | |", "|---|---|"]
-    lines += [f"| [`{name}`](#sm-trn-{name}) | {SUMMARIES[name]} |" for name in COMMANDS]
-    for name, module in COMMANDS.items():
-        for path, command in _commands(["sm-trn", name], import_module(f"sm_trn.cli.{module}").command):
+    lines += [f"| [`{name}`](#sm-trn-{name}) | {summary} |" for name, (_, summary) in COMMANDS.items()]
+    for name in COMMANDS:
+        for path, command in _commands(["sm-trn", name], load(name)):
             lines += ["", f"## {' '.join(path)}", "", "```text", _help(path, command), "```"]
     return "\n".join(lines) + "\n"
 

@@ -15,13 +15,13 @@ from .shared import emit, json_option, say
 
 @click.group("scripts")
 def command() -> None:
-    """The entry scripts that come with the package."""
+    """List or copy the training scripts included in the package."""
 
 
 @command.command("list")
 @json_option
 def show(*, as_json: bool) -> None:
-    """Names of the scripts; a job names one with Script('…')."""
+    """List the names of the scripts. A job uses one with Script('…')."""
     names = _entry.shipped_scripts()
     if as_json:
         emit(list(names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 
+from ..formatting.cards import HasCard
 from ..specs import JobSnapshot, JobSpec, Usd, WallSeconds, instance_seconds
 from .book import Price
 
@@ -12,7 +13,7 @@ CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobCost:
+class JobCost(HasCard):
     """``usd`` is unrounded. ``spot_saving`` is the share of training time that was not billed (0.7 = 70 %), else None."""
 
     usd: Usd
@@ -27,11 +28,6 @@ class JobCost:
 
     def __str__(self) -> str:
         return f"${self.rounded:,} ({self.billable_s:,.0f} s × {self.instances} × {self.price})"
-
-    def _repr_html_(self) -> str:
-        from .card import job_cost_card  # noqa: PLC0415 - only a notebook asks
-
-        return job_cost_card(self)
 
 
 def usd_for(billable: WallSeconds, count: int, usd_per_hour: Usd) -> Usd:

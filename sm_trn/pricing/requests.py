@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..formatting.cards import HasCard
 from ..specs import Usd
 from .book import Price
 from .cost import usd_per_thousand
@@ -12,7 +13,7 @@ STATED_RATES = (0.1, 1.0, 10.0, 100.0)  # requests per second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestCost:
+class RequestCost(HasCard):
     """What 1,000 requests cost on ``count`` instances, at the rate that an endpoint gets, in requests per second.
 
     ``price`` is a hosting price, None when none is known. An ``emulated`` endpoint has no cost, and its rate is this machine's.
@@ -56,11 +57,6 @@ class RequestCost:
         if self.price is None:
             return []
         return [(f"{rate:g}/s", _shown(self.at(rate))) for rate in STATED_RATES]
-
-    def _repr_html_(self) -> str:
-        from .card import request_cost_card  # noqa: PLC0415 - only a notebook asks
-
-        return request_cost_card(self)
 
 
 def _shown(usd: Usd | None) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..catalog import limits
-from ..notebook import Cell, block, escaped, grid
+from ..formatting.cards import HasCard
 from ..specs import Channel, Destination, JobSpec
 from . import request as target
 from .from_describe import decoded, destination_of
@@ -30,9 +30,16 @@ class Difference:
     before: Any
     after: Any
 
+    def sides(self) -> tuple[str, str]:
+        """Both values as JSON; nothing for what is absent."""
+        before, after = (
+            "" if value is None else json.dumps(value, ensure_ascii=False) for value in (self.before, self.after)
+        )
+        return before, after
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diff:
+class Diff(HasCard):
     """Every difference between two jobs, in the order of the first one's request; false when there is none."""
 
     before: str
@@ -51,16 +58,9 @@ class Diff:
         lines = [f"--- {self.before}", f"+++ {self.after}"]
         for item in self.differences:
             lines.append(item.field)
-            lines += [f"{sign} {shown}" for sign, shown in zip("-+", _sides(item), strict=True) if shown]
+            lines += [f"{sign} {shown}" for sign, shown in zip("-+", item.sides(), strict=True) if shown]
         several = len(self.differences) > 1
         return "\n".join([*lines, f"{len(self.differences)} field{'s' * several} differ{'' if several else 's'}."])
-
-    def _repr_html_(self) -> str:
-        if not self.differences:
-            return block(f'<p class="title">{escaped(str(self))}</p>')
-        rows = ((Cell(item.field, "code"), *map(_side_cell, _sides(item))) for item in self.differences)
-        sides = (self.before, self.after)
-        return block(f'<div class="sides">{grid(("Field", *sides), rows, words=sides)}</div>')
 
 
 def diff(
@@ -87,18 +87,6 @@ def _request(side: JobSpec | Mapping[str, Any], sent: Mapping[str, Any] | None) 
 
 def _title(side: JobSpec | Mapping[str, Any]) -> str:
     return side.name if isinstance(side, JobSpec) else str(side.get(NAME, "request"))
-
-
-def _side_cell(value: str) -> Cell:
-    return Cell(value, "code") if value else Cell("absent", "ink3")
-
-
-def _sides(item: Difference) -> tuple[str, str]:
-    """Both values as JSON; nothing for what is absent."""
-    before, after = (
-        "" if value is None else json.dumps(value, ensure_ascii=False) for value in (item.before, item.after)
-    )
-    return before, after
 
 
 def fields(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..logs import printable
-from . import format as fmt
+from ..formatting import numbers as fmt
+from ..logs.shown import printable
 
 GAP = "  "
 

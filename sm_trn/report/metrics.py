@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..logs import MetricLine
-from ..specs import MetricPoint
+from ..logs.metrics import MetricLine
+from ..specs.metrics import MetricPoint
 
 METRIC_COLUMNS = ("step", "epoch", "host", "name", "value", "time")
 LINE_COLUMNS = ("step", "epoch", "host", "rank", "time")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from ..specs import JobRecord, parse_record
+from ..specs.record import JobRecord, parse_record
 
 _PREFIX = "published/"
 

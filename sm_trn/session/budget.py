@@ -11,8 +11,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from ..errors import CloudError, InvalidJob, NotConfigured
+from ..formatting import numbers as fmt
 from ..pricing import Price, ceiling, most_billed_s, usd_for
-from ..report import format as form
 from ..specs import JobSnapshot, JobSpec, JobStatus, Usd, WallSeconds
 
 PriceOf = Callable[[Iterable[tuple[str, int]]], Price | None]  # of one host of some machines
@@ -25,10 +25,10 @@ class OverBudget(InvalidJob):
         self.total = total
         self.max_usd = max_usd
         super().__init__("max_usd", problems)
-        got = "a job without a price" if total is None else f"at most {form.usd(total)} together"
+        got = "a job without a price" if total is None else f"at most {fmt.usd(total)} together"
         lines = "\n".join(f"  {problem}" for problem in problems)
         self.args = (
-            f"max_usd: got {got}, wanted at most {form.usd(max_usd)}; lower max_run_s, or raise max_usd. Nothing was started\n{lines}",
+            f"max_usd: got {got}, wanted at most {fmt.usd(max_usd)}; lower max_run_s, or raise max_usd. Nothing was started\n{lines}",
         )
 
 
@@ -91,10 +91,10 @@ class Budget:
                 continue
             self._stopped.add(job.name)
             rehearsed = (
-                f", as if {form.usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
+                f", as if {fmt.usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
             )
             self._say(
-                f"{job.name} was asked to stop: {form.usd(spent)} of {form.usd(self.max_usd)} are spent{rehearsed}. "
+                f"{job.name} was asked to stop: {fmt.usd(spent)} of {fmt.usd(self.max_usd)} are spent{rehearsed}. "
                 "Its script gets SIGTERM; what it saves is kept."
             )
         if failed is not None:
@@ -129,4 +129,4 @@ def _line(job: JobSpec, price: Price | None) -> str:
         return (
             f"{job.name}: no price is known for {' and '.join(job.compute.instances)}, so no ceiling; none is guessed"
         )
-    return f"{job.name}: at most {form.usd(most)} ({most_billed_s(job):,.0f} s × {job.compute.hosts} × {price})"
+    return f"{job.name}: at most {fmt.usd(most)} ({most_billed_s(job):,.0f} s × {job.compute.hosts} × {price})"

@@ -81,7 +81,7 @@ def connect(
 
 
 def _progress() -> Callable[[str, int, int], None] | None:
-    from ..report.transfers import transfer_line  # noqa: PLC0415 - only who connects moves files
+    from ..report.watch.transfers import transfer_line  # noqa: PLC0415 - only who connects moves files
 
     return transfer_line()
 

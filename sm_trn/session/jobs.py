@@ -51,8 +51,8 @@ class TrainingJob:
 
     def _repr_html_(self) -> str:
         """For a notebook; asks the service nothing."""
+        from ..formatting.numbers import instances  # noqa: PLC0415 - as above
         from ..report.cards import job_card  # noqa: PLC0415 - only a notebook asks
-        from ..report.format import instances  # noqa: PLC0415 - as above
 
         compute = self._asked.compute if self._asked is not None else None
         machine = instances(" + ".join(compute.instances), compute.hosts) if compute is not None else ""

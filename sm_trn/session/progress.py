@@ -14,7 +14,7 @@ from ..errors import CloudError
 from ..logs import MetricReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ..pricing import Price
-from ..report.watch import Checkpoints, WatchRow
+from ..report.watch.rows import Checkpoints, WatchRow
 from ..specs import JobSnapshot
 from .budget import PriceOf
 from .newest import Newest

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
+from ..formatting.cards import HasCard
 from .compute import Compute, Spot
 from .framework import Framework, TrainingCompiler
 from .kept import Kept
@@ -55,7 +56,7 @@ class Script:
 
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobSpec:
+class JobSpec(HasCard):
     """A training job. Immutable; change it with ``replace``. Send it with ``Session.submit``.
 
     ``inputs`` maps channel names to S3 URIs or local folders (uploaded at submit). ``hyperparameters`` reach the script
@@ -154,11 +155,6 @@ class JobSpec:
     def replace(self, **changes: Any) -> JobSpec:
         """A copy with ``changes``; an unknown field is a TypeError with a suggestion."""
         return dataclasses.replace(self, **changes)
-
-    def _repr_html_(self) -> str:
-        from .card import job_spec_card  # noqa: PLC0415 - only a notebook asks
-
-        return job_spec_card(self)
 
     @property
     def channels(self) -> Mapping[str, Channel]:

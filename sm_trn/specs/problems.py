@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from ..formatting.cards import HasCard
+
 
 class Severity(enum.Enum):
     """How much a problem weighs: an error stops a launch, a warning asks for a look, a note only informs.
@@ -174,7 +176,7 @@ class Problem:
         return "; ".join(part for part in parts if part)
 
 
-class Problems(list[Problem]):
+class Problems(HasCard, list[Problem]):
     """A list of problems that shows itself: a count, then a problem a line, or a table in a notebook.
 
     >>> st.Problems([st.Problem(id="X001", severity=st.Severity.ERROR, where="name", what="too short")]).counted()
@@ -189,8 +191,3 @@ class Problems(list[Problem]):
 
     def __repr__(self) -> str:
         return "\n".join([self.counted() + (":" if self else "."), *(f"  {problem}" for problem in self)])
-
-    def _repr_html_(self) -> str:
-        from .problem_card import problems_card  # noqa: PLC0415 - only a notebook asks
-
-        return problems_card(self)

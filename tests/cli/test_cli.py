@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from command import sm_trn
 
 from sm_trn.catalog import instances
-from sm_trn.cli.__main__ import COMMANDS, SUMMARIES, cli
+from sm_trn.cli.__main__ import COMMANDS, cli, load
 
 VARIABLES = (
     "AWS_ENDPOINT_URL",
@@ -30,7 +33,50 @@ def test_every_command_has_help_and_a_summary(command: str) -> None:
     done = CliRunner().invoke(cli, [command, "--help"])
     assert 0 == done.exit_code, done.output
     assert "Usage:" in done.output
-    assert SUMMARIES[command]
+    assert all(COMMANDS[command])
+
+
+VERBS = frozenset(
+    re.findall(
+        r"\w+",
+        "add ask assume attach change check choose compare compute control copy delay delete deploy do "
+        "emulate explain fail find group ignore inject interrupt launch let list look print read reset "
+        "resubmit resume run save select send set show skip start stop sum use wait watch write ",
+    )
+)
+
+
+def every_command(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            inner = command.get_command(click.Context(command), name)
+            assert inner is not None
+            yield from every_command(inner, (*path, name))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_begins_with_what_the_command_does(name: str) -> None:
+    said = [COMMANDS[name][1], *(inner.help or "" for _, inner in every_command(load(name)))]
+    assert [] == [text for text in said if re.split(r"\W", text)[0].lower() not in VERBS]
+    assert [] == [
+        text
+        for text in said
+        if re.search(r"\b(ours|that is there|of one's own|reckon)\b|has a word for", text, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["launch", "watch", "stop", "logs", "rehearse", "cost", "endpoints", "deploy", "predict"]
+)
+def test_an_option_says_what_it_does_and_not_what_its_value_is(name: str) -> None:
+    options = [each.help for each in load(name).params if isinstance(each, click.Option) and each.name not in SHARED]
+    assert [] == [text for text in options if re.split(r"\W", text or "")[0].lower() not in VERBS]
+
+
+SHARED = {"backend", "region", "profile", "state", "role", "bucket"}
 
 
 def test_a_mistyped_command_gets_a_suggestion_and_exit_code_2() -> None:

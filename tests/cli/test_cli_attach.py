@@ -12,7 +12,7 @@ import pytest
 from command import sm_trn
 
 import sm_trn as st
-from sm_trn.cli import files
+from sm_trn.cli.files import files
 from sm_trn.errors import InvalidJobFile, UnknownName
 from sm_trn.jobfile import change_job
 

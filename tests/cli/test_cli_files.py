@@ -11,7 +11,7 @@ import pytest
 from command import sm_trn
 
 import sm_trn as st
-from sm_trn.cli import fixes
+from sm_trn.cli.files import fixes
 from sm_trn.render import TARGETS, destination_of
 from sm_trn.render.differences import differences
 from sm_trn.specs import Advice, Change, Named

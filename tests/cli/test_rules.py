@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sm_trn
-from sm_trn.cli import rules
+from sm_trn.cli.files import rules
 from sm_trn.errors import UnknownName
 from sm_trn.preflight import RULES, distribution
 from sm_trn.preflight.spot import SPOT001

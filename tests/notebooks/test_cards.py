@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sm_trn as st
-from sm_trn.report.cards import job_card, rehearsal_card
+from sm_trn.report.cards.handles import job_card, rehearsal_card
 
 
 class Untouchable:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import html.parser
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -14,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.notebook import CSS, Cell, block, escaped, facts, grid, title
-from sm_trn.notebook.theme import PALETTES
+from sm_trn.formatting.cards import CARDS, HasCard
+from sm_trn.formatting.markup import CSS, Cell, block, escaped, facts, grid, title
+from sm_trn.formatting.theme import PALETTES
+from sm_trn.report.cards import registry
 from sm_trn.session.endpoints import Endpoint, EndpointRow, Endpoints, Transform
 from sm_trn.specs import WallSeconds
 
@@ -209,3 +213,23 @@ def test_every_colour_of_a_card_is_one_of_both_palettes() -> None:
 
 def test_a_frozen_spec_still_is_a_value() -> None:
     assert dataclasses.replace(spec()) == spec()
+
+
+def test_every_value_with_a_card_has_its_own_line_in_the_registry() -> None:
+    values = {str(cls) for cls in HasCard.__subclasses__() if cls.__module__.startswith("sm_trn.")}
+    assert values == {str(cls) for cls in registry.card.registry if cls is not object}
+    assert CARDS == registry.__name__
+
+
+def test_a_value_without_a_line_is_named() -> None:
+    class Stranger(HasCard):
+        """Nobody made a card for it."""
+
+    with pytest.raises(TypeError, match="got Stranger, wanted a value with a card"):
+        Stranger()._repr_html_()
+
+
+def test_a_value_is_shown_without_pandas_and_matplotlib() -> None:
+    code = "import sys, sm_trn as st; st.Problems()._repr_html_(); print(*{'pandas', 'matplotlib', 'boto3'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert "" == done.stdout.strip()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.cli.ceilings import ceiling_of
+from sm_trn.cli.files.ceilings import ceiling_of
 from sm_trn.pricing import ceiling, job_cost, snapshot_book, usd_for
 from sm_trn.session import OverBudget
 from sm_trn.session.budget import refuse_over

@@ -12,11 +12,11 @@ from test_report_fleet import mixed
 import sm_trn as st
 from sm_trn.pricing import snapshot_book
 from sm_trn.report import compare, published_record, watch_html
-from sm_trn.report.cards import job_card, rehearsal_card
-from sm_trn.report.fleet_page import fleet_page
-from sm_trn.report.page import page
-from sm_trn.report.save import pictures
-from sm_trn.report.watch import Checkpoints, WatchRow
+from sm_trn.report.cards.handles import job_card, rehearsal_card
+from sm_trn.report.comparison.page import page
+from sm_trn.report.comparison.pictures import pictures
+from sm_trn.report.fleets.page import fleet_page
+from sm_trn.report.watch.rows import Checkpoints, WatchRow
 from sm_trn.session.endpoints import EndpointRow, Endpoints
 from sm_trn.specs import MetricPoint, WallSeconds, parse_snapshot
 

@@ -15,16 +15,10 @@ from PIL import Image
 from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, transitions
 
 from sm_trn.report import Comparison, compare, published_record
-from sm_trn.report.figures import (
-    accuracy_info,
-    cost_info,
-    loss_info,
-    plot_accuracy,
-    plot_cost,
-    plot_loss,
-    plot_throughput,
-    throughput_info,
-)
+from sm_trn.report.figures.accuracy import accuracy_info, plot_accuracy
+from sm_trn.report.figures.cost import cost_info, plot_cost
+from sm_trn.report.figures.loss import loss_info, plot_loss
+from sm_trn.report.figures.throughput import plot_throughput, throughput_info
 from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot, record
 
 mpl.use("Agg")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.report import format as fmt
+from sm_trn.formatting import numbers as fmt
 
 SECONDS = st.floats(min_value=0, max_value=8e6)
 
@@ -100,31 +100,6 @@ def test_price_per_hour_rounds_as_prices_are_written() -> None:
     assert [fmt.usd_per_hour(Decimal(value)) for value in ("24.725", "25.251286")] == ["$24.73/h", "$25.25/h"]
 
 
-@given(
-    st.decimals(min_value="0.01", max_value="100000", places=4),
-    st.lists(st.floats(min_value=0.001, max_value=1), min_size=1, max_size=8),
-)
-def test_parts_of_a_cost_add_up_to_it(total: Decimal, shares: list[float]) -> None:
-    parts = fmt.usd_parts(total, shares)
-    assert total.quantize(Decimal("0.01"), "ROUND_HALF_EVEN") == sum(parts)
-
-
-@given(
-    st.decimals(min_value="0.01", max_value="1000", places=2),
-    st.lists(st.floats(min_value=0.01, max_value=1), min_size=1, max_size=8),
-)
-def test_no_part_of_a_cost_is_off_by_a_cent(total: Decimal, shares: list[float]) -> None:
-    exact = [float(total) * share / sum(shares) for share in shares]
-    assert all(
-        abs(float(part) - wanted) < 0.0101 for part, wanted in zip(fmt.usd_parts(total, shares), exact, strict=True)
-    )
-
-
-def test_parts_need_a_share() -> None:
-    with pytest.raises(ValueError, match="shares: got"):
-        fmt.usd_parts(Decimal(1), [0.0])
-
-
 @pytest.mark.parametrize(
     ("expected", "value"), [("22.1 %", 22.0588), ("9.9 %", 9.8541), ("0.0 %", -0.04), ("1,000.0 %", 1000.0)]
 )
@@ -170,13 +145,12 @@ def test_learning_rates_have_an_exponent() -> None:
     assert [fmt.small(value) for value in (3.90625e-5, 5e-5, 0.01, 0.0)] == ["3.91e-5", "5e-5", "0.01", "0"]
 
 
-def test_files_are_si_and_memory_is_iec() -> None:
+def test_files_are_in_si_units() -> None:
     assert (
         fmt.file_size(9400),
-        fmt.memory_size(512 * 2**30),
         fmt.file_size(999),
         fmt.file_size(999_960),
-    ) == ("9.4 kB", "512 GiB", "999 B", "1.0 MB")
+    ) == ("9.4 kB", "999 B", "1.0 MB")
 
 
 def test_times_say_utc() -> None:

@@ -14,7 +14,8 @@ import pytest
 from report_jobs import describe, emulated_job, gpt2_pair
 
 from sm_trn.report import Comparison, compare, published_record
-from sm_trn.report.save import csv_text
+from sm_trn.report.comparison.table import COLUMNS
+from sm_trn.report.spreadsheet import csv_text
 from sm_trn.specs import JobRecord, parse_snapshot, record
 
 NOW = datetime(2026, 11, 20, 16, 42, tzinfo=timezone.utc)
@@ -217,11 +218,11 @@ def test_card_is_scoped_static_and_says_the_findings() -> None:
 
 
 def test_csv_has_empty_cells_for_what_is_missing() -> None:
-    (first, _) = csv.DictReader(io.StringIO(csv_text(compare(pair()))))
+    (first, _) = csv.DictReader(io.StringIO(csv_text(COLUMNS, compare(pair()).cells())))
     assert (first["billable_s"], first["final_loss"], first["speedup_pct"]) == ("6553.0", "", "")
 
 
 def test_csv_starts_no_formula() -> None:
     risky = dataclasses.replace(pair()[0], label="=cmd|' /C calc'!A0")
-    (row,) = csv.DictReader(io.StringIO(csv_text(compare([risky]))))
+    (row,) = csv.DictReader(io.StringIO(csv_text(COLUMNS, compare([risky]).cells())))
     assert row["job"].startswith("'=")

@@ -15,9 +15,10 @@ from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, tr
 
 from sm_trn.pricing import snapshot_book
 from sm_trn.report import Comparison, compare, published_record
-from sm_trn.report.figures import pareto_info, phases_info, plot_pareto, plot_phases
-from sm_trn.report.rows import Row
-from sm_trn.report.timeline import timeline
+from sm_trn.report.figures.pareto import pareto_info, plot_pareto
+from sm_trn.report.figures.phases import phases_info, plot_phases
+from sm_trn.report.sections.rows import Row
+from sm_trn.report.sections.timeline import timeline
 from sm_trn.specs import JobRecord, parse_snapshot, record
 
 mpl.use("Agg")

@@ -29,7 +29,7 @@ from sm_trn.report import (
     watch_text,
 )
 from sm_trn.report.status import LOOKS, status_look
-from sm_trn.report.watch import Checkpoints
+from sm_trn.report.watch.rows import Checkpoints
 from sm_trn.specs import JobStatus, parse_snapshot
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from test_report_watch import NOW, row
 
 from sm_trn.report import TerminalDisplay, WatchRow, watch_text
-from sm_trn.report.watch import Checkpoints
+from sm_trn.report.watch.rows import Checkpoints
 
 _PAINT = re.compile(r"\x1b\[[0-9;]*m")
 MEMORY = "AlgorithmError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 39.59 GiB total capacity)"

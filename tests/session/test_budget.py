@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.cli.launch import _most
+from sm_trn.cli.jobs.launch import _most
+from sm_trn.formatting.numbers import usd
 from sm_trn.pricing import Price
-from sm_trn.report.format import usd
 from sm_trn.session.budget import Budget, as_usd
 from sm_trn.session.waiting import Wait
 from sm_trn.specs import JobSnapshot, parse_snapshot

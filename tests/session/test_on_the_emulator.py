@@ -100,7 +100,9 @@ def test_the_shell_watches_all_that_run_or_those_that_fit(
         watched = shell(emulator, "watch", *search, "--json")
         assert 0 == watched.returncode, watched.stderr
         assert (job.name, "Stopped") in [(row["name"], row["status"]) for row in json.loads(watched.stdout)]
-    assert "No such job runs here.\n" == shell(emulator, "watch", "--tag", "owner=cleo").stdout
+    assert (
+        "No running job matches. List all jobs: sm-trn list\n" == shell(emulator, "watch", "--tag", "owner=cleo").stdout
+    )
 
 
 def test_the_shell_watches_a_budget_and_says_where_there_is_none(

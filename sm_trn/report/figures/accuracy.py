@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...notebook.theme import Theme
-from .. import format as fmt
-from ..rows import Row, baseline_accuracies
-from ..section import Section
+from ...formatting import numbers as fmt
+from ...formatting.theme import Theme
+from ..sections.rows import Row, baseline_accuracies
+from ..sections.section import Section
 from .bar_values import Bar, BarInfo, folded
-from .bars import plot_bars
+from .bars import bar_figure, plot_bars
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ def plot_accuracy(
 ) -> Axes:
     """Draw on ``ax`` (a new pyplot figure when None) and return it."""
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:g}")
+
+
+FIGURE = bar_figure("accuracy", lambda section, _: accuracy_info(section), plot_accuracy, rehearsed=True)
 
 
 def _bar(row: Row) -> Bar:

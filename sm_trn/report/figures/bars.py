@@ -14,14 +14,18 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ...notebook.theme import SLOTS, marker, role
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import SLOTS, marker, role
 from ..layout import cut
 from .bar_values import NAME, THICK, Bar, BarInfo, Bracket
+from .figure import FigureKind
 from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ...pricing.book import PriceBook
+    from ..sections.section import Section
 
 
 def plot_bars(info: BarInfo, ax: Axes | None, sheet: Sheet, tick: Callable[[float], str]) -> Axes:
@@ -39,13 +43,19 @@ def plot_bars(info: BarInfo, ax: Axes | None, sheet: Sheet, tick: Callable[[floa
     return ax
 
 
-def bar_figure(info: BarInfo, sheet: Sheet, plot: Callable[[BarInfo, Axes, Sheet], Axes]) -> Figure:
-    """The figure on its own, unknown to pyplot."""
-    with mpl.rc_context(rc(sheet.theme)):
-        head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
-        figure = Figure(figsize=size(info, sheet, head))
-        plot(info, place(figure, info, sheet, head), sheet)
-    return figure
+def bar_figure(
+    name: str, info: Callable[[Section, PriceBook], BarInfo], plot: Callable[..., Axes], *, rehearsed: bool = False
+) -> FigureKind:
+    """A figure of bars, for the registry."""
+
+    def alone(info: BarInfo, sheet: Sheet) -> Figure:
+        with mpl.rc_context(rc(sheet.theme)):
+            head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
+            figure = Figure(figsize=size(info, sheet, head))
+            plot(info, place(figure, info, sheet, head), sheet=sheet)
+        return figure
+
+    return FigureKind(name=name, info=info, plot=plot, alone=alone, rehearsed=rehearsed)
 
 
 def size(info: BarInfo, sheet: Sheet, head: Headings) -> tuple[float, float]:

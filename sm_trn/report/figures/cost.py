@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from ...notebook.theme import Theme
-from ...pricing import PriceBook, job_cost
-from .. import format as fmt
-from ..findings import section_headline
-from ..rows import Row
-from ..section import Section, flip_price, other_price, price_dates
+from ...formatting import numbers as fmt
+from ...formatting.theme import Theme
+from ...pricing.book import PriceBook
+from ...pricing.cost import job_cost
+from ..sections.findings import section_headline
+from ..sections.rows import Row
+from ..sections.section import Section, flip_price, other_price, price_dates
 from .bar_values import Bar, BarInfo, folded
-from .bars import plot_bars
+from .bars import bar_figure, plot_bars
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ def cost_info(section: Section, book: PriceBook) -> CostInfo:
 def plot_cost(info: CostInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None) -> Axes:
     """Draw on ``ax`` (a new pyplot figure when None) and return it."""
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"${value:,g}")
+
+
+FIGURE = bar_figure("cost", cost_info, plot_cost)
 
 
 def _bar(row: Row, book: PriceBook) -> Bar:

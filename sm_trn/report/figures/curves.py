@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ...specs import MetricPoint
-from .. import format as fmt
-from ..rows import Row
+from ...formatting import numbers as fmt
+from ...specs.metrics import MetricPoint
+from ..sections.rows import Row
 
 SMOOTHED = 200  # points; more are drawn thin under their moving average
 DECAY = 0.9

@@ -11,18 +11,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 
-from ...notebook.theme import SLOTS, Theme, marker, role
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import SLOTS, Theme, marker, role
 from ..layout import cut
-from ..rows import Row
-from ..section import Section
+from ..sections.rows import Row
+from ..sections.section import Section
 from .curves import MULTIPLES, Curve, Panel, multiples_of, panels
-from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
+from .figure import FigureKind
+from .style import WIDE, Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDE = Sheet(width=9.6 * 72)
 _HEIGHT, _GAP, _AXIS, _NAME, _KEY = 104.0, 36.0, 40.0, 20.0, 20.0  # points
 
 
@@ -96,6 +96,16 @@ def loss_figure(info: LossInfo, sheet: Sheet = WIDE) -> Figure:
         figure = Figure(figsize=_size(info, sheet, head))
         plot_loss(info, _place(figure, info, sheet, head), sheet=sheet)
     return figure
+
+
+FIGURE = FigureKind(
+    name="loss",
+    info=lambda section, _: loss_info(section),
+    plot=plot_loss,
+    alone=loss_figure,
+    wide=True,
+    rehearsed=True,
+)
 
 
 def _headings(info: LossInfo, sheet: Sheet) -> Headings:

@@ -12,12 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ...notebook.theme import SLOTS, Theme, marker, role
-from ...pricing import Price, PriceBook, job_cost
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import SLOTS, Theme, marker, role
+from ...pricing.book import Price, PriceBook
+from ...pricing.cost import job_cost
 from ..layout import cut
-from ..rows import Row
-from ..section import Section, flip_price, other_price
+from ..sections.rows import Row
+from ..sections.section import Section, flip_price, other_price
+from .figure import FigureKind
 from .style import Headings, Sheet, bare, draw_headings, headings, rc, settle_backend
 
 if TYPE_CHECKING:
@@ -111,6 +113,9 @@ def pareto_figure(info: ParetoInfo, sheet: Sheet) -> Figure:
         figure = Figure(figsize=_size(sheet, head))
         plot_pareto(info, _place(figure, sheet, head), sheet=sheet)
     return figure
+
+
+FIGURE = FigureKind(name="cost-and-time", info=pareto_info, plot=plot_pareto, alone=pareto_figure)
 
 
 def _size(sheet: Sheet, head: Headings) -> tuple[float, float]:

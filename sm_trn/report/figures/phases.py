@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...notebook.theme import Theme
-from .. import format as fmt
-from ..rows import Row
-from ..section import Section
-from ..timeline import Timeline, timeline
+from ...formatting import numbers as fmt
+from ...formatting.theme import Theme
+from ..sections.rows import Row
+from ..sections.section import Section
+from ..sections.timeline import Timeline, timeline
 from .bar_values import Bar, BarInfo, Bracket, folded
-from .bars import plot_bars
+from .bars import bar_figure, plot_bars
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ def plot_phases(
 ) -> Axes:
     """Draw on ``ax`` (a new pyplot figure when None) and return it."""
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:,g}")
+
+
+FIGURE = bar_figure("phases", lambda section, _: phases_info(section), plot_phases)
 
 
 def _bar(row: Row, found: Timeline | None) -> Bar:

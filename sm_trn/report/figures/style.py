@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib import font_manager
 
-from ...notebook.theme import PALETTES, Theme
-from .. import format as fmt
+from ...formatting import numbers as fmt
+from ...formatting.theme import PALETTES, Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,6 +85,9 @@ class Sheet:
         letter = size * (0.62 if families()[0] == "DejaVu Sans" else 0.53) * (1.06 if bold else 1.0)
         room = max(20, int(self.room / letter))
         return textwrap.wrap(fmt.unbroken(text), room, break_on_hyphens=False) if text else []
+
+
+WIDE = Sheet(width=9.6 * 72)  # a figure of several panels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import re
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from ...notebook.theme import LIGHT
+from ...formatting.theme import LIGHT
 from .style import rc
 
 _DROPPED = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<style .*?</style>|<!--.*?-->", re.DOTALL)

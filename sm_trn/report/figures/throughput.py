@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...notebook.theme import Theme
-from .. import format as fmt
-from ..findings import QUANTITY, section_headline
-from ..rows import NEEDED_STEPS, Row
-from ..section import Section
+from ...formatting import numbers as fmt
+from ...formatting.theme import Theme
+from ..sections.findings import QUANTITY, section_headline
+from ..sections.rows import NEEDED_STEPS, Row
+from ..sections.section import Section
 from .bar_values import NO_BAR, Bar, BarInfo, folded
-from .bars import plot_bars
+from .bars import bar_figure, plot_bars
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ def plot_throughput(
 ) -> Axes:
     """Draw on ``ax`` (a new pyplot figure when None) and return it."""
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:,g}")
+
+
+FIGURE = bar_figure("throughput", lambda section, _: throughput_info(section), plot_throughput)
 
 
 def _bar(row: Row, unit: str) -> Bar:

@@ -1,0 +1,44 @@
+"""The options of every command that asks SageMaker, and the session that they make."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..session import Session, connect
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def connection_options(command: F) -> F:
+    """Add --backend, --region, --profile and --state. The command receives ``connection``: call it for the session.
+
+    It connects at the first call only, so that a command which turns out to need no cloud never asks for one.
+    """
+
+    @click.option(
+        "--backend",
+        type=click.Choice(["aws", "emulator"]),
+        help="Default: SM_TRN_BACKEND, else AWS if credentials are found.",
+    )
+    @click.option("--region", help="AWS region.")
+    @click.option("--profile", help="AWS profile.")
+    @click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
+    @functools.wraps(command)
+    def connected(
+        *args: Any, backend: str | None, region: str | None, profile: str | None, state: Path | None, **kwargs: Any
+    ) -> Any:
+        @functools.cache
+        def connection() -> Session:
+            session = connect(backend, region=region, profile=profile, state=state)
+            if not kwargs.get("as_json"):
+                click.echo(session.announcement, err=True)
+            return session
+
+        return command(*args, connection=connection, **kwargs)
+
+    return connected  # type: ignore[return-value]  # click adds the options

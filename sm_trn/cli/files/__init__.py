@@ -1,0 +1,1 @@
+"""Commands for job files, and how their problems are shown."""

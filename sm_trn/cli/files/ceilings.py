@@ -1,0 +1,40 @@
+"""The most that a job can cost, in words and in dollars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...formatting import numbers as fmt
+from ...pricing import Price, ceiling, most_billed_s
+from ...session import known_prices
+from ...specs import JobSpec, Usd
+
+REGION = "us-west-2"  # of most rows of the shipped prices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """``usd`` None: no price is known, and none is guessed."""
+
+    job: JobSpec
+    price: Price | None
+    usd: Usd | None
+    region: str
+
+    def __str__(self) -> str:
+        """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01)``."""
+        if self.price is None or self.usd is None:
+            return f"no price for {' and '.join(self.job.compute.instances)} in {self.region}, so no ceiling"
+        seconds = most_billed_s(self.job)
+        shown = f"{seconds / 3600:g} h" if seconds % 360 == 0 else fmt.hours(seconds)
+        mark = ", inferred" if self.price.inferred else ""
+        return (
+            f"at most {fmt.usd(self.usd)} ({shown} × {self.job.compute.hosts} × {fmt.usd_per_hour(self.price.usd_per_hour)}, "
+            f"{self.price.as_of}{mark})"
+        )
+
+
+def ceiling_of(job: JobSpec, region: str = REGION) -> Ceiling:
+    """At the newest known price of the region."""
+    price = known_prices().of(job.compute.machines, region)
+    return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)

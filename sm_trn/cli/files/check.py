@@ -1,0 +1,141 @@
+"""sm-trn check"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+import click
+
+from ...errors import InvalidJobFile
+from ...jobfile import JobFile
+from ...preflight import check
+from ..shared import cents, emit, json_option, say
+from . import ceilings, files, problems, rules
+from .ceilings import Ceiling
+from .problems import Located
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One job of a file with what was found, or – without a job – a file that is no job file."""
+
+    label: str
+    found: list[Located]
+    most: Ceiling | None = None
+    invalid: InvalidJobFile | None = None
+
+
+@click.command("check")
+@click.argument("names", nargs=-1, metavar="FILE…")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice([*problems.SHOWN, "json"]),
+    default="long",
+    show_default=True,
+    help="Choose how problems are shown.",
+)
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip the rule ID. You can repeat this option.")
+@click.option(
+    "--region",
+    default=ceilings.REGION,
+    show_default=True,
+    help="Use the prices of this region for the highest possible cost.",
+)
+@click.option("--explain", metavar="ID", help="Explain what the rule ID checks, why, and on what evidence.")
+@click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
+@json_option
+def command(
+    names: tuple[str, ...],
+    *,
+    style: str,
+    ignore: tuple[str, ...],
+    region: str,
+    explain: str | None,
+    show_rules: bool,
+    as_json: bool,
+) -> int:
+    """Check the jobs of FILE… without an account, and show every problem with its line and its fix.
+
+    FILE is TOML, JSON or YAML. FILE#NAME selects one of its jobs. The exit code is 1 if a job cannot be launched, and 2 if
+    a file is not a job file.
+
+    \b
+    Example: sm-trn check bert.toml --format short
+    """
+    if show_rules:
+        click.echo(rules.page(), nl=False)
+        return 0
+    if explain is not None:
+        say(rules.explain(explain))
+        return 0
+    if not names:
+        raise click.UsageError("no FILE; sm-trn check bert.toml")
+    began = time.perf_counter()
+    checked = [entry for name in names for entry in _checked(name, ignore, region)]
+    if as_json or style == "json":
+        emit([_entry(entry) for entry in checked])
+    else:
+        _show(checked, style, (time.perf_counter() - began) * 1000)
+    if any(entry.invalid for entry in checked):
+        return 2
+    return int(not all(problems.launchable(entry.found) for entry in checked))
+
+
+def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:
+    try:
+        file = files.read_file(name)
+    except InvalidJobFile as error:
+        return [Checked(label=name, found=[], invalid=error)]
+    return [_one(file, index, ignore, region) for index in range(len(file.jobs))]
+
+
+def _one(file: JobFile, index: int, ignore: tuple[str, ...], region: str) -> Checked:
+    job = file.jobs[index]
+    found = [problems.located(file, index, problem) for problem in check(job) if problem.id not in ignore]
+    return Checked(label=files.label(file, job), found=problems.ordered(found), most=ceilings.ceiling_of(job, region))
+
+
+def _show(checked: list[Checked], style: str, milliseconds: float) -> None:
+    for entry in checked:
+        if entry.invalid is not None:
+            click.echo(f"error: {entry.invalid}", err=True)
+        for item in entry.found:
+            say(problems.SHOWN[style](item), paint=problems.paint(item))
+    if style != "long":
+        return
+    for entry in checked:
+        if entry.invalid is None:
+            say(_verdict(entry))
+    first = next((item.problem.id for entry in checked for item in entry.found), None)
+    if first is not None:
+        say(f"Checked in {milliseconds:.0f} ms, offline. Why: sm-trn check --explain {first}")
+
+
+def _verdict(entry: Checked) -> str:
+    if not problems.launchable(entry.found):
+        return f"{problems.counts(entry.found)} in {entry.label}. Not launchable."
+    return f"✓ {entry.label}  {problems.counts(entry.found)}, {entry.most}"
+
+
+def _entry(entry: Checked) -> dict[str, Any]:
+    if entry.invalid is not None:
+        faults = [_fault(fault) for fault in entry.invalid.faults]
+        return {"file": entry.label, "job": None, "launchable": False, "faults": faults, "problems": []}
+    most = entry.most
+    return {
+        "file": entry.label,
+        "job": most.job.name if most else None,
+        "launchable": problems.launchable(entry.found),
+        "most_usd": cents(most.usd) if most else None,
+        "price_as_of": most.price.as_of if most and most.price else None,
+        "problems": [problems.as_json(item) for item in entry.found],
+    }
+
+
+def _fault(fault: Any) -> dict[str, Any]:
+    place = fault.place
+    shown = {name: getattr(fault, name) for name in ("what", "got", "wanted", "fix")}
+    return {"field": fault.field, "line": place.line if place else None, **shown, "keys": list(fault.keys)}

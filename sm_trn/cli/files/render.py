@@ -1,0 +1,63 @@
+"""sm-trn render"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from ...preflight import check
+from ...render import TARGETS, render
+from ...specs import Destination, Severity
+from ..shared import emit, json_option, say
+from . import files
+
+
+@click.command("render")
+@click.argument("name", metavar="FILE")
+@click.option(
+    "--to", "target", default="request", show_default=True, metavar="TARGET", help=f"One of {', '.join(TARGETS)}."
+)
+@click.option("--role", help="Execution role ARN; default: a visible placeholder.")
+@click.option("--bucket", help="Bucket for sources and models; default: a visible placeholder.")
+@click.option("--host", help="The instance type that answers, for model-v2; default: ml.c5.xlarge.")
+@click.option("--region", help="Region of the image; default: us-west-2.")
+@json_option
+def command(name: str, *, target: str, as_json: bool, **where: str | None) -> int:
+    """Show the request that the jobs of FILE make, without sending it. You need no account.
+
+    Several jobs are printed as a JSON list, or one after the other. FILE#NAME selects one of them.
+
+    \b
+    Example: sm-trn render bert.toml --to estimator-v2
+    """
+    at = Destination(**{key: value for key, value in where.items() if value is not None})
+    jobs = files.read_file(name).jobs
+    rendered = [render(job, target, at=at) for job in jobs]
+    if as_json or all(isinstance(body, dict) for body in rendered):
+        plain = [_plain(body) for body in rendered]
+        emit(plain[0] if len(plain) == 1 else plain)
+    else:
+        say(
+            "\n\n".join(
+                f"# {job.name}\n{body}" if len(jobs) > 1 else str(body)
+                for job, body in zip(jobs, rendered, strict=True)
+            )
+        )
+    wrong = sum(problem.severity is Severity.ERROR for job in jobs for problem in check(job))
+    if wrong:
+        click.echo(f"{wrong} error{'s' if wrong > 1 else ''}, not launchable: sm-trn check {name}", err=True)
+    return 0
+
+
+def _plain(value: Any) -> Any:
+    """Calls, tuples and read-only mappings as what JSON has."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,90 @@
+"""The catalogue of preflight's rules, as text and as a page. The rules stand beside the functions that find their problems."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+from ...errors import UnknownName
+from ...specs import Rule, suggestion
+
+HOMES = ("preflight", "strategies", "render", "aws.online", "session.deploying")
+FAMILIES = {
+    "IMG": "containers",
+    "DIST": "distribution",
+    "COMP": "Training Compiler",
+    "SPOT": "spot and checkpoints",
+    "LIMIT": "limits of the API",
+    "SCRIPT": "the entry script",
+    "DATA": "data and places",
+    "MEM": "memory",
+    "SCALE": "batch and learning rate",
+    "COST": "cost",
+    "KEPT": "parts of an attached job's request",
+    "TARGET": "what a render target cannot say",
+    "ONLINE": "what the account says (`Session.check`, before a launch)",
+    "HOST": "what a job left, before it is hosted (`deploy`, `transform`)",
+}
+_NOT_WAIVED = ("HOST",)  # a host could not serve it
+
+
+@functools.cache
+def catalogue() -> tuple[Rule, ...]:
+    """Every rule, by family and number."""
+    families = list(FAMILIES)
+    found = {rule.id: rule for home in HOMES for module in _modules(home) for rule in _rules(module)}
+    return tuple(sorted(found.values(), key=lambda rule: (families.index(rule.family), rule.id)))
+
+
+def _modules(home: str) -> Iterator[object]:
+    module = importlib.import_module(f"sm_trn.{home}")
+    yield module
+    for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        yield importlib.import_module(f"sm_trn.{home}.{found.name}")
+
+
+def _rules(module: object) -> Iterator[Rule]:
+    return (value for value in vars(module).values() if isinstance(value, Rule))
+
+
+def explain(name: str) -> str:
+    """All there is to say about one rule. Raises UnknownName, with the nearest id, when there is none."""
+    rules = {rule.id: rule for rule in catalogue()}
+    rule = rules.get(name.upper())
+    if rule is None:
+        raise UnknownName(
+            f"rule: got {name!r}, wanted an id such as {', '.join(list(rules)[:3])}{suggestion(name.upper(), rules)}"
+        )
+    lines = [f"{_severities(rule)}[{rule.id}]", f"  finds     {rule.summary}", f"  why       {rule.why}"]
+    lines += [f"  evidence  {rule.evidence}"] if rule.evidence else []
+    lines += [] if rule.family in _NOT_WAIVED else [f"  waive     sm-trn launch FILE --ignore {rule.id}"]
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """The catalogue as a page of Markdown: ``sm-trn check --rules`` prints it, ``sm_trn/docs/rules.md`` keeps it."""
+    parts = [
+        "# Preflight rules",
+        "",
+        "What `sm-trn check` looks for, offline and before anything is started. `sm-trn check --explain ID` shows one rule.",
+        "This page is made from the rules: `sm-trn check --rules > sm_trn/docs/rules.md`.",
+    ]
+    for family in dict.fromkeys(rule.family for rule in catalogue()):
+        parts += [
+            "",
+            f"## {family}: {FAMILIES[family]}",
+            "",
+            "| id | severity | finds | why | evidence |",
+            "|---|---|---|---|---|",
+        ]
+        for rule in catalogue():
+            if rule.family == family:
+                cells = (rule.id, _severities(rule), rule.summary, rule.why, rule.evidence)
+                parts.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(parts) + "\n"
+
+
+def _severities(rule: Rule) -> str:
+    return " or ".join(severity.word for severity in rule.severities)

@@ -1,0 +1,1 @@
+"""Commands for jobs that run or ran, and what they share."""

@@ -1,0 +1,39 @@
+"""sm-trn describe"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from ...formatting import numbers as fmt
+from ...session import Session
+from ..connection import connection_options
+from ..shared import emit, json_option, say
+from . import facts
+
+
+@click.command("describe")
+@click.argument("name")
+@json_option
+@connection_options
+def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> None:
+    """Show status, phases, times, hyperparameters and final metrics of job NAME.
+
+    With --json, print the unchanged DescribeTrainingJob response.
+    """
+    session = connection()
+    snapshot = session.attach(name).snapshot()
+    if as_json:
+        emit(dict(snapshot.raw))
+        return
+    say("\n".join(facts.lines(snapshot)))
+    if snapshot.transitions:
+        say("\nphases")
+        for phase in snapshot.transitions:
+            took = fmt.compact((phase.ended - phase.started).total_seconds()) if phase.ended else "now"
+            say(f"  {fmt.stamp(phase.started)}  {phase.status:<12} {took:>7}  {phase.message}")
+    for title, values in (("hyperparameters", snapshot.hyperparameters), ("final metrics", snapshot.final_metrics)):
+        if values:
+            say(f"\n{title}")
+            say("\n".join(f"  {key} = {value}" for key, value in sorted(values.items())))

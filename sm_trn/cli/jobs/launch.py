@@ -1,0 +1,144 @@
+"""sm-trn launch"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...formatting import numbers as fmt
+from ...jobfile import JobFile
+from ...preflight import check
+from ...render import render
+from ...session import LaunchInterrupted, PartialLaunch, Session, TrainingJob, connect
+from ...specs import JobSpec, JobStatus
+from ..files import files, problems
+from ..files.ceilings import ceiling_of
+from ..files.problems import Located
+from ..shared import cents, emit, json_option, say
+from . import facts
+from .waiting import waited
+
+Job = tuple[JobFile, int, JobSpec]
+
+
+@click.command("launch")
+@click.argument("names", nargs=-1, required=True, metavar="FILE…")
+@click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed.")
+@click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
+@click.option(
+    "--max-usd", type=float, metavar="USD", help="Start nothing if all jobs together can cost more than this."
+)
+@click.option("--role", help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
+@click.option(
+    "--bucket", help="Bucket for sources and models. Default: SM_TRN_BUCKET, else SageMaker's default bucket."
+)
+@click.option(
+    "--backend",
+    type=click.Choice(["aws", "emulator"]),
+    help="Default: SM_TRN_BACKEND, else AWS if credentials are found.",
+)
+@click.option("--region", help="AWS region.")
+@click.option("--profile", help="AWS profile.")
+@click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
+@json_option
+def command(
+    names: tuple[str, ...],
+    *,
+    wait: bool,
+    dry_run: bool,
+    ignore: tuple[str, ...],
+    max_usd: float | None,
+    as_json: bool,
+    **where: Any,
+) -> int:
+    """Check all jobs of FILE…, then start them. If one job has an error, no job starts.
+
+    FILE#NAME selects one job of a file. The command prints the highest possible cost of each job, then the names of the
+    jobs.
+
+    \b
+    Example: sm-trn launch bert.toml gpt2.toml --wait
+    """
+    jobs = files.all_jobs(names)
+    found = {n: _problems(file, index, ignore) for n, (file, index, _) in enumerate(jobs)}
+    for items in found.values():
+        for item in items:
+            click.echo(problems.short(item), err=True)
+    if not all(problems.launchable(items) for items in found.values()):
+        click.echo(f"Nothing was started, nothing is billed. Fixes: sm-trn check {' '.join(names)}", err=True)
+        return 1
+    if dry_run:
+        return _preview(jobs, as_json=as_json)
+    session = connect(**where)
+    if not as_json:
+        click.echo(session.announcement, err=True)
+    specs = [job for _, _, job in jobs]
+    if not as_json:
+        click.echo(_most(session, specs, max_usd), err=True)
+    try:
+        launched = session.submit_all(specs, ignore=ignore, max_usd=max_usd)
+    except (PartialLaunch, LaunchInterrupted) as error:
+        if as_json:
+            emit(
+                [_entry(session, job) for job in error.launched]
+                + [{**_entry(session, job), "launched": None} for job in error.unknown]
+            )
+        raise
+    return _report(session, launched, wait=wait, as_json=as_json)
+
+
+def _problems(file: JobFile, index: int, ignore: tuple[str, ...]) -> list[Located]:
+    job = file.jobs[index]
+    return problems.ordered(
+        [problems.located(file, index, problem) for problem in check(job) if problem.id not in ignore]
+    )
+
+
+def _preview(jobs: list[Job], *, as_json: bool) -> int:
+    requests = [render(job, "request") for _, _, job in jobs]
+    emit(requests[0] if len(requests) == 1 else requests)
+    if not as_json:
+        for file, _, job in jobs:
+            click.echo(f"{files.label(file, job)}: {ceiling_of(job)}", err=True)
+        click.echo("Nothing was started: role, bucket and account are filled in at launch.", err=True)
+    return 0
+
+
+def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: bool) -> int:
+    if not as_json:
+        say("\n".join(job.name for job in jobs))
+    entries = [_entry(session, job) for job in jobs]
+    final = waited(session, jobs, entries, as_json=as_json) if wait else None
+    if as_json:
+        emit(entries if final is None else [facts.facts(snapshot) for snapshot in final])
+    elif final is None:
+        click.echo(f"Follow them: sm-trn watch {' '.join(job.name for job in jobs)}", err=True)
+    return int(final is not None and any(snapshot.status is JobStatus.FAILED for snapshot in final))
+
+
+def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
+    if session.emulated:
+        return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
+    each = [(spec.name, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
+    lines = [
+        f"{name}: at most {fmt.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling" for name, usd in each
+    ]
+    known = [usd for _, usd in each if usd is not None]
+    if len(specs) > 1 and known:
+        total = fmt.usd(sum(known, Decimal(0)))
+        lacking = len(each) - len(known)
+        lines.append(
+            f"together no ceiling: the {len(known)} with a price at most {total}, and {lacking} without one"
+            if lacking
+            else f"together at most {total}"
+        )
+    return "\n".join(lines)
+
+
+def _entry(session: Session, job: TrainingJob) -> dict[str, Any]:
+    most = session.ceiling(job.asked) if job.asked is not None else None
+    return {"name": job.name, "spec": job.label, "emulated": session.emulated, "most_usd": cents(most)}

@@ -1,0 +1,83 @@
+"""sm-trn logs"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+
+from ...logs import LogEvent, LogFilter, shown
+from ...session import Session, TrainingJob, reading
+from ...session.saving import save_log
+from ..connection import connection_options
+from ..shared import emit, json_option
+
+
+@click.command("logs")
+@click.argument("name")
+@click.option("--follow", "-f", is_flag=True, help="Show new lines until the job ends.")
+@click.option("--host", help="Show only this host, e.g. algo-1.")
+@click.option("--rank", type=click.IntRange(min=0), help="Show only this worker, as torchrun, MPI or SMDDP number it.")
+@click.option("--grep", metavar="RE", help="Show only lines that match this regular expression.")
+@click.option("--since", metavar="AGE", help="Show only lines of the last 5m, 2h, 1d, or since an ISO time (UTC).")
+@click.option(
+    "--save",
+    metavar="FILE|DIR/",
+    help="Write to a file, or to a folder with one file for each host. A second call continues where the first ended.",
+)
+@json_option
+@connection_options
+def command(  # noqa: PLR0913 - one a flag
+    name: str,
+    *,
+    follow: bool,
+    host: str | None,
+    rank: int | None,
+    grep: str | None,
+    since: str | None,
+    save: str | None,
+    as_json: bool,
+    connection: Callable[[], Session],
+) -> None:
+    """Show the log of job NAME, with the lines of all hosts in time order. With --json, each line is one JSON object.
+
+    Progress bars are reduced to their last line. --json and --save keep the full output. Ctrl-C ends this command and never
+    stops the job.
+    """
+    wanted = LogFilter(host=host, rank=rank, matching=grep)
+    job = connection().attach(name)
+    try:
+        if save is not None:
+            _save(job, save, follow=follow, wanted=wanted, since=since, as_json=as_json)
+        else:
+            _print(reading.events(job, follow=follow, wanted=wanted, since=since, notice=_tell), as_json=as_json)
+    except KeyboardInterrupt:
+        again = f"sm-trn logs {name} --follow{f' --save {save}' if save else ''}"
+        click.echo(f"Stopped reading. {name} is not affected; {again} goes on.", err=True)
+        raise SystemExit(130) from None
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _print(events: Iterable[LogEvent], *, as_json: bool) -> None:
+    for event in events:
+        if as_json:
+            click.echo(json.dumps({"time_s": event.time_s, "host": event.host, "rank": event.rank, "text": event.text}))
+        else:
+            click.echo(f"{event.host}  {shown(event.text)}")
+
+
+def _save(
+    job: TrainingJob, target: str, *, follow: bool, wanted: LogFilter, since: str | None, as_json: bool
+) -> None:  # fmt: skip
+    by_host = target.endswith("/") or Path(target).is_dir()
+    begin = reading.start(job, since)
+    paths = save_log(job, Path(target), by_host=by_host, follow=follow, wanted=wanted, begin=begin, notice=_tell)
+    if as_json:
+        emit({"job": job.name, "files": [str(path) for path in paths]})
+    for path in paths if not as_json else ():
+        click.echo(f"{path}  {path.stat().st_size:,} bytes")

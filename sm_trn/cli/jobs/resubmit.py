@@ -1,0 +1,68 @@
+"""sm-trn resubmit"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import click
+
+from ...jobfile import change_job
+from ...preflight import check
+from ...render import diff, problems
+from ...session import Session
+from ...specs import JobSpec
+from ..connection import connection_options
+from ..shared import emit, json_option, say
+from . import waiting
+
+
+@click.command("resubmit")
+@click.argument("name")
+@click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change a field, by its path in a job file."
+)
+@click.option("--unset", multiple=True, metavar="PATH", help="Reset a field to its default.")
+@click.option("--dry-run", is_flag=True, help="Show the changes and start nothing.")
+@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
+@json_option
+@connection_options
+def command(  # noqa: PLR0913 - one argument per option of the command line
+    name: str,
+    settings: tuple[str, ...],
+    unset: tuple[str, ...],
+    *,
+    dry_run: bool,
+    wait: bool,
+    ignore: tuple[str, ...],
+    as_json: bool,
+    connection: Callable[[], Session],
+) -> int:
+    """Launch the job NAME again with the same source, role and fields, apart from your changes. Somebody else may have
+    launched it first.
+
+    A value is read as in a job file: a number, true, false, or a text. The command shows what differs from NAME.
+
+    \b
+    Example: sm-trn resubmit bert-261120-101500-a1b2c3 --set compute.count=2 --set hyperparameters.epochs=3
+    """
+    session = connection()
+    job = session.attach(name)
+    spec = change_job(job.spec, settings, unset=unset)
+    if dry_run:
+        return _preview(job.spec, spec, name, as_json=as_json)
+    if not as_json:
+        for problem in (*check(spec), *problems(spec, "request")):
+            click.echo(str(problem), err=True)
+    return waiting.answer(session, name, job.resubmit(spec, ignore=ignore), as_json=as_json, wait=wait, more={})
+
+
+def _preview(before: JobSpec, after: JobSpec, name: str, *, as_json: bool) -> int:
+    found = diff(before, after, names=(name, "resubmitted"))
+    found_out = [str(problem) for problem in (*check(after), *problems(after, "request"))]
+    if as_json:
+        emit({"of": name, "changes": [dataclasses.asdict(item) for item in found], "problems": found_out})
+    else:
+        say("\n".join([*found_out, str(found), "Nothing was started."]))
+    return 0

@@ -1,0 +1,81 @@
+"""How commands that launch or watch jobs wait for them, and how those that launch a job once more answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import click
+
+from ...formatting import numbers as fmt
+from ...session import Session, TrainingJob
+from ...specs import JobSnapshot, JobStatus
+from ..shared import cents, emit, say
+from . import facts
+
+
+def answer(
+    session: Session, original: str, job: TrainingJob, *, as_json: bool, wait: bool, more: dict[str, Any]
+) -> int:
+    """Show what was launched, and stay until it has ended where that was asked; 1 when it failed."""
+    most = session.ceiling(job.spec)
+    if not as_json:
+        if job.changes:
+            click.echo(str(job.changes), err=True)
+        cost = (
+            "EMULATED: no cost."
+            if session.emulated
+            else "no price, no ceiling"
+            if most is None
+            else f"at most {fmt.usd(most)}"
+        )
+        click.echo(cost, err=True)
+        say(job.name)
+    entry = {
+        "name": job.name,
+        "spec": job.label,
+        "emulated": session.emulated,
+        "most_usd": cents(most),
+        "of": original,
+        **more,
+        "changes": [dataclasses.asdict(item) for item in job.changes or ()],
+    }
+    final = waited(session, [job], entry, as_json=as_json)[0] if wait else None
+    if as_json:
+        emit({**entry, **(facts.facts(final) if final is not None else {})})
+    elif final is None:
+        click.echo(f"Follow it: sm-trn watch {job.name}", err=True)
+    return int(final is not None and final.status is JobStatus.FAILED)
+
+
+def waited(session: Session, jobs: Sequence[TrainingJob], launched: Any, *, as_json: bool) -> list[JobSnapshot]:
+    """``watching`` jobs that were launched just now: with JSON nothing has named them yet, so whatever ends the wait does."""
+    try:
+        return watching(session, jobs, as_json=as_json)
+    except BaseException:
+        if as_json:
+            emit(launched)
+        raise
+
+
+def watching(
+    session: Session,
+    jobs: Sequence[TrainingJob],
+    *,
+    as_json: bool,
+    max_usd: float | None = None,
+    usd_per_hour: float | None = None,
+) -> list[JobSnapshot]:
+    """Wait for ``jobs``; Ctrl-C leaves them running and exits with 130. With JSON, what there is to say goes to stderr."""
+    try:
+        return session.wait(
+            jobs,
+            progress=not as_json,
+            max_usd=max_usd,
+            usd_per_hour=usd_per_hour,
+            notice=partial(click.echo, err=True) if as_json else None,
+        )
+    except KeyboardInterrupt:  # the wait has said how to come back
+        raise SystemExit(130) from None

@@ -1,0 +1,1 @@
+"""Commands for this machine: the emulator, rehearsals, the quickstart."""

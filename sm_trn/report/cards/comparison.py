@@ -1,0 +1,49 @@
+"""A comparison as a notebook output: static HTML in one scoped block, no script, no id. Every fact is also a word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...formatting.markup import TAG, WIDE, block
+from ..comparison.parts import rehearsal_table, table
+from ..document import text
+
+if TYPE_CHECKING:
+    from ..comparison.compared import Compared
+
+_SHOWN = (
+    "throughput",
+    "billable",
+    "cost",
+    "flip",
+    "repriced",
+    "scaling",
+    "padding",
+    "data_wait",
+    "compiles",
+    "changed",
+    "runs",
+    "missing",
+)
+
+
+def comparison_card(item: Compared) -> str:
+    """Sections, tables and findings; rehearsals after the measured jobs."""
+    blocks = []
+    for section in item.sections:
+        if not section.measured:
+            continue
+        base = f"Baseline {section.base.label}." if section.base and len(section.measured) > 1 else ""
+        said = [
+            finding.text for finding in item.findings if finding.workload == section.workload and finding.kind in _SHOWN
+        ]
+        lines = "".join(f"<p>{text(line)}</p>" for line in said)
+        blocks.append(
+            f'<p class="title">{text(section.workload or "Jobs")}</p>{WIDE}{table(section, caption=base)}</div>{lines}'
+        )
+    for section in item.sections:
+        if section.emulated:
+            caption = "No speed-up, no cost: emulated jobs have none. Seconds are this machine's."
+            inner = rehearsal_table(section.rehearsal, caption=caption)
+            blocks.append(f'<p class="title">{TAG} {text(section.workload or "Jobs")}</p>{WIDE}{inner}</div>')
+    return block("".join(blocks))

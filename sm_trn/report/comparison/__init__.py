@@ -1,0 +1,1 @@
+"""Jobs side by side, as a value that shows itself: text, page, frame, files."""

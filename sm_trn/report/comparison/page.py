@@ -1,0 +1,239 @@
+"""The report page: one self-contained HTML file without scripts, in light and dark, for screen, phone and paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ...formatting import numbers as fmt
+from ...formatting.markup import TAG
+from ...pricing.book import Price, price_sources
+from ..document import document_head, text
+from ..figures.style import Sheet
+from ..figures.svg import inline_svg
+from ..sections.findings import Finding
+from ..sections.section import Section, section_prices
+from .compared import Compared
+from .parts import rehearsal_table, table
+from .pictures import FIGURED, Picture
+
+_SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
+_WIDTHS = (("wide", 528.0), ("slim", 344.0))
+_FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
+_CARDS = ("throughput", "billable", "cost")
+_NOTES = ("not_training", "scaling", "padding", "data_wait", "compiles", "changed", "missing", "runs", "note")
+
+
+def page(item: Compared, pictures: Sequence[Picture], *, now: datetime | None) -> str:
+    """The whole document. ``now`` is written on it when given."""
+    measured = [section for section in item.sections if section.measured]
+    rehearsed = [section.rehearsal for section in item.sections if section.emulated]
+    title = _headline(item)
+    body = [
+        *_top(measured, rehearsed),
+        '<main id="main">',
+        *_lede(item, title, now),
+        *(
+            line
+            for number, section in enumerate(measured)
+            for line in _measured(item, section, pictures, f"work-{number + 1}")
+        ),
+        *(
+            line
+            for number, section in enumerate(rehearsed)
+            for line in _rehearsal(section, pictures, f"rehearsal-{number + 1}")
+        ),
+        *_method(item, measured),
+        "</main>",
+        _footer(now),
+    ]
+    return "\n".join([*document_head(title), *body, "</body></html>", ""])
+
+
+def _footer(now: datetime | None) -> str:
+    written = f", written {fmt.stamp(now)}" if now else ""
+    return f"<footer><p>sm_trn comparison{written}. This file loads nothing from the network.</p></footer>"
+
+
+def _top(measured: Sequence[Section], rehearsed: Sequence[Section]) -> Iterator[str]:
+    links = ['<a href="#findings">Findings</a>']
+    links += [f'<a href="#work-{n + 1}">{text(_name(section))}</a>' for n, section in enumerate(measured)]
+    links += [
+        f'<a href="#rehearsal-{n + 1}">Rehearsal{f" {n + 1}" if len(rehearsed) > 1 else ""}</a>'
+        for n in range(len(rehearsed))
+    ]
+    links.append('<a href="#method">Prices and method</a>' if measured else '<a href="#method">Method</a>')
+    yield "<header><div><b>sm_trn</b><span>comparison</span></div>"
+    yield f'<nav aria-label="Sections">{"".join(links)}</nav></header>'
+
+
+def _name(section: Section) -> str:
+    return section.workload or "Jobs"
+
+
+def _headline(item: Compared) -> str:
+    """One sentence that can be quoted alone: cost, else billable time, else throughput, else what there is."""
+    for kind in ("cost", "billable", "throughput"):
+        found = next((finding.headline for finding in item.findings if finding.kind == kind and finding.headline), "")
+        if found:
+            return found
+    rows = [row for row in item.rows if not row.emulated]
+    if not rows:
+        return f"EMULATED: {fmt.jobs(len(item.rows))} rehearsed on this machine, none measured"
+    priced = next((row for row in rows if row.cost is not None), None)
+    if priced and priced.cost and len(rows) == 1:
+        return f"{priced.label} cost {fmt.usd(priced.cost.usd)}, at prices of {priced.cost.price.as_of}"
+    return f"{fmt.jobs(len(rows))}, nothing to compare"
+
+
+def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
+    first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
+    spoken = [*_paid(item.sections[0])]
+    spoken += [finding.text for kind in ("repriced", "flip", "runs") for finding in first if finding.kind == kind][:4]
+    yield f'<div id="findings"><h1>{_dates_whole(text(title))}</h1>'
+    if spoken:
+        yield f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in spoken)}</div>'
+    yield f'<dl class="meta">{"".join(_meta(item, now))}</dl>'
+    cards = [finding for finding in item.findings if finding.kind in _CARDS and finding.short]
+    if cards:
+        yield f'<ol class="cards">{"".join(_card(finding) for finding in cards[:6])}</ol>'
+        if len(cards) > 6:
+            yield f'<p class="ink3">{len(cards) - 6} more in the sections below.</p>'
+    emulated = [row for row in item.rows if row.emulated]
+    if emulated:
+        names, takes = fmt.listing([row.label for row in emulated]), "They take" if len(emulated) > 1 else "It takes"
+        yield (
+            f'<div class="emu"><p>{TAG} <b>{text(names)}</b> ran on this machine. Seconds here are not those of the instances. '
+            f'{takes} no part in any percentage, total or figure of measured jobs. <a href="#rehearsal-1">See the rehearsal</a></p></div>'
+        )
+    yield "</div>"
+
+
+def _paid(section: Section) -> Iterator[str]:
+    """What the jobs cost at which dated price; up to four of them."""
+    paid = [
+        f"{row.label} cost {fmt.usd(row.cost.usd)} at {fmt.usd_per_hour(row.cost.price.usd_per_hour)} "
+        f"({row.cost.price.as_of}{', inferred' if row.cost.price.inferred else ''})"
+        for row in (*section.others, section.base)
+        if row is not None and row.cost is not None
+    ]
+    if paid:
+        yield f"{fmt.listing(paid[:4])}."
+
+
+def _card(finding: Finding) -> str:
+    return (
+        f"<li><b>{text(finding.short)}</b><p>{text(f'{finding.job}: {finding.values}.')}</p>"
+        f'<p class="base">base {text(finding.base)}</p></li>'
+    )
+
+
+def _meta(item: Compared, now: datetime | None) -> Iterator[str]:
+    measured = [row for row in item.rows if not row.emulated]
+    origins = {word: sum(row.record.origin.value == word for row in measured) for word in ("measured", "published")}
+    counts = [f"{number} {word}" for word, number in origins.items() if number]
+    emulated = len(item.rows) - len(measured)
+    tag = f'{", " if counts else ""}<span class="tag">{emulated} EMULATED</span>' if emulated else ""
+    yield f"<div><dt>Jobs</dt><dd>{text(', '.join(counts))}{tag}</dd></div>"
+    facts = {
+        "Region": ", ".join(dict.fromkeys(row.region for row in measured if row.region)),
+        "Prices of": ", ".join(sorted({row.price.as_of for row in measured if row.price is not None})),
+        "Written": fmt.stamp(now) if now else "",
+    }
+    for name, value in facts.items():
+        if value:
+            yield f"<div><dt>{name}</dt><dd>{text(value)}</dd></div>"
+
+
+def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anchor: str) -> Iterator[str]:
+    base = f"baseline {section.base.label}" if section.base and len(section.measured) > 1 else ""
+    caption = (
+        f"Percentages compare with the {base}." if base else "One measured job: there is nothing to compare it with."
+    )
+    yield f'<section id="{anchor}"><div class="head"><h2>{text(_name(section))}</h2><p>{text(base)}</p></div>'
+    yield f'<div class="scroll" role="region" tabindex="0" aria-label="Jobs">{table(section, caption=caption)}</div>'
+    own = [picture for picture in pictures if picture.section is section]
+    yield from _figures(own)
+    known = {picture.figure.name for picture in own}
+    said = [finding for finding in item.findings if finding.workload == section.workload and finding.kind in _NOTES]
+    lines = [f'<li class="{finding.kind}">{text(finding.text)}</li>' for finding in said]
+    if not own and len(item.sections) > FIGURED:
+        lines.append(
+            f"<li>No figures: of {len(item.sections)} workloads, the {FIGURED} with the most jobs have them. Compare this one alone.</li>"
+        )
+    elif "loss" not in known:
+        lines.append(
+            f"<li>{text(f'No loss curves: no loss in the log of {fmt.listing([row.label for row in section.measured])}.')}</li>"
+        )
+    yield f'<ul class="notes">{"".join(lines)}</ul></section>'
+
+
+def _rehearsal(section: Section, pictures: Sequence[Picture], anchor: str) -> Iterator[str]:
+    yield f'<section id="{anchor}" class="rehearsal"><div class="head">'
+    yield f"<h2>{TAG} Rehearsal: {text(_name(section))}</h2><p>on this machine</p></div>"
+    caption = "No speed-up, no cost: emulated jobs have none. Seconds are this machine's."
+    yield f'<div class="scroll" role="region" tabindex="0" aria-label="Emulated jobs">{rehearsal_table(section, caption=caption)}</div>'
+    yield from _figures([picture for picture in pictures if picture.section == section])
+    notes = [f"<li>{text(f'{row.label}: {note}')}</li>" for row in section.rows for note in row.record.notes]
+    yield f'<ul class="notes">{"".join(notes)}</ul></section>' if notes else "</section>"
+
+
+def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
+    if pictures:
+        yield '<div class="figures">'
+        for picture in pictures:
+            yield from _figure(picture)
+        yield "</div>"
+
+
+def _figure(picture: Picture) -> Iterator[str]:
+    info, name = picture.info, picture.name
+    yield f'<figure aria-labelledby="t-{name}"{" class=full" if picture.figure.wide else ""}>'
+    yield f'<figcaption><h3 id="t-{name}">{text(info.title)}</h3><p>{text(info.subtitle)}</p></figcaption>'
+    for kind, width in _FULL_WIDTHS if picture.figure.wide else _WIDTHS:
+        drawn = picture.draw(replace(_SCREEN, width=width))
+        yield inline_svg(drawn, name=f"{name}-{kind}", alt=info.alt, kind=kind)
+    yield (f"<p>{text(info.foot)}</p>" if info.foot else "") + "</figure>"
+
+
+def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
+    yield '<section id="method"><div class="head"><h2>' + ("Prices and method</h2>" if measured else "Method</h2>")
+    yield f"<p>{text('cost = billable seconds ÷ 3,600 × instances × price per hour')}</p></div>"
+    prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
+    used = {row.price for section in measured for row in section.measured if row.price is not None}
+    if prices:
+        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table>'
+        yield "<caption>Every dated price of these instances</caption>"
+        yield '<thead><tr><th scope="col">Instance</th><th scope="col">USD per hour</th><th scope="col" class="words">Dated</th>'
+        yield "".join(f'<th scope="col" class="words">{name}</th>' for name in ("Region", "Used", "Source"))
+        yield "</tr></thead><tbody>"
+        for price in prices:
+            yield _price_row(price, used=price in used)
+        yield "</tbody></table></div>"
+    command = " ".join(["sm-trn compare", *(row.label for row in item.rows), "--output report/"])
+    yield (
+        "<div class=\"columns\"><div><h3>What the percentages mean</h3><p>More throughput is a job's rate over the baseline's, minus one. "
+        "Less billable time and less cost are one minus the ratio. They are three numbers; none stands for another.</p></div>"
+        "<div><h3>What is left out</h3><p>Time before billing starts, storage, data transfer and earlier failed attempts. "
+        "Jobs of different work are never compared, emulated jobs never with measured ones.</p></div>"
+        f"<div><h3>Do it again</h3><p><code>{text(command)}</code></p><p>The same folder holds compare.csv, compare.json "
+        "and every figure as PNG.</p></div></div></section>"
+    )
+
+
+def _dates_whole(words: str) -> str:
+    """Large type breaks often, and a date at a hyphen is none."""
+    return re.sub(r"\d{4}-\d{2}(?:-\d{2})?", r'<span class="date">\g<0></span>', words)
+
+
+def _price_row(price: Price, *, used: bool) -> str:
+    mark = '<span class="warn">▲ inferred</span> ' if price.inferred else ""
+    source = price_sources().get(price.source, price.source)
+    return (
+        f'<tr><th scope="row"><code>{text(price.instance)}</code></th><td>{price.usd_per_hour}</td>'
+        f'<td class="words">{text(price.as_of)}</td>'
+        f'<td class="words">{text(price.region)}</td><td class="words">{"yes" if used else "other date"}</td>'
+        f'<td class="words wrap">{mark}{text(source)}</td></tr>'
+    )

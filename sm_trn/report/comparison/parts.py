@@ -1,0 +1,179 @@
+"""Pieces of HTML that the page and the notebook card share: markers, statuses, the table of jobs. Knows no layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from ...formatting import numbers as fmt
+from ...formatting.markup import TAG
+from ...formatting.theme import SLOTS
+from ..document import text
+from ..sections.rows import Row
+from ..sections.section import Section
+from ..sections.words import cost_words, missing_rate
+
+_SHAPES = (
+    '<circle cx="6" cy="6" r="4"/>',
+    '<path d="M2 2h8v8H2z"/>',
+    '<path d="M6 1.5l4.8 8.5H1.2z"/>',
+    '<path d="M6 1l5 5-5 5-5-5z"/>',
+    '<path d="M6 10.5L1.2 2h9.6z"/>',
+    '<path d="M4.5 1.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z"/>',
+)
+
+
+def mark(row: Row) -> str:
+    """The job's marker; hollow when it is emulated."""
+    hollow = " hollow" if row.emulated else ""
+    return f'<svg class="mark{hollow} c{row.slot % SLOTS + 1}" viewBox="0 0 12 12" aria-hidden="true">{_SHAPES[row.slot % SLOTS]}</svg>'
+
+
+def job_head(row: Row, *, base: bool) -> str:
+    """The row header: marker, name, instances."""
+    machine = fmt.instances(row.snapshot.instance, row.snapshot.count)
+    under = f"for {machine}" if row.emulated else machine + (", baseline" if base else "")
+    return f'<th scope="row"><span class="job">{mark(row)}{text(row.label)}</span><span class="sub">{text(under)}</span></th>'
+
+
+def status(row: Row) -> str:
+    look = row.status
+    return f'<td class="words state"><span class="{look.role}">{look.glyph} {text(look.word)}</span></td>'
+
+
+def table(section: Section, *, caption: str) -> str:
+    """The measured jobs of a section; an emulated one has a hatched row without numbers."""
+    columns = list(_columns(section))
+    head = "".join(f'<th scope="col">{text(name)}<small>{text(unit)}</small></th>' for name, unit, _ in columns)
+    lines = [
+        f'<table class="jobs"><caption>{text(caption)}</caption><thead><tr>',
+        f'<th scope="col">Job</th><th scope="col" class="words">Status</th>{head}</tr></thead><tbody>',
+    ]
+    for row in section.rows:
+        if row.emulated:
+            cells = f'<td colspan="{len(columns)}">{TAG} on this machine; not compared.</td>'
+            lines.append(f'<tr class="hatched">{job_head(row, base=False)}{status(row)}{cells}</tr>')
+        else:
+            base = row is section.base and len(section.measured) > 1
+            cells = "".join(
+                _cell(f"{name}, {unit}" if unit else name, *values[row.label]) for name, unit, values in columns
+            )
+            lines.append(f"<tr>{job_head(row, base=base)}{status(row)}{cells}</tr>")
+    return "\n".join([*lines, "</tbody></table>"])
+
+
+def rehearsal_table(section: Section, *, caption: str) -> str:
+    """Emulated jobs: what they learned and their seconds, which carry the mark. No rate, no cost."""
+    heads = ("Final loss", "Accuracy", "Best baseline", "Billable, s emu", "Interruptions", "Cost")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    lines = [
+        f'<table class="jobs"><caption>{text(caption)}</caption><thead><tr>',
+        f'<th scope="col">Job</th><th scope="col" class="words">Status</th>{head}</tr></thead><tbody>',
+    ]
+    for row in section.rows:
+        values = (
+            _or_missing(row.final_loss, fmt.loss(row.final_loss) if row.final_loss is not None else "not logged"),
+            _or_missing(row.accuracy, fmt.accuracy(row.accuracy) if row.accuracy is not None else "not logged"),
+            _or_missing(
+                row.baseline_accuracy,
+                fmt.accuracy(row.baseline_accuracy) if row.baseline_accuracy is not None else "not logged",
+            ),
+            _or_missing(row.billable_s, fmt.count(row.billable_s) if row.billable_s is not None else "not yet"),
+            (fmt.count(row.snapshot.interruptions), "", False),
+            ("none", "", True),
+        )
+        cells = "".join(_cell(name, *value) for name, value in zip(heads, values, strict=True))
+        lines.append(f"<tr>{job_head(row, base=False)}{status(row)}{cells}</tr>")
+    return "\n".join([*lines, "</tbody></table>"])
+
+
+def _or_missing(value: float | None, shown: str) -> tuple[str, str, bool]:
+    return shown, "", value is None
+
+
+def _cell(label: str, shown: str, under: str, missing: bool) -> str:
+    kind = ' class="missing"' if missing else ""
+    sub = f'<span class="sub">{text(under)}</span>' if under else ""
+    return f'<td data-label="{text(label)}"{kind}>{text(shown)}{sub}</td>'
+
+
+def _columns(section: Section) -> Iterator[tuple[str, str, Mapping[str, tuple[str, str, bool]]]]:
+    """Name, unit, and by job: the value, its change against the baseline in words, whether it is missing."""
+    rows, unit = section.measured, section.unit
+    deltas = {row.label: section.delta(row) for row in rows}
+    rates = {row.label: row.rate(unit) for row in rows}
+    yield (
+        "Throughput",
+        unit,
+        {
+            row.label: (fmt.significant(rate.median), _more(deltas[row.label].speedup_pct), False)
+            if (rate := rates[row.label])
+            else (missing_rate(row, unit), "", True)
+            for row in rows
+        },
+    )
+    yield (
+        "Billable",
+        "s per instance",
+        {
+            row.label: (fmt.count(row.billable_s), _less(deltas[row.label].billable_saving_pct), False)
+            if row.billable_s is not None
+            else ("not billed yet", "", True)
+            for row in rows
+        },
+    )
+    if any(row.not_training is not None for row in rows):
+        yield (
+            "Not training",
+            "share of billable",
+            {
+                row.label: (fmt.percent(row.not_training * 100), "", False)
+                if row.not_training is not None
+                else ("not known", "", True)
+                for row in rows
+            },
+        )
+    yield (
+        "Cost",
+        "USD",
+        {row.label: (cost_words(row), _less(deltas[row.label].cost_saving_pct), row.cost is None) for row in rows},
+    )
+    for name, kind, values, form in (
+        _steady_cost(section),
+        ("Cost", "USD per epoch", {row.label: row.usd_per_epoch for row in rows}, fmt.usd_cell),
+        ("Accuracy", "held out", {row.label: row.accuracy for row in rows}, fmt.accuracy),
+        ("Final loss", "training", {row.label: row.final_loss for row in rows}, fmt.loss),
+    ):
+        if any(value is not None for value in values.values()):
+            yield (
+                name,
+                kind,
+                {
+                    label: (form(value), "", False) if value is not None else ("not logged", "", True)
+                    for label, value in values.items()
+                },
+            )
+
+
+def _steady_cost(section: Section) -> tuple[str, str, Mapping[str, float | None], Callable[[float], str]]:
+    """In the unit that the section's rates are in."""
+    if section.unit == "samples/s":
+        return (
+            "Steady cost",
+            "USD per 1,000 samples",
+            {row.label: row.usd_per_1000_samples for row in section.measured},
+            fmt.usd_small,
+        )
+    return (
+        "Steady cost",
+        "USD per 1,000 iterations",
+        {row.label: row.usd_per_1000_it for row in section.measured},
+        fmt.usd_small,
+    )
+
+
+def _more(change: float | None) -> str:
+    return "" if change is None else fmt.change(change, "")
+
+
+def _less(saving: float | None) -> str:
+    return "" if saving is None else fmt.change(-saving, "")

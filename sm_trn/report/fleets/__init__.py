@@ -1,0 +1,1 @@
+"""What many jobs cost together, as a value that shows itself."""

@@ -1,0 +1,103 @@
+"""A fleet as people meet it: made by ``fleet``, shown as text, frame, page and files. Adds nothing up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from ...formatting.cards import HasCard
+from ...pricing.book import PriceBook, snapshot_book
+from ...pricing.cost import CENT, job_cost
+from ...specs.snapshot import JobSnapshot
+from ..spreadsheet import csv_text
+from .rows import FLEET_COLUMNS, FleetCosts, FleetRow
+from .text import fleet_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet(HasCard, FleetCosts):
+    """Jobs with their costs, newest first; made by ``fleet``. ``at`` is the date of the prices, None: the newest known.
+
+    ``cut``: only so many of the newest were looked at, and there are more.
+    """
+
+    @property
+    def frame(self) -> DataFrame:
+        """One row per job, columns ``FLEET_COLUMNS``; what is missing is NaN or None, never 0."""
+        import pandas as pd  # noqa: PLC0415 - pandas is loaded on use
+
+        table: DataFrame = pd.DataFrame([dict(cells) for cells in self.cells()], columns=list(FLEET_COLUMNS))
+        return table
+
+    def text(self, width: int = 80, *, by: str = "instance") -> str:
+        """For a terminal: the sums by ``by``, the jobs, what the sums leave out."""
+        return "\n".join(fleet_text(self, width, by))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def to_json(self, *, by: str = "instance") -> str:
+        groups = [
+            {
+                "name": g.name,
+                "jobs": g.jobs,
+                "priced": g.priced,
+                "instance_hours": g.instance_hours,
+                "usd": str(g.usd.quantize(CENT)),
+            }
+            for g in self.by(by)
+        ]
+        body = {
+            "schema": 1,
+            "by": by,
+            "cut_at": self.cut,
+            "groups": groups,
+            "jobs": [dict(cells) for cells in self.cells()],
+            "findings": list(self.findings()),
+        }
+        return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+
+    def save(self, directory: str | Path, *, by: str = "instance", now: datetime | None = None) -> tuple[Path, ...]:
+        """Write fleet.html, fleet.csv and fleet.json into ``directory``, which is made; ``now`` dates the page."""
+        from .page import fleet_page  # noqa: PLC0415 - a page's parts are loaded on use
+
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = (folder / "fleet.html", folder / "fleet.csv", folder / "fleet.json")
+        written[0].write_text(fleet_page(self, by=by, now=now), "utf-8")
+        written[1].write_bytes(csv_text(FLEET_COLUMNS, self.cells()).encode())
+        written[2].write_text(self.to_json(by=by) + "\n", "utf-8")
+        return written
+
+
+def fleet(
+    jobs: Iterable[tuple[JobSnapshot, Mapping[str, str]] | JobSnapshot],
+    *,
+    book: PriceBook | None = None,
+    at: date | str | None = None,
+    title: str = "Jobs",
+    cut: int | None = None,
+) -> Fleet:
+    """The costs of many jobs, each a snapshot or a snapshot with its tags, at the newest price on or before ``at``. ``cut``
+    says that only so many were looked at.
+    """
+    prices = snapshot_book() if book is None else book
+    day = at.isoformat() if isinstance(at, date) else at
+    rows = [_row(*(job if isinstance(job, tuple) else (job, {})), prices, day) for job in jobs]
+    newest = sorted(
+        rows, key=lambda row: row.snapshot.created.timestamp() if row.snapshot.created else 0.0, reverse=True
+    )
+    return Fleet(rows=tuple(newest), at=day, title=title, cut=cut)
+
+
+def _row(snapshot: JobSnapshot, tags: Mapping[str, str], book: PriceBook, at: str | None) -> FleetRow:
+    price = None if snapshot.emulated else book.of(snapshot.machines, snapshot.region, at=at)
+    return FleetRow(snapshot=snapshot, tags=MappingProxyType(dict(tags)), price=price, cost=job_cost(snapshot, price))

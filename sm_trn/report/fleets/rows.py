@@ -1,0 +1,184 @@
+"""What many jobs cost together: a row per job, sums by instance, status, month, day, name or tag. Compares nothing.
+
+Sums hold only what was billed at a known price. Emulated jobs have no cost, jobs without a price are named, and neither is
+ever counted as zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from ...errors import UnknownName
+from ...formatting import numbers as fmt
+from ...pricing.book import Price
+from ...pricing.cost import JobCost, spot_saving, usd_for
+from ...specs.snapshot import JobSnapshot
+from ...specs.units import WallSeconds, instance_seconds
+from ...specs.value import suggestion
+from ..layout import one_line
+
+FLEET_COLUMNS = (
+    "job", "status", "emulated", "instance", "instances", "created", "billable_s", "instance_hours", "price_usd_per_hour",
+    "price_as_of", "cost_usd", "spot_saved_usd", "interruptions",
+)  # fmt: skip
+TAG = "tag:"
+_RUN = re.compile(
+    r"-\d{6}-\d{6}-[0-9a-f]{6}$|-\d{4}-\d{2}-\d{2}-\d{2}-\d{2}-\d{2}-\d{3}$"
+)  # of this package, of the SDKs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRow:
+    """One job. ``cost`` None: emulated, not billed yet, or no price is known."""
+
+    snapshot: JobSnapshot
+    tags: Mapping[str, str]
+    price: Price | None
+    cost: JobCost | None
+
+    @property
+    def instance_hours(self) -> float | None:
+        if self.snapshot.billable_s is None or self.snapshot.emulated:
+            return None
+        return instance_seconds(self.snapshot.billable_s, self.snapshot.count) / 3600
+
+    @property
+    def spot_saved(self) -> Decimal | None:
+        """What spot took off the price of the training time, in USD."""
+        job = self.snapshot
+        if spot_saving(job) is None or self.cost is None or self.price is None or job.training_s is None:
+            return None
+        return usd_for(WallSeconds(job.training_s), job.count, self.price.usd_per_hour) - self.cost.usd
+
+    @property
+    def unpriced(self) -> bool:
+        """Billed, but no price is known: missing in every sum."""
+        return self.price is None and self.snapshot.billable_s is not None and not self.snapshot.emulated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetGroup:
+    """Jobs that share a value. ``usd`` sums those that have a cost; ``priced`` says how many that are."""
+
+    name: str
+    jobs: int
+    priced: int
+    instance_hours: float
+    usd: Decimal
+    spot_saved: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetCosts:
+    """Jobs with their costs, newest first. ``at`` is the date of the prices, None: the newest known.
+
+    ``cut``: only so many of the newest were looked at, and there are more.
+    """
+
+    rows: tuple[FleetRow, ...]
+    at: str | None = None
+    title: str = "Jobs"
+    cut: int | None = None
+
+    @property
+    def usd(self) -> Decimal:
+        """What the jobs with a known cost cost together."""
+        return sum((row.cost.usd for row in self.rows if row.cost is not None), Decimal(0))
+
+    def by(self, key: str) -> tuple[FleetGroup, ...]:
+        """Sums by ``instance``, ``status``, ``month``, ``day``, ``name`` (without the time) or ``tag:KEY``, dearest first.
+
+        Raises UnknownName for another key.
+        """
+        name_of = _namer(key)
+        groups: dict[str, list[FleetRow]] = {}
+        for row in self.rows:
+            groups.setdefault(name_of(row), []).append(row)
+        return tuple(
+            sorted((_group(name, rows) for name, rows in groups.items()), key=lambda group: (-group.usd, group.name))
+        )
+
+    def cells(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(_cells(row) for row in self.rows)
+
+    def findings(self) -> Iterator[str]:
+        """What the sums say, what they leave out, and at which prices."""
+        priced = [row for row in self.rows if row.cost is not None]
+        dates = sorted({row.cost.price.as_of for row in priced if row.cost is not None})
+        dated = f" at prices of {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") if dates else ""
+        if self.cut is not None:
+            yield f"There are more: only the {fmt.count(self.cut)} newest were looked at, so no sum is whole; raise the limit."
+        if priced or not self.rows:
+            yield f"{fmt.jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
+        saved = sum((row.spot_saved for row in self.rows if row.spot_saved is not None), Decimal(0))
+        if saved > 0:
+            yield f"Spot took {fmt.usd(saved)} off the price of the training time."
+        failed = [row for row in priced if row.snapshot.status_word == "Failed"]
+        if failed:
+            lost = sum((row.cost.usd for row in failed if row.cost), Decimal(0))
+            share = fmt.percent(float(lost / self.usd * 100)) if self.usd else fmt.percent(0)
+            yield f"{fmt.jobs(len(failed))} failed and cost {fmt.usd(lost)}, {share} of all."
+        unpriced = sorted({row.snapshot.instance for row in self.rows if row.unpriced and row.snapshot.instance})
+        if unpriced:
+            yield f"No price is known for {fmt.listing(unpriced)}: {fmt.jobs(sum(row.unpriced for row in self.rows))} in no sum."
+        waiting = sum(row.snapshot.billable_s is None and not row.snapshot.emulated for row in self.rows)
+        if waiting:
+            yield f"{fmt.jobs(waiting)} not billed yet, or never started."
+        emulated = sum(row.snapshot.emulated for row in self.rows)
+        if emulated:
+            yield f"{fmt.jobs(emulated)} EMULATED on this machine: no cost, in no sum."
+
+
+_NAMERS: Mapping[str, Callable[[FleetRow], str]] = MappingProxyType(
+    {
+        "instance": lambda row: one_line(row.snapshot.instance) or "no instance",
+        "status": lambda row: one_line(row.snapshot.status_word),
+        "month": lambda row: f"{row.snapshot.created:%Y-%m}" if row.snapshot.created else "no date",
+        "day": lambda row: f"{row.snapshot.created:%Y-%m-%d}" if row.snapshot.created else "no date",
+        "name": lambda row: _RUN.sub("", one_line(row.snapshot.name)),
+    }
+)
+
+
+def _namer(key: str) -> Callable[[FleetRow], str]:
+    if key.startswith(TAG):
+        tag = key.removeprefix(TAG)
+        return lambda row: one_line(row.tags.get(tag, "")) or f"no {tag}"
+    if key not in _NAMERS:
+        raise UnknownName(f"by: got {key!r}, wanted one of {', '.join(_NAMERS)} or tag:KEY{suggestion(key, _NAMERS)}")
+    return _NAMERS[key]
+
+
+def _group(name: str, rows: Sequence[FleetRow]) -> FleetGroup:
+    return FleetGroup(
+        name=name,
+        jobs=len(rows),
+        priced=sum(row.cost is not None for row in rows),
+        instance_hours=sum(row.instance_hours or 0.0 for row in rows),
+        usd=sum((row.cost.usd for row in rows if row.cost is not None), Decimal(0)),
+        spot_saved=sum((row.spot_saved for row in rows if row.spot_saved is not None), Decimal(0)),
+    )
+
+
+def _cells(row: FleetRow) -> Mapping[str, Any]:
+    job = row.snapshot
+    return {
+        "job": job.name,
+        "status": job.status_word,
+        "emulated": job.emulated,
+        "instance": job.instance,
+        "instances": job.count,
+        "created": job.created,
+        "billable_s": job.billable_s,
+        "instance_hours": row.instance_hours,
+        "price_usd_per_hour": float(row.price.usd_per_hour) if row.price else None,
+        "price_as_of": row.price.as_of if row.price else None,
+        "cost_usd": float(row.cost.usd) if row.cost else None,
+        "spot_saved_usd": float(row.spot_saved) if row.spot_saved is not None else None,
+        "interruptions": job.interruptions,
+    }

@@ -1,0 +1,297 @@
+"""What a comparison says, as sentences: each names its base, its values and the dates of its prices. Lays nothing out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from ...formatting import numbers as fmt
+from ...logs.throughput import Throughput
+from ...pricing.book import Price, PriceBook
+from .rows import Row, settings
+from .section import Delta, Section, dated_savings, flip_price, price_dates
+from .work import LEAST_FILL, MOST_WAIT, Work
+
+NOISE_PCT = 1.0  # below this, one run against one run says nothing
+QUANTITY: Mapping[str, str] = MappingProxyType({"it/s": "iterations per second", "samples/s": "samples per second"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """``text`` can be quoted alone. ``headline`` leaves its values out; ``short`` and ``values`` are its two halves for a card.
+
+    ``change_pct`` is unrounded.
+    ``kind`` is one of throughput, billable, cost, flip, repriced, not_training, scaling, padding,
+    data_wait, compiles, changed, runs, missing, note, emulated.
+    """
+
+    kind: str
+    text: str
+    workload: str
+    job: str = ""
+    base: str = ""
+    headline: str = ""
+    short: str = ""
+    values: str = ""
+    change_pct: float | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A measured job and its baseline."""
+
+    section: Section
+    row: Row
+    base: Row
+
+    @property
+    def delta(self) -> Delta:
+        return self.section.delta(self.row)
+
+    def rates(self) -> tuple[Throughput | None, Throughput | None]:
+        return self.row.rate(self.section.unit), self.base.rate(self.section.unit)
+
+    def says(self, kind: str, text: str) -> Finding:
+        return Finding(kind=kind, text=text, workload=self.section.workload, job=self.row.label, base=self.base.label)
+
+    def differs(self, kind: str, change_pct: float, values: tuple[str, str], **blanks: str) -> Finding:
+        """The template filled in."""
+        names = {"job": self.row.label, "base": self.base.label}
+        text = fmt.finding(**names, **blanks, change_pct=change_pct, values=values)
+        dated = f", at prices of {blanks['prices']}" if "prices" in blanks else ""
+        change = fmt.change(change_pct, blanks["quantity"])
+        return replace(
+            self.says(kind, text),
+            headline=f"{self.row.label} {blanks['did']} {change} than {self.base.label}",
+            short=fmt.change(change_pct, blanks["quantity"] or kind),
+            values=fmt.against(values, blanks.get("unit", "")) + dated,
+            change_pct=change_pct,
+        )
+
+    def same(self, kind: str, what: str, values: str) -> Finding:
+        headline = f"{self.row.label} and {self.base.label}: no difference measured in {what}"
+        short = f"no difference in {what}"
+        return replace(self.says(kind, f"{headline} ({values})."), headline=headline, short=short, values=values)
+
+
+def _pairs(section: Section) -> Iterator[_Pair]:
+    if section.base is not None:
+        yield from (_Pair(section, row, section.base) for row in section.others)
+
+
+def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
+    """Every sentence about a section, job by job; what limits them comes after."""
+    for pair in _pairs(section):
+        yield from _throughput(pair)
+        yield from _billable(pair)
+        yield from _cost(pair)
+        yield from _flip(pair)
+        yield from _repriced(pair, book)
+        yield from _not_training(pair)
+        yield from _changed(pair)
+    yield from _scaling(section)
+    yield from _wasted(section)
+    yield from _runs(section)
+    yield from _missing(section)
+    for row in section.rows:
+        for note in row.record.notes:
+            yield Finding(kind="note", text=f"{row.label}: {note}", job=row.label, workload=section.workload)
+    if section.emulated and section.measured:
+        names = fmt.listing([row.label for row in section.emulated])
+        text = f"{names}: EMULATED on this machine; in no percentage, total or figure of measured jobs."
+        yield Finding(kind="emulated", text=text, workload=section.workload)
+
+
+def _throughput(pair: _Pair) -> Iterator[Finding]:
+    change, (ours, theirs) = pair.delta.speedup_pct, pair.rates()
+    if change is None or ours is None or theirs is None:
+        return
+    unit = pair.section.unit
+    values = (fmt.significant(ours.median), fmt.significant(theirs.median))
+    gap = abs(ours.median - theirs.median)
+    if abs(change) < NOISE_PCT or all(gap < _spread(rate) for rate in (ours, theirs)):
+        yield pair.same("throughput", QUANTITY[unit], f"{values[0]} against {values[1]} {unit}")
+    else:
+        yield pair.differs("throughput", change, values, did="ran", quantity=QUANTITY[unit], unit=unit)
+
+
+def _spread(rate: Throughput) -> float:
+    """Length of the whisker; 0 when there is none."""
+    return 0.0 if rate.low is None or rate.high is None else rate.high - rate.low
+
+
+def _billable(pair: _Pair) -> Iterator[Finding]:
+    saving, ours, theirs = pair.delta.billable_saving_pct, pair.row.billable_s, pair.base.billable_s
+    if saving is None or ours is None or theirs is None:
+        return
+    values, unit = (fmt.count(ours), fmt.count(theirs)), "s per instance"
+    if abs(saving) < NOISE_PCT:
+        yield pair.same("billable", "billable time", f"{values[0]} against {values[1]} {unit}")
+    else:
+        yield pair.differs("billable", -saving, values, did="took", quantity="billable time", unit=unit)
+
+
+def _cost(pair: _Pair) -> Iterator[Finding]:
+    saving, ours, theirs = pair.delta.cost_saving_pct, pair.row.cost, pair.base.cost
+    if saving is None or ours is None or theirs is None:
+        return
+    values, dates = (fmt.usd(ours.usd), fmt.usd(theirs.usd)), price_dates([ours.price, theirs.price])
+    if abs(saving) < NOISE_PCT:
+        yield pair.same("cost", "cost", f"{values[0]} against {values[1]}, at prices of {dates}")
+    else:
+        days = fmt.listing(list(dict.fromkeys(price.as_of for price in (ours.price, theirs.price))))
+        found = pair.differs("cost", -saving, values, did="cost", quantity="", prices=dates)
+        yield replace(found, headline=f"{found.headline}, at prices of {days}")
+
+
+def _flip(pair: _Pair) -> Iterator[Finding]:
+    found = flip_price(pair.section, pair.row)
+    if found is None:
+        return
+    price, tie = found
+    text = f"The order flips if {price.instance} falls below {fmt.usd_per_hour(tie)} ({_dated(price)})."
+    yield pair.says("flip", text)
+
+
+def _dated(price: Price) -> str:
+    """``$25.25/h on 2026-09-01, inferred``; a month without a day is "in"."""
+    when = "on" if price.as_of.count("-") == 2 else "in"
+    return f"{fmt.usd_per_hour(price.usd_per_hour)} {when} {price.as_of}{', inferred' if price.inferred else ''}"
+
+
+def _repriced(pair: _Pair, book: PriceBook) -> Iterator[Finding]:
+    saving, dated = pair.delta.cost_saving_pct, dated_savings(pair.section, pair.row, book)
+    if saving is None or not dated or pair.row.price is None or pair.base.price is None:
+        return
+    used = max(pair.row.price.as_of, pair.base.price.as_of)
+    now = f"at {used} prices" if any(item.day > used for item in dated) else "at the newest"
+    parts = [f"{_worded(item.saving_pct)} at {item.day} prices ({item.costs})" for item in dated]
+    text = f"The difference moves with the prices: {', '.join(parts)}, {_worded(saving)} {now}."
+    yield pair.says("repriced", text)
+
+
+def _worded(saving: float) -> str:
+    return f"{fmt.percent(abs(saving))} {'less' if saving >= 0 else 'more'}"
+
+
+def _not_training(pair: _Pair) -> Iterator[Finding]:
+    """How much of the billed time the rate cannot explain, where only rates and billable times are known."""
+    if pair.row.not_training is not None or pair.base.not_training is not None:
+        return
+    delta, (ours, theirs) = pair.delta, pair.rates()
+    billed, base_billed = pair.row.billable_s, pair.base.billable_s
+    if delta.billable_saving_pct is None or ours is None or theirs is None or billed is None or base_billed is None:
+        return
+    work = theirs.median * base_billed
+    rest = billed - work / ours.median
+    if rest <= 0 or ours.median <= theirs.median:
+        return
+    noun = QUANTITY[pair.section.unit].split(" ")[0]
+    text = (
+        f"At its rate {pair.base.label} did at most {fmt.count(work)} {noun} in its billable time; if {pair.row.label} did as "
+        f"many, at least {fmt.billable(rest)} of its {fmt.billable(billed)} went to something else than steady training."
+    )
+    yield pair.says("not_training", text)
+
+
+def _changed(pair: _Pair) -> Iterator[Finding]:
+    ours, theirs = settings(pair.row), settings(pair.base)
+    changed = [key for key in sorted(ours.keys() | theirs.keys()) if ours.get(key) != theirs.get(key)]
+    if not changed or not ours or not theirs:
+        return
+    shown = [f"{key} {ours.get(key, 'not set')} against {theirs.get(key, 'not set')}" for key in changed[:4]]
+    more = [f"{len(changed) - 4} more"] if len(changed) > 4 else []
+    text = f"Not only the instances may differ: {pair.row.label} against {pair.base.label} has {fmt.listing([*shown, *more])}."
+    yield pair.says("changed", text)
+
+
+def _scaling(section: Section) -> Iterator[Finding]:
+    """What more instances of one type brought: the rate against the smallest job's, per instance."""
+    unit = section.unit
+    for instance in dict.fromkeys(row.snapshot.instance for row in section.measured):
+        alike = [row for row in section.measured if row.snapshot.instance == instance and row.rate(unit) is not None]
+        smallest = min(alike, key=lambda row: row.snapshot.count, default=None)
+        for row in alike:
+            if smallest is None or row.snapshot.count <= smallest.snapshot.count:
+                continue
+            ours, theirs = row.rate(unit), smallest.rate(unit)
+            if ours is None or theirs is None or theirs.median <= 0:
+                continue
+            times = row.snapshot.count / smallest.snapshot.count
+            share = ours.median / theirs.median / times * 100
+            values = f"{fmt.significant(ours.median)} against {fmt.significant(theirs.median)} {unit} × {times:g}"
+            text = f"{row.label} reached {fmt.percent(share)} of linear scaling from {smallest.label} ({values})."
+            yield Finding(
+                kind="scaling",
+                text=text,
+                workload=section.workload,
+                job=row.label,
+                base=smallest.label,
+                change_pct=share - 100,
+            )
+
+
+def _wasted(section: Section) -> Iterator[Finding]:
+    """Work that taught nothing, job by job: what it was, and what to change."""
+    for row in section.measured:
+        for kind, text in _waste(row.work):
+            yield Finding(kind=kind, text=f"{row.label} {text}", job=row.label, workload=section.workload)
+
+
+def _waste(work: Work) -> Iterator[tuple[str, str]]:
+    if work.padding_fill is not None and work.padding_fill < LEAST_FILL:
+        filled = fmt.percent(work.padding_fill * 100)
+        fix = "give it more --shapes" if work.shapes else "pad each batch to its own longest text, not to one length"
+        yield "padding", f"filled {filled} of its batches with text, the rest is padding; {fix}."
+    if work.data_wait is not None and work.data_wait > MOST_WAIT:
+        share = fmt.percent(work.data_wait * 100)
+        yield "data_wait", f"waited for data {share} of its training time; read it with more workers, or from memory."
+    seconds = f" in {fmt.duration(work.compile_s)}" if work.compile_s is not None else ""
+    if work.needless_compiles:
+        wanted = f"{work.shapes} shape{'s' if work.shapes != 1 else ''}"
+        yield (
+            "compiles",
+            f"compiled {work.compiles} times{seconds} for {wanted}: some tensor's shape changes from step to step.",
+        )
+    elif work.late_compiles:
+        share = f"{work.late_compiles} of {work.compiles} times{seconds}"
+        yield "compiles", f"compiled {share} after its first epoch: late shapes stop it again."
+
+
+def _runs(section: Section) -> Iterator[Finding]:
+    """What the numbers stand on."""
+    if not section.measured:
+        return
+    rates = [(row, rate) for row in section.measured if (rate := row.rate(section.unit)) is not None]
+    said = ["One run each" if len(section.measured) > 1 else "One run"]
+    if any(rate.windows for _, rate in rates):
+        said.append("throughput is the median of the log's windows, the first left out")
+    if any(not rate.windows and not row.published for row, rate in rates):
+        said.append("where a log has one rate only, it is the average with warm-up in it")
+    if any(row.published for row, _ in rates):
+        said.append("throughput as published")
+    yield Finding(kind="runs", text="; ".join(said) + ".", workload=section.workload)
+
+
+def _missing(section: Section) -> Iterator[Finding]:
+    """What is missing, in words, with the thing to type."""
+    for row in section.measured:
+        if row.price is None and row.snapshot.instance:
+            name = row.snapshot.instance
+            where = f" in {row.region}" if row.region else ""
+            text = f"{row.label}: no price for {name}{where}; give one with --price {name}=USD_PER_HOUR."
+            yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
+        if not row.completed and len(section.measured) > 1:
+            text = f"{row.label} is {row.status.word}: its billable time and cost are not compared."
+            yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
+
+
+def section_headline(section: Section, kind: str) -> str:
+    """The headline of the largest difference of one kind, or nothing."""
+    stated = {"throughput": _throughput, "billable": _billable, "cost": _cost}[kind]
+    found = [item for pair in _pairs(section) for item in stated(pair)]
+    return max(found, key=lambda item: abs(item.change_pct or 0.0)).headline if found else ""

@@ -1,0 +1,163 @@
+"""One workload's jobs and what can be said of them in numbers: unit, percentages, tie price, other dates. No sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from ...formatting import numbers as fmt
+from ...pricing.book import Price, PriceBook
+from ...pricing.cost import break_even, job_cost
+from .rows import Row, samples_per_iteration
+
+DATES = 3  # other price dates named in one sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """A job against the baseline, in percent of the baseline, unrounded. None where the two cannot be compared.
+
+    ``speedup_pct`` is more iterations (or samples) per second; the savings are less billable time and less cost.
+    """
+
+    speedup_pct: float | None = None
+    billable_saving_pct: float | None = None
+    cost_saving_pct: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """The jobs of one workload. ``base`` is the one that percentages refer to, None without a measured job."""
+
+    workload: str
+    rows: tuple[Row, ...]
+    base: Row | None
+    unit: str
+
+    @property
+    def measured(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if not row.emulated)
+
+    @property
+    def emulated(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.emulated)
+
+    @property
+    def others(self) -> tuple[Row, ...]:
+        """The measured jobs that are compared with the baseline."""
+        return tuple(row for row in self.measured if row is not self.base)
+
+    @property
+    def rehearsal(self) -> Section:
+        """The emulated jobs alone: they have a section, a time axis and figures of their own."""
+        return replace(self, rows=self.emulated, base=None)
+
+    def delta(self, row: Row) -> Delta:
+        base = self.base
+        if base is None or row is base or row.emulated:
+            return Delta()
+        finished = row.completed and base.completed
+        ours, theirs = row.rate(self.unit), base.rate(self.unit)
+        return Delta(
+            speedup_pct=_more(ours.median, theirs.median) if ours and theirs else None,
+            billable_saving_pct=_less(row.billable_s, base.billable_s) if finished else None,
+            cost_saving_pct=_less(row.cost.usd, base.cost.usd) if finished and row.cost and base.cost else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedSaving:
+    """What the saving would be at the prices of another day."""
+
+    day: str
+    saving_pct: float
+    costs: str
+
+
+def section_unit(rows: Sequence[Row]) -> str:
+    """Iterations, unless the jobs' batches differ or only samples are known: then samples per second is the fair rate."""
+    measured = [row for row in rows if not row.emulated]
+    batches = [size for size in map(samples_per_iteration, measured) if size is not None]
+    uneven = len(batches) == len(measured) and len(batches) > 1 and max(batches) > 1.01 * min(batches)
+    only_samples = any(row.samples for row in measured) and not any(row.iterations for row in measured)
+    return "samples/s" if uneven or only_samples else "it/s"
+
+
+def flip_price(section: Section, row: Row) -> tuple[Price, Decimal] | None:
+    """The price of the dearer of ``row`` and the baseline, and the one at which it would have cost the same as the other.
+
+    None where it says nothing: not compared, or both pay the same price.
+    """
+    base = section.base
+    if base is None or section.delta(row).cost_saving_pct is None or row.cost is None or base.cost is None:
+        return None
+    if row.cost.price.instance == base.cost.price.instance:
+        return None
+    cheaper, dearer = (row.cost, base) if row.cost.usd <= base.cost.usd else (base.cost, row)
+    tie = break_even(cheaper, dearer.snapshot)
+    return None if tie is None or dearer.price is None else (dearer.price, tie)
+
+
+def dated_savings(section: Section, row: Row, book: PriceBook) -> tuple[DatedSaving, ...]:
+    """The saving at other dated prices, oldest first: dates at which the book prices both jobs and a price differs."""
+    base = section.base
+    if base is None or section.delta(row).cost_saving_pct is None or row.price is None or base.price is None:
+        return ()
+    pair = ((row.snapshot, row.region), (base.snapshot, base.region))
+    days = sorted(
+        {price.as_of for job, region in pair for name, _ in job.machines for price in book.history(name, region)}
+    )
+    seen = {(row.price.usd_per_hour, base.price.usd_per_hour)}
+    found = []
+    for day in days:
+        ours, theirs = (job_cost(job, book.of(job.machines, region, at=day)) for job, region in pair)
+        saving = _less(ours.usd, theirs.usd) if ours and theirs else None
+        if ours is None or theirs is None or saving is None:
+            continue
+        prices = (ours.price.usd_per_hour, theirs.price.usd_per_hour)
+        if prices not in seen:
+            seen.add(prices)
+            costs = f"{fmt.usd(ours.usd)} against {fmt.usd(theirs.usd)}"
+            found.append(DatedSaving(day=day, saving_pct=saving, costs=costs))
+    return tuple(found[-DATES:])
+
+
+def other_price(row: Row, book: PriceBook) -> Price | None:
+    """The price nearest before the one in use, else nearest after it, that differs from it."""
+    if row.price is None:
+        return None
+    history = [
+        price
+        for price in book.history(row.snapshot.instance, row.region)
+        if price.usd_per_hour != row.price.usd_per_hour
+    ]
+    before = [price for price in history if price.as_of <= row.price.as_of]
+    return before[-1] if before else next(iter(history), None)
+
+
+def price_dates(prices: Sequence[Price]) -> str:
+    """``2022-11``, or with the instance types when the dates differ; an inferred price says so."""
+    unique = {(price.instance, price.as_of, price.inferred): price for price in prices}
+    if len({(price.as_of, price.inferred) for price in unique.values()}) == 1:
+        first = next(iter(unique.values()))
+        return f"{first.as_of}, inferred" if first.inferred else first.as_of
+    return fmt.listing(
+        [f"{price.as_of} ({price.instance}{', inferred' if price.inferred else ''})" for price in unique.values()]
+    )
+
+
+def section_prices(section: Section, book: PriceBook) -> tuple[Price, ...]:
+    """Every dated price of the instance types of a section, newest first within a type."""
+    places = dict.fromkeys((row.snapshot.instance, row.region) for row in section.measured)
+    return tuple(price for name, region in places for price in reversed(book.history(name, region)))
+
+
+def _more(value: float, base: float) -> float | None:
+    return (value / base - 1) * 100 if base > 0 else None
+
+
+def _less(value: float | Decimal | None, base: float | Decimal | None) -> float | None:
+    if value is None or not base:
+        return None
+    return float((1 - Decimal(str(value)) / Decimal(str(base))) * 100)

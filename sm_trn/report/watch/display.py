@@ -1,0 +1,214 @@
+"""Where a watch is shown: lines for a pipe, a table redrawn in place for a terminal, one updated output for a notebook.
+
+Writes only to the stream it was given. Reads no clock: ``now`` comes with the rows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TextIO
+
+from ...formatting import numbers as fmt
+from .card import watch_html
+from .rows import WatchRow, watch_lines
+from .table import watch_text
+
+_REDRAW = timedelta(seconds=1)
+_PAINT = re.compile(r"\x1b\[[0-9;]*m")
+_PROBE = "●○◇✓✗■↓↑×…█▒░┄▁"
+
+
+class Display(Protocol):
+    """Shows what a watch sees, and notes what no row can say; ``close`` leaves the last state where it is, and ends with ``words``."""
+
+    def show(self, rows: Sequence[WatchRow], now: datetime) -> None: ...
+
+    def note(self, text: str, now: datetime) -> None: ...
+
+    def close(self, words: str = "") -> None: ...
+
+
+class LineDisplay:
+    """One line per change, never redrawn: for pipes, CI and files."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._before: tuple[WatchRow, ...] = ()
+        self._ascii = not writes_unicode(stream)
+
+    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
+        for line in watch_lines(self._before, rows, now):
+            self._stream.write((_ascii(line) if self._ascii else line) + "\n")
+        self._before = tuple(rows)
+        self._stream.flush()
+
+    def note(self, text: str, now: datetime) -> None:
+        line = f"{fmt.iso(now)} {text}"
+        self._stream.write((_ascii(line) if self._ascii else line) + "\n")
+        self._stream.flush()
+
+    def close(self, words: str = "") -> None:
+        if words:
+            self._stream.write(f"{words}\n")
+        self._stream.flush()
+
+
+class TerminalDisplay:
+    """The table, redrawn in place at most once a second; a change of status is drawn at once."""
+
+    def __init__(
+        self, stream: TextIO, *, environ: Mapping[str, str] = os.environ, size: tuple[int, int] | None = None
+    ) -> None:
+        self._stream = stream
+        self._color = wants_color(stream, environ)
+        self._ascii = not writes_unicode(stream)
+        self._size = size
+        self._drawn: list[int] = []  # the length of each line on the screen
+        self._last: datetime | None = None
+        self._words: list[str] = []
+        self._rows: tuple[WatchRow, ...] = ()
+        self._waiting: tuple[tuple[WatchRow, ...], datetime] | None = None
+
+    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
+        words = [row.look.word for row in rows]
+        if self._last is not None and now - self._last < _REDRAW and words == self._words:
+            self._waiting = (tuple(rows), now)
+            return
+        self._draw(rows, now)
+
+    def note(self, text: str, now: datetime) -> None:
+        """A line above the table, which stays; the table is drawn again below it."""
+        rows = self._rows
+        self._stream.write(f"{self._back()}\x1b[J{_ascii(text) if self._ascii else text}\n")
+        self._drawn = []
+        if rows:
+            self._draw(rows, now)
+        self._stream.flush()
+
+    def close(self, words: str = "") -> None:
+        """The words stand below the table: above it they could have scrolled away."""
+        if self._waiting is not None or (words and self._rows and self._last is not None):
+            self._draw(*(self._waiting or (self._rows, self._last)))  # type: ignore[arg-type]  # a last time, if any row
+        if words:
+            self._stream.write(f"{_ascii(words) if self._ascii else words}\n")
+        self._stream.flush()
+
+    def _draw(self, rows: Sequence[WatchRow], now: datetime) -> None:
+        width, height = self._size or shutil.get_terminal_size()
+        text = watch_text(rows, now, width, self._color, ascii_only=self._ascii, height=height - 1)
+        # Line by line over the old ones, then whatever is below them: nothing is empty in between, so nothing flickers.
+        lines = text.split("\n")
+        drawn = "".join(f"{line}\x1b[K\n" for line in lines)
+        self._stream.write(f"{self._back()}{drawn}\x1b[J")
+        self._stream.flush()
+        self._drawn = [len(_PAINT.sub("", line)) for line in lines]
+        self._rows = tuple(rows)
+        self._last, self._words, self._waiting = now, [row.look.word for row in rows], None
+
+    def _back(self) -> str:
+        """To the beginning of what was drawn. A terminal that has become narrower since shows long lines as several."""
+        width = (self._size or shutil.get_terminal_size())[0]
+        rows = sum(max(1, -(-length // width)) for length in self._drawn)
+        return f"\x1b[{rows}F" if rows else ""
+
+
+class NotebookDisplay:
+    """One output updated in place with static HTML; lines on ``stream`` where IPython is not there.
+
+    ``display`` is IPython's function of that name, or one with its signature.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, display: Callable[..., Any] | None = None) -> None:
+        self._display = display or ipython_display()
+        self._lines = LineDisplay(stream or sys.stdout)
+        self._handle: Any = None
+        self._rows: tuple[WatchRow, ...] = ()
+        self._notes: tuple[str, ...] = ()
+
+    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
+        if self._display is None:
+            self._lines.show(rows, now)
+            return
+        self._rows = tuple(rows)
+        self._update(now)
+
+    def note(self, text: str, now: datetime) -> None:
+        """Below the rows, the last three."""
+        if self._display is None:
+            self._lines.note(text, now)
+            return
+        self._notes = (*self._notes, f"{fmt.clock(now)} {text}")[-3:]
+        self._update(now)
+
+    def _update(self, now: datetime) -> None:
+        said = "\n".join(self._notes)
+        bundle = {
+            "text/html": watch_html(self._rows, now, self._notes),
+            "text/plain": watch_text(self._rows, now) + (f"\n{said}" if said else ""),
+        }
+        if self._display is None:
+            return
+        if self._handle is None:
+            self._handle = self._display(bundle, raw=True, display_id=True)
+        else:
+            self._handle.update(bundle, raw=True)
+
+    def close(self, words: str = "") -> None:
+        self._lines.close(words)
+
+
+def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mapping[str, str] = os.environ) -> Display:
+    """The display that fits: a notebook's when running in one (or told so), a terminal's for a capable terminal, else lines."""
+    if in_notebook() if notebook is None else notebook:
+        return NotebookDisplay(stream)
+    if wants_redraw(stream, environ):
+        return TerminalDisplay(stream, environ=environ)
+    return LineDisplay(stream)
+
+
+def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+    """FORCE_COLOR turns colour on, NO_COLOR and TERM=dumb off; else a terminal gets it and a pipe does not."""
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in {"", "0"}:
+        return True
+    return stream.isatty() and environ.get("TERM", "") != "dumb"
+
+
+def writes_unicode(stream: TextIO) -> bool:
+    """Whether the stream's encoding has our glyphs."""
+    try:
+        _PROBE.encode(getattr(stream, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def wants_redraw(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether what was written can be drawn over: a terminal that can move its cursor."""
+    return stream.isatty() and environ.get("TERM", "") != "dumb"
+
+
+def in_notebook() -> bool:
+    """Whether this runs in a Jupyter kernel. Loads nothing."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def ipython_display() -> Callable[..., Any] | None:
+    """IPython's function that shows, None where it is not installed."""
+    try:
+        from IPython.display import display  # noqa: PLC0415 - optional, and only a notebook has it
+    except ImportError:
+        return None
+    found: Callable[..., Any] = display
+    return found
+
+
+def _ascii(line: str) -> str:
+    return line.replace("×", "x").encode("ascii", "replace").decode("ascii")
