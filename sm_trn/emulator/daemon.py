@@ -19,10 +19,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sm_trn.emulator import signature, values
-from sm_trn.emulator.quota import folder_bytes
-from sm_trn.emulator.values import Endpoint, Fault, Options
-from sm_trn.errors import EmulatorError
+from ..errors import EmulatorError
+from . import options
+from .iam import signature
+from .options import Endpoint, Fault, Options
+from .state.quota import folder_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +116,7 @@ def reset(state: Path | None = None) -> None:
     """End the emulator and delete all it kept: jobs, logs, objects."""
     folder = _folder(state)
     down(folder)
-    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", "hosted-logs", "regions", values.DATA_FOLDER):
+    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", "hosted-logs", "regions", options.DATA_FOLDER):
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in (*folder.glob("emulator.db*"), folder / "endpoint.json", folder / "emulator.log"):
         file.unlink(missing_ok=True)
@@ -219,7 +220,7 @@ def _folder(state: Path | None) -> Path:
 
 def _read(folder: Path) -> Endpoint | None:
     try:
-        return values.load(json.loads((folder / "endpoint.json").read_text(encoding="utf-8")))
+        return options.load(json.loads((folder / "endpoint.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

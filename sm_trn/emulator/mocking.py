@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from sm_trn.emulator import daemon, signature
-from sm_trn.emulator.values import Options
+from . import daemon
+from .iam import signature
+from .options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sm_trn.emulator.values import Endpoint
+    from .options import Endpoint
 
 # Service identifiers of botocore's events, and the names that their signatures carry.
 SERVICES: Final[Mapping[str, str]] = {

@@ -14,26 +14,26 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from sm_trn.emulator.faults import refused
-from sm_trn.emulator.hosting import Endpoints
-from sm_trn.emulator.hosting_api import HostingApi
-from sm_trn.emulator.jobs import Jobs
-from sm_trn.emulator.log_api import GROUP, LogApi
-from sm_trn.emulator.loglines import LogLines
-from sm_trn.emulator.metric_store import MetricStore
-from sm_trn.emulator.records import Records
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.supervisor import JobSupervisor
-from sm_trn.emulator.survivors import REGIONS, clear_the_ground
-from sm_trn.emulator.training_api import TrainingApi
-from sm_trn.emulator.transforms import Transforms
-from sm_trn.emulator.workshop import Shared, Workshop
+from .container.context import Shared, Workshop
+from .container.orphans import REGIONS, clear_the_ground
+from .errors import refused
+from .hosting.api import HostingApi
+from .hosting.endpoints import Endpoints
+from .hosting.resources import Records
+from .hosting.transforms import Transforms
+from .state.store import Store
+from .telemetry.log_store import LogLines
+from .telemetry.logs import GROUP, LogApi
+from .telemetry.metric_store import MetricStore
+from .training.api import TrainingApi
+from .training.jobs import Jobs
+from .training.supervisor import JobSupervisor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sm_trn.emulator.moto_side import MotoSide
+    from .http.moto import MotoSide
 
 _NAME: Final = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
 _SETTING: Final = "region"

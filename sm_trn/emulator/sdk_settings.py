@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from sm_trn.emulator.values import DATA_FOLDER, SDK_DEFAULTS
+from .options import DATA_FOLDER, SDK_DEFAULTS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,25 +16,26 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sm_trn.emulator import moto_side, sdk_settings, values
-from sm_trn.emulator.door import Door, Key, Principals, new_key
-from sm_trn.emulator.front import Front, Owners
-from sm_trn.emulator.isolation import Isolation, probe
-from sm_trn.emulator.mischief import Mischief
-from sm_trn.emulator.objects import Objects
-from sm_trn.emulator.quota import Quota
-from sm_trn.emulator.regions import Regions
-from sm_trn.emulator.roles import Roles
-from sm_trn.emulator.room import Room
-from sm_trn.emulator.s3_api import S3Api
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.sts_api import StsApi
-from sm_trn.emulator.supervisor import ToolkitCheck
-from sm_trn.emulator.survivors import clear_the_ground
-from sm_trn.emulator.validate import service_model
-from sm_trn.emulator.values import ROLE_NAME, Endpoint, Options
-from sm_trn.emulator.workshop import Shared
-from sm_trn.specs import EMULATED_ACCOUNT
+from ..specs import EMULATED_ACCOUNT
+from . import options, sdk_settings
+from .api.shapes import service_model
+from .container.context import Shared
+from .container.isolation import Isolation, probe
+from .container.orphans import clear_the_ground
+from .container.slots import Room
+from .dispatcher import Front, Owners
+from .fault_injection import Mischief
+from .http.moto import MotoSide, settle_environment
+from .iam.authenticator import Door, Key, Principals, new_key
+from .iam.roles import Roles
+from .iam.sts import StsApi
+from .options import ROLE_NAME, Endpoint, Options
+from .regions import Regions
+from .s3.api import S3Api
+from .s3.object_store import Objects
+from .state.quota import Quota
+from .state.store import Store
+from .training.supervisor import ToolkitCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,12 +82,12 @@ def hold_lock(state: Path) -> None:
 
 def build(state: Path, region: str, options: Options) -> Parts:
     """Open the state folder and make the server; nothing is served yet."""
-    moto_side.settle_environment()
+    settle_environment()
     clear_the_ground(state)
     store = Store(state / "emulator.db")
     key = _stored_key(store)
     principals = Principals(key)
-    moto = moto_side.MotoSide(region)
+    moto = MotoSide(region)
     quota = Quota(state, options.state_max_gb)
     objects = Objects(state / "s3", store, quota)
     server = _listen(store, options.port)
@@ -200,12 +201,12 @@ def _listen(store: Store, wanted: int) -> Any:
 
 
 def _server(port: int) -> Any:
-    from sm_trn.emulator.wire import LoopbackServer  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
+    from .http.server import LoopbackServer  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
     return LoopbackServer("127.0.0.1", port, _CONNECTIONS)
 
 
-def _furnish(moto: moto_side.MotoSide, objects: Objects) -> None:
+def _furnish(moto: MotoSide, objects: Objects) -> None:
     for bucket, region in objects.buckets().items():
         moto.create_bucket(bucket, region)
     role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
@@ -217,7 +218,7 @@ def _publish(endpoint: Endpoint) -> None:
     sdk_settings.write(endpoint.state, endpoint.url)
     fresh = endpoint.state / f"{_ENDPOINT}.new"
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-        json.dump(values.dump(endpoint), out)
+        json.dump(options.dump(endpoint), out)
     fresh.replace(endpoint.state / _ENDPOINT)
 
 

@@ -28,9 +28,10 @@ from emulator.bench import Bench, bench_of
 
 import sm_trn as st
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Endpoint, Options, engine
-from sm_trn.emulator.jobs import Job, _dump
-from sm_trn.emulator.store import Store
+from sm_trn.emulator import Endpoint, Options
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.jobs import Job, _dump
 
 MB = 10**6
 SIZE = 200 * MB

@@ -13,12 +13,13 @@ from botocore.exceptions import ClientError
 from emulator.bench import Bench
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Fault, Options, engine
-from sm_trn.emulator.jobs import Job, Jobs
-from sm_trn.emulator.plan import plan_of
-from sm_trn.emulator.room import Room
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.supervisor import JobSupervisor
+from sm_trn.emulator import Fault, Options
+from sm_trn.emulator.container.plan import plan_of
+from sm_trn.emulator.container.slots import Room
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.jobs import Job, Jobs
+from sm_trn.emulator.training.supervisor import JobSupervisor
 
 GROUPS = [
     {"InstanceGroupName": "data", "InstanceType": "ml.m5.large", "InstanceCount": 1},

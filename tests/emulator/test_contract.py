@@ -21,14 +21,14 @@ from requests_of_the_model import requests as training_requests
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Fault, Options
-from sm_trn.emulator.engine import Event
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.hosting_api import HostingApi
-from sm_trn.emulator.jobs import FinalMetric, Jobs
-from sm_trn.emulator.records import Records
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.training_api import TrainingApi
-from sm_trn.emulator.validate import service_model
+from sm_trn.emulator.api.shapes import service_model
+from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.hosting.api import HostingApi
+from sm_trn.emulator.hosting.resources import Records
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training.api import TrainingApi
+from sm_trn.emulator.training.engine import Event
+from sm_trn.emulator.training.jobs import FinalMetric, Jobs
 
 pytest.importorskip("boto3")
 EXAMPLES: Final = int(os.environ.get("SM_TRN_EXAMPLES", "40"))
@@ -357,7 +357,7 @@ def test_members_that_the_model_lacks_are_not_echoed() -> None:
 
 def test_the_front_owns_what_these_tests_ask_for() -> None:
     """The front asks training first, then hosting: one of both has every operation, and the front names no other."""
-    from sm_trn.emulator.front import Front, Owners
+    from sm_trn.emulator.dispatcher import Front, Owners
 
     world, nothing = World(), dict.fromkeys(Owners.__dataclass_fields__)
     regions = SimpleNamespace(all=lambda: [SimpleNamespace(training=world.training, hosting=world.hosting)])

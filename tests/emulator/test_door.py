@@ -21,9 +21,10 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from emulator.bench import Bench
 
-from sm_trn.emulator import Endpoint, door, signature
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.quota import Quota
+from sm_trn.emulator import Endpoint
+from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.iam import authenticator, signature
+from sm_trn.emulator.state.quota import Quota
 
 LATER = 16 * 60
 
@@ -291,9 +292,9 @@ def test_a_presigned_url_ends_with_its_time(bench: Bench, tmp_path: Path, versio
     shift = [0.0]
     endpoint = bench.endpoint
     port = int(endpoint.url.rpartition(":")[2])
-    owner = door.Key(endpoint.access_key, endpoint.secret_key)
-    entrance = door.Door(
-        door.Principals(owner), port, tmp_path, Quota(tmp_path, 1), clock=lambda: time.time() + shift[0]
+    owner = authenticator.Key(endpoint.access_key, endpoint.secret_key)
+    entrance = authenticator.Door(
+        authenticator.Principals(owner), port, tmp_path, Quota(tmp_path, 1), clock=lambda: time.time() + shift[0]
     )
     where = {"Bucket": endpoint.bucket, "Key": "brief.txt"}
     path = presigning(endpoint, version).generate_presigned_url("get_object", where, 600).removeprefix(endpoint.url)
@@ -329,8 +330,10 @@ def test_a_presigned_request_is_taken_for_objects_only(bench: Bench) -> None:
 
 def test_a_recorded_request_is_of_no_use_after_a_quarter_of_an_hour(tmp_path: Path) -> None:
     now = [1_700_000_000.0]
-    key = door.new_key()
-    entrance = door.Door(door.Principals(key), 5000, tmp_path, Quota(tmp_path, 1), clock=lambda: now[0])
+    key = authenticator.new_key()
+    entrance = authenticator.Door(
+        authenticator.Principals(key), 5000, tmp_path, Quota(tmp_path, 1), clock=lambda: now[0]
+    )
     recorded = recorded_request(key, now[0])
     assert entrance.admit(recorded()).owner
     now[0] += 14 * 60
@@ -340,7 +343,7 @@ def test_a_recorded_request_is_of_no_use_after_a_quarter_of_an_hour(tmp_path: Pa
         entrance.admit(recorded())
 
 
-def recorded_request(key: door.Key, at: float) -> Callable[[], dict[str, Any]]:
+def recorded_request(key: authenticator.Key, at: float) -> Callable[[], dict[str, Any]]:
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
     headers = [("host", "127.0.0.1:5000"), ("x-amz-date", moment), ("x-amz-target", "SageMaker.ListTrainingJobs")]
     credential = signature.Credential(
@@ -427,7 +430,7 @@ def test_silent_and_slow_clients_keep_nobody_out(emulator: Endpoint, begun: byte
 
 
 def test_a_stranger_that_takes_too_long_is_cut_off() -> None:
-    from sm_trn.emulator.wire import LoopbackServer
+    from sm_trn.emulator.http.server import LoopbackServer
 
     server = LoopbackServer("127.0.0.1", 0, 4, patience_s=0.3)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -444,7 +447,7 @@ def test_a_stranger_that_takes_too_long_is_cut_off() -> None:
 
 
 def test_no_server_is_made_for_another_address() -> None:
-    from sm_trn.emulator.wire import LoopbackServer
+    from sm_trn.emulator.http.server import LoopbackServer
 
     for host in ("0.0.0.0", "", "::", "10.0.0.1"):  # noqa: S104 - what must be refused
         with pytest.raises(ValueError, match=r"wanted '127\.0\.0\.1'"):

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.hosting_api import HostingApi
-from sm_trn.emulator.inside.serve import about_requirements
-from sm_trn.emulator.records import Records
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.transforms import payloads
-from sm_trn.emulator.validate import service_model
+from sm_trn.emulator.api.shapes import service_model
+from sm_trn.emulator.container.inside.serve import about_requirements
+from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.hosting.api import HostingApi
+from sm_trn.emulator.hosting.resources import Records
+from sm_trn.emulator.hosting.transforms import payloads
+from sm_trn.emulator.state.store import Store
 
 pytest.importorskip("boto3")
 ROLE = "arn:aws:iam::000000000000:role/SageMakerExecutionRole"

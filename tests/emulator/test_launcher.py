@@ -16,7 +16,7 @@ from emulator.bench import Bench, bench_of
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Endpoint, Options
-from sm_trn.emulator.inside import launch, warden
+from sm_trn.emulator.container.inside import launch, warden
 
 pytest.importorskip("moto")
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.emulator import engine
-from sm_trn.emulator.describe import describe
-from sm_trn.emulator.engine import Event
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.jobs import FinalMetric, Job
-from sm_trn.emulator.listing import list_jobs, search
+from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.describe import describe
+from sm_trn.emulator.training.engine import Event
+from sm_trn.emulator.training.jobs import FinalMetric, Job
+from sm_trn.emulator.training.listing import list_jobs, search
 
 
 def job(name: str, created: float, *, failed: bool = False, **tags: str) -> Job:

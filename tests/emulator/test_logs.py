@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.hosts import LineSplitter
-from sm_trn.emulator.log_api import GROUP, LogApi
-from sm_trn.emulator.loglines import MAX_EVENT, LogLines
+from sm_trn.emulator.container.host import LineSplitter
+from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.telemetry.log_store import MAX_EVENT, LogLines
+from sm_trn.emulator.telemetry.logs import GROUP, LogApi
 
 
 @pytest.fixture

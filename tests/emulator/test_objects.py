@@ -16,11 +16,11 @@ from emulator.bench import Bench
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.objects import Objects
-from sm_trn.emulator.quota import Quota
-from sm_trn.emulator.spool import Spool
-from sm_trn.emulator.store import Store
+from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.http.body import Spool
+from sm_trn.emulator.s3.object_store import Objects
+from sm_trn.emulator.state.quota import Quota
+from sm_trn.emulator.state.store import Store
 
 PART = 5 * 2**20
 names = st.text(st.sampled_from(["a", "b", "/", "é", "\U0010ffff", "\x01", "-"]), min_size=1, max_size=5)
@@ -343,7 +343,7 @@ def test_tags_that_no_object_takes_are_refused(bench: Bench, tags: list[tuple[st
 @pytest.mark.parametrize("before", [b"", b"<!--" + b"x" * 5000 + b"-->"])
 def test_a_document_type_is_not_read(before: bytes) -> None:
     """What an expansion of entities would need."""
-    from sm_trn.emulator.s3_xml import read
+    from sm_trn.emulator.s3.markup import read
 
     with pytest.raises(AwsFault, match="MalformedXML"):
         read(before + b'<!DOCTYPE d [<!ENTITY a "aaaa">]><Delete><Object><Key>&a;</Key></Object></Delete>')

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm_trn.catalog import instances
-from sm_trn.emulator import Options, plan
+from sm_trn.emulator import Options
+from sm_trn.emulator.container import plan
 
 
 def request(instance: str = "ml.m5.large", count: int = 1, **hyperparameters: Any) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from moto import mock_aws
 from test_door import send
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Options, engine
-from sm_trn.emulator.jobs import Job, _dump
-from sm_trn.emulator.store import Store
+from sm_trn.emulator import Options
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.jobs import Job, _dump
 
 HERE, THERE = "us-west-2", "eu-central-1"
 OPTIONS = Options(start_delay_s=0.0, stop_grace_s=1.0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options
-from sm_trn.emulator.room import Room, Ticket
+from sm_trn.emulator.container.slots import Room, Ticket
 
 MANY = 150
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sm_trn.emulator import schema
-from sm_trn.emulator.objects import Objects
-from sm_trn.emulator.quota import Quota
-from sm_trn.emulator.store import Store, StoredObject
+from sm_trn.emulator.s3.object_store import Objects
+from sm_trn.emulator.state import schema
+from sm_trn.emulator.state.quota import Quota
+from sm_trn.emulator.state.store import Store, StoredObject
 from sm_trn.errors import EmulatorError
 
 # As it was written before versions were numbered.

@@ -1,0 +1,1 @@
+"""What the operations of every kind of resource share."""

@@ -1,0 +1,1 @@
+"""An emulated container on this machine: its folders, isolation, processes and data."""

@@ -1,0 +1,1 @@
+"""Models, endpoints and transform jobs: their operations and servers."""

@@ -1,0 +1,319 @@
+"""SageMaker's operations on models, endpoints and transform jobs, and InvokeEndpoint, as functions from request to answer.
+
+It checks and records; endpoints and transforms do the work. It must not know HTTP nor run anything itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ...specs import EMULATED_ACCOUNT
+from ..api import shapes
+from ..errors import AwsFault, validation
+from ..options import EMULATED_TAG
+from ..training.listing import page
+from ..training.rules import check_tags, parse_s3_uri
+from .resources import Record, Records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..s3.object_store import Objects
+    from .endpoints import Endpoints
+    from .transforms import Transforms
+
+LARGEST_BODY: Final = 6 * 2**20  # Body of InvokeEndpoint, in the API's own model
+# Kind of a record, and how its operations and their members are spelled.
+_WORDS: Final[Mapping[str, str]] = {
+    "model": "Model",
+    "endpoint-config": "EndpointConfig",
+    "endpoint": "Endpoint",
+    "transform-job": "TransformJob",
+}
+_TAGGING: Final = frozenset({"AddTags", "ListTags", "DeleteTags"})
+_STATUS: Final = {"endpoint": "EndpointStatus", "transform-job": "TransformJobStatus"}
+_DEPLOYMENT: Final = "DeploymentConfig"  # an endpoint's; the only member that a describe has under another name
+_UNSAID: Final = {"endpoint": "FailureReason", "transform-job": "TransformStartTime"}  # in a list, that is
+_LISTS: Final = {
+    "model": "Models",
+    "endpoint-config": "EndpointConfigs",
+    "endpoint": "Endpoints",
+    "transform-job": "TransformJobSummaries",
+}
+
+
+class HostingApi:
+    """The operations we own; ``answer`` returns None for those that are somebody else's."""
+
+    def __init__(
+        self, records: Records, objects: Objects, endpoints: Endpoints, transforms: Transforms, region: str
+    ) -> None:
+        self._records = records
+        self._objects = objects
+        self._endpoints = endpoints
+        self._transforms = transforms
+        self._region = region
+        operations: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "CreateModel": self._create_model,
+            "CreateEndpointConfig": self._create_config,
+            "CreateEndpoint": self._create_endpoint,
+            "UpdateEndpoint": self._update_endpoint,
+            "DeleteModel": lambda body: self._drop("model", body),
+            "DeleteEndpointConfig": lambda body: self._drop("endpoint-config", body),
+            "DeleteEndpoint": self._delete_endpoint,
+            "CreateTransformJob": self._create_transform,
+            "StopTransformJob": self._stop_transform,
+        }
+        for kind, word in _WORDS.items():
+            operations[f"Describe{word}"] = self._describer(kind)
+            operations[f"List{word}s"] = self._lister(kind)
+        self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = operations
+
+    @property
+    def operations(self) -> frozenset[str]:
+        """Every operation this answers, if only for what it hosts."""
+        return frozenset({*self._operations, *_TAGGING})
+
+    def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer, None when the operation is not ours; raises AwsFault."""
+        if operation in self._operations:
+            shapes.check(operation, body)
+            check_tags(body)
+            return self._operations[operation](shapes.known(operation, body))
+        record = self._records.by_arn(str(body.get("ResourceArn")))
+        if record is not None and operation in _TAGGING:
+            shapes.check(operation, body)
+            return self._tag(operation, record, body)
+        return None
+
+    def invoke(self, name: str, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
+        """InvokeEndpoint: headers and body of the answer. ``headers`` have lower-case names."""
+        if len(body) > LARGEST_BODY:
+            raise AwsFault("ValidationError", f"the body has {len(body)} bytes, more than {LARGEST_BODY}", 413)
+        sent = {"Content-Type": headers.get("content-type") or "application/json", "Accept": headers.get("accept", "")}
+        attributes = headers.get("x-amzn-sagemaker-custom-attributes")
+        if attributes:
+            sent["X-Amzn-SageMaker-Custom-Attributes"] = attributes
+        for unknown in ("target-model", "target-container-hostname", "inference-component"):
+            if f"x-amzn-sagemaker-{unknown}" in headers:
+                raise AwsFault("ValidationError", f"the emulator hosts one model in a container: no {unknown}")
+        target = headers.get("x-amzn-sagemaker-target-variant", "")
+        variant, reply = self._endpoints.invoke(name, body, sent, target)
+        return {"Content-Type": reply.content_type, "x-Amzn-Invoked-Production-Variant": variant}, reply.body
+
+    # --- create, update, delete ---
+
+    def _create_model(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        containers = body.get("Containers") or [body["PrimaryContainer"]] if _one_container(body) else []
+        if len(containers) != 1:
+            raise validation(
+                "the emulator hosts models of one container, no inference pipelines; give PrimaryContainer"
+            )
+        container = containers[0]
+        if container.get("Mode") == "MultiModel":
+            raise validation("the emulator hosts one model in a container, no multi-model endpoints")
+        source = (container.get("ModelDataSource") or {}).get("S3DataSource") or {}
+        uri = container.get("ModelDataUrl") or source.get("S3Uri")
+        if uri:
+            bucket, key = parse_s3_uri(uri)
+            self._objects.ready.wait()
+            if not self._objects.keys(bucket, key):
+                raise validation(f"Could not find model data at {uri}.")
+        return {"ModelArn": self._add("model", body).arn}
+
+    def _create_config(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        for unknown in ("ShadowProductionVariants", "AsyncInferenceConfig"):
+            if body.get(unknown):
+                raise validation(f"the emulator hosts real-time variants only, no {unknown}")
+        for variant in body["ProductionVariants"]:
+            if variant.get("ServerlessConfig"):
+                raise validation("the emulator hosts instances only, no ServerlessConfig")
+            if not variant.get("ModelName"):
+                raise validation(f"variant {variant['VariantName']!r}: ModelName is missing")
+            self._get("model", str(variant["ModelName"]))
+        return {"EndpointConfigArn": self._add("endpoint-config", body).arn}
+
+    def _create_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        config = str(body["EndpointConfigName"])
+        self._get("endpoint-config", config)
+        record = self._add("endpoint", body, status="Creating", facts={"config": config})
+        self._endpoints.create(record.name)
+        return {"EndpointArn": record.arn}
+
+    def _update_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        record = self._get("endpoint", str(body["EndpointName"]))
+        self._get("endpoint-config", str(body["EndpointConfigName"]))
+        if record.status != "InService":
+            raise validation(f'Cannot update in-progress endpoint "{record.arn}".')
+        if _DEPLOYMENT in body:
+            request = {**record.request, _DEPLOYMENT: body[_DEPLOYMENT]}
+            self._records.change("endpoint", record.name, request=request)
+        self._endpoints.update(record.name, str(body["EndpointConfigName"]))
+        return {"EndpointArn": record.arn}
+
+    def _delete_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        record = self._get("endpoint", str(body["EndpointName"]))
+        if record.status != "Deleting":
+            self._endpoints.delete(record.name)
+        return {}
+
+    def _drop(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        record = self._get(kind, str(body[f"{_WORDS[kind]}Name"]))
+        self._records.drop(kind, record.name)
+        return {}
+
+    def _create_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        self._get("model", str(body["ModelName"]))
+        source = body["TransformInput"]["DataSource"].get("S3DataSource")
+        if source is None or source["S3DataType"] != "S3Prefix":
+            raise validation("TransformInput: the emulator reads S3Prefix data only")
+        if body["TransformInput"].get("SplitType", "None") not in {"None", "Line"}:
+            raise validation("TransformInput.SplitType: the emulator splits by Line, or not at all")
+        joined = body.get("DataProcessing") or {}
+        if joined.get("InputFilter", "$") != "$" or joined.get("JoinSource", "None") != "None":
+            raise validation("DataProcessing: the emulator neither filters nor joins")
+        record = self._add("transform-job", body, status="InProgress")
+        self._transforms.start(record.name)
+        return {"TransformJobArn": record.arn}
+
+    def _stop_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        record = self._get("transform-job", str(body["TransformJobName"]))
+        if record.status not in {"InProgress", "Stopping"}:
+            raise validation(f"The request was rejected because the transform job is in status {record.status}.")
+        self._transforms.stop(record.name)
+        return {}
+
+    # --- describe, list, tags ---
+
+    def _describer(self, kind: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        word = _WORDS[kind]
+
+        def describe(body: Mapping[str, Any]) -> dict[str, Any]:
+            record = self._get(kind, str(body[f"{word}Name"]))
+            answer = {**_plain(record, word), **_row(record)}
+            if kind == "endpoint":
+                answer |= self._endpoint_facts(record)
+            elif kind == "transform-job":
+                answer.pop("LastModifiedTime", None)
+                answer |= {"BatchStrategy": "MultiRecord", "MaxPayloadInMB": 6, **_plain(record, word)}
+            return answer
+
+        return describe
+
+    def _endpoint_facts(self, record: Record) -> dict[str, Any]:
+        config = str(record.facts["config"])
+        found = self._records.find("endpoint-config", config)
+        rows = []
+        for variant in found.request["ProductionVariants"] if found and record.status != "Creating" else ():
+            model = self._records.find("model", str(variant["ModelName"]))
+            image = (model.request.get("PrimaryContainer") or {}).get("Image") if model else None
+            count, weight = int(variant.get("InitialInstanceCount", 1)), float(variant.get("InitialVariantWeight", 1.0))
+            rows.append(
+                {
+                    "VariantName": variant["VariantName"],
+                    "DeployedImages": [{"SpecifiedImage": image, "ResolvedImage": image}] if image else [],
+                    "CurrentWeight": weight,
+                    "DesiredWeight": weight,
+                    "CurrentInstanceCount": count,
+                    "DesiredInstanceCount": count,
+                }
+            )
+        last = {"LastDeploymentConfig": record.request[_DEPLOYMENT]} if _DEPLOYMENT in record.request else {}
+        return {"EndpointConfigName": config, **last, **({"ProductionVariants": rows} if rows else {})}
+
+    def _lister(self, kind: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        def listed(body: Mapping[str, Any]) -> dict[str, Any]:
+            found = [record for record in self._records.all(kind) if _wanted(record, body)]
+            keys: Mapping[str, Callable[[Record], Any]] = {
+                "Name": lambda record: record.name,
+                "Status": lambda record: record.status,
+                "CreationTime": lambda record: record.created,
+            }
+            key = keys[body.get("SortBy", "CreationTime")]
+            backwards = body.get("SortOrder", "Descending") == "Descending"
+            found.sort(key=lambda record: (key(record), record.name), reverse=backwards)
+            rows, token = page(found, body, 10)
+            unsaid = _UNSAID.get(kind, "")
+            shown = [{key: value for key, value in _row(record).items() if key != unsaid} for record in rows]
+            answer: dict[str, Any] = {_LISTS[kind]: shown}
+            return answer | ({"NextToken": token} if token else {})
+
+        return listed
+
+    def _tag(self, operation: str, record: Record, body: Mapping[str, Any]) -> dict[str, Any]:
+        tags = dict(record.tags)
+        if operation == "AddTags":
+            check_tags(body, tags)
+            tags |= {tag["Key"]: tag["Value"] for tag in body["Tags"]}
+        elif operation == "DeleteTags":
+            tags = {key: value for key, value in tags.items() if key not in body["TagKeys"]}
+        tags[EMULATED_TAG] = "true"  # what marks a rehearsal must not be lost
+        if operation != "ListTags":
+            self._records.change(record.kind, record.name, tags=tags)
+        shown = [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
+        return {} if operation == "DeleteTags" else {"Tags": shown}
+
+    def _get(self, kind: str, name: str) -> Record:
+        return self._records.get(kind, name, self._arn(kind, name))
+
+    def _arn(self, kind: str, name: str) -> str:
+        return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}"
+
+    def _add(
+        self, kind: str, body: Mapping[str, Any], *, status: str = "", facts: Mapping[str, Any] | None = None
+    ) -> Record:
+        name, now = str(body[f"{_WORDS[kind]}Name"]), self._records.now()
+        record = Record(
+            kind=kind,
+            name=name,
+            arn=self._arn(kind, name),
+            request={key: value for key, value in body.items() if key != "Tags"},
+            tags={tag["Key"]: tag["Value"] for tag in body.get("Tags") or ()} | {EMULATED_TAG: "true"},
+            created=now,
+            modified=now,
+            status=status,
+            facts=facts or {},
+        )
+        self._records.add(record)
+        return record
+
+
+def _one_container(body: Mapping[str, Any]) -> bool:
+    return bool(body.get("PrimaryContainer")) != bool(body.get("Containers"))
+
+
+def _plain(record: Record, word: str) -> dict[str, Any]:
+    """The request as it is echoed."""
+    others = {f"{word}Name", "EndpointConfigName", _DEPLOYMENT}
+    return {key: value for key, value in record.request.items() if key not in others}
+
+
+def _row(record: Record) -> dict[str, Any]:
+    """What a list says of a record; a describe says it too."""
+    word = _WORDS[record.kind]
+    row: dict[str, Any] = {f"{word}Name": record.name, f"{word}Arn": record.arn, "CreationTime": record.created}
+    if record.kind in _STATUS:
+        row |= {_STATUS[record.kind]: record.status, "LastModifiedTime": record.modified}
+        if record.reason:
+            row["FailureReason"] = record.reason
+    for fact, member in (("started", "TransformStartTime"), ("ended", "TransformEndTime")):
+        if record.facts.get(fact) is not None:
+            row[member] = record.facts[fact]
+    return row
+
+
+def _wanted(record: Record, body: Mapping[str, Any]) -> bool:
+    return (
+        body.get("NameContains", "").lower() in record.name.lower()
+        and body.get("StatusEquals") in {None, record.status}
+        and all(
+            float(limit) < moment if after else float(limit) > moment
+            for member, moment, after in (
+                ("CreationTimeAfter", record.created, True),
+                ("CreationTimeBefore", record.created, False),
+                ("LastModifiedTimeAfter", record.modified, True),
+                ("LastModifiedTimeBefore", record.modified, False),
+            )
+            if (limit := body.get(member)) is not None
+        )
+    )

@@ -1,0 +1,1 @@
+"""Who asks: keys, signatures, temporary credentials, roles, STS."""

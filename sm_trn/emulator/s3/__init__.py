@@ -1,0 +1,1 @@
+"""S3: objects and uploads, their XML, and the files that hold them."""

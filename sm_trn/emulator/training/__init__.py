@@ -1,0 +1,1 @@
+"""Training jobs: their operations, life and runs."""

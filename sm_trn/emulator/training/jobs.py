@@ -1,0 +1,173 @@
+"""The training jobs of this emulator: one record each, changed only through the engine, saved at every change.
+
+It must not know HTTP, nor how a job is run.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AwsFault, not_found
+from . import engine
+from .engine import Event, JobState
+from .warm_pool import matches, pool_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..state.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalMetric:
+    """The last value of one metric; ``timestamp`` in whole epoch seconds."""
+
+    name: str
+    value: float
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A request as it was sent, and what became of it. ``pool_end`` is when its warm pool ended before its time."""
+
+    name: str
+    arn: str
+    request: Mapping[str, Any]
+    state: JobState
+    tags: Mapping[str, str]
+    metrics: tuple[FinalMetric, ...] = ()
+    model_uri: str | None = None
+    pool_end: float | None = None
+    reused_by: str | None = None
+
+
+class Jobs:
+    """All jobs, by name. Every method is atomic."""
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._jobs = {job.name: job for job in map(_load, store.jobs())}
+
+    def now(self) -> float:
+        return self._clock()
+
+    def get(self, name: str) -> Job:
+        """Raises the service's own fault when there is no such job."""
+        with self._lock:
+            if name not in self._jobs:
+                raise not_found()
+            return self._jobs[name]
+
+    def has(self, name: str) -> bool:
+        with self._lock:
+            return name in self._jobs
+
+    def by_arn(self, arn: str) -> Job | None:
+        with self._lock:
+            return next((job for job in self._jobs.values() if job.arn == arn), None)
+
+    def all(self) -> list[Job]:
+        """In order of creation."""
+        with self._lock:
+            return sorted(self._jobs.values(), key=lambda job: (job.state.created, job.name))
+
+    def add(self, job: Job) -> None:
+        with self._lock:
+            if job.name in self._jobs:
+                raise AwsFault(
+                    "ResourceInUse",
+                    "Training job names must be unique within an AWS account and region, and a training job with this "
+                    f"name already exists ({job.arn})",
+                )
+            self._keep(job)
+
+    def drop(self, name: str) -> None:
+        with self._lock:
+            self._jobs.pop(name, None)
+            self._store.drop_job(name)
+
+    def apply(self, name: str, event: Event, *, reason: str = "") -> JobState:
+        """Advance a job and save it; the state after the event."""
+        with self._lock:
+            job = self._jobs[name]
+            state = engine.advance(job.state, event, self._clock(), reason=reason)
+            if state is not job.state:
+                self._keep(replace(job, state=state))
+            return state
+
+    def change(
+        self,
+        name: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        metrics: tuple[FinalMetric, ...] | None = None,
+        model_uri: str | None = None,
+    ) -> None:
+        with self._lock:
+            job = self._jobs[name]
+            self._keep(
+                replace(
+                    job,
+                    tags=job.tags if tags is None else dict(tags),
+                    metrics=job.metrics if metrics is None else metrics,
+                    model_uri=model_uri or job.model_uri,
+                )
+            )
+
+    def update(self, name: str, request: Mapping[str, Any], *, pool_end: float | None = None) -> None:
+        """Change what was asked, and say when."""
+        with self._lock:
+            job = self._jobs[name]
+            state = replace(job.state, modified=max(self._clock(), job.state.modified))
+            self._keep(replace(job, request=request, state=state, pool_end=job.pool_end or pool_end))
+
+    def claim_pool(self, name: str) -> str | None:
+        """Give the job the oldest warm pool that fits it; the name of the job that kept it."""
+        with self._lock:
+            now, wanted = self._clock(), self._jobs[name].request
+            for job in self.all():
+                pool = pool_of(job, now)
+                if job.name != name and pool and pool.status == "Available" and matches(job.request, wanted):
+                    self._keep(replace(job, pool_end=now, reused_by=name))
+                    return job.name
+            return None
+
+    def fail_unfinished(self) -> list[str]:
+        """After a restart: no job can still be running. Names of those that were."""
+        left = [job for job in self.all() if not job.state.terminal]
+        for job in left:
+            reason = (
+                f"InternalServerError: the emulator was killed while the job was in {job.state.secondary}; "
+                "the job's processes were ended with it. Please try again."
+            )
+            self.apply(job.name, Event.FAIL, reason=reason)
+        return [job.name for job in left]
+
+    def _keep(self, job: Job) -> None:
+        self._store.save_job(job.name, _dump(job))
+        self._jobs[job.name] = job
+
+
+def _dump(job: Job) -> dict[str, Any]:
+    return {
+        "name": job.name,
+        "arn": job.arn,
+        "request": job.request,
+        "state": engine.dump(job.state),
+        "tags": job.tags,
+        "metrics": [[metric.name, metric.value, metric.timestamp] for metric in job.metrics],
+        "model_uri": job.model_uri,
+        "pool_end": job.pool_end,
+        "reused_by": job.reused_by,
+    }
+
+
+def _load(document: Mapping[str, Any]) -> Job:
+    metrics = tuple(FinalMetric(name=n, value=v, timestamp=t) for n, v, t in document["metrics"])
+    return Job(**{**document, "state": engine.load(document["state"]), "metrics": metrics})
