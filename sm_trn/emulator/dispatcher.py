@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from .errors import AwsFault, body_of, refused, validation
-from .http.moto import Answer, MotoSide
+from .http.moto import MotoSide
+from .http.response import Answer
 from .s3.api import S3Api
 from .s3.request import parse_request
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from .container.context import Shared, Workshop
+from .container.context import Shared
 from .container.orphans import REGIONS, clear_the_ground
 from .errors import refused
 from .hosting.api import HostingApi
@@ -26,6 +26,7 @@ from .telemetry.log_store import LogLines
 from .telemetry.logs import GROUP, LogApi
 from .telemetry.metric_store import MetricStore
 from .training.api import TrainingApi
+from .training.context import TrainingContext
 from .training.jobs import Jobs
 from .training.supervisor import JobSupervisor
 
@@ -132,9 +133,9 @@ def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: MotoSid
     jobs, records = Jobs(store), Records(store)
     lines, hosted = LogLines(folder / "logs"), LogLines(folder / "hosted-logs")
     metrics = MetricStore(folder / "metrics", moto, name)
-    shop = Workshop(shared=shared, jobs=jobs, lines=lines, metrics=metrics, state=folder, region=name)
-    supervisor = JobSupervisor(shop)
-    endpoints, transforms = Endpoints(records, hosted, shop), Transforms(records, hosted, shop)
+    context = TrainingContext(shared=shared, jobs=jobs, lines=lines, metrics=metrics, state=folder, region=name)
+    supervisor = JobSupervisor(context)
+    endpoints, transforms = Endpoints(records, hosted, context), Transforms(records, hosted, context)
     return Region(
         name=name,
         store=store,

@@ -26,7 +26,8 @@ from .container.slots import Room
 from .dispatcher import Front, Owners
 from .fault_injection import Mischief
 from .http.moto import MotoSide, settle_environment
-from .iam.authenticator import Door, Key, Principals, new_key
+from .iam.authenticator import Door
+from .iam.keys import Key, Principals, new_key
 from .iam.roles import Roles
 from .iam.sts import StsApi
 from .options import ROLE_NAME, Endpoint, Options

@@ -26,9 +26,10 @@ from sm_trn.emulator.errors import AwsFault
 from sm_trn.emulator.hosting.api import HostingApi
 from sm_trn.emulator.hosting.resources import Records
 from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training.api import TrainingApi
 from sm_trn.emulator.training.engine import Event
-from sm_trn.emulator.training.jobs import FinalMetric, Jobs
+from sm_trn.emulator.training.jobs import Jobs
 
 pytest.importorskip("boto3")
 EXAMPLES: Final = int(os.environ.get("SM_TRN_EXAMPLES", "40"))

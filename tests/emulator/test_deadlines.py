@@ -14,7 +14,7 @@ from sm_trn.emulator.container.plan import plan_of
 from sm_trn.emulator.options import Options
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.deadlines import Deadlines, deadlines_of
-from sm_trn.emulator.training.jobs import Job
+from sm_trn.emulator.training.job import Job
 
 
 def deadlines(instance: str = "ml.p4d.24xlarge", **condition: int) -> Deadlines:

@@ -23,7 +23,7 @@ from emulator.bench import Bench
 
 from sm_trn.emulator import Endpoint
 from sm_trn.emulator.errors import AwsFault
-from sm_trn.emulator.iam import authenticator, signature
+from sm_trn.emulator.iam import authenticator, keys, signature
 from sm_trn.emulator.state.quota import Quota
 
 LATER = 16 * 60
@@ -292,9 +292,9 @@ def test_a_presigned_url_ends_with_its_time(bench: Bench, tmp_path: Path, versio
     shift = [0.0]
     endpoint = bench.endpoint
     port = int(endpoint.url.rpartition(":")[2])
-    owner = authenticator.Key(endpoint.access_key, endpoint.secret_key)
+    owner = keys.Key(endpoint.access_key, endpoint.secret_key)
     entrance = authenticator.Door(
-        authenticator.Principals(owner), port, tmp_path, Quota(tmp_path, 1), clock=lambda: time.time() + shift[0]
+        keys.Principals(owner), port, tmp_path, Quota(tmp_path, 1), clock=lambda: time.time() + shift[0]
     )
     where = {"Bucket": endpoint.bucket, "Key": "brief.txt"}
     path = presigning(endpoint, version).generate_presigned_url("get_object", where, 600).removeprefix(endpoint.url)
@@ -330,10 +330,8 @@ def test_a_presigned_request_is_taken_for_objects_only(bench: Bench) -> None:
 
 def test_a_recorded_request_is_of_no_use_after_a_quarter_of_an_hour(tmp_path: Path) -> None:
     now = [1_700_000_000.0]
-    key = authenticator.new_key()
-    entrance = authenticator.Door(
-        authenticator.Principals(key), 5000, tmp_path, Quota(tmp_path, 1), clock=lambda: now[0]
-    )
+    key = keys.new_key()
+    entrance = authenticator.Door(keys.Principals(key), 5000, tmp_path, Quota(tmp_path, 1), clock=lambda: now[0])
     recorded = recorded_request(key, now[0])
     assert entrance.admit(recorded()).owner
     now[0] += 14 * 60
@@ -343,7 +341,7 @@ def test_a_recorded_request_is_of_no_use_after_a_quarter_of_an_hour(tmp_path: Pa
         entrance.admit(recorded())
 
 
-def recorded_request(key: authenticator.Key, at: float) -> Callable[[], dict[str, Any]]:
+def recorded_request(key: keys.Key, at: float) -> Callable[[], dict[str, Any]]:
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
     headers = [("host", "127.0.0.1:5000"), ("x-amz-date", moment), ("x-amz-target", "SageMaker.ListTrainingJobs")]
     credential = signature.Credential(

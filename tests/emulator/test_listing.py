@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.describe import describe
 from sm_trn.emulator.training.engine import Event
-from sm_trn.emulator.training.jobs import FinalMetric, Job
+from sm_trn.emulator.training.job import Job
 from sm_trn.emulator.training.listing import list_jobs, search
 
 

@@ -23,7 +23,7 @@ from test_door import asked_by_url, plain_get
 
 from sm_trn.emulator import Endpoint
 from sm_trn.emulator.errors import AwsFault
-from sm_trn.emulator.iam import authenticator, session_tokens
+from sm_trn.emulator.iam import authenticator, keys, session_tokens
 from sm_trn.emulator.state.quota import Quota
 
 HOUR = 3600
@@ -149,9 +149,9 @@ def test_a_url_signed_with_them_opens_its_object_and_ends_with_them(
     )
     path = url.removeprefix(bench.endpoint.url)
     assert (200, b"shown") == plain_get(bench.endpoint, path)
-    shift, owner = [0.0], authenticator.Key(bench.endpoint.access_key, bench.endpoint.secret_key)
+    shift, owner = [0.0], keys.Key(bench.endpoint.access_key, bench.endpoint.secret_key)
     entrance = authenticator.Door(
-        authenticator.Principals(owner),
+        keys.Principals(owner),
         int(bench.endpoint.url.rpartition(":")[2]),
         tmp_path,
         Quota(tmp_path, 1),
@@ -194,30 +194,30 @@ def test_long_lived_keys_that_nobody_would_take_are_not_made(bench: Bench) -> No
         bench.client("iam").create_access_key(UserName="somebody")
 
 
-def known_of(parent: authenticator.Key, expires: int = 10) -> session_tokens.Temporary:
+def known_of(parent: keys.Key, expires: int = 10) -> session_tokens.Temporary:
     return session_tokens.Temporary(parent=parent.access, access="ASIA", arn="arn", user="user", expires=expires)
 
 
 def test_they_hold_after_a_restart_and_end_with_the_key_they_came_from() -> None:
-    owner, jobs = authenticator.new_key(), authenticator.new_key()
-    principals = authenticator.Principals(owner)
+    owner, jobs = keys.new_key(), keys.new_key()
+    principals = keys.Principals(owner)
     principals.admit(jobs)
     for parent in (owner, jobs):
         secret, token = session_tokens.issue(known_of(parent), parent.secret)
         assert (known_of(parent), secret) == session_tokens.read(token, principals.secret_of)
-        assert (session_tokens.read(token, authenticator.Principals(owner).secret_of) is not None) == (parent is owner)
+        assert (session_tokens.read(token, keys.Principals(owner).secret_of) is not None) == (parent is owner)
     principals.withdraw(jobs)
     assert session_tokens.read(token, principals.secret_of) is None
 
 
 @given(some.data())
 def test_no_letter_of_a_token_can_be_changed(data: some.DataObject) -> None:
-    owner = authenticator.new_key()
+    owner = keys.new_key()
     _, token = session_tokens.issue(known_of(owner), owner.secret)
     at = data.draw(some.integers(0, len(token) - 1))
     letter = data.draw(some.sampled_from("aA0._-=é\0"))
     changed = token[:at] + letter + token[at + 1 :]
-    assert changed == token or session_tokens.read(changed, authenticator.Principals(owner).secret_of) is None
+    assert changed == token or session_tokens.read(changed, keys.Principals(owner).secret_of) is None
 
 
 def test_a_token_left_in_the_environment_does_no_harm_beside_the_owners_key(bench: Bench) -> None:

@@ -16,7 +16,8 @@ from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.describe import describe
 from sm_trn.emulator.training.engine import Event
-from sm_trn.emulator.training.jobs import Job, Jobs
+from sm_trn.emulator.training.job import Job
+from sm_trn.emulator.training.jobs import Jobs
 from sm_trn.emulator.training.warm_pool import matches, pool_of
 
 CLUSTER = {"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 10}

@@ -1,9 +1,8 @@
-"""What running jobs share of the emulator, and what each is told from outside. Values only."""
+"""What running jobs and models share of the emulator. Values only."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,19 +10,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..fault_injection import Mischief
-    from ..iam.authenticator import Principals
+    from ..iam.keys import Principals
     from ..options import Options
     from ..s3.object_store import Objects
-    from ..telemetry.log_store import LogLines
-    from ..telemetry.metric_store import MetricStore
-    from ..training.jobs import Jobs
     from .isolation import Isolation
     from .slots import Room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What the jobs of every region need of the emulator. ``root`` is its state folder."""
+    """What the jobs and models of every region need of the emulator. ``root`` is its state folder."""
 
     objects: Objects
     principals: Principals
@@ -37,27 +33,9 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """What every job of a region needs of the emulator. ``state`` is the region's folder."""
+class RunContext:
+    """What every container of a region needs of the emulator. ``state`` is the region's folder."""
 
     shared: Shared
-    jobs: Jobs
-    lines: LogLines
-    metrics: MetricStore
     state: Path
     region: str
-
-
-@dataclass(slots=True)
-class Control:
-    """What a job is told from outside. ``wake`` is set with every change."""
-
-    wake: threading.Event = field(default_factory=threading.Event)
-    stopped: bool = False
-    shutdown: bool = False
-    interrupt: bool = False
-    notice: bool = True
-
-    def wait(self, timeout: float) -> None:
-        self.wake.wait(max(0.0, timeout))
-        self.wake.clear()

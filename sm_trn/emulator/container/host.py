@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..telemetry.log_store import MAX_EVENT
-from . import bubblewrap
 from .inside.warden import BROKEN_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 WARDEN: Final = Path(__file__).with_name("inside") / "warden.py"
+_SEEN_SPEC: Final = "/opt/sm_trn/spec.json"
 _BLOCK = 65_536
 
 
@@ -57,9 +58,7 @@ class Host:
         file.write_text(json.dumps(asdict(spec)), encoding="utf-8")
         file.chmod(0o600)
         self._process = subprocess.Popen(
-            bubblewrap.command(spec, file, WARDEN)
-            if spec.bubblewrap
-            else [sys.executable, "-I", "-S", str(WARDEN), str(file)],
+            _bubblewrapped(spec, file) if spec.bubblewrap else [sys.executable, "-I", "-S", str(WARDEN), str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -129,3 +128,45 @@ class LineSplitter:
     def end(self) -> list[str]:
         rest, self._rest = self._rest, b""
         return [rest.decode("utf-8", "replace")] if rest.strip() else []
+
+
+def bubblewrap_available() -> bool:
+    """Whether bubblewrap (https://github.com/containers/bubblewrap) is installed here."""
+    return shutil.which("bwrap") is not None
+
+
+def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
+    """How to start the warden of a host whose specification is in ``file``: PID 1 of a namespace, and gone with us."""
+    arguments = ["--unshare-user", "--unshare-pid", "--unshare-uts", "--uid", "0", "--gid", "0"]
+    arguments += [
+        "--hostname",
+        spec.hostname,
+        "--as-pid-1",
+        "--die-with-parent",
+        "--dev-bind",
+        "/",
+        "/",
+        "--tmpfs",
+        "/opt",
+    ]
+    arguments += _opt_again()
+    arguments += ["--bind", spec.ml, "/opt/ml", "--bind", spec.own, "/opt/sm_trn", "--ro-bind", str(file), _SEEN_SPEC]
+    arguments += ["--ro-bind", spec.hosts, "/etc/hosts"]
+    for path in spec.hidden:
+        if Path(path).is_dir():
+            arguments += ["--tmpfs", path]
+        elif Path(path).is_file():
+            arguments += ["--ro-bind", os.devnull, path]
+    arguments += ["--proc", "/proc", "--chdir", "/"]
+    return [shutil.which("bwrap") or "bwrap", *arguments, "--", sys.executable, "-I", "-S", str(WARDEN), _SEEN_SPEC]
+
+
+def _opt_again() -> list[str]:
+    """What else lies in /opt: a Python, often."""
+    found = []
+    for entry in sorted(Path("/opt").iterdir()):
+        if entry.is_symlink():
+            found += ["--symlink", str(entry.readlink()), str(entry)]
+        elif entry.name not in {"ml", "sm_trn"}:
+            found += ["--dev-bind", str(entry), str(entry)]
+    return found

@@ -11,8 +11,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from . import bubblewrap
-from .host import Host, HostSpec
+from .host import Host, HostSpec, bubblewrap_available
 
 _PROBE_S = 10.0
 _OWN = (
@@ -56,7 +55,7 @@ def probe(wanted: str, scratch: Path) -> Isolation:
         return Isolation.FOLDER
     if wanted != "bubblewrap" and _works(Isolation.NAMESPACE, scratch):
         return Isolation.NAMESPACE
-    if wanted != "namespace" and bubblewrap.available() and _works(Isolation.BUBBLEWRAP, scratch):
+    if wanted != "namespace" and bubblewrap_available() and _works(Isolation.BUBBLEWRAP, scratch):
         return Isolation.BUBBLEWRAP
     return Isolation.FOLDER
 

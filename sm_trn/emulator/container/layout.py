@@ -7,13 +7,12 @@ allow-list: a job never sees the user's credentials.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from .isolation import Isolation
 from .orphans import NOTE
@@ -21,12 +20,11 @@ from .orphans import NOTE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..iam.authenticator import Key
-    from ..training.jobs import Job
+    from ..iam.keys import Key
     from .plan import Plan
 
 INSIDE: Final = Path(__file__).with_name("inside")
-_ML: Final = "/opt/ml"
+ML: Final = "/opt/ml"
 # All of the caller's environment that a job may see: switches and paths, nothing that is ever a secret.
 _ALLOWED: Final = (
     "HF_HUB_OFFLINE",
@@ -81,7 +79,7 @@ def place(root: Path, name: str, isolation: Isolation) -> Where:
         name=name,
         folder=folder,
         ml=ml,
-        seen_ml=_ML if inside else str(ml),
+        seen_ml=ML if inside else str(ml),
         seen_own="/opt/sm_trn" if inside else str(folder / "own"),
         seen_tmp=tmp,
     )
@@ -97,37 +95,6 @@ def remove(where: Where) -> None:
                         if not (Path(parent) / name).is_symlink():
                             (Path(parent) / name).chmod(0o700)
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def write_configuration(where: Where, plan: Plan, request: Mapping[str, Any]) -> None:
-    """hyperparameters.json, resourceconfig.json, inputdataconfig.json and checkpointconfig.json."""
-    group = plan.group_of(where.name)
-    documents: dict[str, Any] = {
-        "hyperparameters": {
-            name: at_home(value, where) for name, value in (request.get("HyperParameters") or {}).items()
-        },
-        "resourceconfig": {
-            "current_host": where.name,
-            "current_instance_type": group.instance_type,
-            "current_group_name": group.name,
-            "hosts": list(plan.hosts),
-            "network_interface_name": "lo",
-            "instance_groups": [
-                {"instance_group_name": each.name, "instance_type": each.instance_type, "hosts": list(each.hosts)}
-                for each in plan.groups
-            ],
-        },
-        "inputdataconfig": {
-            channel["ChannelName"]: _channel(channel, request)
-            for channel in request.get("InputDataConfig") or ()
-            if where.name in plan.hosts_of(channel)
-        },
-    }
-    checkpoint = request.get("CheckpointConfig")
-    if checkpoint:
-        documents["checkpointconfig"] = {"LocalPath": at_home(checkpoint.get("LocalPath", f"{_ML}/checkpoints"), where)}
-    for name, document in documents.items():
-        (where.ml / "input/config" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
 
 
 def write_programs(where: Where, plan: Plan, python: str) -> None:
@@ -151,24 +118,6 @@ def write_programs(where: Where, plan: Plan, python: str) -> None:
     (where.folder / "hosts").write_text(
         (known.read_text(encoding="utf-8") if known.exists() else "") + lines, encoding="utf-8"
     )
-
-
-def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str, str]:
-    """The job's whole environment, built from nothing."""
-    variables = surroundings(where, access, job.request.get("Environment") or {})
-    variables |= {
-        "SAGEMAKER_TRAINING_MODULE": variables.get(
-            "SAGEMAKER_TRAINING_MODULE", "sagemaker_pytorch_container.training:main"
-        ),
-        "TRAINING_JOB_NAME": job.name,
-        "TRAINING_JOB_ARN": job.arn,
-        "CURRENT_HOST": where.name,
-        "SM_TRN_WORKERS": str(plan.group_of(where.name).workers),
-        "SM_TRN_MASTER_PORT": str(access.port),
-    }
-    if where.seen_ml != _ML:
-        variables["SM_STUDIO_LOCAL_MODE"] = "true"
-    return variables
 
 
 def surroundings(where: Where, access: Access, asked: Mapping[str, str]) -> dict[str, str]:
@@ -204,24 +153,13 @@ def surroundings(where: Where, access: Access, asked: Mapping[str, str]) -> dict
         "SM_TRN_EMULATED": "true",
         "SM_TRN_PYTHON": access.python,
     }
-    if where.seen_ml != _ML:
+    if where.seen_ml != ML:
         variables["SAGEMAKER_BASE_DIR"] = where.seen_ml
     return variables
 
 
 def at_home(text: str, where: Where) -> str:
     """The text with /opt/ml replaced by the folder that stands in for it, where there is no namespace."""
-    if where.seen_ml == _ML or _ML not in text:
+    if where.seen_ml == ML or ML not in text:
         return text
-    return where.seen_ml if text == _ML else text.replace(f"{_ML}/", f"{where.seen_ml}/")
-
-
-def _channel(channel: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, str]:
-    source = channel["DataSource"]["S3DataSource"]
-    known = {
-        "TrainingInputMode": channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"],
-        "S3DistributionType": source.get("S3DataDistributionType", "FullyReplicated"),
-        "RecordWrapperType": channel.get("RecordWrapperType", "None"),
-        "ContentType": channel.get("ContentType"),
-    }
-    return {name: value for name, value in known.items() if value is not None}
+    return where.seen_ml if text == ML else text.replace(f"{ML}/", f"{where.seen_ml}/")

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ...catalog import find_instance
+from ...catalog.instances import find_instance
 from ...specs import Accelerator
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...specs import EMULATED_ACCOUNT
 from ..api import shapes
+from ..api.paging import page
+from ..api.tags import check_tags
 from ..errors import AwsFault, validation
 from ..options import EMULATED_TAG
-from ..training.listing import page
-from ..training.rules import check_tags, parse_s3_uri
+from ..s3.uri import parse_s3_uri
 from .resources import Record, Records
 
 if TYPE_CHECKING:

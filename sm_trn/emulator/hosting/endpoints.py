@@ -20,7 +20,7 @@ from .model_server import LARGEST_ANSWER, NoAnswer, Reply, Server, ServingError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..container.context import Workshop
+    from ..container.context import RunContext
     from ..telemetry.log_store import LogLines
     from .resources import Record, Records
 
@@ -35,10 +35,10 @@ Fleet = dict[str, tuple[Server, float]]
 class Endpoints:
     """What runs behind the records of endpoints."""
 
-    def __init__(self, records: Records, lines: LogLines, shop: Workshop) -> None:
+    def __init__(self, records: Records, lines: LogLines, context: RunContext) -> None:
         self._records = records
         self._lines = lines
-        self._shop = shop
+        self._context = context
         self._lock = threading.Lock()
         self._fleets: dict[str, Fleet] = {}
         self._starting: dict[str, Fleet] = {}
@@ -87,7 +87,7 @@ class Endpoints:
             raise AwsFault("ValidationError", f"Variant {target!r} of endpoint {name} not found.")
         variant = target or self._chosen(fleet)
         try:
-            reply = fleet[variant][0].invoke(body, headers, self._shop.shared.options.invoke_timeout_s)
+            reply = fleet[variant][0].invoke(body, headers, self._context.shared.options.invoke_timeout_s)
         except NoAnswer as error:
             raise self._model_error(name, error.status, str(error)) from error
         if reply.status != 200:
@@ -99,7 +99,7 @@ class Endpoints:
     def _model_error(self, name: str, status: int, said: str) -> AwsFault:
         message = said[:_MESSAGE]
         where = (
-            f"https://{self._shop.region}.console.aws.amazon.com/cloudwatch/home?region={self._shop.region}"
+            f"https://{self._context.region}.console.aws.amazon.com/cloudwatch/home?region={self._context.region}"
             f"#logEventViewer:group={GROUP}/{name}"
         )
         return AwsFault(
@@ -110,7 +110,7 @@ class Endpoints:
             {
                 "OriginalStatusCode": status,
                 "OriginalMessage": message,
-                "LogStreamArn": f"arn:aws:logs:{self._shop.region}:{EMULATED_ACCOUNT}:log-group:{GROUP}/{name}",
+                "LogStreamArn": f"arn:aws:logs:{self._context.region}:{EMULATED_ACCOUNT}:log-group:{GROUP}/{name}",
             },
         )
 
@@ -134,7 +134,7 @@ class Endpoints:
         """Start a fleet for ``config``; the old one, if any, goes only when the new one answers."""
         fleet: Fleet = {}
         try:
-            self._shop.shared.objects.ready.wait()
+            self._context.shared.objects.ready.wait()
             record = self._records.find(_KIND, name)
             if record is not None and record.status == "Creating":
                 self._meet_faults()
@@ -161,8 +161,8 @@ class Endpoints:
 
     def _meet_faults(self) -> None:
         """What was asked to go wrong with the next endpoint that is made."""
-        self._end.wait(self._shop.shared.mischief.start_delay(_OPERATION))
-        if self._shop.shared.mischief.lacks_capacity(_OPERATION):
+        self._end.wait(self._context.shared.mischief.start_delay(_OPERATION))
+        if self._context.shared.mischief.lacks_capacity(_OPERATION):
             raise ServingError(CAPACITY)
 
     def _give_up(self, name: str, fleet: Fleet, status: str, reason: str) -> None:
@@ -194,7 +194,7 @@ class Endpoints:
             if model is None:
                 raise ServingError(f"the model {variant.get('ModelName')!r} was deleted")
             stream = f"{GROUP}/{name}:{variant['VariantName']}/i-{secrets.token_hex(8)}"
-            server = Server(container_of(model), self._shop, self._taker(stream))
+            server = Server(container_of(model), self._context, self._taker(stream))
             fleet[variant["VariantName"]] = (server, float(variant.get("InitialVariantWeight", 1.0)))
         return fleet
 

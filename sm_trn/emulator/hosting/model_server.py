@@ -24,14 +24,14 @@ from ..container.host import Host, HostSpec
 from ..container.isolation import Isolation, hidden_paths
 from ..container.orphans import NOTE
 from ..container.plan import HOMOGENEOUS, Group, Plan
-from ..iam.authenticator import Key, new_key
+from ..iam.keys import Key, new_key
 from ..options import DATA_FOLDER
-from ..training.rules import parse_s3_uri
+from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..container.context import Workshop
+    from ..container.context import RunContext
 
 SERVE: Final = layout.INSIDE / "serve.py"
 LARGEST_ANSWER: Final = 6 * 2**20  # Body of InvokeEndpoint's answer, in the API's own model
@@ -62,12 +62,12 @@ class Reply:
 class Server:
     """Started with ``start``; a dead or hanging one is started again by the request after."""
 
-    def __init__(self, container: Mapping[str, Any], shop: Workshop, say: Callable[[int, str], None]) -> None:
+    def __init__(self, container: Mapping[str, Any], context: RunContext, say: Callable[[int, str], None]) -> None:
         self._container = container
-        self._shop = shop
+        self._context = context
         self._say = say
         self._key: Key = new_key()
-        self._root = shop.state / "hosted" / uuid.uuid4().hex[:12]
+        self._root = context.state / "hosted" / uuid.uuid4().hex[:12]
         self._turn = threading.RLock()  # of starting and ending
         self._where: layout.Where | None = None
         self._host: Host | None = None
@@ -106,7 +106,7 @@ class Server:
         with self._turn:
             self._end_host()
             if self._where is not None:
-                self._shop.shared.principals.withdraw(self._key)
+                self._context.shared.principals.withdraw(self._key)
                 layout.remove(self._where)
                 shutil.rmtree(self._door, ignore_errors=True)
                 shutil.rmtree(self._root, ignore_errors=True)
@@ -115,24 +115,24 @@ class Server:
     # --- its parts ---
 
     def _furnish(self) -> None:
-        shop = self._shop
-        where = layout.place(self._root, "model", shop.shared.isolation)
+        context = self._context
+        where = layout.place(self._root, "model", context.shared.isolation)
         self._where = where
         self._door = Path(tempfile.mkdtemp(prefix="smt-"))  # a socket's path may have 107 bytes: not in the state
         (self._root / NOTE).write_text(str(self._door), encoding="utf-8")
-        shop.shared.principals.admit(self._key)
-        layout.write_programs(where, _one_host(), shop.shared.options.job_python)
+        context.shared.principals.admit(self._key)
+        layout.write_programs(where, _one_host(), context.shared.options.job_python)
         self._fetch(where)
 
     def _fetch(self, where: layout.Where) -> None:
         source = (self._container.get("ModelDataSource") or {}).get("S3DataSource") or {}
         uri = self._container.get("ModelDataUrl") or source.get("S3Uri")
-        self._shop.shared.objects.ready.wait()
+        self._context.shared.objects.ready.wait()
         if uri and source.get("CompressionType") == "None":
             bucket, prefix = parse_s3_uri(uri)
             try:
                 found = transfer.download_folder(
-                    self._shop.shared.objects, f"s3://{bucket}/{prefix}", where.ml / "model"
+                    self._context.shared.objects, f"s3://{bucket}/{prefix}", where.ml / "model"
                 )
             except transfer.TransferError as error:
                 raise ServingError(f'Failed to download model data for container "primary": {error}') from error
@@ -147,7 +147,7 @@ class Server:
     def _unpack(self, uri: str, folder: Path) -> None:
         bucket, key = parse_s3_uri(uri)
         try:
-            with self._shop.shared.objects.path(bucket, key).open("rb") as packed:
+            with self._context.shared.objects.path(bucket, key).open("rb") as packed:
                 unpack(packed, folder)
         except (KeyError, OSError) as error:
             raise ServingError(
@@ -161,19 +161,19 @@ class Server:
             ) from error
 
     def _launch(self) -> None:
-        where, shop = self._where, self._shop
+        where, context = self._where, self._context
         if where is None:
             raise ServingError("the container was ended")
         file = self._door / "s"
         file.unlink(missing_ok=True)
         image = str(self._container.get("Image") or "")
-        python = shop.shared.options.job_python
+        python = context.shared.options.job_python
         self._note(f"EMULATED container on this machine's CPU; {python} stands in for image {image!r}")
         access = layout.Access(
             python=python,
-            url=shop.shared.url,
-            region=shop.region,
-            data=str(shop.shared.root / DATA_FOLDER),
+            url=context.shared.url,
+            region=context.region,
+            data=str(context.shared.root / DATA_FOLDER),
             key=self._key,
             port=0,
         )
@@ -185,8 +185,8 @@ class Server:
             "TS_DEFAULT_WORKERS_PER_MODEL": "1",
         }
         spec = HostSpec(
-            namespace=shop.shared.isolation is Isolation.NAMESPACE,
-            bubblewrap=shop.shared.isolation is Isolation.BUBBLEWRAP,
+            namespace=context.shared.isolation is Isolation.NAMESPACE,
+            bubblewrap=context.shared.isolation is Isolation.BUBBLEWRAP,
             hostname="model",
             argv=(python, str(SERVE), str(file)),
             env=env,
@@ -195,12 +195,12 @@ class Server:
             own=str(where.own),
             stage=str(where.folder / "stage"),
             hosts=str(where.folder / "hosts"),
-            hidden=hidden_paths(shop.shared.root),
+            hidden=hidden_paths(context.shared.root),
             toolkit=False,
         )
         ended = threading.Event()
         self._host = Host("model", spec, where.folder / "spec.json", self._say, ended.set)
-        self._await_ping(ended, shop.shared.options.ping_timeout_s)
+        self._await_ping(ended, context.shared.options.ping_timeout_s)
 
     def _await_ping(self, ended: threading.Event, patience: float) -> None:
         until = time.monotonic() + patience

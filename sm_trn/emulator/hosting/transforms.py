@@ -12,14 +12,14 @@ import traceback
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from ..training.rules import parse_s3_uri
+from ..s3.uri import parse_s3_uri
 from .endpoints import container_of
 from .model_server import NoAnswer, Server, ServingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ..container.context import Workshop
+    from ..container.context import RunContext
     from ..telemetry.log_store import LogLines
     from .resources import Record, Records
 
@@ -31,10 +31,10 @@ _MB = 2**20
 class Transforms:
     """The running transform jobs of this process."""
 
-    def __init__(self, records: Records, lines: LogLines, shop: Workshop) -> None:
+    def __init__(self, records: Records, lines: LogLines, context: RunContext) -> None:
         self._records = records
         self._lines = lines
-        self._shop = shop
+        self._context = context
         self._lock = threading.Lock()
         self._servers: dict[str, Server] = {}
         self._stopped: set[str] = set()
@@ -94,7 +94,7 @@ class Transforms:
             **(record.request.get("Environment") or {}),
             "SAGEMAKER_BATCH": "true",
         }
-        server = Server(container, self._shop, lambda at, line: self._lines.append(stream, at, line))
+        server = Server(container, self._context, lambda at, line: self._lines.append(stream, at, line))
         with self._lock:
             self._servers[record.name] = server
             stopped = record.name in self._stopped  # before there was anything to close
@@ -110,7 +110,7 @@ class Transforms:
     def _inputs(self, record: Record) -> Iterator[tuple[str, Iterator[bytes]]]:
         asked = record.request["TransformInput"]
         bucket, prefix = parse_s3_uri(asked["DataSource"]["S3DataSource"]["S3Uri"])
-        objects = self._shop.shared.objects
+        objects = self._context.shared.objects
         objects.ready.wait()
         keys = [key for key in objects.keys(bucket, prefix) if not key.endswith("/")]
         if not keys:
@@ -134,7 +134,7 @@ class Transforms:
             "Accept": record.request["TransformOutput"].get("Accept") or "",
         }
         client = record.request.get("ModelClientConfig") or {}
-        timeout = float(client.get("InvocationsTimeoutInSeconds") or self._shop.shared.options.invoke_timeout_s)
+        timeout = float(client.get("InvocationsTimeoutInSeconds") or self._context.shared.options.invoke_timeout_s)
         reply = server.invoke(part, headers, timeout)
         if reply.status != 200:
             said = reply.body.decode("utf-8", "replace")[:512]
@@ -148,7 +148,7 @@ class Transforms:
         if output.get("AssembleWith") == "Line":
             body = b"".join(answer.rstrip(b"\n") + b"\n" for answer in answers)
         try:
-            self._shop.shared.objects.put(bucket, f"{prefix}{key}.out", body)
+            self._context.shared.objects.put(bucket, f"{prefix}{key}.out", body)
         except KeyError as error:
             raise ServingError(f"the bucket {bucket!r} does not exist") from error
 

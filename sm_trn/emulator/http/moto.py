@@ -10,14 +10,14 @@ import io
 import os
 import sys
 import traceback
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from ...specs import EMULATED_ACCOUNT
+from .response import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def settle_environment() -> None:
@@ -25,24 +25,6 @@ def settle_environment() -> None:
     os.environ["MOTO_ACCOUNT_ID"] = EMULATED_ACCOUNT
     os.environ["MOTO_DISABLE_GLOBAL_CORS"] = "true"
     os.environ["MOTO_ALLOW_NONEXISTENT_REGION"] = "true"
-
-
-class Blocks(Protocol):
-    def __iter__(self) -> Iterator[bytes]: ...
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """``body`` is bytes, or blocks that add up to the Content-Length among the headers; these have ``close``.
-
-    ``of_an_object``: the headers are those of an object of S3, with nothing to be added.
-    """
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes | Blocks
-    of_an_object: bool = False
 
 
 class MotoSide:

@@ -1,16 +1,13 @@
 """Who may come in: host, origin, path, signature, date, size – checked before anything is looked at or started.
 
 A request to create a training job runs code, so nothing here is a formality. It must not know what a request
-asks for. The secret never leaves ``Principals``.
+asks for.
 """
 
 from __future__ import annotations
 
 import calendar
 import hashlib
-import secrets
-import string
-import threading
 import time
 from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..state.quota import Quota
+    from .keys import Principals
     from .session_tokens import Temporary
 
 _BLOCK = 2**20
@@ -41,39 +39,6 @@ _STREAMING = frozenset(
         "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    access: str
-    secret: str
-
-
-def new_key() -> Key:
-    """A random pair that can never be mistaken for one of AWS's (those begin with AKIA or ASIA)."""
-    letters = string.ascii_uppercase + string.digits
-    return Key("SMTRN" + "".join(secrets.choice(letters) for _ in range(15)), secrets.token_urlsafe(30))
-
-
-class Principals:
-    """The keys that open the door: the owner's, and one for each running job."""
-
-    def __init__(self, owner: Key) -> None:
-        self.owner = owner
-        self._lock = threading.Lock()
-        self._keys = {owner.access: owner.secret}
-
-    def admit(self, key: Key) -> None:
-        with self._lock:
-            self._keys[key.access] = key.secret
-
-    def withdraw(self, key: Key) -> None:
-        with self._lock:
-            self._keys.pop(key.access, None)
-
-    def secret_of(self, access_key: str) -> str | None:
-        with self._lock:
-            return self._keys.get(access_key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

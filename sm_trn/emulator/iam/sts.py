@@ -13,16 +13,17 @@ from xml.sax.saxutils import escape
 from ...specs import EMULATED_ACCOUNT
 from ..api import shapes
 from ..errors import AwsFault, refused
-from ..http.moto import Answer
+from ..http.response import Answer
 from ..options import ROLE_NAME
 from . import session_tokens
-from .authenticator import new_key
+from .keys import new_key
 from .session_tokens import Temporary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .authenticator import Admitted, Principals
+    from .authenticator import Admitted
+    from .keys import Principals
     from .roles import Roles
 
 _OWNER: Final = f"arn:aws:sts::{EMULATED_ACCOUNT}:assumed-role/{ROLE_NAME}/sm_trn"

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
 from ..errors import AwsFault
-from ..http.moto import Answer
+from ..http.response import Answer
 from . import markup
 from .request import (
     KEPT,

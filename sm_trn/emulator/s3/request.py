@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 from ..errors import AwsFault
 from ..http.body import Spool
-from ..http.moto import Answer
+from ..http.response import Answer
 from . import chunked
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from ..errors import AwsFault
-from ..http.moto import Answer
+from ..http.response import Answer
 from . import markup
 from .request import (
     PAGE,

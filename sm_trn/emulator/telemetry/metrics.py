@@ -12,10 +12,9 @@ import struct
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-from ..training.jobs import FinalMetric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +25,15 @@ _QUEUE = 20_000
 _DRAIN_S = 10.0
 
 Point = tuple[str, float, int]  # name, value, epoch milliseconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalMetric:
+    """The last value of one metric; ``timestamp`` in whole epoch seconds."""
+
+    name: str
+    value: float
+    timestamp: int
 
 
 class MetricReader:

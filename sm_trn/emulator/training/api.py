@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...specs import EMULATED_ACCOUNT
 from ..api import shapes
+from ..api.tags import check_tags
 from ..container.plan import plan_of
 from ..errors import AwsFault, validation
 from ..options import EMULATED_TAG, SUBSTITUTED_TAG, Options
 from . import engine, rules
 from .describe import describe
-from .jobs import Job, Jobs
+from .job import Job
+from .jobs import Jobs
 from .listing import list_jobs, search
 from .update import updated
 from .warm_pool import pool_of
@@ -87,7 +89,7 @@ class TrainingApi:
         return {}
 
     def _create(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        rules.check_tags(body)
+        check_tags(body)
         rules.check_request(body, self._has_objects, self._region)
         name = body["TrainingJobName"]
         arn = f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:training-job/{name.lower()}"
@@ -156,7 +158,7 @@ class TrainingApi:
         return self._tagging[operation](job, body)
 
     def _add_tags(self, job: Job, body: Mapping[str, Any]) -> dict[str, Any]:
-        rules.check_tags(body, job.tags)
+        check_tags(body, job.tags)
         tags = {**job.tags, **{tag["Key"]: tag["Value"] for tag in body["Tags"]}, EMULATED_TAG: "true"}
         self._jobs.change(job.name, tags=tags)
         return {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}

@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING
 
 from ..container import transfer
 from ..errors import AwsFault
-from .rules import parse_s3_uri
+from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ..container.context import Workshop
     from ..container.layout import Where
-    from .jobs import Job
+    from .context import TrainingContext
+    from .job import Job
 
     Roots = list[tuple[str, Path]]
 
 _VOLUME_GB = 1024  # of an instance that brings its own disk
 
 
-def upload(shop: Workshop, job: Job, places: list[Where], *, model: bool, note: Callable[[str], None]) -> None:
+def upload(
+    context: TrainingContext, job: Job, places: list[Where], *, model: bool, note: Callable[[str], None]
+) -> None:
     """Both, or without ``model`` only the output data; the job then knows where its model is. Raises TransferError."""
     output = job.request["OutputDataConfig"]
     bucket, prefix = parse_s3_uri(output["S3OutputPath"].rstrip("/") + "/" + job.name + "/output")
@@ -33,13 +35,13 @@ def upload(shop: Workshop, job: Job, places: list[Where], *, model: bool, note: 
     try:
         if model and output.get("CompressionType") == "NONE":
             for name, path in transfer.merged(models):
-                shop.shared.objects.put_file(bucket, f"{prefix}/model/{name}", path)
-            shop.jobs.change(job.name, model_uri=f"s3://{bucket}/{prefix}/model/")
+                context.shared.objects.put_file(bucket, f"{prefix}/model/{name}", path)
+            context.jobs.change(job.name, model_uri=f"s3://{bucket}/{prefix}/model/")
         elif model:
-            _put_archive(shop, bucket, f"{prefix}/model.tar.gz", models, note)
-            shop.jobs.change(job.name, model_uri=f"s3://{bucket}/{prefix}/model.tar.gz")
+            _put_archive(context, bucket, f"{prefix}/model.tar.gz", models, note)
+            context.jobs.change(job.name, model_uri=f"s3://{bucket}/{prefix}/model.tar.gz")
         if any(root.is_dir() and any(root.iterdir()) for _, root in data):
-            _put_archive(shop, bucket, f"{prefix}/output.tar.gz", data, note)
+            _put_archive(context, bucket, f"{prefix}/output.tar.gz", data, note)
     except KeyError as error:
         raise transfer.TransferError(
             f"ClientError: Artifact upload failed: the bucket {bucket!r} does not exist"
@@ -48,8 +50,8 @@ def upload(shop: Workshop, job: Job, places: list[Where], *, model: bool, note: 
         raise transfer.TransferError(f"ClientError: Artifact upload failed: {fault.message}") from fault
 
 
-def _put_archive(shop: Workshop, bucket: str, key: str, roots: Roots, note: Callable[[str], None]) -> None:
-    with tempfile.TemporaryFile(dir=shop.state / "tmp") as out:
+def _put_archive(context: TrainingContext, bucket: str, key: str, roots: Roots, note: Callable[[str], None]) -> None:
+    with tempfile.TemporaryFile(dir=context.state / "tmp") as out:
         transfer.archive(out, roots, note)
         out.seek(0)
-        shop.shared.objects.put_file(bucket, key, out)
+        context.shared.objects.put_file(bucket, key, out)

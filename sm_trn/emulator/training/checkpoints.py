@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..container.transfer import download_folder, plain_files
 from ..errors import AwsFault
-from .rules import parse_s3_uri
+from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

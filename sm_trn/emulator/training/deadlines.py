@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...catalog import find_instance
+from ...catalog.instances import find_instance
 from ...specs import Accelerator
 from .engine import Event
 
 if TYPE_CHECKING:
     from ..container.plan import Plan
-    from .jobs import Job
+    from .job import Job
 
 _DAY: float = 86_400  # MaxRuntimeInSeconds where it is not given
 

@@ -11,7 +11,7 @@ from .warm_pool import pool_of
 
 if TYPE_CHECKING:
     from .engine import JobState
-    from .jobs import Job
+    from .job import Job
     from .warm_pool import WarmPool
 
 # Echoed as sent. HyperParameters is absent, not empty, when none were sent; Tags are never echoed.

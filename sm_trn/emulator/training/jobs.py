@@ -7,42 +7,20 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import AwsFault, not_found
 from . import engine
 from .engine import Event, JobState
+from .job import Job, dump, load
 from .warm_pool import matches, pool_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..state.store import Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalMetric:
-    """The last value of one metric; ``timestamp`` in whole epoch seconds."""
-
-    name: str
-    value: float
-    timestamp: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A request as it was sent, and what became of it. ``pool_end`` is when its warm pool ended before its time."""
-
-    name: str
-    arn: str
-    request: Mapping[str, Any]
-    state: JobState
-    tags: Mapping[str, str]
-    metrics: tuple[FinalMetric, ...] = ()
-    model_uri: str | None = None
-    pool_end: float | None = None
-    reused_by: str | None = None
+    from ..telemetry.metrics import FinalMetric
 
 
 class Jobs:
@@ -52,7 +30,7 @@ class Jobs:
         self._store = store
         self._clock = clock
         self._lock = threading.RLock()
-        self._jobs = {job.name: job for job in map(_load, store.jobs())}
+        self._jobs = {job.name: job for job in map(load, store.jobs())}
 
     def now(self) -> float:
         return self._clock()
@@ -150,24 +128,5 @@ class Jobs:
         return [job.name for job in left]
 
     def _keep(self, job: Job) -> None:
-        self._store.save_job(job.name, _dump(job))
+        self._store.save_job(job.name, dump(job))
         self._jobs[job.name] = job
-
-
-def _dump(job: Job) -> dict[str, Any]:
-    return {
-        "name": job.name,
-        "arn": job.arn,
-        "request": job.request,
-        "state": engine.dump(job.state),
-        "tags": job.tags,
-        "metrics": [[metric.name, metric.value, metric.timestamp] for metric in job.metrics],
-        "model_uri": job.model_uri,
-        "pool_end": job.pool_end,
-        "reused_by": job.reused_by,
-    }
-
-
-def _load(document: Mapping[str, Any]) -> Job:
-    metrics = tuple(FinalMetric(name=n, value=v, timestamp=t) for n, v, t in document["metrics"])
-    return Job(**{**document, "state": engine.load(document["state"]), "metrics": metrics})

@@ -1,19 +1,17 @@
-"""ListTrainingJobs and Search: filter, sort, cut into pages (``page`` is everybody's). Pure; it must not read or change the registry."""
+"""ListTrainingJobs and Search: filter, sort, cut into pages. Pure; it must not read or change the registry."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..api.paging import page
 from ..errors import validation
 from .describe import summary
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:
-    from .jobs import Job
+    from .job import Job
 
 _SORT_KEYS: Mapping[str, Callable[[Job], Any]] = {
     "Name": lambda job: job.name,
@@ -75,32 +73,6 @@ def _after(moment: float, limit: float | None) -> bool:
 
 def _before(moment: float, limit: float | None) -> bool:
     return limit is None or moment < float(limit)
-
-
-def page(found: list[Any], body: Mapping[str, Any], default: int) -> tuple[list[Any], str | None]:
-    """A page and the token of the next. The token names the last job shown, so that new jobs shift nothing."""
-    start = 0
-    if body.get("NextToken"):
-        last = _decode(body["NextToken"])
-        names = [(item[0] if isinstance(item, tuple) else item).name for item in found]
-        start = names.index(last) + 1 if last in names else len(found)
-    size = int(body.get("MaxResults") or default)
-    rows = found[start : start + size]
-    if start + size >= len(found) or not rows:
-        return rows, None
-    item = rows[-1]
-    return rows, _encode((item[0] if isinstance(item, tuple) else item).name)
-
-
-def _encode(name: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps({"last": name}).encode()).decode()
-
-
-def _decode(token: str) -> str:
-    try:
-        return str(json.loads(base64.urlsafe_b64decode(token))["last"])
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise validation("Invalid NextToken") from error
 
 
 def _filter(entry: Mapping[str, Any]) -> Callable[[Job, Mapping[str, Any]], bool]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import AwsFault, validation
-from ..options import EMULATED_TAG, SUBSTITUTED_TAG
+from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _DAY = 86_400
-_TAGS = 50
 
 
 def check_request(body: Mapping[str, Any], has_objects: Callable[[str, str], bool], region: str) -> None:
@@ -24,30 +23,6 @@ def check_request(body: Mapping[str, Any], has_objects: Callable[[str, str], boo
     _check_warm_pool(body)
     _check_times(body)
     _check_channels(body, has_objects, region)
-
-
-def check_tags(body: Mapping[str, Any], kept: Iterable[str] = ()) -> None:
-    """Raise for tags that no resource takes. ``kept`` are the keys it has already.
-
-    The API reference of Tag: keys are unique per resource; the rest is of
-    https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
-    """
-    keys = [tag["Key"] for tag in body.get("Tags") or ()]
-    if twice := sorted({key for key in keys if keys.count(key) > 1}):
-        raise validation(f"Tags: keys must be unique per resource, got {', '.join(map(repr, twice))} more than once")
-    if any(key.lower().startswith("aws:") for key in keys):
-        raise validation("aws: prefixed tag key names are not allowed for external use.")  # as the services say it
-    number = len({*keys, *kept} - {EMULATED_TAG, SUBSTITUTED_TAG})
-    if keys and number > _TAGS:
-        raise validation(f"Tags: got {number} for one resource, wanted at most {_TAGS}")
-
-
-def parse_s3_uri(uri: str) -> tuple[str, str]:
-    """Bucket and key of ``s3://bucket/key``; an HTTPS form is refused."""
-    if not uri.startswith("s3://"):
-        raise validation(f"got {uri!r}, wanted a URI of the form s3://bucket/key")
-    bucket, _, key = uri.removeprefix("s3://").partition("/")
-    return bucket, key
 
 
 def _check_algorithm(algorithm: Mapping[str, Any] | None) -> None:

@@ -16,18 +16,18 @@ from ..container.host import Host, HostSpec
 from ..container.isolation import Isolation, hidden_paths
 from ..container.plan import Plan, announcement, plan_of, substitution_line
 from ..fault_injection import CAPACITY
-from ..iam.authenticator import Key, new_key
+from ..iam.keys import Key, new_key
 from ..options import DATA_FOLDER
 from ..telemetry.metrics import MetricReader
-from . import artifacts, launcher
+from . import artifacts, configuration, launcher
 from .checkpoints import CheckpointSync
 from .deadlines import deadlines_of
 from .engine import Event
 
 if TYPE_CHECKING:
-    from ..container.context import Control, Workshop
     from ..container.layout import Where
-    from .jobs import Job
+    from .context import Control, TrainingContext
+    from .job import Job
 
 _OPERATION = "CreateTrainingJob"
 _SHUTDOWN_GRACE_S = 5.0
@@ -53,11 +53,11 @@ class Verdict(enum.Enum):
 class JobRun:
     """Runs in a thread of its own, with a place on the machine; ``run`` returns when the job is terminal and cleaned up."""
 
-    def __init__(self, name: str, shop: Workshop, control: Control) -> None:
-        self._shop = shop
+    def __init__(self, name: str, context: TrainingContext, control: Control) -> None:
+        self._context = context
         self._control = control
-        self._job: Job = shop.jobs.get(name)
-        self._plan: Plan = plan_of(self._job.request, shop.shared.options)
+        self._job: Job = context.jobs.get(name)
+        self._plan: Plan = plan_of(self._job.request, context.shared.options)
         self._deadlines = deadlines_of(self._job, self._plan)
         self._retries = int((self._job.request.get("RetryStrategy") or {}).get("MaximumRetryAttempts") or 0)
         self._key: Key = new_key()
@@ -66,9 +66,9 @@ class JobRun:
         self._reader: MetricReader | None = None
 
     def run(self) -> None:
-        shop = self._shop
+        context = self._context
         try:
-            shop.shared.principals.admit(self._key)
+            context.shared.principals.admit(self._key)
             self._apply(Event.PREPARE)
             if not self._cancelled_early():
                 self._live()
@@ -76,11 +76,11 @@ class JobRun:
             self._note(f"InternalServerError\n{traceback.format_exc()}")
             self._fail(_INTERNAL)
         finally:
-            shop.shared.principals.withdraw(self._key)
+            context.shared.principals.withdraw(self._key)
 
     def _cancelled_early(self) -> bool:
         """End a job that has nothing on the machine yet; True when it did."""
-        jobs = self._shop.jobs
+        jobs = self._context.jobs
         state = jobs.get(self._job.name).state
         event = self._deadlines.overdue(jobs.now(), started=bool(state.attempts))
         if event is None and not self._control.stopped and state.ending is None:
@@ -91,10 +91,10 @@ class JobRun:
 
     def _live(self) -> None:
         attempt = 0
-        if self._shop.shared.mischief.lacks_capacity(_OPERATION):
+        if self._context.shared.mischief.lacks_capacity(_OPERATION):
             self._fail(CAPACITY)
             return
-        warm = self._shop.jobs.claim_pool(self._job.name)
+        warm = self._context.jobs.claim_pool(self._job.name)
         while True:
             attempt += 1
             if (self._cancelled_early() if warm else self._delayed()) or not self._attempt(attempt, warm):
@@ -107,8 +107,8 @@ class JobRun:
         """The time instances take to start; True when the job was ended meanwhile."""
         until = (
             time.monotonic()
-            + self._shop.shared.options.start_delay_s
-            + self._shop.shared.mischief.start_delay(_OPERATION)
+            + self._context.shared.options.start_delay_s
+            + self._context.shared.mischief.start_delay(_OPERATION)
         )
         while (left := until - time.monotonic()) > 0 and not self._control.stopped:
             self._control.wait(left)
@@ -117,21 +117,21 @@ class JobRun:
     def _attempt(self, number: int, warm: str | None) -> bool:
         """One launch of the cluster; True when another launch is due: capacity was taken away, or an error is retried."""
         self._apply(Event.DOWNLOAD)
-        root = self._shop.state / "jobs" / self._job.name / str(number)
+        root = self._context.state / "jobs" / self._job.name / str(number)
         self._stream = f"{self._job.name}/{{}}-{int(time.time() * 1000)}"
         places: list[Where] = []
         try:
             if number == 1:
                 self._announce(warm)
-            lacking = "" if self._plan.entrypoint else self._shop.shared.missing()
-            refusal = self._plan.refusal or (lacking if self._shop.shared.options.strict else "")
+            lacking = "" if self._plan.entrypoint else self._context.shared.missing()
+            refusal = self._plan.refusal or (lacking if self._context.shared.options.strict else "")
             if refusal:
                 self._fail(refusal)
                 return False
             self._built_in = bool(lacking)
             if self._built_in and number == 1:
                 self._note(launcher.NOTE)
-            places = [layout.place(root, name, self._shop.shared.isolation) for name in self._plan.hosts]
+            places = [layout.place(root, name, self._context.shared.isolation) for name in self._plan.hosts]
             return self._train(places)
         except transfer.TransferError as error:
             self._fail(str(error))
@@ -141,7 +141,7 @@ class JobRun:
         finally:
             for where in places:
                 layout.remove(where)
-                self._shop.lines.finish(self._stream.format(where.name))
+                self._context.lines.finish(self._stream.format(where.name))
 
     def _retried(self, reason: str) -> bool:
         """Whether RetryStrategy has an attempt left for an internal error; without one the job fails."""
@@ -154,23 +154,23 @@ class JobRun:
         return True
 
     def _train(self, places: list[Where]) -> bool:
-        request, shop = self._job.request, self._shop
+        request, context = self._job.request, self._context
         transfer.download_channels(
-            shop.shared.objects,
+            context.shared.objects,
             places,
             [(channel, self._plan.hosts_of(channel)) for channel in request.get("InputDataConfig") or ()],
             lambda: self._control.stopped,
         )
-        if shop.shared.mischief.breaks_host(_OPERATION):
+        if context.shared.mischief.breaks_host(_OPERATION):
             raise BrokenHostError(_INTERNAL)
         if self._built_in:
-            launcher.unpack_source(shop.shared.objects, request, places)
+            launcher.unpack_source(context.shared.objects, request, places)
         checkpoints = self._checkpoints(places)
         if self._cancelled_early():
             return False
         self._reader = MetricReader(
             request["AlgorithmSpecification"].get("MetricDefinitions") or (),
-            lambda point: shop.metrics.add(self._job.name, point),
+            lambda point: context.metrics.add(self._job.name, point),
             self._note,
         )
         try:
@@ -185,7 +185,7 @@ class JobRun:
             self._reader.close()
             if checkpoints:
                 checkpoints.close()
-            shop.metrics.flush(self._job.name)
+            context.metrics.flush(self._job.name)
         self._keep_metrics()
         return self._conclude(verdict, places, failed)
 
@@ -196,7 +196,7 @@ class JobRun:
         if failed is not None and failed.broken:
             raise BrokenHostError("InternalServerError: the emulated host could not be set up; its log says why.")
         self._apply(Event.UPLOAD)
-        artifacts.upload(self._shop, self._job, places, model=verdict is not Verdict.FAILED, note=self._note)
+        artifacts.upload(self._context, self._job, places, model=verdict is not Verdict.FAILED, note=self._note)
         if verdict is Verdict.FAILED and failed is not None:
             self._fail(_reason(failed, next(where for where in places if where.name == failed.name)))
         else:
@@ -205,8 +205,8 @@ class JobRun:
 
     def _announce(self, warm: str | None) -> None:
         image = self._job.request["AlgorithmSpecification"].get("TrainingImage", "")
-        shop = self._shop
-        self._say(announcement(self._plan, shop.shared.options.job_python, image, shop.shared.isolation.value))
+        context = self._context
+        self._say(announcement(self._plan, context.shared.options.job_python, image, context.shared.isolation.value))
         if self._plan.substituted and not self._plan.refusal:
             self._say(substitution_line(self._plan))
         if warm is not None:
@@ -218,7 +218,7 @@ class JobRun:
             return None
         relative = (config.get("LocalPath") or "/opt/ml/checkpoints").removeprefix("/opt/ml/")
         folders = [(where.name, where.ml / relative) for where in places]
-        sync = CheckpointSync(self._shop.shared.objects, config["S3Uri"], folders, self._note)
+        sync = CheckpointSync(self._context.shared.objects, config["S3Uri"], folders, self._note)
         sync.restore()
         return sync
 
@@ -227,26 +227,26 @@ class JobRun:
         return [self._start(where, port) for where in places]
 
     def _start(self, where: Where, port: int) -> Host:
-        shop, plan = self._shop, self._plan
-        python = shop.shared.options.job_python
-        layout.write_configuration(where, plan, self._job.request)
+        context, plan = self._context, self._plan
+        python = context.shared.options.job_python
+        configuration.write_configuration(where, plan, self._job.request)
         layout.write_programs(where, plan, python)
         access = layout.Access(
             python=python,
-            url=shop.shared.url,
-            region=shop.region,
-            data=str(shop.shared.root / DATA_FOLDER),
+            url=context.shared.url,
+            region=context.region,
+            data=str(context.shared.root / DATA_FOLDER),
             key=self._key,
             port=port,
         )
-        env = layout.environment(where, plan, self._job, access)
+        env = configuration.environment(where, plan, self._job, access)
         argv = tuple(layout.at_home(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:
             argv = ("/usr/bin/env", *argv)
         spec = HostSpec(
-            namespace=shop.shared.isolation is Isolation.NAMESPACE,
-            bubblewrap=shop.shared.isolation is Isolation.BUBBLEWRAP,
+            namespace=context.shared.isolation is Isolation.NAMESPACE,
+            bubblewrap=context.shared.isolation is Isolation.BUBBLEWRAP,
             hostname=where.name,
             argv=argv,
             env=env,
@@ -255,7 +255,7 @@ class JobRun:
             own=str(where.own),
             stage=str(where.folder / "stage"),
             hosts=str(where.folder / "hosts"),
-            hidden=hidden_paths(shop.shared.root),
+            hidden=hidden_paths(context.shared.root),
             toolkit=not plan.entrypoint,
         )
         stream = self._stream.format(where.name)
@@ -268,13 +268,13 @@ class JobRun:
         )
 
     def _take(self, stream: str, at: int, line: str) -> None:
-        self._shop.lines.append(stream, at, line)
+        self._context.lines.append(stream, at, line)
         if self._reader is not None:
             self._reader.feed(at, line)
 
     def _watch(self, hosts: list[Host]) -> Verdict:
         """Wait for whatever ends the training."""
-        control, jobs = self._control, self._shop.jobs
+        control, jobs = self._control, self._context.jobs
         run_until = self._deadlines.run_until(jobs.get(self._job.name).state.attempts)
         while True:
             if any(host.code not in {None, 0} for host in hosts):
@@ -297,7 +297,7 @@ class JobRun:
         event = {Verdict.STOP: Event.STOP, Verdict.RUNTIME: Event.RUNTIME_EXCEEDED, Verdict.WAIT: Event.WAIT_EXCEEDED}
         if verdict in event:
             self._apply(event[verdict])
-        control, grace = self._control, self._shop.shared.options.stop_grace_s
+        control, grace = self._control, self._context.shared.options.stop_grace_s
         if verdict is Verdict.INTERRUPT:
             control.interrupt = False
             grace = grace if control.notice else 0.0
@@ -319,22 +319,22 @@ class JobRun:
     def _keep_metrics(self) -> None:
         if self._reader is None:
             return
-        known = {metric.name: metric for metric in self._shop.jobs.get(self._job.name).metrics}
+        known = {metric.name: metric for metric in self._context.jobs.get(self._job.name).metrics}
         known |= {metric.name: metric for metric in self._reader.final()}
-        self._shop.jobs.change(self._job.name, metrics=tuple(known.values()))
+        self._context.jobs.change(self._job.name, metrics=tuple(known.values()))
 
     def _apply(self, event: Event) -> None:
-        self._shop.jobs.apply(self._job.name, event)
+        self._context.jobs.apply(self._job.name, event)
 
     def _fail(self, reason: str) -> None:
-        self._shop.jobs.apply(self._job.name, Event.FAIL, reason=reason)
+        self._context.jobs.apply(self._job.name, Event.FAIL, reason=reason)
 
     def _note(self, text: str) -> None:
         self._say(f"sm_trn emulator: {text}")
 
     def _say(self, line: str) -> None:
         for part in line.splitlines() if self._stream else ():
-            self._shop.lines.append(self._stream.format("algo-1"), int(time.time() * 1000), part)
+            self._context.lines.append(self._stream.format("algo-1"), int(time.time() * 1000), part)
 
 
 def _reason(host: Host, where: Where) -> str:

@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from ..container.context import Control, Workshop
 from ..container.plan import plan_of
 from ..container.slots import Ticket
+from .context import Control, TrainingContext
 from .deadlines import deadlines_of
 from .engine import Event
 from .run import JobRun
@@ -34,24 +34,24 @@ class _Entry:
 class JobSupervisor:
     """The jobs of this process that are not over."""
 
-    def __init__(self, shop: Workshop) -> None:
-        self._shop = shop
+    def __init__(self, context: TrainingContext) -> None:
+        self._context = context
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
 
     def start(self, name: str) -> None:
         """The job has a place, or is Pending, when this returns."""
-        job = self._shop.jobs.get(name)
-        due = deadlines_of(job, plan_of(job.request, self._shop.shared.options)).while_waiting
+        job = self._context.jobs.get(name)
+        due = deadlines_of(job, plan_of(job.request, self._context.shared.options)).while_waiting
         ticket = Ticket(partial(self._begin, name), partial(self._give_up, name), due)
         with self._lock:
             self._entries[name] = _Entry(ticket, Control())
-        self._shop.shared.room.ask(ticket, lambda: self._apply(name, Event.WAIT))
+        self._context.shared.room.ask(ticket, lambda: self._apply(name, Event.WAIT))
 
     def stop(self, name: str) -> None:
         """The job is Stopping when this returns, or already past the point where a stop matters; one that waits is Stopped."""
         entry = self._entry(name)
-        waited = entry is not None and self._shop.shared.room.withdraw(entry.ticket)
+        waited = entry is not None and self._context.shared.room.withdraw(entry.ticket)
         self._apply(name, Event.STOP)
         if entry is None:
             return
@@ -90,19 +90,19 @@ class JobSupervisor:
 
     def _give_up(self, name: str) -> None:
         """It waited until a deadline."""
-        job, now = self._shop.jobs.get(name), self._shop.jobs.now()
-        overdue = deadlines_of(job, plan_of(job.request, self._shop.shared.options)).overdue(now, started=False)
+        job, now = self._context.jobs.get(name), self._context.jobs.now()
+        overdue = deadlines_of(job, plan_of(job.request, self._context.shared.options)).overdue(now, started=False)
         self._apply(name, overdue or Event.WAIT_EXCEEDED)
         self._apply(name, Event.FINISH)
         self._forget(name)
 
     def _run(self, name: str, control: Control) -> None:
         try:
-            JobRun(name, self._shop, control).run()
+            JobRun(name, self._context, control).run()
         finally:
             self._forget(name)
-            shutil.rmtree(self._shop.state / "jobs" / name, ignore_errors=True)
-            self._shop.shared.room.leave()
+            shutil.rmtree(self._context.state / "jobs" / name, ignore_errors=True)
+            self._context.shared.room.leave()
 
     def _entry(self, name: str) -> _Entry | None:
         with self._lock:
@@ -113,7 +113,7 @@ class JobSupervisor:
             self._entries.pop(name, None)
 
     def _apply(self, name: str, event: Event) -> None:
-        self._shop.jobs.apply(name, event)
+        self._context.jobs.apply(name, event)
 
 
 class ToolkitCheck:

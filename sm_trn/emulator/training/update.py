@@ -10,7 +10,7 @@ from .warm_pool import pool_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .jobs import Job
+    from .job import Job
 
 _REMOTE_DEBUG = ("Downloading", "Training")  # the API reference of UpdateTrainingJob
 _PROFILING = ("ProfilerConfig", "ProfilerRuleConfigurations")

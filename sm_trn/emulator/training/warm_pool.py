@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .jobs import Job
+    from .job import Job
 
 # What a job must share with the one whose pool it takes over, beside its ResourceConfig.
 _SHARED: Final = ("RoleArn", "VpcConfig", "EnableInterContainerTrafficEncryption", "EnableNetworkIsolation")
