@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl
 from .errors import AwsFault, body_of, refused, validation
 from .http.moto import MotoSide
 from .http.response import Answer
+from .operations import is_motos
 from .s3.api import S3Api
 from .s3.request import parse_request
 
@@ -35,22 +36,6 @@ if TYPE_CHECKING:
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 CONTROL: Final = "SmTrnEmulator"
-# SageMaker operations of moto that are honest records of what was asked. Its jobs and endpoints are not: they are
-# finished, or in service, without anything having run.
-_PLAIN_RECORDS: Final = (
-    "ModelPackage",
-    "ModelPackages",
-    "ModelPackageGroup",
-    "ModelPackageGroups",
-    "Experiment",
-    "Experiments",
-    "Trial",
-    "Trials",
-    "TrialComponent",
-    "TrialComponents",
-    "Tags",
-)
-_VERBS: Final = ("Create", "Describe", "List", "Delete", "Add", "Update", "Associate", "Disassociate", "BatchDescribe")
 _FILL_THE_DISK: Final = frozenset({"CreateTrainingJob", "CreateTransformJob", "CreateEndpoint", "UpdateEndpoint"})
 _INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")
 _JSON = "application/x-amz-json-1.1"
@@ -90,8 +75,7 @@ class Front:
     @property
     def operations(self) -> frozenset[str]:
         """SageMaker's operations that are ours: none of them is moto's answer."""
-        first = self._regions.all()[0]
-        return first.training.operations | first.hosting.operations
+        return self._regions.all()[0].operations.names
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         request_id = str(uuid.uuid4())
@@ -165,14 +149,10 @@ class Front:
         if operation in _FILL_THE_DISK:
             self._quota.check_job()
         self._roles.check(operation, body)
-        region = self._regions.of(admitted.region)
-        document = region.training.answer(operation, body)
-        if document is None:
-            document = region.hosting.answer(operation, body)
+        document = self._regions.of(admitted.region).operations.answer(operation, body)
         if document is not None:
             return _json(document)
-        noun = next((operation.removeprefix(verb) for verb in _VERBS if operation.startswith(verb)), "")
-        if noun not in _PLAIN_RECORDS and operation != "Search":
+        if not is_motos(operation):
             raise AwsFault("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
         return self._forward(environ, admitted)
 

@@ -21,6 +21,7 @@ from .hosting.api import HostingApi
 from .hosting.endpoints import Endpoints
 from .hosting.resources import Records
 from .hosting.transforms import Transforms
+from .operations import Operations
 from .state.store import Store
 from .telemetry.log_store import LogLines
 from .telemetry.logs import GROUP, LogApi
@@ -54,6 +55,7 @@ class Region:
     transforms: Transforms
     training: TrainingApi
     hosting: HostingApi
+    operations: Operations
     logs: LogApi
 
     def restore(self) -> None:
@@ -136,6 +138,8 @@ def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: MotoSid
     context = TrainingContext(shared=shared, jobs=jobs, lines=lines, metrics=metrics, state=folder, region=name)
     supervisor = JobSupervisor(context)
     endpoints, transforms = Endpoints(records, hosted, context), Transforms(records, hosted, context)
+    training = TrainingApi(jobs, shared.objects, supervisor, shared.options, name)
+    hosting = HostingApi(records, shared.objects, endpoints, transforms, name)
     return Region(
         name=name,
         store=store,
@@ -145,8 +149,9 @@ def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: MotoSid
         supervisor=supervisor,
         endpoints=endpoints,
         transforms=transforms,
-        training=TrainingApi(jobs, shared.objects, supervisor, shared.options, name),
-        hosting=HostingApi(records, shared.objects, endpoints, transforms, name),
+        training=training,
+        hosting=hosting,
+        operations=Operations(training, hosting),
         logs=LogApi(lines, name, hosted),
     )
 

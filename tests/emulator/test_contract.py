@@ -25,6 +25,7 @@ from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsFault
 from sm_trn.emulator.hosting.api import HostingApi
 from sm_trn.emulator.hosting.resources import Records
+from sm_trn.emulator.operations import Operations
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training.api import TrainingApi
@@ -51,7 +52,7 @@ class World:
         self.ready.set()
         me: Any = self
         self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
-        self.hosting = HostingApi(self.records, me, me, me, "us-west-2")
+        self.table = Operations(self.training, HostingApi(self.records, me, me, me, "us-west-2"))
 
     # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
     def keys(self, _bucket: str, prefix: str) -> list[str]:
@@ -65,16 +66,14 @@ class World:
     def update(self, name: str, config: str) -> None: ...
 
     def operations(self) -> frozenset[str]:
-        return self.training.operations | self.hosting.operations
+        return self.table.names
 
     def ask(self, operation: str, body: dict[str, Any]) -> dict[str, Any] | None:
         """The answer after it was held against the model; None when it was refused, with a code of the model."""
         self.now += 1.0
         allowed = {shape.name for shape in service_model().operation_model(operation).error_shapes} | COMMON
         try:
-            answer = self.training.answer(operation, body)
-            if answer is None:
-                answer = self.hosting.answer(operation, body)
+            answer = self.table.answer(operation, body)
         except AwsFault as fault:
             refusal = fault
         else:
@@ -357,11 +356,11 @@ def test_members_that_the_model_lacks_are_not_echoed() -> None:
 
 
 def test_the_front_owns_what_these_tests_ask_for() -> None:
-    """The front asks training first, then hosting: one of both has every operation, and the front names no other."""
+    """The dispatcher has the operations of its regions' table, and the service knows each of them."""
     from sm_trn.emulator.dispatcher import Front, Owners
 
     world, nothing = World(), dict.fromkeys(Owners.__dataclass_fields__)
-    regions = SimpleNamespace(all=lambda: [SimpleNamespace(training=world.training, hosting=world.hosting)])
+    regions = SimpleNamespace(all=lambda: [SimpleNamespace(operations=world.table)])
     owners: Any = Owners(**{**nothing, "regions": regions, "control": {}})
     door: Any = None
     assert world.operations() == Front(door, owners).operations

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...specs import EMULATED_ACCOUNT
-from ..api import shapes
 from ..api.paging import page
-from ..api.tags import check_tags
+from ..api.tags import Tagged
 from ..errors import AwsFault, validation
 from ..options import EMULATED_TAG
 from ..s3.uri import parse_s3_uri
@@ -31,7 +30,6 @@ _WORDS: Final[Mapping[str, str]] = {
     "endpoint": "Endpoint",
     "transform-job": "TransformJob",
 }
-_TAGGING: Final = frozenset({"AddTags", "ListTags", "DeleteTags"})
 _STATUS: Final = {"endpoint": "EndpointStatus", "transform-job": "TransformJobStatus"}
 _DEPLOYMENT: Final = "DeploymentConfig"  # an endpoint's; the only member that a describe has under another name
 _UNSAID: Final = {"endpoint": "FailureReason", "transform-job": "TransformStartTime"}  # in a list, that is
@@ -44,7 +42,7 @@ _LISTS: Final = {
 
 
 class HostingApi:
-    """The operations we own; ``answer`` returns None for those that are somebody else's."""
+    """The operations on what is hosted. Every one raises AwsFault. ``kind`` is a kind of record."""
 
     def __init__(
         self, records: Records, objects: Objects, endpoints: Endpoints, transforms: Transforms, region: str
@@ -54,38 +52,6 @@ class HostingApi:
         self._endpoints = endpoints
         self._transforms = transforms
         self._region = region
-        operations: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-            "CreateModel": self._create_model,
-            "CreateEndpointConfig": self._create_config,
-            "CreateEndpoint": self._create_endpoint,
-            "UpdateEndpoint": self._update_endpoint,
-            "DeleteModel": lambda body: self._drop("model", body),
-            "DeleteEndpointConfig": lambda body: self._drop("endpoint-config", body),
-            "DeleteEndpoint": self._delete_endpoint,
-            "CreateTransformJob": self._create_transform,
-            "StopTransformJob": self._stop_transform,
-        }
-        for kind, word in _WORDS.items():
-            operations[f"Describe{word}"] = self._describer(kind)
-            operations[f"List{word}s"] = self._lister(kind)
-        self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = operations
-
-    @property
-    def operations(self) -> frozenset[str]:
-        """Every operation this answers, if only for what it hosts."""
-        return frozenset({*self._operations, *_TAGGING})
-
-    def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer, None when the operation is not ours; raises AwsFault."""
-        if operation in self._operations:
-            shapes.check(operation, body)
-            check_tags(body)
-            return self._operations[operation](shapes.known(operation, body))
-        record = self._records.by_arn(str(body.get("ResourceArn")))
-        if record is not None and operation in _TAGGING:
-            shapes.check(operation, body)
-            return self._tag(operation, record, body)
-        return None
 
     def invoke(self, name: str, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
         """InvokeEndpoint: headers and body of the answer. ``headers`` have lower-case names."""
@@ -104,7 +70,7 @@ class HostingApi:
 
     # --- create, update, delete ---
 
-    def _create_model(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def create_model(self, body: Mapping[str, Any]) -> dict[str, Any]:
         containers = body.get("Containers") or [body["PrimaryContainer"]] if _one_container(body) else []
         if len(containers) != 1:
             raise validation(
@@ -122,7 +88,7 @@ class HostingApi:
                 raise validation(f"Could not find model data at {uri}.")
         return {"ModelArn": self._add("model", body).arn}
 
-    def _create_config(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def create_config(self, body: Mapping[str, Any]) -> dict[str, Any]:
         for unknown in ("ShadowProductionVariants", "AsyncInferenceConfig"):
             if body.get(unknown):
                 raise validation(f"the emulator hosts real-time variants only, no {unknown}")
@@ -134,14 +100,14 @@ class HostingApi:
             self._get("model", str(variant["ModelName"]))
         return {"EndpointConfigArn": self._add("endpoint-config", body).arn}
 
-    def _create_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def create_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
         config = str(body["EndpointConfigName"])
         self._get("endpoint-config", config)
         record = self._add("endpoint", body, status="Creating", facts={"config": config})
         self._endpoints.create(record.name)
         return {"EndpointArn": record.arn}
 
-    def _update_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def update_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
         record = self._get("endpoint", str(body["EndpointName"]))
         self._get("endpoint-config", str(body["EndpointConfigName"]))
         if record.status != "InService":
@@ -152,18 +118,19 @@ class HostingApi:
         self._endpoints.update(record.name, str(body["EndpointConfigName"]))
         return {"EndpointArn": record.arn}
 
-    def _delete_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def delete_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
         record = self._get("endpoint", str(body["EndpointName"]))
         if record.status != "Deleting":
             self._endpoints.delete(record.name)
         return {}
 
-    def _drop(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def drop(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """DeleteModel and DeleteEndpointConfig."""
         record = self._get(kind, str(body[f"{_WORDS[kind]}Name"]))
         self._records.drop(kind, record.name)
         return {}
 
-    def _create_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def create_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
         self._get("model", str(body["ModelName"]))
         source = body["TransformInput"]["DataSource"].get("S3DataSource")
         if source is None or source["S3DataType"] != "S3Prefix":
@@ -177,7 +144,7 @@ class HostingApi:
         self._transforms.start(record.name)
         return {"TransformJobArn": record.arn}
 
-    def _stop_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def stop_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
         record = self._get("transform-job", str(body["TransformJobName"]))
         if record.status not in {"InProgress", "Stopping"}:
             raise validation(f"The request was rejected because the transform job is in status {record.status}.")
@@ -186,20 +153,16 @@ class HostingApi:
 
     # --- describe, list, tags ---
 
-    def _describer(self, kind: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def describe(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
         word = _WORDS[kind]
-
-        def describe(body: Mapping[str, Any]) -> dict[str, Any]:
-            record = self._get(kind, str(body[f"{word}Name"]))
-            answer = {**_plain(record, word), **_row(record)}
-            if kind == "endpoint":
-                answer |= self._endpoint_facts(record)
-            elif kind == "transform-job":
-                answer.pop("LastModifiedTime", None)
-                answer |= {"BatchStrategy": "MultiRecord", "MaxPayloadInMB": 6, **_plain(record, word)}
-            return answer
-
-        return describe
+        record = self._get(kind, str(body[f"{word}Name"]))
+        answer = {**_plain(record, word), **_row(record)}
+        if kind == "endpoint":
+            answer |= self._endpoint_facts(record)
+        elif kind == "transform-job":
+            answer.pop("LastModifiedTime", None)
+            answer |= {"BatchStrategy": "MultiRecord", "MaxPayloadInMB": 6, **_plain(record, word)}
+        return answer
 
     def _endpoint_facts(self, record: Record) -> dict[str, Any]:
         config = str(record.facts["config"])
@@ -222,37 +185,28 @@ class HostingApi:
         last = {"LastDeploymentConfig": record.request[_DEPLOYMENT]} if _DEPLOYMENT in record.request else {}
         return {"EndpointConfigName": config, **last, **({"ProductionVariants": rows} if rows else {})}
 
-    def _lister(self, kind: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-        def listed(body: Mapping[str, Any]) -> dict[str, Any]:
-            found = [record for record in self._records.all(kind) if _wanted(record, body)]
-            keys: Mapping[str, Callable[[Record], Any]] = {
-                "Name": lambda record: record.name,
-                "Status": lambda record: record.status,
-                "CreationTime": lambda record: record.created,
-            }
-            key = keys[body.get("SortBy", "CreationTime")]
-            backwards = body.get("SortOrder", "Descending") == "Descending"
-            found.sort(key=lambda record: (key(record), record.name), reverse=backwards)
-            rows, token = page(found, body, 10)
-            unsaid = _UNSAID.get(kind, "")
-            shown = [{key: value for key, value in _row(record).items() if key != unsaid} for record in rows]
-            answer: dict[str, Any] = {_LISTS[kind]: shown}
-            return answer | ({"NextToken": token} if token else {})
+    def listed(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        found = [record for record in self._records.all(kind) if _wanted(record, body)]
+        keys: Mapping[str, Callable[[Record], Any]] = {
+            "Name": lambda record: record.name,
+            "Status": lambda record: record.status,
+            "CreationTime": lambda record: record.created,
+        }
+        key = keys[body.get("SortBy", "CreationTime")]
+        backwards = body.get("SortOrder", "Descending") == "Descending"
+        found.sort(key=lambda record: (key(record), record.name), reverse=backwards)
+        rows, token = page(found, body, 10)
+        unsaid = _UNSAID.get(kind, "")
+        shown = [{key: value for key, value in _row(record).items() if key != unsaid} for record in rows]
+        answer: dict[str, Any] = {_LISTS[kind]: shown}
+        return answer | ({"NextToken": token} if token else {})
 
-        return listed
-
-    def _tag(self, operation: str, record: Record, body: Mapping[str, Any]) -> dict[str, Any]:
-        tags = dict(record.tags)
-        if operation == "AddTags":
-            check_tags(body, tags)
-            tags |= {tag["Key"]: tag["Value"] for tag in body["Tags"]}
-        elif operation == "DeleteTags":
-            tags = {key: value for key, value in tags.items() if key not in body["TagKeys"]}
-        tags[EMULATED_TAG] = "true"  # what marks a rehearsal must not be lost
-        if operation != "ListTags":
-            self._records.change(record.kind, record.name, tags=tags)
-        shown = [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
-        return {} if operation == "DeleteTags" else {"Tags": shown}
+    def tagged(self, arn: str) -> Tagged | None:
+        """The tags of a model, a configuration, an endpoint or a transform job; None for the ARN of anything else."""
+        record = self._records.by_arn(arn)
+        if record is None:
+            return None
+        return Tagged(record.tags, lambda tags: self._records.change(record.kind, record.name, tags=tags))
 
     def _get(self, kind: str, name: str) -> Record:
         return self._records.get(kind, name, self._arn(kind, name))

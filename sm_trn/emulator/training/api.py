@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...specs import EMULATED_ACCOUNT
 from ..api import shapes
-from ..api.tags import check_tags
+from ..api.tags import Tagged
 from ..container.plan import plan_of
 from ..errors import AwsFault, validation
 from ..options import EMULATED_TAG, SUBSTITUTED_TAG, Options
@@ -22,7 +22,7 @@ from .update import updated
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from ..s3.object_store import Objects
 
@@ -38,7 +38,7 @@ class Supervisor(Protocol):
 
 
 class TrainingApi:
-    """The operations we own; ``answer`` returns None for those that are somebody else's."""
+    """The operations on training jobs, and the emulator's own on them. Every one raises AwsFault."""
 
     def __init__(self, jobs: Jobs, objects: Objects, supervisor: Supervisor, options: Options, region: str) -> None:
         self._jobs = jobs
@@ -46,37 +46,6 @@ class TrainingApi:
         self._supervisor = supervisor
         self._options = options
         self._region = region
-        self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-            "CreateTrainingJob": self._create,
-            "DescribeTrainingJob": self._describe,
-            "ListTrainingJobs": lambda body: list_jobs(jobs.all(), body, jobs.now()),
-            "StopTrainingJob": self._stop,
-            "UpdateTrainingJob": self._update,
-            "DeleteTrainingJob": self._delete,
-        }
-        self._tagging: Mapping[str, Callable[[Job, Mapping[str, Any]], dict[str, Any]]] = {
-            "AddTags": self._add_tags,
-            "ListTags": _list_tags,
-            "DeleteTags": self._delete_tags,
-        }
-
-    @property
-    def operations(self) -> frozenset[str]:
-        """Every operation this answers, if only for training jobs."""
-        return frozenset({*self._operations, *self._tagging, "Search"})
-
-    def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer, None when the operation is not ours; raises AwsFault."""
-        if operation in self._operations:
-            shapes.check(operation, body)
-            return self._operations[operation](shapes.known(operation, body))
-        if operation in self._tagging:
-            shapes.check(operation, body)
-            return self._tag(operation, body)
-        if operation == "Search":
-            shapes.check(operation, body)
-            return search(self._jobs.all(), body, self._found) if body["Resource"] == _SEARCHABLE else None
-        return None
 
     def interrupt(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The emulator's own control: take a spot job's capacity away, with or without notice."""
@@ -88,8 +57,7 @@ class TrainingApi:
         self._supervisor.interrupt(job.name, notice=bool(body.get("Notice", True)))
         return {}
 
-    def _create(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        check_tags(body)
+    def create(self, body: Mapping[str, Any]) -> dict[str, Any]:
         rules.check_request(body, self._has_objects, self._region)
         name = body["TrainingJobName"]
         arn = f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:training-job/{name.lower()}"
@@ -115,23 +83,30 @@ class TrainingApi:
         members = shapes.service_model().shape_for("TrainingJob").members
         return {name: value for name, value in self._render(job).items() if name in members}
 
-    def _describe(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def describe(self, body: Mapping[str, Any]) -> dict[str, Any]:
         return self._render(self._jobs.get(body["TrainingJobName"]))
 
-    def _stop(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def listed(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return list_jobs(self._jobs.all(), body, self._jobs.now())
+
+    def search(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """None for a search among resources that are no training jobs."""
+        return search(self._jobs.all(), body, self._found) if body["Resource"] == _SEARCHABLE else None
+
+    def stop(self, body: Mapping[str, Any]) -> dict[str, Any]:
         job = self._jobs.get(body["TrainingJobName"])
         if job.state.terminal:
             raise validation(f"The request was rejected because the training job is in status {job.state.status}.")
         self._supervisor.stop(job.name)
         return {}
 
-    def _update(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def update(self, body: Mapping[str, Any]) -> dict[str, Any]:
         job = self._jobs.get(body["TrainingJobName"])
         request, pool_end = updated(job, body, self._jobs.now())
         self._jobs.update(job.name, request, pool_end=pool_end)
         return {"TrainingJobArn": job.arn}
 
-    def _delete(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def delete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         job = self._jobs.get(body["TrainingJobName"])
         if not job.state.terminal:
             raise AwsFault(
@@ -147,28 +122,11 @@ class TrainingApi:
         self._jobs.drop(job.name)
         return {}
 
-    def _tag(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """None for the tags of anything that is no training job."""
-        arn = str(body["ResourceArn"])
+    def tagged(self, arn: str) -> Tagged | None:
+        """The tags of a training job; None for the ARN of anything else."""
         if ":training-job/" not in arn:
             return None
         job = self._jobs.by_arn(arn)
         if job is None:
             raise validation(f"Could not find training job {arn!r}")
-        return self._tagging[operation](job, body)
-
-    def _add_tags(self, job: Job, body: Mapping[str, Any]) -> dict[str, Any]:
-        check_tags(body, job.tags)
-        tags = {**job.tags, **{tag["Key"]: tag["Value"] for tag in body["Tags"]}, EMULATED_TAG: "true"}
-        self._jobs.change(job.name, tags=tags)
-        return {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
-
-    def _delete_tags(self, job: Job, body: Mapping[str, Any]) -> dict[str, Any]:
-        kept = (EMULATED_TAG, SUBSTITUTED_TAG)  # what marks a rehearsal must not be lost
-        gone = [key for key in body["TagKeys"] if key not in kept]
-        self._jobs.change(job.name, tags={key: value for key, value in job.tags.items() if key not in gone})
-        return {}
-
-
-def _list_tags(job: Job, _body: Mapping[str, Any]) -> dict[str, Any]:
-    return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(job.tags.items())]}
+        return Tagged(job.tags, lambda tags: self._jobs.change(job.name, tags=tags))
