@@ -17,21 +17,21 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
-from .errors import AwsFault, body_of, refused, validation
-from .http.moto import MotoSide
+from .errors import AwsError, body_of, refused, validation
+from .http.moto import Moto
 from .http.response import Answer
 from .operations import is_motos
 from .s3.api import S3Api
 from .s3.request import parse_request
 
 if TYPE_CHECKING:
-    from .fault_injection import Mischief
+    from .fault_injection import FaultInjector
     from .http.body import Spool
-    from .iam.authenticator import Admitted, Door
+    from .iam.authenticator import AuthenticatedRequest, Authenticator
     from .iam.roles import Roles
     from .iam.sts import StsApi
     from .regions import Regions
-    from .s3.object_store import Objects
+    from .s3.object_store import ObjectStore
     from .state.quota import Quota
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
@@ -43,34 +43,34 @@ _RESTORE_S = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owners:
+class Services:
     """Who answers what. ``control`` holds the emulator's own operations, for its owner only."""
 
     regions: Regions
-    objects: Objects
+    objects: ObjectStore
     s3: S3Api
     sts: StsApi
     roles: Roles
     quota: Quota
-    moto: MotoSide
-    mischief: Mischief
+    moto: Moto
+    faults: FaultInjector
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]
 
 
-class Front:
+class Dispatcher:
     """One instance serves every thread."""
 
-    def __init__(self, door: Door, owners: Owners) -> None:
-        self._door = door
-        self._regions = owners.regions
-        self._objects = owners.objects
-        self._s3_api = owners.s3
-        self._sts = owners.sts
-        self._roles = owners.roles
-        self._quota = owners.quota
-        self._moto = owners.moto
-        self._mischief = owners.mischief
-        self._control = owners.control
+    def __init__(self, authenticator: Authenticator, services: Services) -> None:
+        self._authenticator = authenticator
+        self._regions = services.regions
+        self._objects = services.objects
+        self._s3_api = services.s3
+        self._sts = services.sts
+        self._roles = services.roles
+        self._quota = services.quota
+        self._moto = services.moto
+        self._faults = services.faults
+        self._control = services.control
 
     @property
     def operations(self) -> frozenset[str]:
@@ -80,23 +80,23 @@ class Front:
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         request_id = str(uuid.uuid4())
         try:
-            admitted = self._door.admit(environ)
+            request = self._authenticator.authenticate(environ)
             try:
-                operation = _operation(environ, admitted.service)
+                operation = _operation(environ, request.service)
                 if operation:
-                    self._mischief.before(operation)
-                answer = self._route(environ, admitted)
-                if operation and self._mischief.loses_answer(operation):
+                    self._faults.before(operation)
+                answer = self._route(environ, request)
+                if operation and self._faults.loses_answer(operation):
                     return _hang_up(environ, start_response)
                 if answer.status >= 500:  # moto's; ours are raised
                     raise _unknown(environ)
             finally:
-                admitted.body.close()
-        except AwsFault as fault:
+                request.body.close()
+        except AwsError as fault:
             answer = _fault_answer(fault, environ, request_id)
         except Exception:  # noqa: BLE001 - the last line of defence: a 500 would only be repeated by every client
             sys.stderr.write(traceback.format_exc())
-            ours = AwsFault("InternalFailure", f"the emulator failed on this request; see its log ({request_id})")
+            ours = AwsError("InternalFailure", f"the emulator failed on this request; see its log ({request_id})")
             answer = _fault_answer(ours, environ, request_id)
         headers = [
             (name, value) for name, value in answer.headers if name.lower() not in {"content-length", "connection"}
@@ -112,36 +112,36 @@ class Front:
             return answer.body
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
 
-    def _route(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
-        service = admitted.service
+    def _route(self, environ: dict[str, Any], request: AuthenticatedRequest) -> Answer:
+        service = request.service
         prefix, _, operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")
         if service == "s3":
-            return self._s3(environ, admitted)
+            return self._s3(environ, request)
         if service == "sagemaker" and prefix in {"SageMaker", CONTROL}:
-            return self._sagemaker(environ, admitted, prefix, operation)
+            return self._sagemaker(environ, request, prefix, operation)
         if service == "sagemaker":
-            return self._invoke(environ, admitted)
-        if service == "logs" and (document := self._log_answer(operation, admitted)) is not None:
+            return self._invoke(environ, request)
+        if service == "logs" and (document := self._log_answer(operation, request)) is not None:
             return _json(document)
-        if service == "sts" and (answer := self._sts.answer(_form(environ, admitted.body), admitted)) is not None:
+        if service == "sts" and (answer := self._sts.answer(_form(environ, request.body), request)) is not None:
             return answer
-        if service == "iam" and _form(environ, admitted.body).get("Action") == "CreateAccessKey":
-            raise AwsFault(
+        if service == "iam" and _form(environ, request.body).get("Action") == "CreateAccessKey":
+            raise AwsError(
                 "ServiceNotSupportedException",
                 "the emulator takes no other long-lived keys than its own (sm-trn local env); temporary ones are STS's: AssumeRole",
             )
-        return self._forward(environ, admitted)
+        return self._forward(environ, request)
 
-    def _forward(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
+    def _forward(self, environ: dict[str, Any], request: AuthenticatedRequest) -> Answer:
         if not self._objects.ready.wait(_RESTORE_S):
-            raise AwsFault("SlowDown", "the emulator is still starting", 429)
-        admitted.body.rewind()
-        return self._moto.forward(environ, admitted.body.file, admitted.body.length)
+            raise AwsError("SlowDown", "the emulator is still starting", 429)
+        request.body.rewind()
+        return self._moto.forward(environ, request.body.file, request.body.length)
 
-    def _sagemaker(self, environ: dict[str, Any], admitted: Admitted, prefix: str, operation: str) -> Answer:
-        body = _document(admitted.body)
+    def _sagemaker(self, environ: dict[str, Any], request: AuthenticatedRequest, prefix: str, operation: str) -> Answer:
+        body = _document(request.body)
         if prefix == CONTROL:
-            if not admitted.owner:
+            if not request.owner:
                 raise refused("AccessDeniedException", "a job may not control the emulator")
             if operation not in self._control:
                 raise validation(f"{CONTROL}.{operation}: no such control operation")
@@ -149,40 +149,40 @@ class Front:
         if operation in _FILL_THE_DISK:
             self._quota.check_job()
         self._roles.check(operation, body)
-        document = self._regions.of(admitted.region).operations.answer(operation, body)
+        document = self._regions.of(request.region).operations.answer(operation, body)
         if document is not None:
             return _json(document)
         if not is_motos(operation):
-            raise AwsFault("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
-        return self._forward(environ, admitted)
+            raise AwsError("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
+        return self._forward(environ, request)
 
-    def _invoke(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
+    def _invoke(self, environ: dict[str, Any], request: AuthenticatedRequest) -> Answer:
         match = _INVOCATIONS.fullmatch(environ["PATH_INFO"])
         if match is None or environ["REQUEST_METHOD"] != "POST":
             raise _unknown(environ)
         sent = {name.lower(): value for name, value in environ["sm_trn.headers"]}
-        headers, body = self._regions.of(admitted.region).hosting.invoke(match[1], admitted.body.read(), sent)
+        headers, body = self._regions.of(request.region).hosting.invoke(match[1], request.body.read(), sent)
         return Answer(200, tuple(headers.items()), body)
 
-    def _log_answer(self, operation: str, admitted: Admitted) -> dict[str, Any] | None:
-        body = _document(admitted.body)
-        logs = self._regions.of(admitted.region).logs
+    def _log_answer(self, operation: str, request: AuthenticatedRequest) -> dict[str, Any] | None:
+        body = _document(request.body)
+        logs = self._regions.of(request.region).logs
         if logs.owns(operation, body):
             return logs.answer(operation, body)
-        admitted.body.rewind()
+        request.body.rewind()
         return None
 
-    def _s3(self, environ: dict[str, Any], admitted: Admitted) -> Answer:
-        asked = parse_request(environ, admitted.body)
-        answer = self._s3_api.answer(asked)
+    def _s3(self, environ: dict[str, Any], request: AuthenticatedRequest) -> Answer:
+        s3_request = parse_request(environ, request.body)
+        answer = self._s3_api.answer(s3_request)
         if answer is not None:
             return answer
-        answer = self._forward(environ, admitted)
-        if answer.status < 300 and asked.bucket and not asked.key and not asked.names:
-            if asked.method == "PUT":
-                self._objects.create_bucket(asked.bucket, admitted.region)
-            elif asked.method == "DELETE":
-                self._objects.drop_bucket(asked.bucket)
+        answer = self._forward(environ, request)
+        if answer.status < 300 and s3_request.bucket and not s3_request.key and not s3_request.names:
+            if s3_request.method == "PUT":
+                self._objects.create_bucket(s3_request.bucket, request.region)
+            elif s3_request.method == "DELETE":
+                self._objects.drop_bucket(s3_request.bucket)
         return answer
 
 
@@ -205,9 +205,9 @@ def _document(body: Spool) -> Mapping[str, Any]:
     try:
         document = json.loads(body.read() or b"{}")
     except (ValueError, RecursionError) as error:
-        raise AwsFault("SerializationException", f"the body is not JSON: {error}") from error
+        raise AwsError("SerializationException", f"the body is not JSON: {error}") from error
     if not isinstance(document, dict):
-        raise AwsFault("SerializationException", "the body is not a JSON object")
+        raise AwsError("SerializationException", "the body is not a JSON object")
     return document
 
 
@@ -221,12 +221,12 @@ def _json(document: Mapping[str, Any]) -> Answer:
     return Answer(200, (("Content-Type", _JSON),), json.dumps(document).encode())
 
 
-def _unknown(environ: dict[str, Any]) -> AwsFault:
+def _unknown(environ: dict[str, Any]) -> AwsError:
     what = environ.get("HTTP_X_AMZ_TARGET") or f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
-    return AwsFault("UnknownOperationException", f"the emulator does not have this operation ({what})", 400)
+    return AwsError("UnknownOperationException", f"the emulator does not have this operation ({what})", 400)
 
 
-def _fault_answer(fault: AwsFault, environ: dict[str, Any], request_id: str) -> Answer:
+def _fault_answer(fault: AwsError, environ: dict[str, Any], request_id: str) -> Answer:
     kind, body = body_of(fault, _protocol(environ), request_id)
     headers = [("Content-Type", kind), ("x-amzn-ErrorType", fault.code)]
     if kind == "application/cbor":

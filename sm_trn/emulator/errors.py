@@ -11,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 
-class AwsFault(Exception):  # noqa: N818 - an answer, not a fault of ours
+class AwsError(Exception):
     """An error answer. It never leaves the emulator as an exception."""
 
     def __init__(self, code: str, message: str, status: int = 400, more: Mapping[str, Any] | None = None) -> None:
@@ -22,19 +22,19 @@ class AwsFault(Exception):  # noqa: N818 - an answer, not a fault of ours
         self.more = more or {}  # further members of the error's shape
 
 
-def validation(message: str) -> AwsFault:
-    return AwsFault("ValidationException", message)
+def validation(message: str) -> AwsError:
+    return AwsError("ValidationException", message)
 
 
-def not_found() -> AwsFault:
+def not_found() -> AwsError:
     return validation("Requested resource not found.")
 
 
-def refused(code: str, message: str) -> AwsFault:
-    return AwsFault(code, message, 403)
+def refused(code: str, message: str) -> AwsError:
+    return AwsError(code, message, 403)
 
 
-def body_of(fault: AwsFault, protocol: str, request_id: str) -> tuple[str, bytes]:
+def body_of(fault: AwsError, protocol: str, request_id: str) -> tuple[str, bytes]:
     """Content type and body of ``fault`` in ``protocol``: json, rest-json, query, rest-xml or cbor."""
     if protocol in {"json", "rest-json"}:
         document = {"__type": fault.code, "message": fault.message, "Message": fault.message, **fault.more}

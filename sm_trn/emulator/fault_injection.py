@@ -10,7 +10,7 @@ import threading
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from .errors import AwsFault, validation
+from .errors import AwsError, validation
 from .options import Fault
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ CAPACITY: Final = (
 )
 
 
-class Mischief:
+class FaultInjector:
     """The faults of one emulator. Safe to share between threads; they end with the process."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Mischief:
             rows = [{**asdict(fault), "times": left} for (fault, _), left in zip(self._faults, self._left, strict=True)]
         return {"Faults": rows}
 
-    def strike(self, operation: str, *kinds: str) -> Fault | None:
+    def next_fault(self, operation: str, *kinds: str) -> Fault | None:
         """The first fault of these kinds that this operation meets now; it counts as met."""
         with self._lock:
             for at, (fault, dice) in enumerate(self._faults):
@@ -69,14 +69,14 @@ class Mischief:
             if operation.startswith(("Create", "Update"))
             else ("throttling", "internal")
         )
-        fault = self.strike(operation, *kinds)
+        fault = self.next_fault(operation, *kinds)
         if fault is None:
             return
         if fault.kind == "throttling":
-            raise AwsFault("ThrottlingException", "Rate exceeded")
+            raise AwsError("ThrottlingException", "Rate exceeded")
         if fault.kind == "internal":
-            raise AwsFault("InternalFailure", "The request processing has failed because of an unknown error.", 500)
-        raise AwsFault(
+            raise AwsError("InternalFailure", "The request processing has failed because of an unknown error.", 500)
+        raise AwsError(
             "ResourceLimitExceeded",
             f"The account-level service limit for {operation} is 0 Instances, with current utilization of 0 Instances and "
             "a request delta of 1 Instances. Please use AWS Service Quotas to request an increase for this quota.",
@@ -84,16 +84,16 @@ class Mischief:
 
     def start_delay(self, operation: str) -> float:
         """Seconds that a start takes longer."""
-        fault = self.strike(operation, "slow-start")
+        fault = self.next_fault(operation, "slow-start")
         return fault.delay_s if fault else 0.0
 
-    def lacks_capacity(self, operation: str) -> bool:
-        return self.strike(operation, "capacity") is not None
+    def insufficient_capacity(self, operation: str) -> bool:
+        return self.next_fault(operation, "capacity") is not None
 
     def breaks_host(self, operation: str) -> bool:
         """Whether a host is lost once its data is there: an InternalServerError of the job, which RetryStrategy meets."""
-        return self.strike(operation, "broken-host") is not None
+        return self.next_fault(operation, "broken-host") is not None
 
     def loses_answer(self, operation: str) -> bool:
         """Whether what was done is not told."""
-        return self.strike(operation, "lost-answer") is not None
+        return self.next_fault(operation, "lost-answer") is not None

@@ -73,7 +73,7 @@ class Operations:
         self.names: Final = frozenset(self._table)
 
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer; None when the operation, or the resource that it names, is not ours. Raises AwsFault."""
+        """The answer; None when the operation, or the resource that it names, is not ours. Raises AwsError."""
         if operation not in self._table:
             return None
         shapes.check(operation, body)

@@ -15,16 +15,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from .container.context import Shared
-from .container.orphans import REGIONS, clear_the_ground
+from .container.orphans import REGIONS, clean_up_orphans
 from .errors import refused
 from .hosting.api import HostingApi
 from .hosting.endpoints import Endpoints
-from .hosting.resources import Records
+from .hosting.resources import Resources
 from .hosting.transforms import Transforms
 from .operations import Operations
 from .state.store import Store
 from .telemetry.log_store import LogLines
-from .telemetry.logs import GROUP, LogApi
+from .telemetry.logs import GROUP, LogsApi
 from .telemetry.metric_store import MetricStore
 from .training.api import TrainingApi
 from .training.context import TrainingContext
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from .http.moto import MotoSide
+    from .http.moto import Moto
 
 _NAME: Final = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
 _SETTING: Final = "region"
@@ -48,7 +48,7 @@ class Region:
     name: str
     store: Store
     jobs: Jobs
-    records: Records
+    resources: Resources
     metrics: MetricStore
     supervisor: JobSupervisor
     endpoints: Endpoints
@@ -56,7 +56,7 @@ class Region:
     training: TrainingApi
     hosting: HostingApi
     operations: Operations
-    logs: LogApi
+    logs: LogsApi
 
     def restore(self) -> None:
         """After a restart: what was in service comes back, what ran has failed."""
@@ -64,7 +64,7 @@ class Region:
         self.transforms.restore()
         self.endpoints.restore()
 
-    def furnish(self, moto: MotoSide) -> None:
+    def prepare(self, moto: Moto) -> None:
         """What moto has to know of it."""
         target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
         body = json.dumps({"logGroupName": GROUP}).encode()
@@ -74,7 +74,7 @@ class Region:
 class Regions:
     """Safe to share between threads."""
 
-    def __init__(self, shared: Shared, store: Store, moto: MotoSide, region: str) -> None:
+    def __init__(self, shared: Shared, store: Store, moto: Moto, region: str) -> None:
         self._shared = shared
         self._moto = moto
         self._lock = threading.Lock()
@@ -87,7 +87,7 @@ class Regions:
             self._open[each] = self._made(each)
 
     def of(self, name: str) -> Region:
-        """Raises AwsFault for a name that no region has."""
+        """Raises AwsError for a name that no region has."""
         with self._lock:
             if name in self._open:
                 return self._open[name]
@@ -95,7 +95,7 @@ class Regions:
                 raise refused("SignatureDoesNotMatch", f"Credential should be scoped to a valid region, got {name!r}")
             found = self._open[name] = self._made(name)
         self._shared.objects.ready.wait()
-        found.furnish(self._moto)
+        found.prepare(self._moto)
         return found
 
     def all(self) -> list[Region]:
@@ -114,7 +114,7 @@ class Regions:
         for each in regions:
             each.endpoints.shutdown()
             each.transforms.shutdown()
-        self._shared.room.close()
+        self._shared.slots.close()
         for each in regions:
             each.supervisor.stop_all()
         for each in regions:
@@ -127,24 +127,24 @@ class Regions:
     def _made(self, name: str) -> Region:
         folder = self._shared.root / REGIONS / name
         folder.mkdir(exist_ok=True)
-        clear_the_ground(folder)
+        clean_up_orphans(folder)
         return _opened(name, Store(folder / "emulator.db"), folder, self._shared, self._moto)
 
 
-def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: MotoSide) -> Region:
-    jobs, records = Jobs(store), Records(store)
+def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: Moto) -> Region:
+    jobs, resources = Jobs(store), Resources(store)
     lines, hosted = LogLines(folder / "logs"), LogLines(folder / "hosted-logs")
     metrics = MetricStore(folder / "metrics", moto, name)
     context = TrainingContext(shared=shared, jobs=jobs, lines=lines, metrics=metrics, state=folder, region=name)
     supervisor = JobSupervisor(context)
-    endpoints, transforms = Endpoints(records, hosted, context), Transforms(records, hosted, context)
+    endpoints, transforms = Endpoints(resources, hosted, context), Transforms(resources, hosted, context)
     training = TrainingApi(jobs, shared.objects, supervisor, shared.options, name)
-    hosting = HostingApi(records, shared.objects, endpoints, transforms, name)
+    hosting = HostingApi(resources, shared.objects, endpoints, transforms, name)
     return Region(
         name=name,
         store=store,
         jobs=jobs,
-        records=records,
+        resources=resources,
         metrics=metrics,
         supervisor=supervisor,
         endpoints=endpoints,
@@ -152,7 +152,7 @@ def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: MotoSid
         training=training,
         hosting=hosting,
         operations=Operations(training, hosting),
-        logs=LogApi(lines, name, hosted),
+        logs=LogsApi(lines, name, hosted),
     )
 
 

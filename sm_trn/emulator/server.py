@@ -21,19 +21,19 @@ from . import options, sdk_settings
 from .api.shapes import service_model
 from .container.context import Shared
 from .container.isolation import Isolation, probe
-from .container.orphans import clear_the_ground
-from .container.slots import Room
-from .dispatcher import Front, Owners
-from .fault_injection import Mischief
-from .http.moto import MotoSide, settle_environment
-from .iam.authenticator import Door
+from .container.orphans import clean_up_orphans
+from .container.slots import JobSlots
+from .dispatcher import Dispatcher, Services
+from .fault_injection import FaultInjector
+from .http.moto import Moto, settle_environment
+from .iam.authenticator import Authenticator
 from .iam.keys import Key, Principals, new_key
 from .iam.roles import Roles
 from .iam.sts import StsApi
 from .options import ROLE_NAME, Endpoint, Options
 from .regions import Regions
 from .s3.api import S3Api
-from .s3.object_store import Objects
+from .s3.object_store import ObjectStore
 from .state.quota import Quota
 from .state.store import Store
 from .training.supervisor import ToolkitCheck
@@ -84,13 +84,13 @@ def hold_lock(state: Path) -> None:
 def build(state: Path, region: str, options: Options) -> Parts:
     """Open the state folder and make the server; nothing is served yet."""
     settle_environment()
-    clear_the_ground(state)
+    clean_up_orphans(state)
     store = Store(state / "emulator.db")
     key = _stored_key(store)
     principals = Principals(key)
-    moto = MotoSide(region)
+    moto = Moto(region)
     quota = Quota(state, options.state_max_gb)
-    objects = Objects(state / "s3", store, quota)
+    objects = ObjectStore(state / "s3", store, quota)
     server = _listen(store, options.port)
     port = int(server.server_port)
     # The version by way of sys.modules: an import of the package would point up the layers.
@@ -107,28 +107,28 @@ def build(state: Path, region: str, options: Options) -> Parts:
         role_arn=_ROLE,
     )
     objects.create_bucket(endpoint.bucket, region)
-    mischief = Mischief()
+    faults = FaultInjector()
     shared = Shared(
         objects=objects,
         principals=principals,
         options=options,
         isolation=probe(options.isolation, state / "tmp"),
-        room=Room(options.max_jobs),
+        slots=JobSlots(options.max_jobs),
         root=state,
         url=endpoint.url,
-        missing=ToolkitCheck(options.job_python),
-        mischief=mischief,
+        toolkit_error=ToolkitCheck(options.job_python),
+        faults=faults,
     )
     regions = Regions(shared, store, moto, region)
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
         "InterruptTrainingJob": regions.interrupt,
-        "AddFault": mischief.add,
-        "ClearFaults": mischief.clear,
-        "ListFaults": mischief.listed,
+        "AddFault": faults.add,
+        "ClearFaults": faults.clear,
+        "ListFaults": faults.listed,
         "Status": lambda _body: _status(endpoint, shared.isolation, regions) | quota.facts(),
     }
     roles = Roles(moto, objects.ready)
-    owners = Owners(
+    owners = Services(
         regions=regions,
         objects=objects,
         s3=S3Api(objects, state / "tmp"),
@@ -136,18 +136,18 @@ def build(state: Path, region: str, options: Options) -> Parts:
         roles=roles,
         quota=quota,
         moto=moto,
-        mischief=mischief,
+        faults=faults,
         control=control,
     )
-    server.app = Front(Door(principals, port, state / "tmp", quota, region=region), owners)
+    server.app = Dispatcher(Authenticator(principals, port, state / "tmp", quota, region=region), owners)
     for each in regions.all():
         each.restore()
 
     def warm_up() -> None:
         try:
-            _furnish(moto, objects)
+            _prepare_moto(moto, objects)
             for each in regions.all():
-                each.furnish(moto)
+                each.prepare(moto)
                 each.metrics.restore()
         finally:
             objects.ready.set()
@@ -207,7 +207,7 @@ def _server(port: int) -> Any:
     return LoopbackServer("127.0.0.1", port, _CONNECTIONS)
 
 
-def _furnish(moto: MotoSide, objects: Objects) -> None:
+def _prepare_moto(moto: Moto, objects: ObjectStore) -> None:
     for bucket, region in objects.buckets().items():
         moto.create_bucket(bucket, region)
     role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
@@ -232,6 +232,6 @@ def _status(endpoint: Endpoint, isolation: Isolation, regions: Regions) -> dict[
         "version": endpoint.version,
         "isolation": isolation.value,
         "jobs": dict(Counter(job.state.status for each in found for job in each.jobs.all())),
-        "endpoints": dict(Counter(record.status for each in found for record in each.records.all("endpoint"))),
+        "endpoints": dict(Counter(resource.status for each in found for resource in each.resources.all("endpoint"))),
         "python": sys.executable,
     }

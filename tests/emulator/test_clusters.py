@@ -15,7 +15,7 @@ from emulator.bench import Bench
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Fault, Options
 from sm_trn.emulator.container.plan import plan_of
-from sm_trn.emulator.container.slots import Room
+from sm_trn.emulator.container.slots import JobSlots
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.job import Job
@@ -207,7 +207,7 @@ def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, insta
     }
     jobs.add(Job(name="a", arn="arn", request=request, state=engine.begin(jobs.now()), tags={}))
     now[0] = 2000.0
-    shared: Any = SimpleNamespace(options=Options(start_delay_s=0), room=Room(0, lambda: now[0]))
+    shared: Any = SimpleNamespace(options=Options(start_delay_s=0), slots=JobSlots(0, lambda: now[0]))
     context: Any = SimpleNamespace(jobs=jobs, shared=shared)
     supervisor = JobSupervisor(context)
     supervisor.start("a")

@@ -13,9 +13,9 @@ from hypothesis import strategies as some
 
 from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.container.inside.serve import about_requirements
-from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.hosting.api import HostingApi
-from sm_trn.emulator.hosting.resources import Records
+from sm_trn.emulator.hosting.resources import Resources
 from sm_trn.emulator.hosting.transforms import payloads
 from sm_trn.emulator.operations import Operations
 from sm_trn.emulator.options import Options
@@ -49,35 +49,35 @@ class Bucket:
 class Quiet:
     """Endpoints and transforms that take every order and run nothing."""
 
-    def __init__(self, records: Records) -> None:
-        self.records = records
+    def __init__(self, resources: Resources) -> None:
+        self.resources = resources
 
     def create(self, name: str) -> None:
-        self.records.change("endpoint", name, status="InService")
+        self.resources.change("endpoint", name, status="InService")
 
     def update(self, name: str, config: str) -> None:
-        self.records.change("endpoint", name, status="Updating", facts={"config": config})
+        self.resources.change("endpoint", name, status="Updating", facts={"config": config})
 
     def delete(self, name: str) -> None:
-        self.records.drop("endpoint", name)
+        self.resources.drop("endpoint", name)
 
     def start(self, name: str) -> None:
-        self.records.change("transform-job", name, status="Completed", facts={"started": 1.0, "ended": 2.0})
+        self.resources.change("transform-job", name, status="Completed", facts={"started": 1.0, "ended": 2.0})
 
 
-def operations(records: Records, bucket: Any, quiet: Any) -> Operations:
+def operations(resources: Resources, bucket: Any, quiet: Any) -> Operations:
     """The table of a region that has no training jobs."""
     training = TrainingApi(Jobs(Store(Path(":memory:"))), bucket, quiet, Options(), "us-west-2")
-    return Operations(training, HostingApi(records, bucket, quiet, quiet, "us-west-2"))
+    return Operations(training, HostingApi(resources, bucket, quiet, quiet, "us-west-2"))
 
 
 @pytest.fixture
 def api(tmp_path: Path) -> Operations:
     clock = iter(range(1, 10_000))
-    records = Records(Store(tmp_path / "db"), lambda: float(next(clock)))
-    quiet: Any = Quiet(records)
+    resources = Resources(Store(tmp_path / "db"), lambda: float(next(clock)))
+    quiet: Any = Quiet(resources)
     bucket: Any = Bucket()
-    made = operations(records, bucket, quiet)
+    made = operations(resources, bucket, quiet)
     call(
         made,
         "CreateModel",
@@ -113,7 +113,7 @@ def fits(shape: Any, value: Any) -> None:
 
 
 def refusal(api: Operations, operation: str, **body: Any) -> str:
-    with pytest.raises(AwsFault) as caught:
+    with pytest.raises(AwsError) as caught:
         api.answer(operation, body)
     return f"{caught.value.code}: {caught.value.message}"
 
@@ -201,14 +201,14 @@ def test_the_mark_of_a_rehearsal_cannot_be_taken_off(api: Operations) -> None:
 
 
 def test_records_outlive_the_process(tmp_path: Path) -> None:
-    def opened() -> Records:
-        return Records(Store(tmp_path / "db"))
+    def opened() -> Resources:
+        return Resources(Store(tmp_path / "db"))
 
     quiet: Any = Quiet(opened())
     bucket: Any = Bucket()
     first = operations(opened(), bucket, quiet)
     call(first, "CreateModel", ModelName="m", PrimaryContainer={"ModelDataUrl": "s3://b/model.tar.gz"})
-    assert ["m"] == [record.name for record in opened().all("model")]
+    assert ["m"] == [resource.name for resource in opened().all("model")]
     call(first, "DeleteModel", ModelName="m")
     assert [] == opened().all("model")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.describe import describe
@@ -89,7 +89,7 @@ def test_a_new_job_does_not_shift_the_pages() -> None:
 
 
 def test_a_token_of_somebody_else_is_refused() -> None:
-    with pytest.raises(AwsFault, match="NextToken"):
+    with pytest.raises(AwsError, match="NextToken"):
         names(NextToken="x")
 
 

@@ -14,7 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 from emulator.bench import GROUP, Bench, bench_of, packed
 from moto import mock_aws
-from test_door import send
+from test_authenticator import send
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options

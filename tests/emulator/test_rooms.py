@@ -34,7 +34,7 @@ def siblings(package: str) -> dict[str, set[str]]:
 def circles(graph: dict[str, set[str]]) -> list[str]:
     """Whoever reaches itself."""
 
-    def reached(start: str) -> set[str]:
+    def failpoint(start: str) -> set[str]:
         seen: set[str] = set()
         waiting = [start]
         while waiting:
@@ -43,7 +43,7 @@ def circles(graph: dict[str, set[str]]) -> list[str]:
                 waiting.append(other)
         return seen
 
-    return sorted(name for name in graph if name in reached(name))
+    return sorted(name for name in graph if name in failpoint(name))
 
 
 def test_no_two_modules_need_one_another() -> None:

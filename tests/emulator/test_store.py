@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sm_trn.emulator.s3.object_store import Objects
+from sm_trn.emulator.s3.object_store import ObjectStore
 from sm_trn.emulator.state import schema
 from sm_trn.emulator.state.quota import Quota
 from sm_trn.emulator.state.store import Store, StoredObject
@@ -44,7 +44,7 @@ def test_a_store_of_the_first_version_is_taken_over_whole(tmp_path: Path) -> Non
         list(store.jobs()),
         store.buckets(),
     )
-    objects = Objects(tmp_path / "s3", store, Quota(tmp_path, 1))
+    objects = ObjectStore(tmp_path / "s3", store, Quota(tmp_path, 1))
     assert ["deep/a.txt"] == objects.keys("b", "")
     entry, content = objects.open("b", "deep/a.txt")
     with content:
@@ -101,7 +101,7 @@ def test_a_row_whose_file_is_not_whole_is_dropped_at_the_start_and_a_file_withou
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = Store(tmp_path / "emulator.db")
-    objects = Objects(tmp_path / "s3", store, Quota(tmp_path, 1))
+    objects = ObjectStore(tmp_path / "s3", store, Quota(tmp_path, 1))
     objects.create_bucket("b", "us-west-2")
     for key in ("whole", "short", "gone"):
         objects.put("b", key, b"0123456789")
@@ -109,7 +109,7 @@ def test_a_row_whose_file_is_not_whole_is_dropped_at_the_start_and_a_file_withou
     objects.path("b", "gone").unlink()
     (tmp_path / "s3/00").mkdir(exist_ok=True)
     (tmp_path / "s3/00/nobodys").write_bytes(b"x")
-    again = Objects(tmp_path / "s3", store, Quota(tmp_path, 1))
+    again = ObjectStore(tmp_path / "s3", store, Quota(tmp_path, 1))
     assert ["whole"] == again.keys("b", "")
     assert [again.path("b", "whole")] == [path for path in (tmp_path / "s3").rglob("*") if path.is_file()]
     assert "2 object(s) lost their content" in capsys.readouterr().err

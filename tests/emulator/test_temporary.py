@@ -19,10 +19,10 @@ from botocore.exceptions import ClientError
 from emulator.bench import Bench
 from hypothesis import given
 from hypothesis import strategies as some
-from test_door import asked_by_url, plain_get
+from test_authenticator import asked_by_url, plain_get
 
 from sm_trn.emulator import Endpoint
-from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.iam import authenticator, keys, session_tokens
 from sm_trn.emulator.state.quota import Quota
 
@@ -150,7 +150,7 @@ def test_a_url_signed_with_them_opens_its_object_and_ends_with_them(
     path = url.removeprefix(bench.endpoint.url)
     assert (200, b"shown") == plain_get(bench.endpoint, path)
     shift, owner = [0.0], keys.Key(bench.endpoint.access_key, bench.endpoint.secret_key)
-    entrance = authenticator.Door(
+    entrance = authenticator.Authenticator(
         keys.Principals(owner),
         int(bench.endpoint.url.rpartition(":")[2]),
         tmp_path,
@@ -158,10 +158,10 @@ def test_a_url_signed_with_them_opens_its_object_and_ends_with_them(
         clock=lambda: time.time() + shift[0],
     )
     for shift[0] in (0.0, 800.0):
-        assert not entrance.admit(asked_by_url(bench.endpoint, path)).owner
+        assert not entrance.authenticate(asked_by_url(bench.endpoint, path)).owner
     shift[0] = 1000.0
-    with pytest.raises(AwsFault, match="ExpiredToken: The provided token has expired"):
-        entrance.admit(asked_by_url(bench.endpoint, path))
+    with pytest.raises(AwsError, match="ExpiredToken: The provided token has expired"):
+        entrance.authenticate(asked_by_url(bench.endpoint, path))
 
 
 def test_a_profile_that_names_a_role_works(bench: Bench, tmp_path: Path) -> None:
@@ -201,12 +201,12 @@ def known_of(parent: keys.Key, expires: int = 10) -> session_tokens.Temporary:
 def test_they_hold_after_a_restart_and_end_with_the_key_they_came_from() -> None:
     owner, jobs = keys.new_key(), keys.new_key()
     principals = keys.Principals(owner)
-    principals.admit(jobs)
+    principals.add(jobs)
     for parent in (owner, jobs):
         secret, token = session_tokens.issue(known_of(parent), parent.secret)
         assert (known_of(parent), secret) == session_tokens.read(token, principals.secret_of)
         assert (session_tokens.read(token, keys.Principals(owner).secret_of) is not None) == (parent is owner)
-    principals.withdraw(jobs)
+    principals.remove(jobs)
     assert session_tokens.read(token, principals.secret_of) is None
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm_trn.emulator.api import shapes
-from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.training import rules
 
 GOOD: dict[str, Any] = {
@@ -22,9 +22,9 @@ GOOD: dict[str, Any] = {
 }
 
 
-def refusal(**members: Any) -> AwsFault:
+def refusal(**members: Any) -> AwsError:
     body = {name: value for name, value in {**GOOD, **members}.items() if value is not None}
-    with pytest.raises(AwsFault) as caught:
+    with pytest.raises(AwsError) as caught:
         judged(body)
     return caught.value
 
@@ -104,7 +104,7 @@ def test_names_are_judged_as_the_model_says(name: str) -> None:
     )
     try:
         shapes.check("CreateTrainingJob", {**GOOD, "TrainingJobName": name})
-    except AwsFault:
+    except AwsError:
         assert not legal
     else:
         assert legal

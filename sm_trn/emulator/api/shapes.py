@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from ..errors import AwsFault, validation
+from ..errors import AwsError, validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ def _read_model(service: str) -> Any:
 
 
 def check(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -> None:
-    """Raise the AwsFault that the service would answer with, or return. Members the model lacks are ignored."""
+    """Raise the AwsError that the service would answer with, or return. Members the model lacks are ignored."""
     shape = service_model(service).operation_model(operation).input_shape
     problems = list(_problems(shape, body, ""))
     if problems:
@@ -71,7 +71,7 @@ def _known(shape: Shape, value: Any) -> Any:
 def _problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
     kinds = _PYTHON_TYPES.get(shape.type_name)
     if kinds is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
-        raise AwsFault(
+        raise AwsError(
             "SerializationException", f"{path or 'request'}: got {type(value).__name__}, wanted {shape.type_name}"
         )
     said = _said(value)
@@ -100,7 +100,7 @@ def _problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
 
 def _typed(shape: Shape, value: Any, path: str) -> Iterator[str]:
     if not isinstance(value, str):
-        raise AwsFault("SerializationException", f"{path}: got {type(value).__name__}, wanted {shape.type_name}")
+        raise AwsError("SerializationException", f"{path}: got {type(value).__name__}, wanted {shape.type_name}")
     return iter(())
 
 

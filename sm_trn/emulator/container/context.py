@@ -9,27 +9,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ..fault_injection import Mischief
+    from ..fault_injection import FaultInjector
     from ..iam.keys import Principals
     from ..options import Options
-    from ..s3.object_store import Objects
+    from ..s3.object_store import ObjectStore
     from .isolation import Isolation
-    from .slots import Room
+    from .slots import JobSlots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
     """What the jobs and models of every region need of the emulator. ``root`` is its state folder."""
 
-    objects: Objects
+    objects: ObjectStore
     principals: Principals
     options: Options
     isolation: Isolation
-    room: Room
+    slots: JobSlots
     root: Path
     url: str
-    missing: Callable[[], str]
-    mischief: Mischief
+    toolkit_error: Callable[[], str]
+    faults: FaultInjector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""One emulated host as a process: start it through the warden, take its lines, tell it to stop.
+"""One emulated host as a process: start it through container init, take its lines, tell it to stop.
 
 It must not know what runs on the host, nor what becomes of a line.
 """
@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..telemetry.log_store import MAX_EVENT
-from .inside.warden import BROKEN_HOST
+from .inside.container_init import BROKEN_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-WARDEN: Final = Path(__file__).with_name("inside") / "warden.py"
+CONTAINER_INIT: Final = Path(__file__).with_name("inside") / "container_init.py"
 _SEEN_SPEC: Final = "/opt/sm_trn/spec.json"
 _BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSpec:
-    """What the warden needs to know; written as JSON beside the host's folder."""
+    """What container init needs to know; written as JSON beside the host's folder."""
 
     namespace: bool
     hostname: str
@@ -58,7 +58,9 @@ class Host:
         file.write_text(json.dumps(asdict(spec)), encoding="utf-8")
         file.chmod(0o600)
         self._process = subprocess.Popen(
-            _bubblewrapped(spec, file) if spec.bubblewrap else [sys.executable, "-I", "-S", str(WARDEN), str(file)],
+            _bubblewrapped(spec, file)
+            if spec.bubblewrap
+            else [sys.executable, "-I", "-S", str(CONTAINER_INIT), str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -136,7 +138,7 @@ def bubblewrap_available() -> bool:
 
 
 def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
-    """How to start the warden of a host whose specification is in ``file``: PID 1 of a namespace, and gone with us."""
+    """How to start container init for a host whose specification is in ``file``: PID 1 of a namespace, and gone with us."""
     arguments = ["--unshare-user", "--unshare-pid", "--unshare-uts", "--uid", "0", "--gid", "0"]
     arguments += [
         "--hostname",
@@ -158,7 +160,16 @@ def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
         elif Path(path).is_file():
             arguments += ["--ro-bind", os.devnull, path]
     arguments += ["--proc", "/proc", "--chdir", "/"]
-    return [shutil.which("bwrap") or "bwrap", *arguments, "--", sys.executable, "-I", "-S", str(WARDEN), _SEEN_SPEC]
+    return [
+        shutil.which("bwrap") or "bwrap",
+        *arguments,
+        "--",
+        sys.executable,
+        "-I",
+        "-S",
+        str(CONTAINER_INIT),
+        _SEEN_SPEC,
+    ]
 
 
 def _opt_again() -> list[str]:

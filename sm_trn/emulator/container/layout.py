@@ -120,7 +120,7 @@ def write_programs(where: Where, plan: Plan, python: str) -> None:
     )
 
 
-def surroundings(where: Where, access: Access, asked: Mapping[str, str]) -> dict[str, str]:
+def base_environment(where: Where, access: Access, requested: Mapping[str, str]) -> dict[str, str]:
     """What every emulated container finds, training or hosting, and the variables that its request ``asked`` for."""
     system = f"{Path(access.python).parent}:/usr/local/bin:/usr/bin:/bin"
     variables = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
@@ -135,7 +135,7 @@ def surroundings(where: Where, access: Access, asked: Mapping[str, str]) -> dict
         "PIP_DRY_RUN": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",  # a rehearsal must not change the user's interpreter
     }
-    variables |= {name: at_home(value, where) for name, value in asked.items()}
+    variables |= {name: localized(value, where) for name, value in requested.items()}
     path = variables.get("PATH")
     variables |= {
         "PATH": f"{where.seen_own}/bin:{path or system}",
@@ -158,7 +158,7 @@ def surroundings(where: Where, access: Access, asked: Mapping[str, str]) -> dict
     return variables
 
 
-def at_home(text: str, where: Where) -> str:
+def localized(text: str, where: Where) -> str:
     """The text with /opt/ml replaced by the folder that stands in for it, where there is no namespace."""
     if where.seen_ml == ML or ML not in text:
         return text

@@ -1,6 +1,6 @@
 """What a killed emulator may have left behind – processes, folders – and the end of it at the next start.
 
-The warden ends a job with its emulator; this is for the case that the warden was killed as well. It must not know
+Container init ends a job with its emulator; this is for the case that it was killed as well. It must not know
 what the processes did.
 """
 
@@ -17,12 +17,12 @@ from typing import Final
 
 _PLACES: Final = ("jobs", "tmp", "hosted")
 _PATIENCE_S: Final = 5.0
-_WARDEN: Final = os.fsencode(Path(__file__).with_name("inside") / "warden.py")
+_CONTAINER_INIT: Final = os.fsencode(Path(__file__).with_name("inside") / "container_init.py")
 REGIONS: Final = "regions"  # each with places of its own
 NOTE: Final = "door"  # a file that names a folder outside the state: a socket's path may have 107 bytes only
 
 
-def clear_the_ground(state: Path) -> None:
+def clean_up_orphans(state: Path) -> None:
     """End what still runs from these folders, and make them empty. Call it with the state's lock held."""
     end_processes(state)
     remove_noted(state)
@@ -49,13 +49,13 @@ def processes(state: Path) -> list[int]:
     for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():  # noqa: PTH112, PTH208 - in a hurry at every start
         if entry.isdecimal() and int(entry) != os.getpid():
             with contextlib.suppress(OSError):
-                at_home = any(
+                localized = any(
                     word.startswith(homes) for word in Path("/proc", entry, "environ").read_bytes().split(b"\0")
                 )
                 words = Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
-                warden = _WARDEN in words and any(word.startswith(tuple(places)) for word in words)
+                container_init = _CONTAINER_INIT in words and any(word.startswith(tuple(places)) for word in words)
                 dead = Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
-                if (at_home or warden) and not dead:
+                if (localized or container_init) and not dead:
                     found.append(int(entry))
     return found
 

@@ -84,9 +84,9 @@ def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = No
 
 def _groups(resources: Mapping[str, Any], cores: int) -> tuple[Group, ...]:
     """The hosts are numbered through all groups, in the order of the request."""
-    asked = resources.get("InstanceGroups") or [{**resources, "InstanceGroupName": HOMOGENEOUS}]
-    whole, first, groups = sum(int(group["InstanceCount"]) for group in asked), 1, []
-    for group in asked:
+    requested = resources.get("InstanceGroups") or [{**resources, "InstanceGroupName": HOMOGENEOUS}]
+    whole, first, groups = sum(int(group["InstanceCount"]) for group in requested), 1, []
+    for group in requested:
         row = find_instance(str(group["InstanceType"]))
         real, count = row.workers if row else 1, int(group["InstanceCount"])
         groups.append(

@@ -19,7 +19,7 @@ _LONGEST_S: Final = 3600.0  # the clock may be set while a thread sleeps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ticket:
+class SlotRequest:
     """Who asks for a place. ``begin`` is called with a place taken, ``give_up`` instead of it once it is ``due`` (epoch seconds)."""
 
     begin: Callable[[], None]
@@ -27,20 +27,20 @@ class Ticket:
     due: float = float("inf")
 
 
-class Room:
+class JobSlots:
     """Safe to share between threads. A thread sleeps until the earliest time that is due, where there is one at all."""
 
     def __init__(self, places: int, clock: Callable[[], float] = time.time) -> None:
         self._free = places
         self._clock = clock
         self._changed = threading.Condition(threading.RLock())
-        self._waiting: dict[Ticket, None] = {}  # in order of arrival
-        self._due: list[tuple[float, int, Ticket]] = []
+        self._waiting: dict[SlotRequest, None] = {}  # in order of arrival
+        self._due: list[tuple[float, int, SlotRequest]] = []
         self._numbers = itertools.count()
         self._watched = False
         self._closed = False
 
-    def ask(self, ticket: Ticket, waits: Callable[[], None]) -> None:
+    def acquire(self, ticket: SlotRequest, waits: Callable[[], None]) -> None:
         """``begin`` at once where there is a place, else ``waits``, and ``begin`` or ``give_up`` later, in another thread."""
         with self._changed:
             if self._free and not self._waiting and not self._closed:
@@ -53,12 +53,12 @@ class Room:
                 heapq.heappush(self._due, (ticket.due, next(self._numbers), ticket))
                 self._watch()
 
-    def withdraw(self, ticket: Ticket) -> bool:
+    def cancel(self, ticket: SlotRequest) -> bool:
         """Whether it was still waiting; then neither ``begin`` nor ``give_up`` is ever called."""
         with self._changed:
             return ticket in self._waiting and self._waiting.pop(ticket) is None
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Give a place back: the next one begins."""
         with self._changed:
             self._free += 1
@@ -85,6 +85,6 @@ class Room:
                 while not self._due or self._due[0][0] > self._clock():
                     self._changed.wait(min(self._due[0][0] - self._clock(), _LONGEST_S) if self._due else None)
                 ticket = heapq.heappop(self._due)[2]
-                late = self.withdraw(ticket)
+                late = self.cancel(ticket)
             if late:
                 ticket.give_up()

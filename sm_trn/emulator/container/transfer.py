@@ -20,7 +20,7 @@ from ..s3.uri import parse_s3_uri
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from ..s3.object_store import Objects
+    from ..s3.object_store import ObjectStore
     from .layout import Where
 
 _COMPRESSION = 3  # weights hardly shrink; the level is a matter of time only
@@ -31,7 +31,7 @@ class TransferError(Exception):
 
 
 def download_channels(
-    objects: Objects,
+    objects: ObjectStore,
     hosts: Sequence[Where],
     channels: Sequence[tuple[Mapping[str, Any], Collection[str]]],
     stopped: Callable[[], bool],
@@ -51,7 +51,7 @@ def download_channels(
                 _download(objects, bucket, key, folder / name, gzipped=channel.get("CompressionType") == "Gzip")
 
 
-def _files(objects: Objects, source: Mapping[str, Any]) -> list[tuple[str, str, Path]]:
+def _files(objects: ObjectStore, source: Mapping[str, Any]) -> list[tuple[str, str, Path]]:
     """(bucket, key, name below the channel) of every object of a data source, in the order of their keys."""
     bucket, prefix = parse_s3_uri(source["S3Uri"])
     if source["S3DataType"] == "ManifestFile":
@@ -62,7 +62,7 @@ def _files(objects: Objects, source: Mapping[str, Any]) -> list[tuple[str, str, 
     return [(bucket, key, _relative(prefix, key)) for key in keys]
 
 
-def _listed(objects: Objects, bucket: str, key: str) -> list[tuple[str, str, Path]]:
+def _listed(objects: ObjectStore, bucket: str, key: str) -> list[tuple[str, str, Path]]:
     """What a manifest names: ``[{"prefix": "s3://bucket/folder/"}, "a", "b", …]`` (the API reference of S3Uri)."""
     wrong = f"ClientError: Data download failed: s3://{bucket}/{key}: invalid manifest: "
     try:
@@ -85,7 +85,7 @@ def _listed(objects: Objects, bucket: str, key: str) -> list[tuple[str, str, Pat
     return [(owner, folder + name, _inside(name)) for name in names]
 
 
-def download_folder(objects: Objects, uri: str, folder: Path) -> set[str]:
+def download_folder(objects: ObjectStore, uri: str, folder: Path) -> set[str]:
     """Copy everything under ``uri`` into ``folder``; the relative names."""
     bucket, prefix = parse_s3_uri(uri.rstrip("/") + "/")
     names = {key.removeprefix(prefix) for key in objects.keys(bucket, prefix) if not key.endswith("/")}
@@ -191,7 +191,7 @@ def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
             tar.addfile(member, source)
 
 
-def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped: bool) -> None:
+def _download(objects: ObjectStore, bucket: str, key: str, target: Path, *, gzipped: bool) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _, source = objects.open(bucket, key)

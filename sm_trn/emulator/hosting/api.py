@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 from ...specs import EMULATED_ACCOUNT
 from ..api.paging import page
 from ..api.tags import Tagged
-from ..errors import AwsFault, validation
+from ..errors import AwsError, validation
 from ..options import EMULATED_TAG
 from ..s3.uri import parse_s3_uri
-from .resources import Record, Records
+from .resources import Resource, Resources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..s3.object_store import Objects
+    from ..s3.object_store import ObjectStore
     from .endpoints import Endpoints
     from .transforms import Transforms
 
@@ -42,12 +42,12 @@ _LISTS: Final = {
 
 
 class HostingApi:
-    """The operations on what is hosted. Every one raises AwsFault. ``kind`` is a kind of record."""
+    """The operations on what is hosted. Every one raises AwsError. ``kind`` is a kind of record."""
 
     def __init__(
-        self, records: Records, objects: Objects, endpoints: Endpoints, transforms: Transforms, region: str
+        self, resources: Resources, objects: ObjectStore, endpoints: Endpoints, transforms: Transforms, region: str
     ) -> None:
-        self._records = records
+        self._resources = resources
         self._objects = objects
         self._endpoints = endpoints
         self._transforms = transforms
@@ -56,14 +56,14 @@ class HostingApi:
     def invoke(self, name: str, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
         """InvokeEndpoint: headers and body of the answer. ``headers`` have lower-case names."""
         if len(body) > LARGEST_BODY:
-            raise AwsFault("ValidationError", f"the body has {len(body)} bytes, more than {LARGEST_BODY}", 413)
+            raise AwsError("ValidationError", f"the body has {len(body)} bytes, more than {LARGEST_BODY}", 413)
         sent = {"Content-Type": headers.get("content-type") or "application/json", "Accept": headers.get("accept", "")}
         attributes = headers.get("x-amzn-sagemaker-custom-attributes")
         if attributes:
             sent["X-Amzn-SageMaker-Custom-Attributes"] = attributes
         for unknown in ("target-model", "target-container-hostname", "inference-component"):
             if f"x-amzn-sagemaker-{unknown}" in headers:
-                raise AwsFault("ValidationError", f"the emulator hosts one model in a container: no {unknown}")
+                raise AwsError("ValidationError", f"the emulator hosts one model in a container: no {unknown}")
         target = headers.get("x-amzn-sagemaker-target-variant", "")
         variant, reply = self._endpoints.invoke(name, body, sent, target)
         return {"Content-Type": reply.content_type, "x-Amzn-Invoked-Production-Variant": variant}, reply.body
@@ -103,31 +103,31 @@ class HostingApi:
     def create_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
         config = str(body["EndpointConfigName"])
         self._get("endpoint-config", config)
-        record = self._add("endpoint", body, status="Creating", facts={"config": config})
-        self._endpoints.create(record.name)
-        return {"EndpointArn": record.arn}
+        resource = self._add("endpoint", body, status="Creating", facts={"config": config})
+        self._endpoints.create(resource.name)
+        return {"EndpointArn": resource.arn}
 
     def update_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        record = self._get("endpoint", str(body["EndpointName"]))
+        resource = self._get("endpoint", str(body["EndpointName"]))
         self._get("endpoint-config", str(body["EndpointConfigName"]))
-        if record.status != "InService":
-            raise validation(f'Cannot update in-progress endpoint "{record.arn}".')
+        if resource.status != "InService":
+            raise validation(f'Cannot update in-progress endpoint "{resource.arn}".')
         if _DEPLOYMENT in body:
-            request = {**record.request, _DEPLOYMENT: body[_DEPLOYMENT]}
-            self._records.change("endpoint", record.name, request=request)
-        self._endpoints.update(record.name, str(body["EndpointConfigName"]))
-        return {"EndpointArn": record.arn}
+            request = {**resource.request, _DEPLOYMENT: body[_DEPLOYMENT]}
+            self._resources.change("endpoint", resource.name, request=request)
+        self._endpoints.update(resource.name, str(body["EndpointConfigName"]))
+        return {"EndpointArn": resource.arn}
 
     def delete_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        record = self._get("endpoint", str(body["EndpointName"]))
-        if record.status != "Deleting":
-            self._endpoints.delete(record.name)
+        resource = self._get("endpoint", str(body["EndpointName"]))
+        if resource.status != "Deleting":
+            self._endpoints.delete(resource.name)
         return {}
 
     def drop(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """DeleteModel and DeleteEndpointConfig."""
-        record = self._get(kind, str(body[f"{_WORDS[kind]}Name"]))
-        self._records.drop(kind, record.name)
+        resource = self._get(kind, str(body[f"{_WORDS[kind]}Name"]))
+        self._resources.drop(kind, resource.name)
         return {}
 
     def create_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,36 +140,36 @@ class HostingApi:
         joined = body.get("DataProcessing") or {}
         if joined.get("InputFilter", "$") != "$" or joined.get("JoinSource", "None") != "None":
             raise validation("DataProcessing: the emulator neither filters nor joins")
-        record = self._add("transform-job", body, status="InProgress")
-        self._transforms.start(record.name)
-        return {"TransformJobArn": record.arn}
+        resource = self._add("transform-job", body, status="InProgress")
+        self._transforms.start(resource.name)
+        return {"TransformJobArn": resource.arn}
 
     def stop_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        record = self._get("transform-job", str(body["TransformJobName"]))
-        if record.status not in {"InProgress", "Stopping"}:
-            raise validation(f"The request was rejected because the transform job is in status {record.status}.")
-        self._transforms.stop(record.name)
+        resource = self._get("transform-job", str(body["TransformJobName"]))
+        if resource.status not in {"InProgress", "Stopping"}:
+            raise validation(f"The request was rejected because the transform job is in status {resource.status}.")
+        self._transforms.stop(resource.name)
         return {}
 
     # --- describe, list, tags ---
 
     def describe(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
         word = _WORDS[kind]
-        record = self._get(kind, str(body[f"{word}Name"]))
-        answer = {**_plain(record, word), **_row(record)}
+        resource = self._get(kind, str(body[f"{word}Name"]))
+        answer = {**_plain(resource, word), **_row(resource)}
         if kind == "endpoint":
-            answer |= self._endpoint_facts(record)
+            answer |= self._endpoint_facts(resource)
         elif kind == "transform-job":
             answer.pop("LastModifiedTime", None)
-            answer |= {"BatchStrategy": "MultiRecord", "MaxPayloadInMB": 6, **_plain(record, word)}
+            answer |= {"BatchStrategy": "MultiRecord", "MaxPayloadInMB": 6, **_plain(resource, word)}
         return answer
 
-    def _endpoint_facts(self, record: Record) -> dict[str, Any]:
-        config = str(record.facts["config"])
-        found = self._records.find("endpoint-config", config)
+    def _endpoint_facts(self, resource: Resource) -> dict[str, Any]:
+        config = str(resource.facts["config"])
+        found = self._resources.find("endpoint-config", config)
         rows = []
-        for variant in found.request["ProductionVariants"] if found and record.status != "Creating" else ():
-            model = self._records.find("model", str(variant["ModelName"]))
+        for variant in found.request["ProductionVariants"] if found and resource.status != "Creating" else ():
+            model = self._resources.find("model", str(variant["ModelName"]))
             image = (model.request.get("PrimaryContainer") or {}).get("Image") if model else None
             count, weight = int(variant.get("InitialInstanceCount", 1)), float(variant.get("InitialVariantWeight", 1.0))
             rows.append(
@@ -182,43 +182,43 @@ class HostingApi:
                     "DesiredInstanceCount": count,
                 }
             )
-        last = {"LastDeploymentConfig": record.request[_DEPLOYMENT]} if _DEPLOYMENT in record.request else {}
+        last = {"LastDeploymentConfig": resource.request[_DEPLOYMENT]} if _DEPLOYMENT in resource.request else {}
         return {"EndpointConfigName": config, **last, **({"ProductionVariants": rows} if rows else {})}
 
     def listed(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        found = [record for record in self._records.all(kind) if _wanted(record, body)]
-        keys: Mapping[str, Callable[[Record], Any]] = {
-            "Name": lambda record: record.name,
-            "Status": lambda record: record.status,
-            "CreationTime": lambda record: record.created,
+        found = [resource for resource in self._resources.all(kind) if _wanted(resource, body)]
+        keys: Mapping[str, Callable[[Resource], Any]] = {
+            "Name": lambda resource: resource.name,
+            "Status": lambda resource: resource.status,
+            "CreationTime": lambda resource: resource.created,
         }
         key = keys[body.get("SortBy", "CreationTime")]
         backwards = body.get("SortOrder", "Descending") == "Descending"
-        found.sort(key=lambda record: (key(record), record.name), reverse=backwards)
+        found.sort(key=lambda resource: (key(resource), resource.name), reverse=backwards)
         rows, token = page(found, body, 10)
         unsaid = _UNSAID.get(kind, "")
-        shown = [{key: value for key, value in _row(record).items() if key != unsaid} for record in rows]
+        shown = [{key: value for key, value in _row(resource).items() if key != unsaid} for resource in rows]
         answer: dict[str, Any] = {_LISTS[kind]: shown}
         return answer | ({"NextToken": token} if token else {})
 
     def tagged(self, arn: str) -> Tagged | None:
         """The tags of a model, a configuration, an endpoint or a transform job; None for the ARN of anything else."""
-        record = self._records.by_arn(arn)
-        if record is None:
+        resource = self._resources.by_arn(arn)
+        if resource is None:
             return None
-        return Tagged(record.tags, lambda tags: self._records.change(record.kind, record.name, tags=tags))
+        return Tagged(resource.tags, lambda tags: self._resources.change(resource.kind, resource.name, tags=tags))
 
-    def _get(self, kind: str, name: str) -> Record:
-        return self._records.get(kind, name, self._arn(kind, name))
+    def _get(self, kind: str, name: str) -> Resource:
+        return self._resources.get(kind, name, self._arn(kind, name))
 
     def _arn(self, kind: str, name: str) -> str:
         return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}"
 
     def _add(
         self, kind: str, body: Mapping[str, Any], *, status: str = "", facts: Mapping[str, Any] | None = None
-    ) -> Record:
-        name, now = str(body[f"{_WORDS[kind]}Name"]), self._records.now()
-        record = Record(
+    ) -> Resource:
+        name, now = str(body[f"{_WORDS[kind]}Name"]), self._resources.now()
+        resource = Resource(
             kind=kind,
             name=name,
             arn=self._arn(kind, name),
@@ -229,45 +229,45 @@ class HostingApi:
             status=status,
             facts=facts or {},
         )
-        self._records.add(record)
-        return record
+        self._resources.add(resource)
+        return resource
 
 
 def _one_container(body: Mapping[str, Any]) -> bool:
     return bool(body.get("PrimaryContainer")) != bool(body.get("Containers"))
 
 
-def _plain(record: Record, word: str) -> dict[str, Any]:
+def _plain(resource: Resource, word: str) -> dict[str, Any]:
     """The request as it is echoed."""
     others = {f"{word}Name", "EndpointConfigName", _DEPLOYMENT}
-    return {key: value for key, value in record.request.items() if key not in others}
+    return {key: value for key, value in resource.request.items() if key not in others}
 
 
-def _row(record: Record) -> dict[str, Any]:
+def _row(resource: Resource) -> dict[str, Any]:
     """What a list says of a record; a describe says it too."""
-    word = _WORDS[record.kind]
-    row: dict[str, Any] = {f"{word}Name": record.name, f"{word}Arn": record.arn, "CreationTime": record.created}
-    if record.kind in _STATUS:
-        row |= {_STATUS[record.kind]: record.status, "LastModifiedTime": record.modified}
-        if record.reason:
-            row["FailureReason"] = record.reason
+    word = _WORDS[resource.kind]
+    row: dict[str, Any] = {f"{word}Name": resource.name, f"{word}Arn": resource.arn, "CreationTime": resource.created}
+    if resource.kind in _STATUS:
+        row |= {_STATUS[resource.kind]: resource.status, "LastModifiedTime": resource.modified}
+        if resource.reason:
+            row["FailureReason"] = resource.reason
     for fact, member in (("started", "TransformStartTime"), ("ended", "TransformEndTime")):
-        if record.facts.get(fact) is not None:
-            row[member] = record.facts[fact]
+        if resource.facts.get(fact) is not None:
+            row[member] = resource.facts[fact]
     return row
 
 
-def _wanted(record: Record, body: Mapping[str, Any]) -> bool:
+def _wanted(resource: Resource, body: Mapping[str, Any]) -> bool:
     return (
-        body.get("NameContains", "").lower() in record.name.lower()
-        and body.get("StatusEquals") in {None, record.status}
+        body.get("NameContains", "").lower() in resource.name.lower()
+        and body.get("StatusEquals") in {None, resource.status}
         and all(
             float(limit) < moment if after else float(limit) > moment
             for member, moment, after in (
-                ("CreationTimeAfter", record.created, True),
-                ("CreationTimeBefore", record.created, False),
-                ("LastModifiedTimeAfter", record.modified, True),
-                ("LastModifiedTimeBefore", record.modified, False),
+                ("CreationTimeAfter", resource.created, True),
+                ("CreationTimeBefore", resource.created, False),
+                ("LastModifiedTimeAfter", resource.modified, True),
+                ("LastModifiedTimeBefore", resource.modified, False),
             )
             if (limit := body.get(member)) is not None
         )

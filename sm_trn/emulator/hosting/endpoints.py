@@ -13,30 +13,30 @@ import traceback
 from typing import TYPE_CHECKING, Any, Final
 
 from ...specs import EMULATED_ACCOUNT
-from ..errors import AwsFault
+from ..errors import AwsError
 from ..fault_injection import CAPACITY
-from .model_server import LARGEST_ANSWER, NoAnswer, Reply, Server, ServingError
+from .model_server import LARGEST_ANSWER, ModelServer, NoAnswer, Reply, ServingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..container.context import RunContext
     from ..telemetry.log_store import LogLines
-    from .resources import Record, Records
+    from .resources import Resource, Resources
 
 GROUP: Final = "/aws/sagemaker/Endpoints"
 _KIND = "endpoint"
 _OPERATION = "CreateEndpoint"
 _MESSAGE = 1024  # characters of the model's own answer that an error carries
 
-Fleet = dict[str, tuple[Server, float]]
+Fleet = dict[str, tuple[ModelServer, float]]
 
 
 class Endpoints:
     """What runs behind the records of endpoints."""
 
-    def __init__(self, records: Records, lines: LogLines, context: RunContext) -> None:
-        self._records = records
+    def __init__(self, resources: Resources, lines: LogLines, context: RunContext) -> None:
+        self._resources = resources
         self._lines = lines
         self._context = context
         self._lock = threading.Lock()
@@ -49,24 +49,24 @@ class Endpoints:
         self._in_thread(self._bring_up, name, self._config_of(name), "Failed")
 
     def update(self, name: str, config: str) -> None:
-        self._records.change(_KIND, name, status="Updating", reason=None)
+        self._resources.change(_KIND, name, status="Updating", reason=None)
         self._in_thread(self._bring_up, name, config, "InService")
 
     def delete(self, name: str) -> None:
-        self._records.change(_KIND, name, status="Deleting")
+        self._resources.change(_KIND, name, status="Deleting")
         self._in_thread(self._take_down, name)
 
     def restore(self) -> None:
         """After a restart: what was in service comes back, what was being made has failed."""
-        for record in self._records.all(_KIND):
-            if record.status in {"InService", "SystemUpdating", "Updating"}:
-                self._records.change(_KIND, record.name, status="SystemUpdating")
-                self._in_thread(self._bring_up, record.name, self._config_of(record.name), "Failed")
-            elif record.status == "Creating":
+        for resource in self._resources.all(_KIND):
+            if resource.status in {"InService", "SystemUpdating", "Updating"}:
+                self._resources.change(_KIND, resource.name, status="SystemUpdating")
+                self._in_thread(self._bring_up, resource.name, self._config_of(resource.name), "Failed")
+            elif resource.status == "Creating":
                 reason = "InternalServerError: the emulator was killed while the endpoint was being created."
-                self._records.change(_KIND, record.name, status="Failed", reason=reason)
-            elif record.status == "Deleting":
-                self._records.drop(_KIND, record.name)
+                self._resources.change(_KIND, resource.name, status="Failed", reason=reason)
+            elif resource.status == "Deleting":
+                self._resources.drop(_KIND, resource.name)
 
     def shutdown(self) -> None:
         """End every container; the records stay, and come back with the next start."""
@@ -80,11 +80,11 @@ class Endpoints:
         """The variant that answered, and its answer. Raises the service's own faults, ModelError among them."""
         with self._lock:
             fleet = self._fleets.get(name)
-        record = self._records.find(_KIND, name)
-        if fleet is None or record is None or record.status == "Deleting":
-            raise AwsFault("ValidationError", f"Endpoint {name} of account {EMULATED_ACCOUNT} not found.")
+        resource = self._resources.find(_KIND, name)
+        if fleet is None or resource is None or resource.status == "Deleting":
+            raise AwsError("ValidationError", f"Endpoint {name} of account {EMULATED_ACCOUNT} not found.")
         if target and target not in fleet:
-            raise AwsFault("ValidationError", f"Variant {target!r} of endpoint {name} not found.")
+            raise AwsError("ValidationError", f"Variant {target!r} of endpoint {name} not found.")
         variant = target or self._chosen(fleet)
         try:
             reply = fleet[variant][0].invoke(body, headers, self._context.shared.options.invoke_timeout_s)
@@ -96,13 +96,13 @@ class Endpoints:
             raise self._model_error(name, 500, f"the answer is larger than {LARGEST_ANSWER} bytes")
         return variant, reply
 
-    def _model_error(self, name: str, status: int, said: str) -> AwsFault:
+    def _model_error(self, name: str, status: int, said: str) -> AwsError:
         message = said[:_MESSAGE]
         where = (
             f"https://{self._context.region}.console.aws.amazon.com/cloudwatch/home?region={self._context.region}"
             f"#logEventViewer:group={GROUP}/{name}"
         )
-        return AwsFault(
+        return AwsError(
             "ModelError",
             f"Received {'client' if 400 <= status < 500 else 'server'} error ({status}) from primary with message "
             f'"{message}". See {where} in account {EMULATED_ACCOUNT} for more information.',
@@ -127,16 +127,16 @@ class Endpoints:
         return next(reversed(fleet))
 
     def _config_of(self, name: str) -> str:
-        record = self._records.find(_KIND, name)
-        return str((record.facts if record else {}).get("config", ""))
+        resource = self._resources.find(_KIND, name)
+        return str((resource.facts if resource else {}).get("config", ""))
 
     def _bring_up(self, name: str, config: str, otherwise: str) -> None:
         """Start a fleet for ``config``; the old one, if any, goes only when the new one answers."""
         fleet: Fleet = {}
         try:
             self._context.shared.objects.ready.wait()
-            record = self._records.find(_KIND, name)
-            if record is not None and record.status == "Creating":
+            resource = self._resources.find(_KIND, name)
+            if resource is not None and resource.status == "Creating":
                 self._meet_faults()
             fleet = self._fleet(name, config)
             with self._lock:
@@ -148,7 +148,7 @@ class Endpoints:
             return
         with self._lock:
             self._starting.pop(name, None)
-            alive = self._records.find(_KIND, name)
+            alive = self._resources.find(_KIND, name)
             wanted = not self._end.is_set() and alive is not None and alive.status != "Deleting"
             old = self._fleets.get(name, {})
             if wanted:
@@ -157,12 +157,12 @@ class Endpoints:
             server.close()
         if wanted and alive is not None:
             facts = {**alive.facts, "config": config}
-            self._records.change(_KIND, name, status="InService", reason=None, facts=facts)
+            self._resources.change(_KIND, name, status="InService", reason=None, facts=facts)
 
     def _meet_faults(self) -> None:
         """What was asked to go wrong with the next endpoint that is made."""
-        self._end.wait(self._context.shared.mischief.start_delay(_OPERATION))
-        if self._context.shared.mischief.lacks_capacity(_OPERATION):
+        self._end.wait(self._context.shared.faults.start_delay(_OPERATION))
+        if self._context.shared.faults.insufficient_capacity(_OPERATION):
             raise ServingError(CAPACITY)
 
     def _give_up(self, name: str, fleet: Fleet, status: str, reason: str) -> None:
@@ -171,11 +171,11 @@ class Endpoints:
             ended = self._end.is_set()
         for server, _ in fleet.values():
             server.close()
-        record = self._records.find(_KIND, name)
-        if record is not None and record.status != "Deleting" and not ended:
-            self._records.change(_KIND, name, status=status, reason=reason[:1024])
+        resource = self._resources.find(_KIND, name)
+        if resource is not None and resource.status != "Deleting" and not ended:
+            self._resources.change(_KIND, name, status=status, reason=reason[:1024])
 
-    def _start(self, variant: str, server: Server) -> None:
+    def _start(self, variant: str, server: ModelServer) -> None:
         try:
             server.start()
         except ServingError as error:
@@ -185,16 +185,16 @@ class Endpoints:
             raise ServingError(text) from error
 
     def _fleet(self, name: str, config: str) -> Fleet:
-        found = self._records.find("endpoint-config", config)
+        found = self._resources.find("endpoint-config", config)
         if found is None:
             raise ServingError(f"the endpoint configuration {config!r} was deleted")
         fleet: Fleet = {}
         for variant in found.request["ProductionVariants"]:
-            model = self._records.find("model", str(variant.get("ModelName")))
+            model = self._resources.find("model", str(variant.get("ModelName")))
             if model is None:
                 raise ServingError(f"the model {variant.get('ModelName')!r} was deleted")
             stream = f"{GROUP}/{name}:{variant['VariantName']}/i-{secrets.token_hex(8)}"
-            server = Server(container_of(model), self._context, self._taker(stream))
+            server = ModelServer(container_of(model), self._context, self._taker(stream))
             fleet[variant["VariantName"]] = (server, float(variant.get("InitialVariantWeight", 1.0)))
         return fleet
 
@@ -206,20 +206,20 @@ class Endpoints:
             fleets = [self._fleets.pop(name, {}), self._starting.get(name, {})]
         for server, _ in [entry for fleet in fleets for entry in fleet.values()]:
             server.close()
-        self._records.drop(_KIND, name)
+        self._resources.drop(_KIND, name)
 
     def _in_thread(self, work: Any, *arguments: Any) -> None:
         def run() -> None:
             try:
                 work(*arguments)
             except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
-                self._records.change(_KIND, arguments[0], status="Failed", reason="InternalServerError")
+                self._resources.change(_KIND, arguments[0], status="Failed", reason="InternalServerError")
                 traceback.print_exc()
 
         threading.Thread(target=run, name=f"endpoint {arguments[0]}", daemon=True).start()
 
 
-def container_of(model: Record) -> Mapping[str, Any]:
+def container_of(model: Resource) -> Mapping[str, Any]:
     """The one container of a model."""
     containers = model.request.get("Containers")
     found: Mapping[str, Any] = containers[0] if containers else model.request["PrimaryContainer"]

@@ -1,4 +1,4 @@
-"""One hosted model as a process: fetch its archive, start it through the warden, pass requests to its socket, end it.
+"""One hosted model as a process: fetch its archive, start it through container init, pass requests to its socket, end it.
 
 The socket lies in a folder that only the user can open; nothing listens on a port. It must not know endpoints nor
 transform jobs, only a container's definition.
@@ -59,7 +59,7 @@ class Reply:
     body: bytes
 
 
-class Server:
+class ModelServer:
     """Started with ``start``; a dead or hanging one is started again by the request after."""
 
     def __init__(self, container: Mapping[str, Any], context: RunContext, say: Callable[[int, str], None]) -> None:
@@ -71,7 +71,7 @@ class Server:
         self._turn = threading.RLock()  # of starting and ending
         self._where: layout.Where | None = None
         self._host: Host | None = None
-        self._door = Path()
+        self._socket_folder = Path()
         self._closed = False
 
     def start(self) -> None:
@@ -80,7 +80,7 @@ class Server:
             if self._closed:
                 raise ServingError("the container was ended")
             if self._where is None:
-                self._furnish()
+                self._prepare()
             self._launch()
 
     def invoke(self, body: bytes, headers: Mapping[str, str], timeout: float) -> Reply:
@@ -106,21 +106,23 @@ class Server:
         with self._turn:
             self._end_host()
             if self._where is not None:
-                self._context.shared.principals.withdraw(self._key)
+                self._context.shared.principals.remove(self._key)
                 layout.remove(self._where)
-                shutil.rmtree(self._door, ignore_errors=True)
+                shutil.rmtree(self._socket_folder, ignore_errors=True)
                 shutil.rmtree(self._root, ignore_errors=True)
                 self._where = None
 
     # --- its parts ---
 
-    def _furnish(self) -> None:
+    def _prepare(self) -> None:
         context = self._context
         where = layout.place(self._root, "model", context.shared.isolation)
         self._where = where
-        self._door = Path(tempfile.mkdtemp(prefix="smt-"))  # a socket's path may have 107 bytes: not in the state
-        (self._root / NOTE).write_text(str(self._door), encoding="utf-8")
-        context.shared.principals.admit(self._key)
+        self._socket_folder = Path(
+            tempfile.mkdtemp(prefix="smt-")
+        )  # a socket's path may have 107 bytes: not in the state
+        (self._root / NOTE).write_text(str(self._socket_folder), encoding="utf-8")
+        context.shared.principals.add(self._key)
         layout.write_programs(where, _one_host(), context.shared.options.job_python)
         self._fetch(where)
 
@@ -164,7 +166,7 @@ class Server:
         where, context = self._where, self._context
         if where is None:
             raise ServingError("the container was ended")
-        file = self._door / "s"
+        file = self._socket_folder / "s"
         file.unlink(missing_ok=True)
         image = str(self._container.get("Image") or "")
         python = context.shared.options.job_python
@@ -177,7 +179,7 @@ class Server:
             key=self._key,
             port=0,
         )
-        env = layout.surroundings(where, access, self._container.get("Environment") or {})
+        env = layout.base_environment(where, access, self._container.get("Environment") or {})
         env |= {
             "SM_TRN_IMAGE": image,
             "SM_TRN_MODEL_DIR": f"{where.seen_ml}/model",
@@ -230,7 +232,7 @@ class Server:
             host.join(_END_S)
 
     def _ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str], timeout: float) -> Reply:
-        connection = _OverSocket(str(self._door / "s"), timeout)
+        connection = _OverSocket(str(self._socket_folder / "s"), timeout)
         try:
             connection.request(method, path, body, dict(headers))
             answer = connection.getresponse()

@@ -10,7 +10,7 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import AwsFault, validation
+from ..errors import AwsError, validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ NOUNS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Resource:
     """A request as it was sent, and what became of it. ``facts`` holds what the request did not say."""
 
     kind: str
@@ -42,66 +42,66 @@ class Record:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Records:
+class Resources:
     """All of them, by kind and name. Every method is atomic."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
         self._lock = threading.RLock()
-        self._records = {(row["kind"], row["name"]): Record(**row) for row in store.records()}
+        self._resources = {(row["kind"], row["name"]): Resource(**row) for row in store.records()}
 
     def now(self) -> float:
         return self._clock()
 
-    def find(self, kind: str, name: str) -> Record | None:
+    def find(self, kind: str, name: str) -> Resource | None:
         with self._lock:
-            return self._records.get((kind, name))
+            return self._resources.get((kind, name))
 
-    def get(self, kind: str, name: str, arn: str) -> Record:
+    def get(self, kind: str, name: str, arn: str) -> Resource:
         """Raises the service's own fault when there is no such thing."""
         found = self.find(kind, name)
         if found is None:
             raise validation(f'Could not find {NOUNS[kind]} "{arn}".')
         return found
 
-    def by_arn(self, arn: str) -> Record | None:
+    def by_arn(self, arn: str) -> Resource | None:
         with self._lock:
-            return next((record for record in self._records.values() if record.arn == arn), None)
+            return next((resource for resource in self._resources.values() if resource.arn == arn), None)
 
-    def all(self, kind: str) -> list[Record]:
+    def all(self, kind: str) -> list[Resource]:
         """In order of creation."""
         with self._lock:
-            found = [record for (known, _), record in self._records.items() if known == kind]
-        return sorted(found, key=lambda record: (record.created, record.name))
+            found = [resource for (known, _), resource in self._resources.items() if known == kind]
+        return sorted(found, key=lambda resource: (resource.created, resource.name))
 
-    def add(self, record: Record) -> None:
+    def add(self, resource: Resource) -> None:
         with self._lock:
-            if (record.kind, record.name) in self._records:
-                if record.kind == "transform-job":
-                    raise AwsFault(
+            if (resource.kind, resource.name) in self._resources:
+                if resource.kind == "transform-job":
+                    raise AwsError(
                         "ResourceInUse",
                         "Job name must be unique within an AWS account and region, and a job with this name already "
-                        f"exists ({record.arn}).",
+                        f"exists ({resource.arn}).",
                     )
-                raise validation(f'Cannot create already existing {NOUNS[record.kind]} "{record.arn}".')
-            self._keep(record)
+                raise validation(f'Cannot create already existing {NOUNS[resource.kind]} "{resource.arn}".')
+            self._save(resource)
 
-    def change(self, kind: str, name: str, **changes: Any) -> Record | None:
+    def change(self, kind: str, name: str, **changes: Any) -> Resource | None:
         """Change some fields, and say when; None when the record is gone."""
         with self._lock:
-            record = self._records.get((kind, name))
-            if record is None:
+            resource = self._resources.get((kind, name))
+            if resource is None:
                 return None
-            changed = replace(record, modified=max(self._clock(), record.modified), **changes)
-            self._keep(changed)
+            changed = replace(resource, modified=max(self._clock(), resource.modified), **changes)
+            self._save(changed)
             return changed
 
     def drop(self, kind: str, name: str) -> None:
         with self._lock:
-            self._records.pop((kind, name), None)
+            self._resources.pop((kind, name), None)
             self._store.drop_record(kind, name)
 
-    def _keep(self, record: Record) -> None:
-        self._store.save_record(record.kind, record.name, asdict(record))
-        self._records[record.kind, record.name] = record
+    def _save(self, resource: Resource) -> None:
+        self._store.save_record(resource.kind, resource.name, asdict(resource))
+        self._resources[resource.kind, resource.name] = resource

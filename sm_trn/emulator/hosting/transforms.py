@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..s3.uri import parse_s3_uri
 from .endpoints import container_of
-from .model_server import NoAnswer, Server, ServingError
+from .model_server import ModelServer, NoAnswer, ServingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..container.context import RunContext
     from ..telemetry.log_store import LogLines
-    from .resources import Record, Records
+    from .resources import Resource, Resources
 
 GROUP: Final = "/aws/sagemaker/TransformJobs"
 _KIND = "transform-job"
@@ -31,19 +31,19 @@ _MB = 2**20
 class Transforms:
     """The running transform jobs of this process."""
 
-    def __init__(self, records: Records, lines: LogLines, context: RunContext) -> None:
-        self._records = records
+    def __init__(self, resources: Resources, lines: LogLines, context: RunContext) -> None:
+        self._resources = resources
         self._lines = lines
         self._context = context
         self._lock = threading.Lock()
-        self._servers: dict[str, Server] = {}
+        self._servers: dict[str, ModelServer] = {}
         self._stopped: set[str] = set()
 
     def start(self, name: str) -> None:
         threading.Thread(target=self._run, args=(name,), name=f"transform {name}", daemon=True).start()
 
     def stop(self, name: str) -> None:
-        self._records.change(_KIND, name, status="Stopping")
+        self._resources.change(_KIND, name, status="Stopping")
         with self._lock:
             self._stopped.add(name)
             server = self._servers.get(name)
@@ -52,9 +52,9 @@ class Transforms:
 
     def restore(self) -> None:
         """After a restart: no transform job can still be running."""
-        for record in self._records.all(_KIND):
-            if record.status in {"InProgress", "Stopping"}:
-                self._end(record.name, "Failed", "InternalServerError: the emulator was killed while the job ran.")
+        for resource in self._resources.all(_KIND):
+            if resource.status in {"InProgress", "Stopping"}:
+                self._end(resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran.")
 
     def shutdown(self) -> None:
         with self._lock:
@@ -63,12 +63,12 @@ class Transforms:
             self.stop(name)
 
     def _run(self, name: str) -> None:
-        record = self._records.find(_KIND, name)
-        if record is None:
+        resource = self._resources.find(_KIND, name)
+        if resource is None:
             return
         stream = f"{GROUP}:{name}/i-{secrets.token_hex(8)}"
         try:
-            self._transform(record, stream)
+            self._transform(resource, stream)
         except (ServingError, NoAnswer) as error:
             if name in self._stopped:
                 self._end(name, "Stopped", None)
@@ -84,32 +84,32 @@ class Transforms:
             if server is not None:
                 server.close()
 
-    def _transform(self, record: Record, stream: str) -> None:
-        model = self._records.find("model", record.request["ModelName"])
+    def _transform(self, resource: Resource, stream: str) -> None:
+        model = self._resources.find("model", resource.request["ModelName"])
         if model is None:
-            raise ServingError(f"the model {record.request['ModelName']!r} was deleted")
+            raise ServingError(f"the model {resource.request['ModelName']!r} was deleted")
         container = dict(container_of(model))
         container["Environment"] = {
             **(container.get("Environment") or {}),
-            **(record.request.get("Environment") or {}),
+            **(resource.request.get("Environment") or {}),
             "SAGEMAKER_BATCH": "true",
         }
-        server = Server(container, self._context, lambda at, line: self._lines.append(stream, at, line))
+        server = ModelServer(container, self._context, lambda at, line: self._lines.append(stream, at, line))
         with self._lock:
-            self._servers[record.name] = server
-            stopped = record.name in self._stopped  # before there was anything to close
+            self._servers[resource.name] = server
+            stopped = resource.name in self._stopped  # before there was anything to close
         if stopped:
             raise ServingError("the transform job was stopped")
         server.start()
-        self._records.change(_KIND, record.name, facts={"started": self._records.now()})
-        for key, parts in self._inputs(record):
-            answers = [self._ask(server, record, part, key) for part in parts]
-            self._put(record, key, answers)
-        self._end(record.name, "Stopped" if record.name in self._stopped else "Completed", None)
+        self._resources.change(_KIND, resource.name, facts={"started": self._resources.now()})
+        for key, parts in self._inputs(resource):
+            answers = [self._ask(server, resource, part, key) for part in parts]
+            self._put(resource, key, answers)
+        self._end(resource.name, "Stopped" if resource.name in self._stopped else "Completed", None)
 
-    def _inputs(self, record: Record) -> Iterator[tuple[str, Iterator[bytes]]]:
-        asked = record.request["TransformInput"]
-        bucket, prefix = parse_s3_uri(asked["DataSource"]["S3DataSource"]["S3Uri"])
+    def _inputs(self, resource: Resource) -> Iterator[tuple[str, Iterator[bytes]]]:
+        source = resource.request["TransformInput"]
+        bucket, prefix = parse_s3_uri(source["DataSource"]["S3DataSource"]["S3Uri"])
         objects = self._context.shared.objects
         objects.ready.wait()
         keys = [key for key in objects.keys(bucket, prefix) if not key.endswith("/")]
@@ -117,23 +117,23 @@ class Transforms:
             raise ServingError(f'Data download failed: no objects under "s3://{bucket}/{prefix}"')
         for key in keys:
             content = objects.path(bucket, key).read_bytes()
-            if asked.get("CompressionType") == "Gzip":
+            if source.get("CompressionType") == "Gzip":
                 try:
                     content = gzip.decompress(content)
                 except (OSError, EOFError, zlib.error) as error:
                     raise ServingError(f"Data download failed: s3://{bucket}/{key}: {error}") from error
-            yield _below(prefix, key), payloads(content, record.request)
+            yield _below(prefix, key), payloads(content, resource.request)
 
-    def _ask(self, server: Server, record: Record, part: bytes, key: str) -> bytes:
-        asked = record.request["TransformInput"]
-        limit = int(record.request.get("MaxPayloadInMB") or 6) * _MB
+    def _ask(self, server: ModelServer, resource: Resource, part: bytes, key: str) -> bytes:
+        source = resource.request["TransformInput"]
+        limit = int(resource.request.get("MaxPayloadInMB") or 6) * _MB
         if len(part) > limit:
             raise NoAnswer(f"{key}: a payload has {len(part)} bytes, more than MaxPayloadInMB allows")
         headers = {
-            "Content-Type": asked.get("ContentType") or "application/octet-stream",
-            "Accept": record.request["TransformOutput"].get("Accept") or "",
+            "Content-Type": source.get("ContentType") or "application/octet-stream",
+            "Accept": resource.request["TransformOutput"].get("Accept") or "",
         }
-        client = record.request.get("ModelClientConfig") or {}
+        client = resource.request.get("ModelClientConfig") or {}
         timeout = float(client.get("InvocationsTimeoutInSeconds") or self._context.shared.options.invoke_timeout_s)
         reply = server.invoke(part, headers, timeout)
         if reply.status != 200:
@@ -141,8 +141,8 @@ class Transforms:
             raise NoAnswer(f"Bad HTTP status received from algorithm: {reply.status} for {key}: {said}")
         return reply.body
 
-    def _put(self, record: Record, key: str, answers: list[bytes]) -> None:
-        output = record.request["TransformOutput"]
+    def _put(self, resource: Resource, key: str, answers: list[bytes]) -> None:
+        output = resource.request["TransformOutput"]
         bucket, prefix = parse_s3_uri(output["S3OutputPath"].rstrip("/") + "/")
         body = b"".join(answers)
         if output.get("AssembleWith") == "Line":
@@ -153,10 +153,10 @@ class Transforms:
             raise ServingError(f"the bucket {bucket!r} does not exist") from error
 
     def _end(self, name: str, status: str, reason: str | None) -> None:
-        known = self._records.find(_KIND, name)
+        known = self._resources.find(_KIND, name)
         if known is not None:
-            facts = {**known.facts, "ended": self._records.now()}
-            self._records.change(_KIND, name, status=status, reason=reason[:1024] if reason else None, facts=facts)
+            facts = {**known.facts, "ended": self._resources.now()}
+            self._resources.change(_KIND, name, status=status, reason=reason[:1024] if reason else None, facts=facts)
 
 
 def payloads(content: bytes, request: Mapping[str, Any]) -> Iterator[bytes]:

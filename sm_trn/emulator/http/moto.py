@@ -27,7 +27,7 @@ def settle_environment() -> None:
     os.environ["MOTO_ALLOW_NONEXISTENT_REGION"] = "true"
 
 
-class MotoSide:
+class Moto:
     """moto as a function from request to answer."""
 
     def __init__(self, region: str) -> None:

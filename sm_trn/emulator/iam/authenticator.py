@@ -14,7 +14,7 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from ..errors import AwsFault, refused
+from ..errors import AwsError, refused
 from ..http.body import Spool
 from . import session_tokens, signature
 
@@ -42,7 +42,7 @@ _STREAMING = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
+class AuthenticatedRequest:
     """A request that was let in, with its body read and checked. ``owner``: with the emulator's own key, no temporary one."""
 
     service: str
@@ -53,7 +53,7 @@ class Admitted:
     temporary: Temporary | None = None
 
 
-class Door:
+class Authenticator:
     """Checks one WSGI request at a time; safe to share between threads."""
 
     def __init__(
@@ -73,8 +73,8 @@ class Door:
         self._spool = spool
         self._clock = clock
 
-    def admit(self, environ: dict[str, Any]) -> Admitted:
-        """Let the request in, or raise the AwsFault to answer with. The body is read only once the signature holds."""
+    def authenticate(self, environ: dict[str, Any]) -> AuthenticatedRequest:
+        """Let the request in, or raise the AwsError to answer with. The body is read only once the signature holds."""
         self._check_origin(environ)
         raw_path, _, query = environ["REQUEST_URI"].partition("?")
         if raw_path.startswith("/moto-api") or environ["PATH_INFO"].startswith("/moto-api"):
@@ -108,7 +108,7 @@ class Door:
             self._check_coverage(headers, credential)
             if not signature.matches(request, credential, secret):
                 raise refused("SignatureDoesNotMatch", "the signature does not match; check the secret key")
-        except AwsFault:
+        except AwsError:
             if body is not None:
                 body.close()
             raise
@@ -118,8 +118,8 @@ class Door:
             body, digest = self._read(environ, MAX_OBJECT if credential.service == "s3" else MAX_BODY, sums)
             if payload not in _STREAMING and payload != digest:
                 body.close()
-                raise AwsFault("XAmzContentSHA256Mismatch", "the body is not the one that was signed")
-        return Admitted(
+                raise AwsError("XAmzContentSHA256Mismatch", "the body is not the one that was signed")
+        return AuthenticatedRequest(
             service=credential.service,
             region=credential.region,
             access_key=credential.access_key,
@@ -198,7 +198,7 @@ class Door:
         declared = environ.get("CONTENT_LENGTH") or "0"
         left = limit if chunked else int(declared) if declared.isdecimal() else limit + 1
         if left > limit:
-            raise AwsFault("RequestEntityTooLargeException", f"at most {limit} bytes are taken", 413)
+            raise AwsError("RequestEntityTooLargeException", f"at most {limit} bytes are taken", 413)
         if left > MAX_BODY and not chunked:
             self._quota.check(left)
         spooled = Spool(self._spool, sums)
@@ -218,7 +218,7 @@ def _fill(spool: Spool, source: IO[bytes], left: int, *, chunked: bool) -> str:
         digest.update(block)
         left -= len(block)
     if (chunked and source.read(1)) or (not chunked and left):
-        raise AwsFault("IncompleteBody", "the body is longer than the limit, or shorter than it said")
+        raise AwsError("IncompleteBody", "the body is longer than the limit, or shorter than it said")
     spool.rewind()
     return digest.hexdigest()
 
@@ -229,18 +229,18 @@ def _sums(headers: list[tuple[str, str]]) -> set[str]:
     return {"md5"} | (kinds & {"crc32", "sha1"})
 
 
-def _bad_token(service: str) -> AwsFault:
+def _bad_token(service: str) -> AwsError:
     if service == "s3":
-        return AwsFault("InvalidToken", "The provided token is malformed or otherwise invalid.")
+        return AwsError("InvalidToken", "The provided token is malformed or otherwise invalid.")
     code = "InvalidClientTokenId" if service in _QUERY else "UnrecognizedClientException"
     return refused(code, "The security token included in the request is invalid.")
 
 
-def _expired_token(service: str) -> AwsFault:
+def _expired_token(service: str) -> AwsError:
     if service == "s3":
-        return AwsFault("ExpiredToken", "The provided token has expired.")
+        return AwsError("ExpiredToken", "The provided token has expired.")
     said = "The security token included in the request is expired"
-    return refused("ExpiredToken", said) if service in _QUERY else AwsFault("ExpiredTokenException", said)
+    return refused("ExpiredToken", said) if service in _QUERY else AwsError("ExpiredTokenException", said)
 
 
 def _headers(environ: dict[str, Any]) -> list[tuple[str, str]]:

@@ -28,11 +28,11 @@ class Principals:
         self._lock = threading.Lock()
         self._keys = {owner.access: owner.secret}
 
-    def admit(self, key: Key) -> None:
+    def add(self, key: Key) -> None:
         with self._lock:
             self._keys[key.access] = key.secret
 
-    def withdraw(self, key: Key) -> None:
+    def remove(self, key: Key) -> None:
         with self._lock:
             self._keys.pop(key.access, None)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
 
-    from ..http.moto import MotoSide
+    from ..http.moto import Moto
 
 _MEMBERS: Final = {"CreateTrainingJob": "RoleArn", "CreateModel": "ExecutionRoleArn"}
 _HOUR: Final = 3600  # a role's MaxSessionDuration where nobody set it
@@ -32,7 +32,7 @@ class Role:
 class Roles:
     """``ready`` is set once moto has the roles that are there from the start."""
 
-    def __init__(self, moto: MotoSide, ready: threading.Event) -> None:
+    def __init__(self, moto: Moto, ready: threading.Event) -> None:
         self._moto = moto
         self._ready = ready
 

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from ...specs import EMULATED_ACCOUNT
 from ..api import shapes
-from ..errors import AwsFault, refused
+from ..errors import AwsError, refused
 from ..http.response import Answer
 from ..options import ROLE_NAME
 from . import session_tokens
@@ -22,7 +22,7 @@ from .session_tokens import Temporary
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .authenticator import Admitted
+    from .authenticator import AuthenticatedRequest
     from .keys import Principals
     from .roles import Roles
 
@@ -41,32 +41,32 @@ class StsApi:
         self._roles = roles
         self._clock = clock
 
-    def answer(self, asked: Mapping[str, str], caller: Admitted) -> Answer | None:
-        operation = asked.get("Action", "")
+    def answer(self, parameters: Mapping[str, str], caller: AuthenticatedRequest) -> Answer | None:
+        operation = parameters.get("Action", "")
         if operation == "GetCallerIdentity":
             arn, user = _identity(caller)
             return _answer(operation, {"Arn": arn, "UserId": user, "Account": arn.split(":")[4]})
         if operation in {"AssumeRoleWithSAML", "AssumeRoleWithWebIdentity", "AssumeRoot"}:
-            raise AwsFault("InvalidAction", f"the emulator's STS does not have {operation}")
+            raise AwsError("InvalidAction", f"the emulator's STS does not have {operation}")
         if operation not in _LASTS_S:
             return None
-        lasts = _number(asked.get("DurationSeconds"), _LASTS_S[operation])
-        plain = {name: value for name, value in asked.items() if "." not in name}
+        lasts = _number(parameters.get("DurationSeconds"), _LASTS_S[operation])
+        plain = {name: value for name, value in parameters.items() if "." not in name}
         shapes.check(operation, {**plain, "DurationSeconds": lasts}, "sts")
         if operation == "AssumeRole":
-            return self._assume(asked["RoleArn"], asked["RoleSessionName"], lasts, caller)
+            return self._assume(parameters["RoleArn"], parameters["RoleSessionName"], lasts, caller)
         arn, user = _identity(caller)
         if operation == "GetFederationToken":
             arn, user = (
-                f"arn:aws:sts::{EMULATED_ACCOUNT}:federated-user/{asked['Name']}",
-                f"{EMULATED_ACCOUNT}:{asked['Name']}",
+                f"arn:aws:sts::{EMULATED_ACCOUNT}:federated-user/{parameters['Name']}",
+                f"{EMULATED_ACCOUNT}:{parameters['Name']}",
             )
             return _answer(
                 operation, {"FederatedUser": {"Arn": arn, "FederatedUserId": user}}, self._new(arn, user, lasts, caller)
             )
         return _answer(operation, {}, self._new(arn, user, lasts, caller))
 
-    def _assume(self, wanted: str, session: str, lasts: int, caller: Admitted) -> Answer:
+    def _assume(self, wanted: str, session: str, lasts: int, caller: AuthenticatedRequest) -> Answer:
         role = self._roles.find(wanted)
         if role is None:
             raise refused(
@@ -74,11 +74,11 @@ class StsApi:
                 f"User: {_identity(caller)[0]} is not authorized to perform: sts:AssumeRole on resource: {wanted}",
             )
         if lasts > role.longest_s:
-            raise AwsFault(
+            raise AwsError(
                 "ValidationError", "The requested DurationSeconds exceeds the MaxSessionDuration set for this role."
             )
         if caller.temporary is not None and lasts > _CHAINED_S:
-            raise AwsFault(
+            raise AwsError(
                 "ValidationError",
                 "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining",
             )
@@ -88,7 +88,7 @@ class StsApi:
         found = {"AssumedRoleUser": {"Arn": arn, "AssumedRoleId": user}}
         return _answer("AssumeRole", found, self._new(arn, user, lasts, caller))
 
-    def _new(self, arn: str, user: str, lasts: int, caller: Admitted) -> dict[str, str]:
+    def _new(self, arn: str, user: str, lasts: int, caller: AuthenticatedRequest) -> dict[str, str]:
         parent = caller.temporary.parent if caller.temporary else caller.access_key
         secret_of_parent = self._principals.secret_of(parent)
         if secret_of_parent is None:  # withdrawn while it asked
@@ -105,7 +105,7 @@ class StsApi:
         }
 
 
-def _identity(caller: Admitted) -> tuple[str, str]:
+def _identity(caller: AuthenticatedRequest) -> tuple[str, str]:
     known = caller.temporary
     return (_OWNER, _USER) if known is None else (known.arn, known.user)
 
@@ -114,7 +114,7 @@ def _number(text: str | None, otherwise: int) -> int:
     if text is None:
         return otherwise
     if not text.isdecimal():
-        raise AwsFault("MalformedInput", f"DurationSeconds: got {text!r}, wanted a whole number")
+        raise AwsError("MalformedInput", f"DurationSeconds: got {text!r}, wanted a whole number")
     return int(text)
 
 

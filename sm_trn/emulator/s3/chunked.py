@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from ..errors import AwsFault
+from ..errors import AwsError
 
 if TYPE_CHECKING:
     from ..http.body import Spool
@@ -19,7 +19,7 @@ _TRAILERS = 20
 
 
 def decode(source: IO[bytes], out: Spool, length: int | None) -> dict[str, str]:
-    """Write the plain content to ``out``; the trailers, names in lower case. Raises AwsFault for a body that is not whole."""
+    """Write the plain content to ``out``; the trailers, names in lower case. Raises AwsError for a body that is not whole."""
     while size := _size(source):
         left = size
         while left > 0 and (block := source.read(min(left, _BLOCK))):
@@ -50,5 +50,5 @@ def _size(source: IO[bytes]) -> int:
     return size
 
 
-def _incomplete() -> AwsFault:
-    return AwsFault("IncompleteBody", "The request body terminated unexpectedly")
+def _incomplete() -> AwsError:
+    return AwsError("IncompleteBody", "The request body terminated unexpectedly")

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from ...specs import EMULATED_ACCOUNT
-from ..errors import AwsFault
+from ..errors import AwsError
 
 if TYPE_CHECKING:
     from ..state.store import StoredObject, StoredPart, StoredUpload
@@ -123,7 +123,7 @@ def _text(value: object) -> str:
     return "".join(c if c >= " " or c in "\n\t" else f"&#{ord(c)};" for c in text)
 
 
-def malformed() -> AwsFault:
-    return AwsFault(
+def malformed() -> AwsError:
+    return AwsError(
         "MalformedXML", "The XML you provided was not well-formed or did not validate against our published schema"
     )

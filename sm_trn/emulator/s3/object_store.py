@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from ..state.failpoints import reached
+from ..state.failpoints import failpoint
 from ..state.store import StoredObject, StoredPart, StoredUpload
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _BLOCK: Final = 2**20
 
 
-class Objects:
-    """Safe to share between threads. Writing raises KeyError where the bucket does not exist, AwsFault where there is no room."""
+class ObjectStore:
+    """Safe to share between threads. Writing raises KeyError where the bucket does not exist, AwsError where there is no room."""
 
     def __init__(self, root: Path, store: Store, quota: Quota) -> None:
         self._root = root
@@ -176,7 +176,7 @@ class Objects:
         fresh = self._fresh()
         spool.move_to(self._root / fresh)
         self._count(fresh)
-        reached("content-written")
+        failpoint("content-written")
         return fresh
 
     def join(self, files: Iterable[str]) -> str:
@@ -188,7 +188,7 @@ class Objects:
                 with (self._root / file).open("rb") as source:
                     _append(source, out)
         self._count(fresh)
-        reached("parts-joined")
+        failpoint("parts-joined")
         return fresh
 
     def piece(self, bucket: str, key: str, first: int, length: int) -> str:
@@ -216,13 +216,13 @@ class Objects:
         entry = StoredObject(key=key, file=file, headers=dict(headers), size=size, etag=etag, modified=time.time())
         with self._lock:
             left = self._store.save_object(bucket, entry, upload)
-        reached("object-row-written")
+        failpoint("object-row-written")
         self.discard(left)
         return entry
 
     def delete(self, bucket: str, key: str) -> None:
         left = self._store.drop_object(bucket, key)
-        reached("object-row-dropped")
+        failpoint("object-row-dropped")
         self.discard(left)
 
     def change_headers(self, bucket: str, key: str, headers: Mapping[str, str]) -> None:
@@ -253,7 +253,7 @@ class Objects:
         size = (self._root / file).stat().st_size
         part = StoredPart(number=number, file=file, size=size, etag=etag, modified=time.time())
         left = self._store.save_part(upload, part)
-        reached("part-row-written")
+        failpoint("part-row-written")
         self.discard(left)
         return part
 

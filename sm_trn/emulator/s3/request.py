@@ -14,7 +14,7 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
-from ..errors import AwsFault
+from ..errors import AwsError
 from ..http.body import Spool
 from ..http.response import Answer
 from . import chunked
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..state.store import StoredObject
-    from .object_store import Objects
+    from .object_store import ObjectStore
 
-KEPT: Final = frozenset(
+STORED_HEADERS: Final = frozenset(
     {"content-type", "content-encoding", "content-disposition", "cache-control", "content-language", "expires"}
     | {"x-amz-storage-class", "x-amz-server-side-encryption", "x-amz-server-side-encryption-aws-kms-key-id"}
     | {"x-amz-tagging", "x-amz-website-redirect-location"}
@@ -65,17 +65,17 @@ class S3Request:
 
 
 def parse_request(environ: Mapping[str, Any], body: Spool) -> S3Request:
-    """Raises AwsFault for a path that names no object: not UTF-8, with a NUL, or too long."""
+    """Raises AwsError for a path that names no object: not UTF-8, with a NUL, or too long."""
     path, _, query = environ["REQUEST_URI"].partition("?")
     try:
         name = unquote_to_bytes(path).decode("utf-8").removeprefix("/")
     except UnicodeDecodeError as error:
-        raise AwsFault("InvalidURI", "Couldn't parse the specified URI.") from error
+        raise AwsError("InvalidURI", "Couldn't parse the specified URI.") from error
     bucket, _, key = name.partition("/")
     if "\0" in name:
-        raise AwsFault("InvalidURI", "Couldn't parse the specified URI: a key cannot hold NUL.")
+        raise AwsError("InvalidURI", "Couldn't parse the specified URI: a key cannot hold NUL.")
     if len(key.encode()) > _LONGEST_KEY:
-        raise AwsFault("KeyTooLongError", "Your key is too long")
+        raise AwsError("KeyTooLongError", "Your key is too long")
     headers: dict[str, str] = {}
     for header, value in environ["sm_trn.headers"]:
         headers[header.lower()] = " ".join(str(value).split())
@@ -86,31 +86,31 @@ def parse_request(environ: Mapping[str, Any], body: Spool) -> S3Request:
     return S3Request(method=environ["REQUEST_METHOD"], bucket=bucket, key=key, names=names, headers=headers, body=body)
 
 
-def check_bucket(objects: Objects, bucket: str) -> None:
+def check_bucket(objects: ObjectStore, bucket: str) -> None:
     if not objects.has_bucket(bucket):
-        raise AwsFault("NoSuchBucket", "The specified bucket does not exist", 404)
+        raise AwsError("NoSuchBucket", "The specified bucket does not exist", 404)
 
 
-def check_absent(objects: Objects, asked: S3Request) -> None:
-    if asked.headers.get("if-none-match") == "*" and objects.find(asked.bucket, asked.key) is not None:
+def check_absent(objects: ObjectStore, request: S3Request) -> None:
+    if request.headers.get("if-none-match") == "*" and objects.find(request.bucket, request.key) is not None:
         raise unmet()
 
 
-def find_source(objects: Objects, asked: S3Request) -> tuple[StoredObject, str, str]:
-    """What a copy is made of. Raises AwsFault where it does not exist, or is not as the copy wants it."""
-    text, _, version = asked.headers["x-amz-copy-source"].partition("?versionId=")
+def find_source(objects: ObjectStore, request: S3Request) -> tuple[StoredObject, str, str]:
+    """What a copy is made of. Raises AwsError where it does not exist, or is not as the copy wants it."""
+    text, _, version = request.headers["x-amz-copy-source"].partition("?versionId=")
     if version not in {"", "null"}:
         raise not_kept("more than one version of an object")
     try:
         name = unquote_to_bytes(text.partition("?")[0]).decode("utf-8").removeprefix("/")
     except UnicodeDecodeError as error:
-        raise AwsFault("InvalidArgument", "Invalid copy source encoding.") from error
+        raise AwsError("InvalidArgument", "Invalid copy source encoding.") from error
     bucket, _, key = name.partition("/")
     check_bucket(objects, bucket)
     found = objects.find(bucket, key)
     if found is None:
         raise no_key()
-    wanted = {condition: asked.headers.get(f"x-amz-copy-source-if-{condition}") for condition in _CONDITIONS}
+    wanted = {condition: request.headers.get(f"x-amz-copy-source-if-{condition}") for condition in _CONDITIONS}
     if any(
         text is not None and not holds(text, found)
         for text, holds in zip(wanted.values(), _CONDITIONS.values(), strict=True)
@@ -126,36 +126,36 @@ def check_grants(headers: Mapping[str, str]) -> None:
     """
     listed = headers.get("x-amz-acl", OWNERS) != OWNERS or any(name.startswith("x-amz-grant-") for name in headers)
     if listed:
-        raise AwsFault("AccessControlListNotSupported", "The bucket does not allow ACLs")
+        raise AwsError("AccessControlListNotSupported", "The bucket does not allow ACLs")
 
 
 def check_object_tags(pairs: Sequence[tuple[str, str]]) -> None:
     """https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-tagging.html"""
     keys = [key for key, _ in pairs]
     if len(set(keys)) < len(keys):
-        raise AwsFault("InvalidTag", "Cannot provide multiple Tags with the same key")
+        raise AwsError("InvalidTag", "Cannot provide multiple Tags with the same key")
     if any(key.lower().startswith("aws:") for key in keys):
-        raise AwsFault("InvalidTag", "System tags cannot be added/updated by requester")
+        raise AwsError("InvalidTag", "System tags cannot be added/updated by requester")
     if len(keys) > _OBJECT_TAGS:
-        raise AwsFault("BadRequest", f"Object tags cannot be greater than {_OBJECT_TAGS}")
+        raise AwsError("BadRequest", f"Object tags cannot be greater than {_OBJECT_TAGS}")
 
 
-def content_of(asked: S3Request, folder: Path) -> tuple[Spool, dict[str, str]]:
+def content_of(request: S3Request, folder: Path) -> tuple[Spool, dict[str, str]]:
     """The plain body, checked against every sum that came with it, and those sums that are kept."""
-    if not asked.headers.get("x-amz-content-sha256", "").startswith("STREAMING-"):
-        return asked.body, checked(asked.body, asked)
+    if not request.headers.get("x-amz-content-sha256", "").startswith("STREAMING-"):
+        return request.body, checked(request.body, request)
     plain = Spool(folder, {"md5"})
     try:
-        declared = asked.headers.get("x-amz-decoded-content-length", "")
-        trailers = chunked.decode(asked.body.file, plain, int(declared) if declared.isdecimal() else None)
-        return plain, checked(plain, asked, trailers)
+        declared = request.headers.get("x-amz-decoded-content-length", "")
+        trailers = chunked.decode(request.body.file, plain, int(declared) if declared.isdecimal() else None)
+        return plain, checked(plain, request, trailers)
     except BaseException:
         plain.close()
         raise
 
 
-def checked(body: Spool, asked: S3Request, trailers: Mapping[str, str] | None = None) -> dict[str, str]:
-    given = {**asked.headers, **(trailers or {})}
+def checked(body: Spool, request: S3Request, trailers: Mapping[str, str] | None = None) -> dict[str, str]:
+    given = {**request.headers, **(trailers or {})}
     if wanted := given.get("content-md5"):
         _compare(wanted, body.digest("md5"), "Content-MD5")
     kept = {}
@@ -179,13 +179,13 @@ def span(text: str, size: int) -> tuple[int, int]:
     if first > last:
         if match[1] and match[2] and int(match[1]) > int(match[2]):
             return 0, size
-        raise AwsFault("InvalidRange", "The requested range is not satisfiable", 416)
+        raise AwsError("InvalidRange", "The requested range is not satisfiable", 416)
     return first, last - first + 1
 
 
 def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """What an object keeps of the headers it was sent with; aws-chunked was the way of sending, not the content."""
-    found = {name: value for name, value in headers.items() if name in KEPT or name.startswith("x-amz-meta-")}
+    found = {name: value for name, value in headers.items() if name in STORED_HEADERS or name.startswith("x-amz-meta-")}
     coding = [part.strip() for part in found.pop("content-encoding", "").split(",")]
     if left := ", ".join(part for part in coding if part and part != "aws-chunked"):
         found["content-encoding"] = left
@@ -206,16 +206,16 @@ def _compare(wanted: str, found: bytes, name: str) -> None:
     try:
         given = base64.b64decode(wanted, validate=True)
     except binascii.Error as error:
-        raise AwsFault("InvalidDigest", f"The {name} you specified was invalid") from error
+        raise AwsError("InvalidDigest", f"The {name} you specified was invalid") from error
     if given != found:
-        raise AwsFault("BadDigest", f"The {name} you specified did not match the calculated checksum.")
+        raise AwsError("BadDigest", f"The {name} you specified did not match the calculated checksum.")
 
 
 def whole_number(text: str | None, name: str, otherwise: int) -> int:
     if text is None or text == "":
         return otherwise
     if not text.isdecimal() or len(text) > 9:
-        raise AwsFault("InvalidArgument", f"Provided {name} not an integer or within integer range")
+        raise AwsError("InvalidArgument", f"Provided {name} not an integer or within integer range")
     return min(int(text), PAGE) if name == "max-keys" else int(text)
 
 
@@ -223,13 +223,13 @@ def xml(body: bytes, *headers: tuple[str, str]) -> Answer:
     return Answer(200, (("Content-Type", "application/xml"), *headers), body)
 
 
-def no_key() -> AwsFault:
-    return AwsFault("NoSuchKey", "The specified key does not exist.", 404)
+def no_key() -> AwsError:
+    return AwsError("NoSuchKey", "The specified key does not exist.", 404)
 
 
-def not_kept(what: str) -> AwsFault:
-    return AwsFault("NotImplemented", f"the emulator's S3 does not have {what}", 501)
+def not_kept(what: str) -> AwsError:
+    return AwsError("NotImplemented", f"the emulator's S3 does not have {what}", 501)
 
 
-def unmet() -> AwsFault:
-    return AwsFault("PreconditionFailed", "At least one of the pre-conditions you specified did not hold", 412)
+def unmet() -> AwsError:
+    return AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold", 412)

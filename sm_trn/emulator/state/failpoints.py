@@ -15,7 +15,7 @@ _lock = threading.Lock()
 _left = int(_TIMES or 1)
 
 
-def reached(name: str) -> None:
+def failpoint(name: str) -> None:
     """Die here, at once and without a farewell, if that was asked for."""
     global _left  # noqa: PLW0603 - the count is of the process, as its death is
     if name != _WANTED:

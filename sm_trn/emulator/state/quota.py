@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from ..errors import AwsFault
+from ..errors import AwsError
 
 GB: Final = 10**9
 
@@ -29,14 +29,14 @@ class Quota:
             self.used += more
 
     def check(self, more: int) -> None:
-        """Raise the AwsFault that answers a write of ``more`` bytes for which there is no room."""
+        """Raise the AwsError that answers a write of ``more`` bytes for which there is no room."""
         if self.used + more > self.limit:
-            raise AwsFault("EntityTooLarge", f"{self._full()}; this write needs {more:,} bytes more")
+            raise AwsError("EntityTooLarge", f"{self._full()}; this write needs {more:,} bytes more")
 
     def check_job(self) -> None:
-        """Raise the AwsFault that answers a job for which there is no room."""
+        """Raise the AwsError that answers a job for which there is no room."""
         if folder_bytes(self._folder) > self.limit:
-            raise AwsFault("ResourceLimitExceeded", self._full())
+            raise AwsError("ResourceLimitExceeded", self._full())
 
     def facts(self) -> dict[str, int]:
         return {"limit_bytes": self.limit, "object_bytes": self.used}

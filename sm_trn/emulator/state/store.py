@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import schema
-from .failpoints import reached
+from .failpoints import failpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -211,13 +211,13 @@ class Store:
             except BaseException:
                 self._db.execute("ROLLBACK")
                 raise
-            reached("before-commit")
+            failpoint("before-commit")
             self._db.execute("COMMIT")
 
     def _write(self, statement: str, *values: str | float) -> None:
         with self._lock:
             self._db.execute(statement, values)
-            reached("row-written")
+            failpoint("row-written")
 
     def _all(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
         with self._lock:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ...specs import EMULATED_ACCOUNT
-from ..errors import AwsFault
+from ..errors import AwsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,7 +66,7 @@ class _Part:
         return self._lines.read(self._prefix + stream, start, stop)
 
 
-class LogApi:
+class LogsApi:
     """Answers one JSON request at a time."""
 
     def __init__(self, lines: Streams, region: str, hosted: LogLines | None = None, group: str = GROUP) -> None:
@@ -84,9 +84,9 @@ class LogApi:
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
         group = _group(body)
         if self._hosted is not None and group.startswith(HOSTED):
-            return LogApi(_Part(self._hosted, f"{group}:"), self._region, group=group).answer(operation, body)
+            return LogsApi(_Part(self._hosted, f"{group}:"), self._region, group=group).answer(operation, body)
         if operation in _WRITERS:
-            raise AwsFault("OperationAbortedException", f"{operation}: the emulator alone writes {self._group!r}")
+            raise AwsError("OperationAbortedException", f"{operation}: the emulator alone writes {self._group!r}")
         if operation == "DescribeLogStreams":
             return self._describe(body)
         return self._get(body) if operation == "GetLogEvents" else self._filter(body)
@@ -122,7 +122,7 @@ class LogApi:
     def _get(self, body: Mapping[str, Any]) -> dict[str, Any]:
         stream = str(body.get("logStreamName"))
         if not self._lines.has(stream):
-            raise AwsFault("ResourceNotFoundException", "The specified log stream does not exist.")
+            raise AwsError("ResourceNotFoundException", "The specified log stream does not exist.")
         stamps = self._lines.stamps(stream)
         low = bisect.bisect_left(stamps, int(body["startTime"])) if body.get("startTime") is not None else 0
         high = bisect.bisect_left(stamps, int(body["endTime"])) if body.get("endTime") is not None else len(stamps)
@@ -189,7 +189,7 @@ def _direction(body: Mapping[str, Any], low: int, high: int) -> tuple[bool, int]
         return forward, low if forward else high
     match = _TOKEN.fullmatch(str(token))
     if match is None:
-        raise AwsFault("InvalidParameterException", "The specified nextToken is invalid.")
+        raise AwsError("InvalidParameterException", "The specified nextToken is invalid.")
     return match[1] == "f", int(match[2])
 
 
@@ -208,7 +208,7 @@ def _index(token: object) -> int:
     if token is None:
         return 0
     if not str(token).isdecimal():
-        raise AwsFault("InvalidParameterException", "The specified nextToken is invalid.")
+        raise AwsError("InvalidParameterException", "The specified nextToken is invalid.")
     return int(str(token))
 
 
@@ -219,14 +219,14 @@ def _positions(token: object) -> dict[str, int]:
         found = json.loads(base64.urlsafe_b64decode(str(token)))
         return {str(name): int(at) for name, at in found.items()}
     except (binascii.Error, ValueError, AttributeError) as error:
-        raise AwsFault("InvalidParameterException", "The specified nextToken is invalid.") from error
+        raise AwsError("InvalidParameterException", "The specified nextToken is invalid.") from error
 
 
 def _pattern(text: str) -> Callable[[str], bool]:
     """Terms and quoted phrases: all of them, any of those with `?`, none of those with `-`."""
     text = text.strip()
     if text.startswith(("{", "[", "%")):
-        raise AwsFault(
+        raise AwsError(
             "InvalidParameterException", "the emulator knows plain terms only, not structured filter patterns"
         )
     terms = [(sign, quoted or plain) for sign, quoted, plain in re.findall(r'([?-]?)(?:"([^"]*)"|([^\s"]+))', text)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from ..http.moto import MotoSide
+    from ..http.moto import Moto
 
 _BATCH = 100
 
@@ -24,7 +24,7 @@ _BATCH = 100
 class MetricStore:
     """One file of points for each job of a region."""
 
-    def __init__(self, root: Path, moto: MotoSide, region: str) -> None:
+    def __init__(self, root: Path, moto: Moto, region: str) -> None:
         self._root = root
         self._moto = moto
         self._region = region

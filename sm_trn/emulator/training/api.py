@@ -11,7 +11,7 @@ from ...specs import EMULATED_ACCOUNT
 from ..api import shapes
 from ..api.tags import Tagged
 from ..container.plan import plan_of
-from ..errors import AwsFault, validation
+from ..errors import AwsError, validation
 from ..options import EMULATED_TAG, SUBSTITUTED_TAG, Options
 from . import engine, rules
 from .describe import describe
@@ -24,7 +24,7 @@ from .warm_pool import pool_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..s3.object_store import Objects
+    from ..s3.object_store import ObjectStore
 
 _SEARCHABLE = "TrainingJob"
 
@@ -38,9 +38,9 @@ class Supervisor(Protocol):
 
 
 class TrainingApi:
-    """The operations on training jobs, and the emulator's own on them. Every one raises AwsFault."""
+    """The operations on training jobs, and the emulator's own on them. Every one raises AwsError."""
 
-    def __init__(self, jobs: Jobs, objects: Objects, supervisor: Supervisor, options: Options, region: str) -> None:
+    def __init__(self, jobs: Jobs, objects: ObjectStore, supervisor: Supervisor, options: Options, region: str) -> None:
         self._jobs = jobs
         self._objects = objects
         self._supervisor = supervisor
@@ -109,12 +109,12 @@ class TrainingApi:
     def delete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         job = self._jobs.get(body["TrainingJobName"])
         if not job.state.terminal:
-            raise AwsFault(
+            raise AwsError(
                 "ResourceInUse", f"The request was rejected because the training job is in status {job.state.status}."
             )
         pool = pool_of(job, self._jobs.now())
         if pool is not None and pool.status == "Available":
-            raise AwsFault(
+            raise AwsError(
                 "ResourceInUse",
                 "The request was rejected because the training job retains an Available warm pool; set its "
                 "KeepAlivePeriodInSeconds to 0 first.",

@@ -6,7 +6,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from ..container import transfer
-from ..errors import AwsFault
+from ..errors import AwsError
 from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def upload(
         raise transfer.TransferError(
             f"ClientError: Artifact upload failed: the bucket {bucket!r} does not exist"
         ) from error
-    except AwsFault as fault:
+    except AwsError as fault:
         raise transfer.TransferError(f"ClientError: Artifact upload failed: {fault.message}") from fault
 
 

@@ -11,14 +11,14 @@ import threading
 from typing import TYPE_CHECKING
 
 from ..container.transfer import download_folder, plain_files
-from ..errors import AwsFault
+from ..errors import AwsError
 from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from ..s3.object_store import Objects
+    from ..s3.object_store import ObjectStore
 
 _LOOK_S = 0.5
 _Stamp = tuple[int, int, int]
@@ -28,7 +28,7 @@ class CheckpointSync:
     """``restore`` before the script starts, ``start`` with it, ``close`` when it has ended."""
 
     def __init__(
-        self, objects: Objects, uri: str, folders: Sequence[tuple[str, Path]], note: Callable[[str], None]
+        self, objects: ObjectStore, uri: str, folders: Sequence[tuple[str, Path]], note: Callable[[str], None]
     ) -> None:
         self._objects = objects
         self._uri = uri
@@ -81,7 +81,7 @@ class CheckpointSync:
             self._objects.put_file(self._bucket, self._prefix + name, folder / name)
         except KeyError:
             self._note(f"checkpoints: bucket {self._bucket!r} does not exist; nothing is kept")
-        except AwsFault as fault:
+        except AwsError as fault:
             self._note(f"checkpoints: {name!r} is not kept: {fault.message}")
         except OSError:  # gone again, or replaced: the next look sees it
             return

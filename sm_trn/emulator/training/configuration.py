@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ..container.layout import ML, at_home, surroundings
+from ..container.layout import ML, base_environment, localized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ def write_configuration(where: Where, plan: Plan, request: Mapping[str, Any]) ->
     group = plan.group_of(where.name)
     documents: dict[str, Any] = {
         "hyperparameters": {
-            name: at_home(value, where) for name, value in (request.get("HyperParameters") or {}).items()
+            name: localized(value, where) for name, value in (request.get("HyperParameters") or {}).items()
         },
         "resourceconfig": {
             "current_host": where.name,
@@ -41,14 +41,16 @@ def write_configuration(where: Where, plan: Plan, request: Mapping[str, Any]) ->
     }
     checkpoint = request.get("CheckpointConfig")
     if checkpoint:
-        documents["checkpointconfig"] = {"LocalPath": at_home(checkpoint.get("LocalPath", f"{ML}/checkpoints"), where)}
+        documents["checkpointconfig"] = {
+            "LocalPath": localized(checkpoint.get("LocalPath", f"{ML}/checkpoints"), where)
+        }
     for name, document in documents.items():
         (where.ml / "input/config" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
 
 
 def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str, str]:
     """The job's whole environment, built from nothing."""
-    variables = surroundings(where, access, job.request.get("Environment") or {})
+    variables = base_environment(where, access, job.request.get("Environment") or {})
     variables |= {
         "SAGEMAKER_TRAINING_MODULE": variables.get(
             "SAGEMAKER_TRAINING_MODULE", "sagemaker_pytorch_container.training:main"

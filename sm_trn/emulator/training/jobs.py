@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import AwsFault, not_found
+from ..errors import AwsError, not_found
 from . import engine
 from .engine import Event, JobState
 from .job import Job, dump, load
@@ -58,12 +58,12 @@ class Jobs:
     def add(self, job: Job) -> None:
         with self._lock:
             if job.name in self._jobs:
-                raise AwsFault(
+                raise AwsError(
                     "ResourceInUse",
                     "Training job names must be unique within an AWS account and region, and a training job with this "
                     f"name already exists ({job.arn})",
                 )
-            self._keep(job)
+            self._save(job)
 
     def drop(self, name: str) -> None:
         with self._lock:
@@ -76,7 +76,7 @@ class Jobs:
             job = self._jobs[name]
             state = engine.advance(job.state, event, self._clock(), reason=reason)
             if state is not job.state:
-                self._keep(replace(job, state=state))
+                self._save(replace(job, state=state))
             return state
 
     def change(
@@ -89,7 +89,7 @@ class Jobs:
     ) -> None:
         with self._lock:
             job = self._jobs[name]
-            self._keep(
+            self._save(
                 replace(
                     job,
                     tags=job.tags if tags is None else dict(tags),
@@ -103,7 +103,7 @@ class Jobs:
         with self._lock:
             job = self._jobs[name]
             state = replace(job.state, modified=max(self._clock(), job.state.modified))
-            self._keep(replace(job, request=request, state=state, pool_end=job.pool_end or pool_end))
+            self._save(replace(job, request=request, state=state, pool_end=job.pool_end or pool_end))
 
     def claim_pool(self, name: str) -> str | None:
         """Give the job the oldest warm pool that fits it; the name of the job that kept it."""
@@ -112,7 +112,7 @@ class Jobs:
             for job in self.all():
                 pool = pool_of(job, now)
                 if job.name != name and pool and pool.status == "Available" and matches(job.request, wanted):
-                    self._keep(replace(job, pool_end=now, reused_by=name))
+                    self._save(replace(job, pool_end=now, reused_by=name))
                     return job.name
             return None
 
@@ -127,6 +127,6 @@ class Jobs:
             self.apply(job.name, Event.FAIL, reason=reason)
         return [job.name for job in left]
 
-    def _keep(self, job: Job) -> None:
+    def _save(self, job: Job) -> None:
         self._store.save_job(job.name, dump(job))
         self._jobs[job.name] = job

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..container.layout import Where
-    from ..s3.object_store import Objects
+    from ..s3.object_store import ObjectStore
 
 LAUNCH: Final = INSIDE / "launch.py"
 NOTE: Final = "the interpreter has no sagemaker-training toolkit; the emulator's own launcher stands in for it"
@@ -27,7 +27,7 @@ def arguments(python: str, *, toolkit: bool) -> tuple[str, ...]:
     return (python, "-m", "sagemaker_training.cli.train") if toolkit else (python, str(LAUNCH))
 
 
-def unpack_source(objects: Objects, request: Mapping[str, Any], places: Sequence[Where]) -> None:
+def unpack_source(objects: ObjectStore, request: Mapping[str, Any], places: Sequence[Where]) -> None:
     """Bring the job's code to /opt/ml/code of every host, which the toolkit does by itself. Raises TransferError."""
     text = (request.get("HyperParameters") or {}).get("sagemaker_submit_directory", '""')
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import AwsFault, validation
+from ..errors import AwsError, validation
 from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _check_resources(resources: Mapping[str, Any] | None) -> None:
             )
     count = sum(each["InstanceCount"] for each in groups or (resources,))
     if count > 16:
-        raise AwsFault("ResourceLimitExceeded", f"the emulator runs at most 16 hosts on one machine, got {count}")
+        raise AwsError("ResourceLimitExceeded", f"the emulator runs at most 16 hosts on one machine, got {count}")
 
 
 def _check_groups(resources: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> None:

@@ -68,7 +68,7 @@ class JobRun:
     def run(self) -> None:
         context = self._context
         try:
-            context.shared.principals.admit(self._key)
+            context.shared.principals.add(self._key)
             self._apply(Event.PREPARE)
             if not self._cancelled_early():
                 self._live()
@@ -76,7 +76,7 @@ class JobRun:
             self._note(f"InternalServerError\n{traceback.format_exc()}")
             self._fail(_INTERNAL)
         finally:
-            context.shared.principals.withdraw(self._key)
+            context.shared.principals.remove(self._key)
 
     def _cancelled_early(self) -> bool:
         """End a job that has nothing on the machine yet; True when it did."""
@@ -91,7 +91,7 @@ class JobRun:
 
     def _live(self) -> None:
         attempt = 0
-        if self._context.shared.mischief.lacks_capacity(_OPERATION):
+        if self._context.shared.faults.insufficient_capacity(_OPERATION):
             self._fail(CAPACITY)
             return
         warm = self._context.jobs.claim_pool(self._job.name)
@@ -108,7 +108,7 @@ class JobRun:
         until = (
             time.monotonic()
             + self._context.shared.options.start_delay_s
-            + self._context.shared.mischief.start_delay(_OPERATION)
+            + self._context.shared.faults.start_delay(_OPERATION)
         )
         while (left := until - time.monotonic()) > 0 and not self._control.stopped:
             self._control.wait(left)
@@ -123,7 +123,7 @@ class JobRun:
         try:
             if number == 1:
                 self._announce(warm)
-            lacking = "" if self._plan.entrypoint else self._context.shared.missing()
+            lacking = "" if self._plan.entrypoint else self._context.shared.toolkit_error()
             refusal = self._plan.refusal or (lacking if self._context.shared.options.strict else "")
             if refusal:
                 self._fail(refusal)
@@ -161,7 +161,7 @@ class JobRun:
             [(channel, self._plan.hosts_of(channel)) for channel in request.get("InputDataConfig") or ()],
             lambda: self._control.stopped,
         )
-        if context.shared.mischief.breaks_host(_OPERATION):
+        if context.shared.faults.breaks_host(_OPERATION):
             raise BrokenHostError(_INTERNAL)
         if self._built_in:
             launcher.unpack_source(context.shared.objects, request, places)
@@ -240,7 +240,7 @@ class JobRun:
             port=port,
         )
         env = configuration.environment(where, plan, self._job, access)
-        argv = tuple(layout.at_home(part, where) for part in plan.entrypoint)
+        argv = tuple(layout.localized(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:
             argv = ("/usr/bin/env", *argv)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..container.plan import plan_of
-from ..container.slots import Ticket
+from ..container.slots import SlotRequest
 from .context import Control, TrainingContext
 from .deadlines import deadlines_of
 from .engine import Event
@@ -26,7 +26,7 @@ _LOOK_FOR = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('sagemak
 class _Entry:
     """A job that is not over. It has a thread once it has a place."""
 
-    ticket: Ticket
+    ticket: SlotRequest
     control: Control
     thread: threading.Thread | None = None
 
@@ -43,15 +43,15 @@ class JobSupervisor:
         """The job has a place, or is Pending, when this returns."""
         job = self._context.jobs.get(name)
         due = deadlines_of(job, plan_of(job.request, self._context.shared.options)).while_waiting
-        ticket = Ticket(partial(self._begin, name), partial(self._give_up, name), due)
+        ticket = SlotRequest(partial(self._begin, name), partial(self._give_up, name), due)
         with self._lock:
             self._entries[name] = _Entry(ticket, Control())
-        self._context.shared.room.ask(ticket, lambda: self._apply(name, Event.WAIT))
+        self._context.shared.slots.acquire(ticket, lambda: self._apply(name, Event.WAIT))
 
     def stop(self, name: str) -> None:
         """The job is Stopping when this returns, or already past the point where a stop matters; one that waits is Stopped."""
         entry = self._entry(name)
-        waited = entry is not None and self._context.shared.room.withdraw(entry.ticket)
+        waited = entry is not None and self._context.shared.slots.cancel(entry.ticket)
         self._apply(name, Event.STOP)
         if entry is None:
             return
@@ -102,7 +102,7 @@ class JobSupervisor:
         finally:
             self._forget(name)
             shutil.rmtree(self._context.state / "jobs" / name, ignore_errors=True)
-            self._context.shared.room.leave()
+            self._context.shared.slots.release()
 
     def _entry(self, name: str) -> _Entry | None:
         with self._lock:
@@ -126,8 +126,8 @@ class ToolkitCheck:
     def __call__(self) -> str:
         """Empty, or the FailureReason of a job that cannot run without it."""
         if not self._found:
-            asked = subprocess.run([self._python, "-I", "-c", _LOOK_FOR], check=False, capture_output=True, timeout=60)
-            self._found = asked.returncode == 0
+            probe = subprocess.run([self._python, "-I", "-c", _LOOK_FOR], check=False, capture_output=True, timeout=60)
+            self._found = probe.returncode == 0
         if self._found:
             return ""
         return (

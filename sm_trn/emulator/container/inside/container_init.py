@@ -1,6 +1,6 @@
 """Runs one emulated host and outlives nothing: when the emulator's pipe closes, every process of the host is killed.
 
-Started as ``python warden.py SPEC.json`` with the control pipe on stdin and the log pipe on stdout. It understands
+Started as ``python container_init.py SPEC.json`` with the control pipe on stdin and the log pipe on stdout. It understands
 two lines, ``term`` (SIGTERM to the script) and ``kill``. In a namespace it is PID 1 of the host, with /opt/ml,
 /etc/hosts and the host name of a training container; else it is the subreaper of its descendants. It must not import
 anything beyond the standard library, nor know what a training job is.
@@ -53,7 +53,7 @@ def _enter_namespace() -> None:
     _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def _furnish(spec: dict[str, Any]) -> None:
+def _mount_host(spec: dict[str, Any]) -> None:
     """Mounts of the host: its own /opt/ml beside everything else in /opt, /etc/hosts, /proc, no credentials."""
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     stage = Path(spec["stage"])
@@ -212,7 +212,7 @@ def run(spec_file: str) -> int:
     try:
         if spec["namespace"]:
             _enter_namespace()
-            _furnish(spec)
+            _mount_host(spec)
         else:
             with contextlib.suppress(OSError, AttributeError):  # Linux only; elsewhere the process group must do
                 _call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options
-from sm_trn.emulator.container.slots import Room, Ticket
+from sm_trn.emulator.container.slots import JobSlots, SlotRequest
 
 MANY = 150
 
@@ -25,7 +25,7 @@ MANY = 150
 )
 def test_places_are_given_in_the_order_of_asking(places: int, moves: list[str]) -> None:
     """Against the plainest model there is: who has begun, how many have left, and who waits."""
-    room, tickets = Room(places), list[Ticket]()
+    slots, tickets = JobSlots(places), list[SlotRequest]()
     begun: list[int] = []
     entered: list[int] = []
     waiting: list[int] = []
@@ -33,43 +33,45 @@ def test_places_are_given_in_the_order_of_asking(places: int, moves: list[str]) 
     for move in moves:
         if move == "ask":
             number, said = len(tickets), list[str]()
-            tickets.append(Ticket(partial(begun.append, number), partial(pytest.fail, "nothing is due")))
-            room.ask(tickets[-1], partial(said.append, "waits"))
+            tickets.append(SlotRequest(partial(begun.append, number), partial(pytest.fail, "nothing is due")))
+            slots.acquire(tickets[-1], partial(said.append, "waits"))
             full = len(entered) - left == places
             (waiting if full else entered).append(number)
             assert (["waits"] if full else []) == said
         elif move == "leave" and left < len(entered):
             left += 1
-            room.leave()
+            slots.release()
             entered += [waiting.pop(0)] if waiting else []
         elif move.startswith("withdraw") and waiting:
             gone = waiting.pop(0 if move.endswith("first") else -1)
-            assert room.withdraw(tickets[gone])
-            assert not room.withdraw(tickets[gone])
+            assert slots.cancel(tickets[gone])
+            assert not slots.cancel(tickets[gone])
         assert entered == begun
-    assert not any(room.withdraw(tickets[number]) for number in begun)
+    assert not any(slots.cancel(tickets[number]) for number in begun)
 
 
 def test_nobody_begins_once_the_room_is_closed() -> None:
-    room, begun = Room(1), list[str]()
+    slots, begun = JobSlots(1), list[str]()
     for name in ("first", "second"):
-        room.ask(Ticket(partial(begun.append, name), lambda: None), lambda: None)
-    room.close()
-    room.leave()
+        slots.acquire(SlotRequest(partial(begun.append, name), lambda: None), lambda: None)
+    slots.close()
+    slots.release()
     assert ["first"] == begun
 
 
 def test_who_waits_past_a_deadline_is_told_and_only_then() -> None:
     now, given_up = [0.0], threading.Event()
-    room = Room(1, clock=lambda: now[0])
-    room.ask(Ticket(lambda: None, lambda: None), lambda: None)
-    never = Ticket(lambda: None, lambda: pytest.fail("it was withdrawn"), due=1.0)
-    room.ask(never, lambda: None)
-    room.ask(Ticket(lambda: pytest.fail("there was no place"), given_up.set, due=2.0), lambda: None)
-    assert room.withdraw(never)
+    slots = JobSlots(1, clock=lambda: now[0])
+    slots.acquire(SlotRequest(lambda: None, lambda: None), lambda: None)
+    never = SlotRequest(lambda: None, lambda: pytest.fail("it was withdrawn"), due=1.0)
+    slots.acquire(never, lambda: None)
+    slots.acquire(SlotRequest(lambda: pytest.fail("there was no place"), given_up.set, due=2.0), lambda: None)
+    assert slots.cancel(never)
     assert not given_up.is_set()
     now[0] = 3.0
-    room.ask(Ticket(lambda: None, lambda: None, due=4.0), lambda: None)  # the sleeper looks at the clock again
+    slots.acquire(
+        SlotRequest(lambda: None, lambda: None, due=4.0), lambda: None
+    )  # the sleeper looks at the clock again
     assert given_up.wait(10)
 
 

@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError
 from emulator.bench import Bench
 
 from sm_trn.emulator import Endpoint
-from sm_trn.emulator.errors import AwsFault
+from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.iam import authenticator, keys, signature
 from sm_trn.emulator.state.quota import Quota
 
@@ -293,16 +293,16 @@ def test_a_presigned_url_ends_with_its_time(bench: Bench, tmp_path: Path, versio
     endpoint = bench.endpoint
     port = int(endpoint.url.rpartition(":")[2])
     owner = keys.Key(endpoint.access_key, endpoint.secret_key)
-    entrance = authenticator.Door(
+    entrance = authenticator.Authenticator(
         keys.Principals(owner), port, tmp_path, Quota(tmp_path, 1), clock=lambda: time.time() + shift[0]
     )
     where = {"Bucket": endpoint.bucket, "Key": "brief.txt"}
     path = presigning(endpoint, version).generate_presigned_url("get_object", where, 600).removeprefix(endpoint.url)
     for shift[0] in (0.0, 500.0):
-        assert entrance.admit(asked_by_url(endpoint, path)).owner
+        assert entrance.authenticate(asked_by_url(endpoint, path)).owner
     shift[0] = 700.0
-    with pytest.raises(AwsFault, match="AccessDenied: Request has expired"):
-        entrance.admit(asked_by_url(endpoint, path))
+    with pytest.raises(AwsError, match="AccessDenied: Request has expired"):
+        entrance.authenticate(asked_by_url(endpoint, path))
     bench.s3.put_object(**where, Body=b"brief")
     assert (200, b"brief") == plain_get(endpoint, path)
     gone = presigning(endpoint, version).generate_presigned_url("get_object", where, -5).removeprefix(endpoint.url)
@@ -331,14 +331,16 @@ def test_a_presigned_request_is_taken_for_objects_only(bench: Bench) -> None:
 def test_a_recorded_request_is_of_no_use_after_a_quarter_of_an_hour(tmp_path: Path) -> None:
     now = [1_700_000_000.0]
     key = keys.new_key()
-    entrance = authenticator.Door(keys.Principals(key), 5000, tmp_path, Quota(tmp_path, 1), clock=lambda: now[0])
+    entrance = authenticator.Authenticator(
+        keys.Principals(key), 5000, tmp_path, Quota(tmp_path, 1), clock=lambda: now[0]
+    )
     recorded = recorded_request(key, now[0])
-    assert entrance.admit(recorded()).owner
+    assert entrance.authenticate(recorded()).owner
     now[0] += 14 * 60
-    assert entrance.admit(recorded()).owner
+    assert entrance.authenticate(recorded()).owner
     now[0] += 2 * 60
-    with pytest.raises(AwsFault, match="RequestExpired"):
-        entrance.admit(recorded())
+    with pytest.raises(AwsError, match="RequestExpired"):
+        entrance.authenticate(recorded())
 
 
 def recorded_request(key: keys.Key, at: float) -> Callable[[], dict[str, Any]]:
