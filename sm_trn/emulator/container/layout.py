@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .isolation import Isolation
+from ..options import DATA_FOLDER
+from .host import HostSpec
+from .isolation import Isolation, hidden_paths
 from .orphans import NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..iam.keys import Key
+    from .context import RunContext
     from .plan import Plan
 
 INSIDE: Final = Path(__file__).with_name("inside")
@@ -62,6 +65,18 @@ class Where:
     @property
     def own(self) -> Path:
         return self.folder / "own"
+
+
+def access_of(context: RunContext, key: Key, port: int = 0) -> Access:
+    shared = context.shared
+    return Access(
+        python=shared.options.job_python,
+        url=shared.url,
+        region=context.region,
+        data=str(shared.root / DATA_FOLDER),
+        key=key,
+        port=port,
+    )
 
 
 def place(root: Path, name: str, isolation: Isolation) -> Where:
@@ -163,3 +178,23 @@ def localized(text: str, where: Where) -> str:
     if where.seen_ml == ML or ML not in text:
         return text
     return where.seen_ml if text == ML else text.replace(f"{ML}/", f"{where.seen_ml}/")
+
+
+def host_spec(
+    where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: Mapping[str, str], *, toolkit: bool
+) -> HostSpec:
+    """How a process starts on the host. ``state`` is the emulator's folder, of which it sees nothing but its own."""
+    return HostSpec(
+        namespace=isolation is Isolation.NAMESPACE,
+        bubblewrap=isolation is Isolation.BUBBLEWRAP,
+        hostname=where.name,
+        argv=argv,
+        env=env,
+        cwd=f"{where.seen_own}/home",
+        ml=str(where.ml),
+        own=str(where.own),
+        stage=str(where.folder / "stage"),
+        hosts=str(where.folder / "hosts"),
+        hidden=hidden_paths(state),
+        toolkit=toolkit,
+    )

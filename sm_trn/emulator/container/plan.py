@@ -123,7 +123,8 @@ def substitution_line(plan: Plan) -> str:
 
 
 def _switched_on(hyperparameters: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(name for name, value in hyperparameters.items() if _decoded(value) in (True, "true", "True"))
+    """The containers test the decoded value for truth."""
+    return frozenset(name for name, value in hyperparameters.items() if _decoded(value))
 
 
 def _decoded(value: str) -> object:

@@ -20,12 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..container import layout, transfer
 from ..container.archive import UnsafeArchive, unpack
-from ..container.host import Host, HostSpec
-from ..container.isolation import Isolation, hidden_paths
+from ..container.host import Host
 from ..container.orphans import NOTE
 from ..container.plan import HOMOGENEOUS, Group, Plan
 from ..iam.keys import Key, new_key
-from ..options import DATA_FOLDER
 from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
@@ -171,14 +169,7 @@ class ModelServer:
         image = str(self._container.get("Image") or "")
         python = context.shared.options.job_python
         self._note(f"EMULATED container on this machine's CPU; {python} stands in for image {image!r}")
-        access = layout.Access(
-            python=python,
-            url=context.shared.url,
-            region=context.region,
-            data=str(context.shared.root / DATA_FOLDER),
-            key=self._key,
-            port=0,
-        )
+        access = layout.access_of(context, self._key)
         env = layout.base_environment(where, access, self._container.get("Environment") or {})
         env |= {
             "SM_TRN_IMAGE": image,
@@ -186,19 +177,9 @@ class ModelServer:
             "SM_TRN_CODE": f"{where.seen_ml}/model/code:{where.seen_ml}/code",
             "TS_DEFAULT_WORKERS_PER_MODEL": "1",
         }
-        spec = HostSpec(
-            namespace=context.shared.isolation is Isolation.NAMESPACE,
-            bubblewrap=context.shared.isolation is Isolation.BUBBLEWRAP,
-            hostname="model",
-            argv=(python, str(SERVE), str(file)),
-            env=env,
-            cwd=f"{where.seen_own}/home",
-            ml=str(where.ml),
-            own=str(where.own),
-            stage=str(where.folder / "stage"),
-            hosts=str(where.folder / "hosts"),
-            hidden=hidden_paths(context.shared.root),
-            toolkit=False,
+        shared = context.shared
+        spec = layout.host_spec(
+            where, shared.root, shared.isolation, (python, str(SERVE), str(file)), env, toolkit=False
         )
         ended = threading.Event()
         self._host = Host("model", spec, where.folder / "spec.json", self._say, ended.set)

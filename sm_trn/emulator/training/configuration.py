@@ -58,9 +58,10 @@ def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str,
         "TRAINING_JOB_NAME": job.name,
         "TRAINING_JOB_ARN": job.arn,
         "CURRENT_HOST": where.name,
-        "SM_TRN_WORKERS": str(plan.group_of(where.name).workers),
         "SM_TRN_MASTER_PORT": str(access.port),
     }
+    if plan.distributed:
+        variables["SM_TRN_WORKERS"] = str(plan.group_of(where.name).workers)
     if where.seen_ml != ML:
         variables["SM_STUDIO_LOCAL_MODE"] = "true"
     return variables

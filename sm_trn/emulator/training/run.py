@@ -12,12 +12,10 @@ import traceback
 from typing import TYPE_CHECKING
 
 from ..container import layout, transfer
-from ..container.host import Host, HostSpec
-from ..container.isolation import Isolation, hidden_paths
+from ..container.host import Host
 from ..container.plan import Plan, announcement, plan_of, substitution_line
 from ..fault_injection import CAPACITY
 from ..iam.keys import Key, new_key
-from ..options import DATA_FOLDER
 from ..telemetry.metrics import MetricReader
 from . import artifacts, configuration, launcher
 from .checkpoints import CheckpointSync
@@ -231,33 +229,14 @@ class JobRun:
         python = context.shared.options.job_python
         configuration.write_configuration(where, plan, self._job.request)
         layout.write_programs(where, plan, python)
-        access = layout.Access(
-            python=python,
-            url=context.shared.url,
-            region=context.region,
-            data=str(context.shared.root / DATA_FOLDER),
-            key=self._key,
-            port=port,
-        )
+        access = layout.access_of(context, self._key, port)
         env = configuration.environment(where, plan, self._job, access)
         argv = tuple(layout.localized(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:
             argv = ("/usr/bin/env", *argv)
-        spec = HostSpec(
-            namespace=context.shared.isolation is Isolation.NAMESPACE,
-            bubblewrap=context.shared.isolation is Isolation.BUBBLEWRAP,
-            hostname=where.name,
-            argv=argv,
-            env=env,
-            cwd=f"{where.seen_own}/home",
-            ml=str(where.ml),
-            own=str(where.own),
-            stage=str(where.folder / "stage"),
-            hosts=str(where.folder / "hosts"),
-            hidden=hidden_paths(context.shared.root),
-            toolkit=not plan.entrypoint,
-        )
+        shared = context.shared
+        spec = layout.host_spec(where, shared.root, shared.isolation, argv, env, toolkit=not plan.entrypoint)
         stream = self._stream.format(where.name)
         return Host(
             where.name,

@@ -16,13 +16,6 @@ from pathlib import Path
 from typing import Any
 
 _TAIL = 8192  # bytes of the script's errors that can reach the failure file
-_DISTRIBUTED = (
-    "sagemaker_torch_distributed_enabled",
-    "sagemaker_distributed_dataparallel_enabled",
-    "sagemaker_pytorch_ddp_enabled",
-    "sagemaker_pytorch_xla_multi_worker_enabled",
-    "sagemaker_mpi_enabled",
-)
 # What the toolkit takes for itself; what else begins with sagemaker_ is a framework's.
 _OF_THE_TOOLKIT = frozenset(
     f"sagemaker_{name}"
@@ -117,10 +110,11 @@ def command(given: dict[str, Any], resources: dict[str, Any], words: list[str]) 
         raise ValueError(f"sagemaker_program: got {script!r}, wanted the name of a script")
     if script.endswith(".sh"):
         return ["/bin/sh", f"./{script}", *words]
-    if not any(given.get(name) for name in _DISTRIBUTED):
+    workers = os.environ.get("SM_TRN_WORKERS")  # only where the emulator decided that torchrun starts some
+    if workers is None:
         return [sys.executable, script, *words]
     hosts = resources["hosts"]
-    options = ["--nnodes", str(len(hosts)), "--nproc_per_node", os.environ["SM_TRN_WORKERS"]]
+    options = ["--nnodes", str(len(hosts)), "--nproc_per_node", workers]
     if len(hosts) > 1:
         options += ["--master_addr", hosts[0], "--master_port", "7777"]
         options += ["--node_rank", str(hosts.index(resources["current_host"]))]

@@ -15,14 +15,6 @@ from sagemaker_training import (  # type: ignore[import-untyped]  # the toolkit 
 
 logger = logging.getLogger(__name__)
 
-# The hyperparameters the SDK writes for `distribution=`; every one of them means workers started by torchrun here.
-_DISTRIBUTED = (
-    "sagemaker_torch_distributed_enabled",
-    "sagemaker_distributed_dataparallel_enabled",
-    "sagemaker_pytorch_ddp_enabled",
-    "sagemaker_pytorch_xla_multi_worker_enabled",
-    "sagemaker_mpi_enabled",
-)
 MASTER_PORT = "7777"
 
 
@@ -30,9 +22,9 @@ def train(training_environment: environment.Environment) -> None:
     """Run the user's script and wait for it; raises the toolkit's error when it fails."""
     os.environ["MASTER_ADDR"] = training_environment.master_hostname
     os.environ["MASTER_PORT"] = MASTER_PORT
-    asked = training_environment.additional_framework_parameters
+    workers = os.environ.get("SM_TRN_WORKERS")  # only where the emulator decided that torchrun starts some
     launched = training_environment.current_instance_group in training_environment.distribution_instance_groups
-    distributed = launched and any(asked.get(name) for name in _DISTRIBUTED)
+    distributed = launched and workers is not None
     files.download_and_extract(training_environment.module_dir, environment.code_dir)
     if (Path(environment.code_dir) / "requirements.txt").exists():
         logger.warning("sm_trn emulator: requirements.txt is checked, not installed: this interpreter is yours")
@@ -44,7 +36,7 @@ def train(training_environment: environment.Environment) -> None:
         env_vars=training_environment.to_env_vars(),
         capture_error=True,
         runner_type=runner.RunnerType.TorchDistributed if distributed else runner.RunnerType.Process,
-        extra_opts={"sagemaker_mpi_num_of_processes_per_host": int(os.environ["SM_TRN_WORKERS"])},
+        extra_opts={"sagemaker_mpi_num_of_processes_per_host": int(workers or 1)},
     )
 
 
