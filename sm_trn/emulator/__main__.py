@@ -1,4 +1,4 @@
-"""``python -m sm_trn.emulator --state DIR``: the background process. It detaches, then serves.
+"""``python -m sm_trn.emulator --state DIR`` starts the background process, which detaches and then serves.
 
 It owns the command line of that process and how a start is reported; ``sm-trn local`` is the command for people.
 """

@@ -1,4 +1,5 @@
-"""The WSGI application: the door first, then whoever owns the operation, then an answer in the client's protocol.
+"""The dispatcher is the WSGI application: it authenticates a request, calls whoever owns the operation, and writes the answer in
+the client's protocol.
 
 It routes by the service that the signature names. It must not run jobs, and knows of moto only that it answers.
 """

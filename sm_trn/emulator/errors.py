@@ -1,4 +1,4 @@
-"""Refusals as AWS words them: a code, a sentence, an HTTP status, and the body each wire protocol wants.
+"""An AWS error is a code, a sentence and an HTTP status; this module writes it in each of AWS's wire protocols.
 
 It must not know why something was refused.
 """

@@ -1,4 +1,4 @@
-"""Faults that were asked for: which request or start meets one, decided by each fault's own seeded dice.
+"""The fault injector decides which request or start meets a fault that was asked for, by each fault's own seeded dice.
 
 It must not know HTTP, nor how a job is run.
 """

@@ -1,4 +1,4 @@
-"""Our SageMaker for a test that already runs under moto's ``mock_aws``: requests are taken where botocore would send them.
+"""``mocked`` lets our SageMaker answer in a test that already runs under moto's ``mock_aws``: it redirects botocore's requests.
 
 The same engine as ever: an emulator of its own, in a folder that goes with it. SageMaker, S3, CloudWatch and its logs, and
 STS are answered by it – a job has to find its data where the test put it – every other service stays moto's.

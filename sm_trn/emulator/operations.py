@@ -1,4 +1,4 @@
-"""SageMaker's operations: the one table of who answers each.
+"""This module holds the one table of SageMaker's operations and of who answers each.
 
 A new operation is a function from request to answer in its room, and one line here. It must not know HTTP.
 """

@@ -1,4 +1,4 @@
-"""The few values that both sides of the emulator speak of: where it is, and how it was asked to behave.
+"""These values are known to both sides of the emulator: where it is, and how it was asked to behave.
 
 It must import nothing heavy: the public module of the package brings it in.
 """

@@ -1,4 +1,4 @@
-"""What SageMaker keeps apart by region: jobs, models, endpoints, their logs and their metrics. S3, IAM and STS are everybody's.
+"""A region holds what SageMaker keeps apart by region: jobs, models, endpoints, their logs and metrics. S3, IAM and STS are shared.
 
 The first region of a state has the state's own folder, any other one a folder below it, made when it is first asked for.
 It must not know HTTP, nor what an operation does.
@@ -59,13 +59,13 @@ class Region:
     logs: LogsApi
 
     def restore(self) -> None:
-        """After a restart: what was in service comes back, what ran has failed."""
+        """Bring back what was in service before a restart, and fail what ran."""
         self.jobs.fail_unfinished()
         self.transforms.restore()
         self.endpoints.restore()
 
     def prepare(self, moto: Moto) -> None:
-        """What moto has to know of it."""
+        """Tell moto what it has to know of the region."""
         target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
         body = json.dumps({"logGroupName": GROUP}).encode()
         moto.call("logs", "POST", "/", headers=target, body=body, region=self.name)

@@ -1,4 +1,4 @@
-"""The emulator as a process: put the parts together, hold the lock, serve, and leave nothing behind.
+"""This module builds the emulator's process from its parts, holds the lock of the state folder, serves, and cleans up.
 
 The only place where the parts meet. It must not decide anything about a request or a job.
 """

@@ -1,1 +1,1 @@
-"""What the operations of every kind of resource share."""
+"""This room holds what the operations of every kind of resource share."""

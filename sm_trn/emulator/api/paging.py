@@ -1,4 +1,4 @@
-"""Pages of a listing, and the token that names the next one.
+"""This module cuts a listing into pages and makes the token that names the next page.
 
 It must not know what is listed but its name.
 """

@@ -1,4 +1,4 @@
-"""The rules of tags that hold for every kind of resource.
+"""This module adds, lists and deletes tags, and holds the rules of tags that are the same for every kind of resource.
 
 It must not know which resource has them.
 """

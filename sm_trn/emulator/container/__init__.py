@@ -1,1 +1,1 @@
-"""An emulated container on this machine: its folders, isolation, processes and data."""
+"""This room emulates containers on this machine: their folders, their isolation, their processes and their data."""

@@ -1,4 +1,4 @@
-"""Opens an archive that somebody else packed, into one folder: nothing can land beside it, nor fill the disk.
+"""This module opens an archive that somebody else packed: nothing can land outside the folder, nor fill the disk.
 
 It must not know what the archive is for.
 """

@@ -1,4 +1,4 @@
-"""What running jobs and models share of the emulator. Values only."""
+"""These values hold what running jobs and hosted models share of the emulator."""
 
 from __future__ import annotations
 

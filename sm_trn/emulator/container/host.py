@@ -1,4 +1,4 @@
-"""One emulated host as a process: start it through container init, take its lines, tell it to stop.
+"""A host is one emulated machine, run as a process: this module starts it through container init, reads its lines and stops it.
 
 It must not know what runs on the host, nor what becomes of a line.
 """

@@ -1,4 +1,4 @@
-"""How far a job can be kept to itself on this machine: a namespace of its own, one of bubblewrap's, or a folder.
+"""This module finds out how far a job can be isolated here: by a namespace, by bubblewrap, or by a folder only.
 
 It must not know what runs inside. In a namespace a host has the real /opt/ml, its own host name and process table, and
 no sight of the user's AWS files; it is still no sandbox: the job runs as the user.

@@ -1,6 +1,6 @@
-"""What a killed emulator may have left behind – processes, folders – and the end of it at the next start.
+"""This module cleans up what a killed emulator left behind, processes and folders, at the next start.
 
-Container init ends a job with its emulator; this is for the case that it was killed as well. It must not know
+Container init ends a job with its emulator; this module is for the case that init was killed as well. It must not know
 what the processes did.
 """
 

@@ -1,4 +1,4 @@
-"""How a request will really be run here: hosts, workers, what is substituted for what cannot exist on a CPU.
+"""This module decides how a request is run here: its hosts, its workers, and what replaces that which cannot exist on a CPU.
 
 Pure: a function of the request, the options and the number of cores. It must not start or read anything.
 """

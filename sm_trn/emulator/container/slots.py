@@ -1,4 +1,4 @@
-"""So many places for jobs, first come, first served; who waits for one costs no thread and no processor time.
+"""This module gives out the machine's job slots, first come, first served. A job that waits costs no thread and no processor time.
 
 It must not know what a job is.
 """

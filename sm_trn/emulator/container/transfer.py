@@ -1,4 +1,4 @@
-"""Between S3 and a host's folders: channels in, archives out. Reads plain files only: a FIFO cannot hold it up.
+"""This module moves data between S3 and a host's folders. It reads plain files only, so a FIFO cannot hold it up.
 
 It must not know the state of a job.
 """

@@ -1,1 +1,1 @@
-"""Models, endpoints and transform jobs: their operations and servers."""
+"""This room holds models, endpoints and transform jobs: their operations, their life and their servers."""

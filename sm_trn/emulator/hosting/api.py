@@ -1,4 +1,4 @@
-"""SageMaker's operations on models, endpoints and transform jobs, and InvokeEndpoint, as functions from request to answer.
+"""These functions answer SageMaker's operations on models, endpoints and transform jobs, and InvokeEndpoint.
 
 It checks and records; endpoints and transforms do the work. It must not know HTTP nor run anything itself.
 """

@@ -1,4 +1,4 @@
-"""Endpoints from Creating to gone: a container for each variant, updates that keep the old one until the new answers.
+"""This module brings endpoints up and takes them down. An update keeps the old containers until the new ones answer.
 
 It must not know HTTP. Endpoints that were in service when the emulator was killed are brought back by ``restore``
 (SystemUpdating until they answer); those that were only being made are Failed.
@@ -16,13 +16,14 @@ from ...specs import EMULATED_ACCOUNT
 from ..errors import AwsError
 from ..fault_injection import CAPACITY
 from .model_server import LARGEST_ANSWER, ModelServer, NoAnswer, Reply, ServingError
+from .resources import container_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..container.context import RunContext
     from ..telemetry.log_store import LogLines
-    from .resources import Resource, Resources
+    from .resources import Resources
 
 GROUP: Final = "/aws/sagemaker/Endpoints"
 _KIND = "endpoint"
@@ -217,10 +218,3 @@ class Endpoints:
                 traceback.print_exc()
 
         threading.Thread(target=run, name=f"endpoint {arguments[0]}", daemon=True).start()
-
-
-def container_of(model: Resource) -> Mapping[str, Any]:
-    """The one container of a model."""
-    containers = model.request.get("Containers")
-    found: Mapping[str, Any] = containers[0] if containers else model.request["PrimaryContainer"]
-    return found

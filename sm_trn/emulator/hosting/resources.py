@@ -1,4 +1,4 @@
-"""Models, endpoint configurations, endpoints and transform jobs: one record each, saved at every change.
+"""The registry keeps models, endpoint configurations, endpoints and transform jobs, and saves each at every change.
 
 It must not know HTTP, nor what runs behind a record.
 """
@@ -105,3 +105,10 @@ class Resources:
     def _save(self, resource: Resource) -> None:
         self._store.save_record(resource.kind, resource.name, asdict(resource))
         self._resources[resource.kind, resource.name] = resource
+
+
+def container_of(model: Resource) -> Mapping[str, Any]:
+    """The one container of a model."""
+    containers = model.request.get("Containers")
+    found: Mapping[str, Any] = containers[0] if containers else model.request["PrimaryContainer"]
+    return found

@@ -1,4 +1,4 @@
-"""Batch Transform: every object under a prefix through a container, one ``.out`` object for each.
+"""This module runs Batch Transform: it sends every object under a prefix to a container and writes one ``.out`` object for each.
 
 It must not know HTTP. Splitting is None or Line; what a payload may hold is MaxPayloadInMB.
 """
@@ -13,8 +13,8 @@ import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from ..s3.uri import parse_s3_uri
-from .endpoints import container_of
 from .model_server import ModelServer, NoAnswer, ServingError
+from .resources import container_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

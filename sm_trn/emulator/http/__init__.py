@@ -1,1 +1,1 @@
-"""HTTP: the listening server, the bodies of requests, the answers, and moto behind them."""
+"""This room holds the HTTP server, the bodies of requests, the answers, and moto, which answers for the services that are not ours."""

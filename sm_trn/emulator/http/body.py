@@ -1,4 +1,4 @@
-"""A request's body while it is looked at: small ones in memory, large ones in a file that can become an object's own.
+"""A spool holds a request's body while it is read: a small one in memory, a large one in a file that can become an object's own.
 
 Sums that are known to be wanted are worked out beside the reading, on another core where there is one. It must not
 know HTTP.

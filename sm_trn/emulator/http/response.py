@@ -1,4 +1,4 @@
-"""What a request is answered with, before it is written to the connection."""
+"""These values hold what a request is answered with, before it is written to the connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP server: loopback only, threaded, with limits on connections and on the time a client may take.
+"""The HTTP server listens on the loopback address only, and limits the connections and the time that a client may take.
 
 It must not know what a request means.
 """

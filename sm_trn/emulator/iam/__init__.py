@@ -1,1 +1,1 @@
-"""Who asks: keys, signatures, temporary credentials, roles, STS."""
+"""This room decides who asks: it holds keys, signatures, session tokens, roles and STS."""

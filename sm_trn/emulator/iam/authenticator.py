@@ -1,4 +1,4 @@
-"""Who may come in: host, origin, path, signature, date, size – checked before anything is looked at or started.
+"""The authenticator checks host, origin, path, signature, date and size before anything is looked at or started.
 
 A request to create a training job runs code, so nothing here is a formality. It must not know what a request
 asks for.

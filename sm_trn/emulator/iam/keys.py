@@ -1,4 +1,4 @@
-"""Keys of our own, and who has one at present. The secret never leaves ``Principals``."""
+"""This module makes access keys and keeps those that are valid at present. No secret leaves ``Principals`` but to check a signature."""
 
 from __future__ import annotations
 

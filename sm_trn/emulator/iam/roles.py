@@ -1,4 +1,4 @@
-"""Which IAM roles there are: those of the emulator's own account are moto's records; of other accounts it cannot know any.
+"""This module knows which IAM roles exist: moto keeps those of the emulator's own account; of other accounts it cannot know any.
 
 It must not know what a role is wanted for, but that SageMaker's jobs and models need one.
 """

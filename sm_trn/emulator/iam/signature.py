@@ -1,6 +1,6 @@
-"""AWS Signature Version 4, and 2 in the queries of S3: rebuild what the client signed and compare.
+"""This module rebuilds AWS Signature Version 4, and 2 in the queries of S3, from a request, and compares it with what came.
 
-It owns the arithmetic only; who may enter is door.py's matter. The rules are those of
+It owns the arithmetic only; the authenticator decides who may enter. The rules are those of
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 and https://docs.aws.amazon.com/AmazonS3/latest/userguide/RESTAuthentication.html
 """

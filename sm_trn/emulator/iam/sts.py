@@ -1,4 +1,4 @@
-"""STS: who the caller is, and temporary credentials for it. They are good for every service of the emulator but its control.
+"""STS says who the caller is, and issues temporary credentials, which are good for every service but the emulator's control.
 
 It must not know HTTP beyond the form of an answer.
 https://docs.aws.amazon.com/STS/latest/APIReference/API_Operations.html

@@ -1,1 +1,1 @@
-"""S3: objects and uploads, their XML, and the files that hold them."""
+"""This room is S3: its operations on objects, uploads in parts, its XML, and the files that hold the objects."""

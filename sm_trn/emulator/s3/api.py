@@ -1,4 +1,4 @@
-"""S3's operations on objects, as functions from a request to an answer. Buckets' own settings are moto's.
+"""These functions answer S3's operations on objects. moto answers for the settings of buckets.
 
 One version of each object, no access lists but the owner's: what is not kept is refused, not nodded through. It must not know how
 an object is kept.

@@ -1,4 +1,4 @@
-"""What a request to S3 says, read once, and the answers that several operations share. It must not know how objects are kept.
+"""This module reads a request to S3 once, and makes the answers that several operations share. It must not know how objects are kept.
 
 https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
 """

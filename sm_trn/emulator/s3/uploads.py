@@ -1,4 +1,4 @@
-"""S3's uploads in parts, from CreateMultipartUpload to the object. It must not know how parts are kept.
+"""This module answers the operations on uploads in parts, from CreateMultipartUpload on. It must not know how parts are kept.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html
 """

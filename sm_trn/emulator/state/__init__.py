@@ -1,1 +1,1 @@
-"""What outlives the process: the database, its versions, its limit."""
+"""This room keeps what outlives the process: the database, its versions, and the limit of the state folder."""

@@ -1,4 +1,4 @@
-"""How much a state folder may hold, and the refusals once it holds that much.
+"""The quota limits how much a state folder may hold, and refuses what would exceed it.
 
 It must not know what is stored.
 """

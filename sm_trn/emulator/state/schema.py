@@ -1,4 +1,4 @@
-"""The versions of the store's tables, and how each was made from the one before.
+"""This module knows the versions of the database's tables, and makes each from the one before.
 
 It must not know what the documents in the tables mean.
 """

@@ -1,4 +1,4 @@
-"""What must outlive the process: one SQLite file (WAL) of small documents, in a handful of tables.
+"""The store keeps small documents in one SQLite file (WAL), because they must outlive the process.
 
 It must not know what the documents mean. Log lines and S3 objects are plain files, elsewhere; a row names the file of
 its object, so writing the row is what makes the object appear.

@@ -1,6 +1,6 @@
-"""Log streams of training jobs: one JSONL file per stream, read by position. Survives restarts by construction.
+"""The log store keeps one JSONL file per log stream and reads it by position, so that it survives a restart.
 
-It must not know CloudWatch's protocol (log_api.py does) nor what a line says.
+It must not know CloudWatch's protocol (logs.py does) nor what a line says.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CloudWatch Logs' reading operations over our streams, for the groups that jobs and endpoints write to.
+"""These functions answer CloudWatch Logs' reading operations, for the groups that jobs and endpoints write to.
 
 Other groups are moto's. It must not know how a line is stored.
 https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetLogEvents.html

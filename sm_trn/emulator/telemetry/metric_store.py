@@ -1,4 +1,4 @@
-"""Metric points on their way to CloudWatch: kept in a file per job, put into moto in batches, again after a restart.
+"""The metric store keeps metric points in a file per job, and puts them into moto in batches, again after a restart.
 
 It must not know how a point was found.
 """

@@ -1,4 +1,4 @@
-"""Applies a job's metric expressions to its log lines, in a process of its own with a time limit for each search.
+"""This program applies a job's metric expressions to its log lines, with a time limit for each search.
 
 Reads one JSON document of definitions, then one ``[timestamp, line]`` per line; writes ``[name, value, timestamp]``
 for a match and ``{"disabled": name, "why": …}`` for an expression that is wrong or too slow. Python's matcher looks at

@@ -1,6 +1,6 @@
-"""Metrics of a job, read from its log lines by the expressions of its request.
+"""This module reads the metrics of a job from its log lines, by the expressions of its request.
 
-The searching is done by metric_worker.py; a queue that never blocks stands between the log and it. It must not
+metric_worker.py does the searching; a queue that never blocks stands between the log and it. It must not
 know where lines come from, nor who wants the points.
 """
 

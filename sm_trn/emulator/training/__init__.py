@@ -1,1 +1,1 @@
-"""Training jobs: their operations, life and runs."""
+"""This room holds training jobs: their operations, their life and their runs."""

@@ -1,4 +1,4 @@
-"""SageMaker's training-job operations as functions from request to answer.
+"""These functions answer SageMaker's operations on training jobs.
 
 It checks, records and asks the supervisor to start, stop or interrupt; it must not know HTTP nor run anything itself.
 """

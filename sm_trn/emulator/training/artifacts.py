@@ -1,4 +1,4 @@
-"""What a training job leaves in S3: its model and its output data, of all hosts merged. It must not know why the job ended."""
+"""This module uploads what a training job leaves: its model and its output data, of all hosts merged. It must not know why it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps /opt/ml/checkpoints and its S3 prefix alike while a job trains: changed files out, deleted ones deleted.
+"""This module keeps /opt/ml/checkpoints and its S3 prefix alike while a job trains: it copies changes out, and deletes what is gone.
 
 Copies in only at the start. A file is copied once it has stayed the same between two looks, and whatever its state at
 ``close``. It must not know why a job ends.

@@ -1,4 +1,4 @@
-"""What SageMaker tells a training container of its job: the files of /opt/ml/input/config, and its variables."""
+"""This module tells a training container of its job: it writes the files of /opt/ml/input/config, and makes the variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the running jobs of a region share beyond what every container does, and what each is told from outside. Values only."""
+"""These values hold what the running jobs of a region share beyond every container, and what each job is told from outside."""
 
 from __future__ import annotations
 

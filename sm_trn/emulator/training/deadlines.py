@@ -1,4 +1,4 @@
-"""When a job's StoppingCondition ends it. Pure: times are epoch seconds, and the present is the caller's."""
+"""This module works out when a job's StoppingCondition ends it. It is pure: the present time is an argument, in epoch seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SageMaker's answers say of a job: DescribeTrainingJob and one row of ListTrainingJobs.
+"""This module makes SageMaker's answers about a job: DescribeTrainingJob, and one row of ListTrainingJobs.
 
 Times are epoch seconds, as on the wire. It must not change a job.
 """

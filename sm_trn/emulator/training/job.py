@@ -1,4 +1,4 @@
-"""A training job as a value, and the document that keeps it.
+"""A job is a value, and this module turns it into the document that is stored, and back.
 
 It must not know where the document is kept, nor how a job is run.
 """

@@ -1,4 +1,4 @@
-"""The training jobs of this emulator: one record each, changed only through the engine, saved at every change.
+"""The registry keeps the training jobs of a region, changes them only through the engine, and saves each at every change.
 
 It must not know HTTP, nor how a job is run.
 """

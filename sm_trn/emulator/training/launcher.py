@@ -1,4 +1,4 @@
-"""What is put first on a host's command line: the training toolkit, or our own launcher where there is none.
+"""This module chooses what starts the script on a host: the training toolkit, or our own launcher where there is none.
 
 It must not know the state of a job.
 """

@@ -1,4 +1,4 @@
-"""ListTrainingJobs and Search: filter, sort, cut into pages. Pure; it must not read or change the registry."""
+"""This module answers ListTrainingJobs and Search: it filters, sorts and pages. It is pure and must not read the registry."""
 
 from __future__ import annotations
 

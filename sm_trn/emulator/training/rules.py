@@ -1,4 +1,4 @@
-"""Rules of CreateTrainingJob that need more than one member or more than the shape: spot, counts, inputs.
+"""These are the rules of CreateTrainingJob that need more than one member or more than the shape: spot, counts, inputs.
 
 Texts marked (verbatim) are the service's own; the others say the same in our words.
 """

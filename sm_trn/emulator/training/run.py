@@ -1,4 +1,4 @@
-"""One training job from its place on the machine to its end: data, hosts, script, upload – reported to the registry as events.
+"""This module runs one training job to its end: data, hosts, script, upload. It reports every step to the registry as an event.
 
 It must not know HTTP. The statuses are the engine's; this file decides only which event happens when.
 """

@@ -1,4 +1,4 @@
-"""Starts a thread for each job that has a place, passes on stops and interruptions, and ends everything at shutdown.
+"""The supervisor starts a thread for each job that has a slot, passes on stops and interruptions, and ends all jobs at shutdown.
 
 It must not know what a job does.
 """

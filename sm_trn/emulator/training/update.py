@@ -1,4 +1,4 @@
-"""UpdateTrainingJob: what the API lets one change of a job, and when. Pure; it must not read or change the registry."""
+"""This module answers UpdateTrainingJob: what may change, and when. It is pure and must not read or change the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warm pools: what a job's KeepAlivePeriodInSeconds keeps, until when, and for which other job. Pure; the time is an argument.
+"""A warm pool keeps a job's instances for another job: this module says until when, and for which. It is pure; time is an argument.
 
 A pool here holds no place of the machine: it saves the next job the time that instances take to start, and is billed.
 The rules are those of https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html.

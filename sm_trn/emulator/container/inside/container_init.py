@@ -1,4 +1,4 @@
-"""Runs one emulated host and outlives nothing: when the emulator's pipe closes, every process of the host is killed.
+"""This program runs one emulated host. When the emulator's pipe closes, it kills every process of the host.
 
 Started as ``python container_init.py SPEC.json`` with the control pipe on stdin and the log pipe on stdout. It understands
 two lines, ``term`` (SIGTERM to the script) and ``kill``. In a namespace it is PID 1 of the host, with /opt/ml,

@@ -1,4 +1,4 @@
-"""Does what the training toolkit does with a script, where the toolkit cannot be installed (no compiler, no Linux).
+"""This program does what the training toolkit does with a script, where the toolkit cannot be installed (no compiler, no Linux).
 
 Reads /opt/ml's configuration, sets the SM_ variables, runs the script by itself or through torchrun, writes ``success``
 or ``failure``. The code lies in /opt/ml/code already. It must not import anything beyond the standard library.

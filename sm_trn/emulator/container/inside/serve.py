@@ -1,4 +1,4 @@
-"""Answers the invocations of one hosted model on a Unix socket, in the job's interpreter: what a hosting container does.
+"""This program does what a hosting container does: it answers the invocations of one model on a Unix socket.
 
 The model's own model_fn, input_fn, predict_fn and output_fn (or transform_fn) are called as the PyTorch and Hugging Face
 containers call them, by their real handlers where sagemaker-pytorch-inference is installed, else by ones of the same

@@ -1,4 +1,4 @@
-"""Stands before torchrun on an emulated host's PATH: points it at this job's own port on this machine.
+"""This program stands before torchrun on an emulated host's PATH and points it at this job's own port on this machine.
 
 The toolkit always asks for port 7777 (and torchrun itself for 29500), so two jobs at a time would meet there.
 """

@@ -1,4 +1,4 @@
-"""Loaded by every Python of an emulated host: torch's rendezvous store listens on this machine only.
+"""Every Python of an emulated host loads this module, so that torch's rendezvous store listens on this machine only.
 
 torch binds it to every interface, and takes no address. It does take a socket that listens already, so it is given
 one of 127.0.0.1. An installation's own sitecustomize is run as well. It must not import torch, nor fail.

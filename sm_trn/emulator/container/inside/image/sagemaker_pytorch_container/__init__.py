@@ -1,1 +1,1 @@
-"""Stands in for the framework package of the PyTorch images, which is what gives the toolkit its launchers."""
+"""This package stands in for the framework package of the PyTorch images, which gives the toolkit its launchers."""

@@ -1,4 +1,4 @@
-"""Chooses the toolkit's runner as the PyTorch images do, and torchrun where the image's own cannot run on a CPU."""
+"""This module chooses the toolkit's runner as the PyTorch images do, and torchrun where their own cannot run on a CPU."""
 
 from __future__ import annotations
 
