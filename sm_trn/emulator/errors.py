@@ -35,7 +35,7 @@ def refused(code: str, message: str) -> AwsError:
 
 
 def body_of(fault: AwsError, protocol: str, request_id: str) -> tuple[str, bytes]:
-    """Content type and body of ``fault`` in ``protocol``: json, rest-json, query, rest-xml or cbor."""
+    """Return content type and body of ``fault`` in ``protocol``: json, rest-json, query, rest-xml or cbor."""
     if protocol in {"json", "rest-json"}:
         document = {"__type": fault.code, "message": fault.message, "Message": fault.message, **fault.more}
         return "application/x-amz-json-1.1", json.dumps(document).encode()

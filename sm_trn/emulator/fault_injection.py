@@ -51,7 +51,7 @@ class FaultInjector:
         return {"Faults": rows}
 
     def next_fault(self, operation: str, *kinds: str) -> Fault | None:
-        """The first fault of these kinds that this operation meets now; it counts as met."""
+        """Return the first fault of these kinds that this operation meets now; it counts as met."""
         with self._lock:
             for at, (fault, dice) in enumerate(self._faults):
                 left = self._left[at]
@@ -83,7 +83,7 @@ class FaultInjector:
         )
 
     def start_delay(self, operation: str) -> float:
-        """Seconds that a start takes longer."""
+        """Return seconds that a start takes longer."""
         fault = self.next_fault(operation, "slow-start")
         return fault.delay_s if fault else 0.0
 
@@ -91,9 +91,9 @@ class FaultInjector:
         return self.next_fault(operation, "capacity") is not None
 
     def breaks_host(self, operation: str) -> bool:
-        """Whether a host is lost once its data is there: an InternalServerError of the job, which RetryStrategy meets."""
+        """Return whether a host is lost once its data is there: an InternalServerError of the job, which RetryStrategy meets."""
         return self.next_fault(operation, "broken-host") is not None
 
     def loses_answer(self, operation: str) -> bool:
-        """Whether what was done is not told."""
+        """Return whether what was done is not told."""
         return self.next_fault(operation, "lost-answer") is not None

@@ -39,7 +39,7 @@ _OURS_TO_WRITE: Final = frozenset(
 
 @contextmanager
 def mocked(*, region: str = "us-east-1", options: Options | None = None) -> Iterator[Endpoint]:
-    """An emulator that answers the boto3 clients made inside the block, whatever their keys, unless they name an endpoint.
+    """Yield an emulator that answers the boto3 clients made inside the block, whatever their keys, unless they name an endpoint.
 
     Buckets have to be made inside the block; the account in ARNs is the emulator's, not moto's. Raises EmulatorError.
     """

@@ -73,7 +73,7 @@ class Operations:
         self.names: Final = frozenset(self._table)
 
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer; None when the operation, or the resource that it names, is not ours. Raises AwsError."""
+        """Return the answer; None when the operation, or the resource that it names, is not ours. Raises AwsError."""
         if operation not in self._table:
             return None
         shapes.check(operation, body)
@@ -96,6 +96,6 @@ class Operations:
 
 
 def is_motos(operation: str) -> bool:
-    """Whether moto's answer to an operation is worth passing on."""
+    """Return whether moto's answer to an operation is worth passing on."""
     noun = next((operation.removeprefix(verb) for verb in _VERBS if operation.startswith(verb)), "")
     return noun in _NOUNS or operation == "Search"

@@ -121,7 +121,7 @@ class Endpoint:
     role_arn: str
 
     def environment(self) -> dict[str, str]:
-        """What a client's environment needs; any AWS client that honours AWS_ENDPOINT_URL then talks to us.
+        """Return what a client's environment needs; any AWS client that honours AWS_ENDPOINT_URL then talks to us.
 
         AWS_DATA_PATH is for SageMaker's SDK, which does not for STS; what the caller's own one names stays in it. An
         administrator's defaults for that SDK stay what they are; where there are none, ours end its usage reports.

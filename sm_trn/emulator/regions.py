@@ -103,7 +103,7 @@ class Regions:
             return list(self._open.values())
 
     def interrupt(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The emulator's own control names a job, and no region."""
+        """Interrupt a job, wherever it is: the emulator's own control names no region."""
         name = str(body.get("TrainingJobName"))
         regions = self.all()
         return next((each for each in regions if each.jobs.has(name)), regions[0]).training.interrupt(body)

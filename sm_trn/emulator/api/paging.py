@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def page(found: list[Any], body: Mapping[str, Any], default: int) -> tuple[list[Any], str | None]:
-    """A page and the token of the next. The token names the last job shown, so that new jobs shift nothing."""
+    """Return a page and the token of the next. The token names the last job shown, so that new jobs shift nothing."""
     start = 0
     if body.get("NextToken"):
         last = _decode(body["NextToken"])

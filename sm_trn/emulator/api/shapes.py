@@ -54,7 +54,7 @@ def check(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -
 
 
 def known(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model knows of a checked request: an unknown member is ignored, not echoed, and null is not given."""
+    """Return what the model knows of a checked request: an unknown member is ignored, not echoed, and null is not given."""
     kept: dict[str, Any] = _known(service_model().operation_model(operation).input_shape, body)
     return kept
 

@@ -133,7 +133,7 @@ class LineSplitter:
 
 
 def bubblewrap_available() -> bool:
-    """Whether bubblewrap (https://github.com/containers/bubblewrap) is installed here."""
+    """Return whether bubblewrap (https://github.com/containers/bubblewrap) is installed here."""
     return shutil.which("bwrap") is not None
 
 

@@ -45,12 +45,12 @@ class Isolation(enum.Enum):
 
 
 def hidden_paths(state: Path) -> tuple[str, ...]:
-    """What a job in a namespace finds empty: where people keep credentials, and the emulator's own key."""
+    """Return what a job in a namespace finds empty: where people keep credentials, and the emulator's own key."""
     return (*(str(Path.home() / name) for name in _CREDENTIALS), *(str(state / name) for name in _OWN))
 
 
 def probe(wanted: str, scratch: Path) -> Isolation:
-    """The best that works here, or what is ``wanted`` where it does: it is tried, not guessed from version numbers."""
+    """Return the best that works here, or what is ``wanted`` where it does: it is tried, not guessed from version numbers."""
     if wanted == "folder" or not Path("/opt").is_dir() or not Path("/proc/self/ns/user").exists():
         return Isolation.FOLDER
     if wanted != "bubblewrap" and _works(Isolation.NAMESPACE, scratch):

@@ -136,7 +136,7 @@ def write_programs(where: Where, plan: Plan, python: str) -> None:
 
 
 def base_environment(where: Where, access: Access, requested: Mapping[str, str]) -> dict[str, str]:
-    """What every emulated container finds, training or hosting, and the variables that its request ``asked`` for."""
+    """Return what every emulated container finds, training or hosting, and the variables that are ``requested``."""
     system = f"{Path(access.python).parent}:/usr/local/bin:/usr/bin:/bin"
     variables = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     variables |= {
@@ -174,7 +174,7 @@ def base_environment(where: Where, access: Access, requested: Mapping[str, str])
 
 
 def localized(text: str, where: Where) -> str:
-    """The text with /opt/ml replaced by the folder that stands in for it, where there is no namespace."""
+    """Return the text with /opt/ml replaced by the folder that stands in for it, where there is no namespace."""
     if where.seen_ml == ML or ML not in text:
         return text
     return where.seen_ml if text == ML else text.replace(f"{ML}/", f"{where.seen_ml}/")
@@ -183,7 +183,7 @@ def localized(text: str, where: Where) -> str:
 def host_spec(
     where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: Mapping[str, str], *, toolkit: bool
 ) -> HostSpec:
-    """How a process starts on the host. ``state`` is the emulator's folder, of which it sees nothing but its own."""
+    """Describe how a process starts on the host. ``state`` is the emulator's folder, of which it sees nothing but its own."""
     return HostSpec(
         namespace=isolation is Isolation.NAMESPACE,
         bubblewrap=isolation is Isolation.BUBBLEWRAP,

@@ -42,7 +42,7 @@ def end_processes(state: Path) -> None:
 
 
 def processes(state: Path) -> list[int]:
-    """Those that were started with a home or a specification in the folders of jobs and hosted models."""
+    """Return those that were started with a home or a specification in the folders of jobs and hosted models."""
     places = [os.fsencode(f"{state}/{name}/") for name in _PLACES]
     homes = tuple(b"HOME=" + place for place in places)
     found = []

@@ -62,13 +62,13 @@ class Plan:
         return next(group for group in self.groups if host in group.hosts)
 
     def hosts_of(self, channel: Mapping[str, Any]) -> tuple[str, ...]:
-        """Who gets a channel: the groups it names, or everybody."""
+        """Return who gets a channel: the groups it names, or everybody."""
         named = (channel["DataSource"].get("S3DataSource") or {}).get("InstanceGroupNames")
         return tuple(host for group in self.groups if not named or group.name in named for host in group.hosts)
 
 
 def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = None) -> Plan:
-    """Hosts and workers for this machine: at least one worker a host, else the cores shared by the hosts."""
+    """Return hosts and workers for this machine: at least one worker a host, else the cores shared by the hosts."""
     switched = _switched_on(request.get("HyperParameters") or {})
     substituted = _substituted(switched)
     algorithm = request["AlgorithmSpecification"]
@@ -104,7 +104,7 @@ def _groups(resources: Mapping[str, Any], cores: int) -> tuple[Group, ...]:
 
 
 def announcement(plan: Plan, job_python: str, image: str, tier: str) -> str:
-    """The first line of a job's log: what is emulated, and how."""
+    """Return the first line of a job's log: what is emulated, and how."""
     return (
         f"sm_trn emulator: EMULATED {' + '.join(f'{len(group.hosts)} x {group.instance_type}' for group in plan.groups)} on "
         f"this machine's CPU: {'; '.join(_scale(plan, group) for group in plan.groups)}; {job_python} stands in for image "

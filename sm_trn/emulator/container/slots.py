@@ -54,7 +54,7 @@ class JobSlots:
                 self._watch()
 
     def cancel(self, ticket: SlotRequest) -> bool:
-        """Whether it was still waiting; then neither ``begin`` nor ``give_up`` is ever called."""
+        """Return whether it was still waiting; then neither ``begin`` nor ``give_up`` is ever called."""
         with self._changed:
             return ticket in self._waiting and self._waiting.pop(ticket) is None
 

@@ -105,7 +105,7 @@ def plain_files(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def merged(roots: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
-    """The plain files of several hosts under one root. A name that two hosts wrote is kept once under ``<host>/`` too."""
+    """Yield the plain files of several hosts under one root. A name that two hosts wrote is kept once under ``<host>/`` too."""
     seen: set[str] = set()
     for host, root in roots:
         for name, path in plain_files(root):
@@ -138,7 +138,7 @@ def check_volume(roots: Sequence[Path], volume_gb: int) -> None:
 
 
 def read_failure(folder: Path) -> str:
-    """What the job wrote to /opt/ml/output/failure, its first 1024 characters; empty when it wrote nothing readable."""
+    """Return what the job wrote to /opt/ml/output/failure, its first 1024 characters; empty when it wrote nothing readable."""
     try:
         handle = os.open(folder / "output/failure", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:

@@ -202,7 +202,7 @@ class HostingApi:
         return answer | ({"NextToken": token} if token else {})
 
     def tagged(self, arn: str) -> Tagged | None:
-        """The tags of a model, a configuration, an endpoint or a transform job; None for the ARN of anything else."""
+        """Return the tags of a model, a configuration, an endpoint or a transform job; None for the ARN of anything else."""
         resource = self._resources.by_arn(arn)
         if resource is None:
             return None

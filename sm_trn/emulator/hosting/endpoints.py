@@ -78,7 +78,7 @@ class Endpoints:
             server.close()
 
     def invoke(self, name: str, body: bytes, headers: Mapping[str, str], target: str = "") -> tuple[str, Reply]:
-        """The variant that answered, and its answer. Raises the service's own faults, ModelError among them."""
+        """Return the variant that answered, and its answer. Raises the service's own faults, ModelError among them."""
         with self._lock:
             fleet = self._fleets.get(name)
         resource = self._resources.find(_KIND, name)

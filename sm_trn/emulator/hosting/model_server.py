@@ -82,7 +82,7 @@ class ModelServer:
             self._launch()
 
     def invoke(self, body: bytes, headers: Mapping[str, str], timeout: float) -> Reply:
-        """The container's answer, whatever its status. Raises NoAnswer; the container is then started afresh."""
+        """Return the container's answer, whatever its status. Raises NoAnswer; the container is then started afresh."""
         self._revive()
         try:
             return self._ask("POST", "/invocations", body, headers, timeout)

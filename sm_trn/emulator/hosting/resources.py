@@ -108,7 +108,7 @@ class Resources:
 
 
 def container_of(model: Resource) -> Mapping[str, Any]:
-    """The one container of a model."""
+    """Return the one container of a model."""
     containers = model.request.get("Containers")
     found: Mapping[str, Any] = containers[0] if containers else model.request["PrimaryContainer"]
     return found

@@ -160,7 +160,7 @@ class Transforms:
 
 
 def payloads(content: bytes, request: Mapping[str, Any]) -> Iterator[bytes]:
-    """What is sent at a time: the whole object, each line, or as many lines as a payload holds."""
+    """Yield what is sent at a time: the whole object, each line, or as many lines as a payload holds."""
     if request["TransformInput"].get("SplitType", "None") == "None":
         yield content
         return

@@ -61,7 +61,7 @@ class Moto:
         body: bytes = b"",
         region: str | None = None,
     ) -> Answer:
-        """A request of our own; ``path`` is not yet percent-encoded."""
+        """Make a request of our own; ``path`` is not yet percent-encoded."""
         encoded = quote(path, safe="/-_.~")
         environ: dict[str, Any] = {
             "REQUEST_METHOD": method,
@@ -101,7 +101,7 @@ class Moto:
     def query(
         self, service: str, action: str, version: str, parameters: Mapping[str, str], *, region: str | None = None
     ) -> Answer:
-        """One call of AWS's query protocol, form-encoded."""
+        """Make one call of AWS's query protocol, form-encoded."""
         body = urlencode({"Action": action, "Version": version, **parameters}).encode()
         headers = {"content-type": "application/x-www-form-urlencoded"}
         return self.call(service, "POST", "/", headers=headers, body=body, region=region)

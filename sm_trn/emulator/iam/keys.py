@@ -15,7 +15,7 @@ class Key:
 
 
 def new_key() -> Key:
-    """A random pair that can never be mistaken for one of AWS's (those begin with AKIA or ASIA)."""
+    """Return a random pair that can never be mistaken for one of AWS's (those begin with AKIA or ASIA)."""
     letters = string.ascii_uppercase + string.digits
     return Key("SMTRN" + "".join(secrets.choice(letters) for _ in range(15)), secrets.token_urlsafe(30))
 

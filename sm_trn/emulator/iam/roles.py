@@ -46,7 +46,7 @@ class Roles:
             )
 
     def find(self, arn: str) -> Role | None:
-        """None for a role of the emulator's account that does not exist. One of another account is taken at its word."""
+        """Find a role; None where the emulator's account has no such role. One of another account is taken at its word."""
         account, _, path = arn.removeprefix("arn:aws:iam::").partition(":role/")
         name = path.rpartition("/")[2]
         if account != EMULATED_ACCOUNT:

@@ -29,13 +29,13 @@ class Temporary:
 
 
 def issue(known: Temporary, parents_secret: str) -> tuple[str, str]:
-    """The secret key and the session token."""
+    """Return the secret key and the session token."""
     text = base64.urlsafe_b64encode(json.dumps(asdict(known)).encode()).decode()
     return _secret(text, parents_secret), f"{text}.{_seal(text, parents_secret)}"
 
 
 def read(token: str, secret_of: Callable[[str], str | None]) -> tuple[Temporary, str] | None:
-    """What the token says, and the secret that goes with it; None for a token that was not made here, or whose parent is gone."""
+    """Return what the token says, and the secret that goes with it; None for a token that was not made here, or whose parent is gone."""
     text, _, seal = token.partition(".")
     try:
         known = Temporary(**json.loads(base64.urlsafe_b64decode(text)))

@@ -119,7 +119,7 @@ def canonical_request(request: Signed, credential: Credential) -> str:
 
 
 def sign(request: Signed, credential: Credential, secret: str) -> str:
-    """The signature that the holder of ``secret`` gives this request."""
+    """Return the signature that the holder of ``secret`` gives this request."""
     digest = hashlib.sha256(canonical_request(request, credential).encode()).hexdigest()
     text = "\n".join((ALGORITHM, request.timestamp, credential.scope, digest))
     key = f"AWS4{secret}".encode()
@@ -129,7 +129,7 @@ def sign(request: Signed, credential: Credential, secret: str) -> str:
 
 
 def sign_2(request: Signed, secret: str) -> str:
-    """The Version 2 signature of a presigned request; its ``timestamp`` is the query's Expires."""
+    """Return the Version 2 signature of a presigned request; its ``timestamp`` is the query's Expires."""
     query = dict(parse_qsl(request.query, keep_blank_values=True))
     sent: dict[str, list[str]] = {}
     for name, value in request.headers:

@@ -48,7 +48,7 @@ class ObjectStore:
     # --- buckets ---
 
     def buckets(self) -> Mapping[str, str]:
-        """Each bucket's region."""
+        """Return each bucket's region."""
         return dict(self._buckets)
 
     def has_bucket(self, name: str) -> bool:
@@ -79,7 +79,7 @@ class ObjectStore:
         return self._store.object(bucket, key)
 
     def open(self, bucket: str, key: str) -> tuple[StoredObject, IO[bytes]]:
-        """The object and its content, which stays whole while it is open. Raises KeyError."""
+        """Return the object and its content, which stays whole while it is open. Raises KeyError."""
         while True:
             entry = self._store.object(bucket, key)
             if entry is None:
@@ -91,7 +91,7 @@ class ObjectStore:
                     raise
 
     def path(self, bucket: str, key: str) -> Path:
-        """The object's file, which is gone when the object is replaced. Raises KeyError."""
+        """Return the object's file, which is gone when the object is replaced. Raises KeyError."""
         entry = self._store.object(bucket, key)
         if entry is None:
             raise KeyError(f"s3://{bucket}/{key} does not exist")
@@ -100,7 +100,7 @@ class ObjectStore:
     def page(
         self, bucket: str, *, prefix: str, delimiter: str, after: str, limit: int
     ) -> tuple[list[StoredObject], list[str], str]:
-        """Objects and common prefixes after the name ``after``, together at most ``limit``; the last name, or "" at the end."""
+        """Return objects and common prefixes after the name ``after``, together at most ``limit``; the last name, or "" at the end."""
         entries: list[StoredObject] = []
         groups: list[str] = []
         last = ""
@@ -180,7 +180,7 @@ class ObjectStore:
         return fresh
 
     def join(self, files: Iterable[str]) -> str:
-        """A file with the contents of others, in order; its name."""
+        """Return a file with the contents of others, in order; its name."""
         fresh = self._fresh()
         with (self._root / fresh).open("wb") as out:
             for file in files:
@@ -192,7 +192,7 @@ class ObjectStore:
         return fresh
 
     def piece(self, bucket: str, key: str, first: int, length: int) -> str:
-        """A file with a part of an object; its name. Raises KeyError."""
+        """Return a file with a part of an object; its name. Raises KeyError."""
         self._quota.check(length)
         fresh = self._fresh()
         _, source = self.open(bucket, key)
@@ -263,7 +263,7 @@ class ObjectStore:
     # --- its files ---
 
     def digest_of(self, file: str) -> str:
-        """MD5 in hexadecimal: what S3 calls an ETag."""
+        """Return MD5 in hexadecimal: what S3 calls an ETag."""
         digest = hashlib.md5(usedforsecurity=False)
         with (self._root / file).open("rb") as source:
             while block := source.read(_BLOCK):

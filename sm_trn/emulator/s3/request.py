@@ -97,7 +97,7 @@ def check_absent(objects: ObjectStore, request: S3Request) -> None:
 
 
 def find_source(objects: ObjectStore, request: S3Request) -> tuple[StoredObject, str, str]:
-    """What a copy is made of. Raises AwsError where it does not exist, or is not as the copy wants it."""
+    """Return what a copy is made of. Raises AwsError where it does not exist, or is not as the copy wants it."""
     text, _, version = request.headers["x-amz-copy-source"].partition("?versionId=")
     if version not in {"", "null"}:
         raise not_kept("more than one version of an object")
@@ -141,7 +141,7 @@ def check_object_tags(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def content_of(request: S3Request, folder: Path) -> tuple[Spool, dict[str, str]]:
-    """The plain body, checked against every sum that came with it, and those sums that are kept."""
+    """Return the plain body, checked against every sum that came with it, and those sums that are kept."""
     if not request.headers.get("x-amz-content-sha256", "").startswith("STREAMING-"):
         return request.body, checked(request.body, request)
     plain = Spool(folder, {"md5"})
@@ -184,7 +184,7 @@ def span(text: str, size: int) -> tuple[int, int]:
 
 
 def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """What an object keeps of the headers it was sent with; aws-chunked was the way of sending, not the content."""
+    """Return what an object keeps of the headers it was sent with; aws-chunked was the way of sending, not the content."""
     found = {name: value for name, value in headers.items() if name in STORED_HEADERS or name.startswith("x-amz-meta-")}
     coding = [part.strip() for part in found.pop("content-encoding", "").split(",")]
     if left := ", ".join(part for part in coding if part and part != "aws-chunked"):

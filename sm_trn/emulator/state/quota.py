@@ -49,7 +49,7 @@ class Quota:
 
 
 def folder_bytes(folder: Path) -> int:
-    """What the plain files below a folder take on the disk, which is less than their length where they have holes."""
+    """Return what the plain files below a folder take on the disk, which is less than their length where they have holes."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:

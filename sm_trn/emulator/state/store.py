@@ -109,7 +109,7 @@ class Store:
         return _object(rows[0]) if rows else None
 
     def objects_from(self, bucket: str, first: str, number: int) -> list[StoredObject]:
-        """At most ``number`` objects of the bucket, in order of their keys' UTF-8, from the key ``first`` on."""
+        """Return at most ``number`` objects of the bucket, in order of their keys' UTF-8, from the key ``first`` on."""
         query = f"SELECT {_OBJECT} FROM objects WHERE bucket = ? AND key >= ? ORDER BY key LIMIT ?"  # noqa: S608 - a constant
         return [_object(row) for row in self._all(query, bucket, first, number)]
 
@@ -184,7 +184,7 @@ class Store:
             return [str(file) for (file,) in left]
 
     def files(self) -> dict[str, int]:
-        """Every file that a row names, with the size it must have."""
+        """Return every file that a row names, with the size it must have."""
         return dict(self._all("SELECT file, size FROM objects UNION ALL SELECT file, size FROM parts"))
 
     def forget_files(self, files: list[str]) -> None:

@@ -78,7 +78,7 @@ class MetricReader:
             self._on_note(f"metrics: {self._dropped} line(s) were skipped, the expressions are too slow")
 
     def final(self) -> tuple[FinalMetric, ...]:
-        """The last value of each metric: a 32-bit float and a whole second, as the service keeps them."""
+        """Return the last value of each metric: a 32-bit float and a whole second, as the service keeps them."""
         return tuple(
             FinalMetric(name=name, value=_single(value), timestamp=at // 1000)
             for name, value, at in sorted(dict(self._last).values())

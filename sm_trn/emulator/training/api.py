@@ -48,7 +48,7 @@ class TrainingApi:
         self._region = region
 
     def interrupt(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The emulator's own control: take a spot job's capacity away, with or without notice."""
+        """Take a spot job's capacity away, with or without notice: the emulator's own control."""
         job = self._jobs.get(str(body.get("TrainingJobName")))
         if not job.state.spot:
             raise validation(f"{job.name!r} is no managed spot job; only those can be interrupted")
@@ -90,7 +90,7 @@ class TrainingApi:
         return list_jobs(self._jobs.all(), body, self._jobs.now())
 
     def search(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """None for a search among resources that are no training jobs."""
+        """Search among training jobs; None for a search among other resources."""
         return search(self._jobs.all(), body, self._found) if body["Resource"] == _SEARCHABLE else None
 
     def stop(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class TrainingApi:
         return {}
 
     def tagged(self, arn: str) -> Tagged | None:
-        """The tags of a training job; None for the ARN of anything else."""
+        """Return the tags of a training job; None for the ARN of anything else."""
         if ":training-job/" not in arn:
             return None
         job = self._jobs.by_arn(arn)

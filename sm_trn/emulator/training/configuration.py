@@ -49,7 +49,7 @@ def write_configuration(where: Where, plan: Plan, request: Mapping[str, Any]) ->
 
 
 def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str, str]:
-    """The job's whole environment, built from nothing."""
+    """Return the job's whole environment, built from nothing."""
     variables = base_environment(where, access, job.request.get("Environment") or {})
     variables |= {
         "SAGEMAKER_TRAINING_MODULE": variables.get(

@@ -24,17 +24,17 @@ class Deadlines:
 
     @property
     def while_waiting(self) -> float:
-        """When a job that has had no place yet is ended."""
+        """Return when a job that has had no place yet is ended."""
         return min(self.wait_until, self.pending_until)
 
     def overdue(self, now: float, *, started: bool) -> Event | None:
-        """What a job has run into that has nothing on the machine at present."""
+        """Return what a job has run into that has nothing on the machine at present."""
         if now >= self.wait_until:
             return Event.WAIT_EXCEEDED
         return Event.PENDING_EXCEEDED if now >= self.pending_until and not started else None
 
     def run_until(self, attempts: tuple[tuple[float, float | None], ...]) -> float:
-        """The end of the last attempt: all of them together may run so long."""
+        """Return the end of the last attempt: all of them together may run so long."""
         used = sum((end or start) - start for start, end in attempts)
         return attempts[-1][0] + self.max_run_s - used
 

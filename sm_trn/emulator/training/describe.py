@@ -41,7 +41,7 @@ _DAY = 86_400  # the default of MaxRuntimeInSeconds
 
 
 def describe(job: Job, now: float, spot_discount: float) -> dict[str, Any]:
-    """The whole answer of DescribeTrainingJob."""
+    """Return the whole answer of DescribeTrainingJob."""
     request, state = job.request, job.state
     answer: dict[str, Any] = {"TrainingJobName": job.name, "TrainingJobArn": job.arn}
     if job.model_uri is not None:
@@ -70,7 +70,7 @@ def describe(job: Job, now: float, spot_discount: float) -> dict[str, Any]:
 
 
 def summary(job: Job, now: float) -> dict[str, Any]:
-    """One of ListTrainingJobs' TrainingJobSummaries."""
+    """Return one of ListTrainingJobs' TrainingJobSummaries."""
     state = job.state
     row: dict[str, Any] = {
         "TrainingJobName": job.name,
@@ -90,7 +90,7 @@ def summary(job: Job, now: float) -> dict[str, Any]:
 
 
 def transitions(state: JobState, last: str = "") -> list[dict[str, Any]]:
-    """Rows of SecondaryStatusTransitions; ``last`` replaces the message of the last one."""
+    """Return rows of SecondaryStatusTransitions; ``last`` replaces the message of the last one."""
     rows = []
     for row in state.transitions:
         known = {"Status": row.status, "StartTime": row.start, "EndTime": row.end, "StatusMessage": row.message}

@@ -111,7 +111,7 @@ class JobState:
         )
 
     def billable_seconds(self, now: float, spot_discount: float) -> int | None:
-        """At least one second; for spot the discount is already inside."""
+        """Return at least one second; for spot the discount is already inside."""
         seconds = self.training_seconds(now)
         if seconds is None:
             return None
@@ -126,7 +126,7 @@ def begin(now: float, *, spot: bool = False) -> JobState:
 
 
 def advance(state: JobState, event: Event, now: float, *, reason: str = "") -> JobState:
-    """The state after ``event``; the same object when the event does not apply. Time never runs backwards."""
+    """Return the state after ``event``; the same object when the event does not apply. Time never runs backwards."""
     if state.terminal:
         return state
     now = max(now, state.transitions[-1].start, state.modified)
@@ -211,7 +211,7 @@ _RULES: Final[Mapping[tuple[str, Event], Callable[[JobState, float], JobState]]]
 
 
 def dump(state: JobState) -> dict[str, Any]:
-    """Plain data for the store; ``load(dump(state)) == state``."""
+    """Return plain data for the store; ``load(dump(state)) == state``."""
     rows = [[row.status, row.start, row.end, row.message] for row in state.transitions]
     return {
         "status": state.status,

@@ -33,7 +33,7 @@ class Job:
 
 
 def dump(job: Job) -> dict[str, Any]:
-    """Plain data for the store; ``load(dump(job)) == job``."""
+    """Return plain data for the store; ``load(dump(job)) == job``."""
     return {
         "name": job.name,
         "arn": job.arn,

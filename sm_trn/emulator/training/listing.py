@@ -21,7 +21,7 @@ _SORT_KEYS: Mapping[str, Callable[[Job], Any]] = {
 
 
 def list_jobs(jobs: Sequence[Job], body: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """Newest first unless asked otherwise; StatusEquals thins a page after it was cut, as the service documents."""
+    """List the newest first unless asked otherwise; StatusEquals thins a page after it was cut, as the service documents."""
     found = [job for job in jobs if _wanted(job, body, now)]
     key = _SORT_KEYS[body.get("SortBy", "CreationTime")]
     found.sort(key=lambda job: (key(job), job.name), reverse=body.get("SortOrder", "Descending") == "Descending")

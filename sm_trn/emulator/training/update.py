@@ -17,7 +17,7 @@ _PROFILING = ("ProfilerConfig", "ProfilerRuleConfigurations")
 
 
 def updated(job: Job, body: Mapping[str, Any], now: float) -> tuple[dict[str, Any], float | None]:
-    """The job's request after the change, and when its warm pool ends if the change ends it. Raises AwsError."""
+    """Return the job's request after the change, and when its warm pool ends if the change ends it. Raises AwsError."""
     request, pool_end = dict(job.request), None
     for name in _PROFILING:
         if body.get(name):

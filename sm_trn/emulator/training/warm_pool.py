@@ -36,7 +36,7 @@ def keep_alive(request: Mapping[str, Any]) -> int:
 
 
 def pool_of(job: Job, now: float) -> WarmPool | None:
-    """The pool as it stands at ``now``; None for a job that asked for none."""
+    """Return the pool as it stands at ``now``; None for a job that asked for none."""
     period, end = keep_alive(job.request), job.pool_end
     if not period and end is None:
         return None
@@ -56,7 +56,7 @@ def pool_of(job: Job, now: float) -> WarmPool | None:
 
 
 def matches(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a job may take over another's pool: both keep one, on the same cluster, for the same role and network."""
+    """Return whether a job may take over another's pool: both keep one, on the same cluster, for the same role and network."""
     return bool(keep_alive(one) and keep_alive(other)) and _identity(one) == _identity(other)
 
 

@@ -31,7 +31,7 @@ _OF_THE_TOOLKIT = frozenset(
 
 
 def decoded(text: str) -> Any:
-    """A hyperparameter as the SDK meant it: JSON where it is some."""
+    """Return a hyperparameter as the SDK meant it: JSON where it is some."""
     try:
         return json.loads(text)
     except ValueError:
@@ -50,7 +50,7 @@ def command_line(hyperparameters: dict[str, Any]) -> list[str]:
 
 
 def variables(facts: dict[str, Any]) -> dict[str, str]:
-    """SM_ variables: texts as they are, everything else as compact JSON."""
+    """Return SM_ variables: texts as they are, everything else as compact JSON."""
     return {
         f"SM_{name.upper()}": ""
         if value is None
@@ -62,7 +62,7 @@ def variables(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def facts_of(base: Path, given: dict[str, Any], resources: dict[str, Any], channels: dict[str, Any]) -> dict[str, Any]:
-    """What the SM_ variables tell of this host, after the toolkit's own names."""
+    """Return what the SM_ variables tell of this host, after the toolkit's own names."""
     own = {name: value for name, value in given.items() if not name.startswith("sagemaker_")}
     for name in ("sagemaker_program", "sagemaker_submit_directory"):
         given.setdefault(name, "")
@@ -122,7 +122,7 @@ def command(given: dict[str, Any], resources: dict[str, Any], words: list[str]) 
 
 
 def run(words: list[str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """The script's exit status, and the end of what it said on stderr, which goes to the log all the same."""
+    """Return the script's exit status, and the end of what it said on stderr, which goes to the log all the same."""
     process = subprocess.Popen(words, cwd=folder, env=environment, stderr=subprocess.PIPE)
     tail = bytearray()
 

@@ -255,7 +255,7 @@ def _handler(model: Any) -> type[BaseHTTPRequestHandler]:
 
 
 def about_requirements(folders: list[str]) -> list[str]:
-    """What is said of a requirements.txt beside the model's code: a container installs it, this interpreter is the user's."""
+    """Return what is said of a requirements.txt beside the model's code: a container installs it, this interpreter is the user's."""
     lines = []
     for file in (Path(folder, "requirements.txt") for folder in folders):
         wanted = file.read_text("utf-8", "replace").splitlines() if file.is_file() else []

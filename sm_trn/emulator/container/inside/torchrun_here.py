@@ -24,7 +24,7 @@ _NAMES = ("--master-addr", "--master-port")
 
 
 def rewritten(arguments: list[str], port: str) -> list[str]:
-    """The same arguments with every master address and port of torchrun's own replaced, or added when missing."""
+    """Return the same arguments with every master address and port of torchrun's own replaced, or added when missing."""
     options, script = _split(arguments)
     if any(option.startswith(("--rdzv", "--standalone")) for option in options):
         return arguments
