@@ -134,7 +134,7 @@ JOB = {
     "request": {"TrainingJobName": "j", "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}},
     "state": {
         "status": "Completed", "secondary": "Completed", "created": 10.5, "modified": 12.5, "attempts": [[11.0, 12.5]],
-        "transitions": [["Starting", 10.5, 11.0, "Preparing the instances for training"], ["Completed", 12.5, 12.5, "Training job completed"]],
+        "transitions": [["Starting", 10.5, 11.0, "Preparing the instances"], ["Completed", 12.5, 12.5, "Training job completed"]],
         "ending": None, "failure_reason": None, "spot": False,
     },
     "tags": {"a": "b", "sm_trn:emulated": "true"}, "metrics": [["loss", 1.5, 12]], "model_uri": "s3://b/o/j/output/model.tar.gz",
