@@ -14,12 +14,12 @@ from emulator.bench import Bench
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Fault, Options
-from sm_trn.emulator.container.plan import plan_of
 from sm_trn.emulator.container.slots import JobSlots
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.job import Job
 from sm_trn.emulator.training.jobs import Jobs
+from sm_trn.emulator.training.plan import plan_of
 from sm_trn.emulator.training.supervisor import JobSupervisor
 
 GROUPS = [

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm_trn.catalog import instances
-from sm_trn.emulator import Options
-from sm_trn.emulator.container import plan
-from sm_trn.emulator.training import configuration
+from sm_trn.emulator import Options, container
+from sm_trn.emulator.training import configuration, plan
 
 
 def request(instance: str = "ml.m5.large", count: int = 1, **hyperparameters: Any) -> dict[str, Any]:
@@ -92,7 +91,7 @@ def test_the_plan_alone_decides_whether_a_container_starts_workers(name: str, sw
 
 def test_no_program_of_a_container_reads_the_switches_again() -> None:
     """A copy that forgets one silently runs a single process."""
-    folder = Path(plan.__file__).with_name("inside")
+    folder = Path(container.__file__).with_name("inside")
     assert [] == [path.name for path in folder.rglob("*.py") if "sagemaker_mpi_enabled" in path.read_text("utf-8")]
 
 
@@ -132,5 +131,5 @@ def test_by_default_half_the_cores_may_hold_jobs() -> None:
 
 
 def test_the_files_that_run_inside_a_host_import_nothing_of_ours() -> None:
-    folder = Path(plan.__file__).with_name("inside")
+    folder = Path(container.__file__).with_name("inside")
     assert not [file for file in folder.rglob("*.py") if "sm_trn." in file.read_text().replace("sm_trn.emulator:", "")]

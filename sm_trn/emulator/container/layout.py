@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..iam.keys import Key
+    from .cluster import Plan
     from .context import RunContext
-    from .plan import Plan
 
 INSIDE: Final = Path(__file__).with_name("inside")
 ML: Final = "/opt/ml"

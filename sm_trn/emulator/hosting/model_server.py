@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..container import layout, transfer
 from ..container.archive import UnsafeArchive, unpack
+from ..container.cluster import HOMOGENEOUS, Group, Plan
 from ..container.host import Host
 from ..container.orphans import NOTE
-from ..container.plan import HOMOGENEOUS, Group, Plan
 from ..iam.keys import Key, new_key
 from ..s3.uri import parse_s3_uri
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...specs import EMULATED_ACCOUNT
 from ..api import shapes
 from ..api.tags import Tagged
-from ..container.plan import plan_of
 from ..errors import AwsError, validation
 from ..options import EMULATED_TAG, SUBSTITUTED_TAG, Options
 from . import engine, rules
@@ -18,6 +17,7 @@ from .describe import describe
 from .job import Job
 from .jobs import Jobs
 from .listing import list_jobs, search
+from .plan import plan_of
 from .update import updated
 from .warm_pool import pool_of
 

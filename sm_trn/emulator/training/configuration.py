@@ -10,8 +10,8 @@ from ..container.layout import ML, base_environment, localized
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..container.cluster import Plan
     from ..container.layout import Access, Where
-    from ..container.plan import Plan
     from .job import Job
 
 

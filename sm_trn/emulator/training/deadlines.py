@@ -10,7 +10,7 @@ from ...specs import Accelerator
 from .engine import Event
 
 if TYPE_CHECKING:
-    from ..container.plan import Plan
+    from ..container.cluster import Plan
     from .job import Job
 
 _DAY: float = 86_400  # MaxRuntimeInSeconds where it is not given

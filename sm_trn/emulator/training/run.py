@@ -12,8 +12,8 @@ import traceback
 from typing import TYPE_CHECKING
 
 from ..container import layout, transfer
+from ..container.cluster import Plan
 from ..container.host import Host
-from ..container.plan import Plan, announcement, plan_of, substitution_line
 from ..fault_injection import CAPACITY
 from ..iam.keys import Key, new_key
 from ..telemetry.metrics import MetricReader
@@ -21,6 +21,7 @@ from . import artifacts, configuration, launcher
 from .checkpoints import CheckpointSync
 from .deadlines import deadlines_of
 from .engine import Event
+from .plan import announcement, plan_of, substitution_line
 
 if TYPE_CHECKING:
     from ..container.layout import Where

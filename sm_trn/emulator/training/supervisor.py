@@ -12,11 +12,11 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from ..container.plan import plan_of
 from ..container.slots import SlotRequest
 from .context import Control, TrainingContext
 from .deadlines import deadlines_of
 from .engine import Event
+from .plan import plan_of
 from .run import JobRun
 
 _LOOK_FOR = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('sagemaker_training') else 3)"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ...catalog.instances import find_instance
 from ...specs import Accelerator
+from ..container.cluster import HOMOGENEOUS, Group, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,45 +26,6 @@ _LAUNCHERS: Final[Mapping[str, str]] = {
     "sagemaker_mpi_enabled": "MPI",
 }
 _TORCHRUN: Final = "sagemaker_torch_distributed_enabled"
-
-
-# The one group's name in a cluster of equal hosts, as the service writes it.
-HOMOGENEOUS: Final = "homogeneousCluster"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Hosts of one instance type; ``workers`` is how many each host has here, ``real_workers`` on the instance."""
-
-    name: str
-    instance_type: str
-    hosts: tuple[str, ...]
-    workers: int
-    real_workers: int
-    neuron: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What the runner does. ``substituted`` is empty when every launcher asked for exists here."""
-
-    groups: tuple[Group, ...]
-    distributed: bool
-    substituted: str
-    refusal: str
-    entrypoint: tuple[str, ...]
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        return tuple(host for group in self.groups for host in group.hosts)
-
-    def group_of(self, host: str) -> Group:
-        return next(group for group in self.groups if host in group.hosts)
-
-    def hosts_of(self, channel: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return who gets a channel: the groups it names, or everybody."""
-        named = (channel["DataSource"].get("S3DataSource") or {}).get("InstanceGroupNames")
-        return tuple(host for group in self.groups if not named or group.name in named for host in group.hosts)
 
 
 def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = None) -> Plan:
