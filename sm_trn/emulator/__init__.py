@@ -1,11 +1,12 @@
-"""The embedded SageMaker: one background process per state folder, spoken to with any AWS client.
+"""This package is the embedded SageMaker: one background process per state folder, which any AWS client can talk to.
 
 These names are all that the rest of the package may use. Importing this module loads neither moto nor boto3.
 """
 
 from __future__ import annotations
 
-from sm_trn.emulator.daemon import (
+from ..specs import EMULATED_ACCOUNT
+from .daemon import (
     Status,
     active_faults,
     add_fault,
@@ -19,9 +20,8 @@ from sm_trn.emulator.daemon import (
     status,
     up,
 )
-from sm_trn.emulator.mocking import mocked
-from sm_trn.emulator.values import EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, Endpoint, Fault, Options
-from sm_trn.specs import EMULATED_ACCOUNT
+from .mocking import mocked
+from .options import EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, Endpoint, Fault, Options
 
 __all__ = [
     "EMULATED_ACCOUNT",

@@ -1,4 +1,4 @@
-"""``python -m sm_trn.emulator --state DIR``: the background process. It detaches, then serves.
+"""``python -m sm_trn.emulator --state DIR`` starts the background process, which detaches and then serves.
 
 It owns the command line of that process and how a start is reported; ``sm-trn local`` is the command for people.
 """
@@ -12,7 +12,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from sm_trn.emulator.values import Options
+from .options import Options
 
 
 def main(arguments: list[str]) -> int:
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
         return 0  # the child belongs to nobody now, so nobody has to wait for it
     report = _Reporter(parsed.ready_fd)
     try:
-        from sm_trn.emulator.server import serve  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
+        from .server import serve  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
         serve(parsed.state, parsed.region, Options(**json.loads(parsed.options)), report)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Find, start and end the emulator of a state folder, from any process.
+"""This module finds, starts and stops the emulator of a state folder, from any process.
 
 It talks to it over HTTP with the folder's key, as any client would; it must not import moto or boto3.
 """
@@ -19,10 +19,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sm_trn.emulator import signature, values
-from sm_trn.emulator.quota import folder_bytes
-from sm_trn.emulator.values import Endpoint, Fault, Options
-from sm_trn.errors import EmulatorError
+from ..errors import EmulatorError
+from . import options
+from .iam import signature
+from .options import Endpoint, Fault, Options
+from .state.quota import folder_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,12 +59,12 @@ def default_state() -> Path:
 
 
 def log_file(state: Path | None = None) -> Path:
-    """What the emulator's process itself has to say."""
+    """Return the path of the log of the emulator's own process."""
     return _folder(state) / "emulator.log"
 
 
 def find(state: Path | None = None) -> Endpoint | None:
-    """The emulator of this folder, only if its process lives and answers."""
+    """Return the emulator of this folder, only if its process lives and answers."""
     folder = _folder(state)
     endpoint = _read(folder)
     if endpoint is None or not _locked(folder):
@@ -76,7 +77,7 @@ def find(state: Path | None = None) -> Endpoint | None:
 
 
 def up(state: Path | None = None, *, region: str = "us-west-2", options: Options | None = None) -> Endpoint:
-    """The running emulator of this folder, started if need be. Raises EmulatorError with the end of its log."""
+    """Start the emulator of this folder unless it runs, and return it. Raises EmulatorError with the end of its log."""
     folder = _folder(state)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -115,14 +116,14 @@ def reset(state: Path | None = None) -> None:
     """End the emulator and delete all it kept: jobs, logs, objects."""
     folder = _folder(state)
     down(folder)
-    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", "hosted-logs", "regions", values.DATA_FOLDER):
+    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", "hosted-logs", "regions", options.DATA_FOLDER):
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in (*folder.glob("emulator.db*"), folder / "endpoint.json", folder / "emulator.log"):
         file.unlink(missing_ok=True)
 
 
 def status(state: Path | None = None) -> Status:
-    """Whether an emulator runs here, and what it holds."""
+    """Return whether an emulator runs here, and what it holds."""
     folder = _folder(state)
     endpoint = find(folder)
     size = folder_bytes(folder)
@@ -155,7 +156,7 @@ def add_fault(fault: Fault, state: Path | None = None) -> None:
 
 
 def active_faults(state: Path | None = None) -> tuple[Fault, ...]:
-    """The faults that were asked for, with the times they are still to be met; used-up ones are left out."""
+    """Return the faults that were asked for, with the times that are left of each; used-up ones are left out."""
     rows = ask(_running(state), "ListFaults", {})["Faults"]
     return tuple(Fault(**row) for row in rows if row["times"] != 0)
 
@@ -172,7 +173,7 @@ def _running(state: Path | None) -> Endpoint:
 
 
 def ask(endpoint: Endpoint, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """One signed control call. Raises EmulatorError with the emulator's own sentence."""
+    """Make one signed control call. Raises EmulatorError with the emulator's own sentence."""
     payload = json.dumps(dict(body)).encode()
     host = endpoint.url.removeprefix("http://")
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
@@ -219,7 +220,7 @@ def _folder(state: Path | None) -> Path:
 
 def _read(folder: Path) -> Endpoint | None:
     try:
-        return values.load(json.loads((folder / "endpoint.json").read_text(encoding="utf-8")))
+        return options.load(json.loads((folder / "endpoint.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -1,4 +1,4 @@
-"""Our SageMaker for a test that already runs under moto's ``mock_aws``: requests are taken where botocore would send them.
+"""``mocked`` lets our SageMaker answer in a test that already runs under moto's ``mock_aws``: it redirects botocore's requests.
 
 The same engine as ever: an emulator of its own, in a folder that goes with it. SageMaker, S3, CloudWatch and its logs, and
 STS are answered by it – a job has to find its data where the test put it – every other service stays moto's.
@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from sm_trn.emulator import daemon, signature
-from sm_trn.emulator.values import Options
+from . import daemon
+from .iam import signature
+from .options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sm_trn.emulator.values import Endpoint
+    from .options import Endpoint
 
 # Service identifiers of botocore's events, and the names that their signatures carry.
 SERVICES: Final[Mapping[str, str]] = {
@@ -38,7 +39,7 @@ _OURS_TO_WRITE: Final = frozenset(
 
 @contextmanager
 def mocked(*, region: str = "us-east-1", options: Options | None = None) -> Iterator[Endpoint]:
-    """An emulator that answers the boto3 clients made inside the block, whatever their keys, unless they name an endpoint.
+    """Yield an emulator that answers the boto3 clients made inside the block, whatever their keys, unless they name an endpoint.
 
     Buckets have to be made inside the block; the account in ARNs is the emulator's, not moto's. Raises EmulatorError.
     """

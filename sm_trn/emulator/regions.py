@@ -1,4 +1,4 @@
-"""What SageMaker keeps apart by region: jobs, models, endpoints, their logs and their metrics. S3, IAM and STS are everybody's.
+"""A region holds what SageMaker keeps apart by region: jobs, models, endpoints, their logs and metrics. S3, IAM and STS are shared.
 
 The first region of a state has the state's own folder, any other one a folder below it, made when it is first asked for.
 It must not know HTTP, nor what an operation does.
@@ -14,26 +14,28 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from sm_trn.emulator.faults import refused
-from sm_trn.emulator.hosting import Endpoints
-from sm_trn.emulator.hosting_api import HostingApi
-from sm_trn.emulator.jobs import Jobs
-from sm_trn.emulator.log_api import GROUP, LogApi
-from sm_trn.emulator.loglines import LogLines
-from sm_trn.emulator.metric_store import MetricStore
-from sm_trn.emulator.records import Records
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.supervisor import JobSupervisor
-from sm_trn.emulator.survivors import REGIONS, clear_the_ground
-from sm_trn.emulator.training_api import TrainingApi
-from sm_trn.emulator.transforms import Transforms
-from sm_trn.emulator.workshop import Shared, Workshop
+from .container.context import Shared
+from .container.orphans import REGIONS, clean_up_orphans
+from .errors import refused
+from .hosting.api import HostingApi
+from .hosting.endpoints import Endpoints
+from .hosting.resources import Resources
+from .hosting.transforms import Transforms
+from .operations import Operations
+from .state.store import Store
+from .telemetry.log_store import LogLines
+from .telemetry.logs import GROUP, LogsApi
+from .telemetry.metric_store import MetricStore
+from .training.api import TrainingApi
+from .training.context import TrainingContext
+from .training.jobs import Jobs
+from .training.supervisor import JobSupervisor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sm_trn.emulator.moto_side import MotoSide
+    from .http.moto import Moto
 
 _NAME: Final = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
 _SETTING: Final = "region"
@@ -46,23 +48,24 @@ class Region:
     name: str
     store: Store
     jobs: Jobs
-    records: Records
+    resources: Resources
     metrics: MetricStore
     supervisor: JobSupervisor
     endpoints: Endpoints
     transforms: Transforms
     training: TrainingApi
     hosting: HostingApi
-    logs: LogApi
+    operations: Operations
+    logs: LogsApi
 
     def restore(self) -> None:
-        """After a restart: what was in service comes back, what ran has failed."""
+        """Bring back what was in service before a restart, and fail what ran."""
         self.jobs.fail_unfinished()
         self.transforms.restore()
         self.endpoints.restore()
 
-    def furnish(self, moto: MotoSide) -> None:
-        """What moto has to know of it."""
+    def prepare(self, moto: Moto) -> None:
+        """Tell moto what it has to know of the region."""
         target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
         body = json.dumps({"logGroupName": GROUP}).encode()
         moto.call("logs", "POST", "/", headers=target, body=body, region=self.name)
@@ -71,7 +74,7 @@ class Region:
 class Regions:
     """Safe to share between threads."""
 
-    def __init__(self, shared: Shared, store: Store, moto: MotoSide, region: str) -> None:
+    def __init__(self, shared: Shared, store: Store, moto: Moto, region: str) -> None:
         self._shared = shared
         self._moto = moto
         self._lock = threading.Lock()
@@ -84,7 +87,7 @@ class Regions:
             self._open[each] = self._made(each)
 
     def of(self, name: str) -> Region:
-        """Raises AwsFault for a name that no region has."""
+        """Raises AwsError for a name that no region has."""
         with self._lock:
             if name in self._open:
                 return self._open[name]
@@ -92,7 +95,7 @@ class Regions:
                 raise refused("SignatureDoesNotMatch", f"Credential should be scoped to a valid region, got {name!r}")
             found = self._open[name] = self._made(name)
         self._shared.objects.ready.wait()
-        found.furnish(self._moto)
+        found.prepare(self._moto)
         return found
 
     def all(self) -> list[Region]:
@@ -100,7 +103,7 @@ class Regions:
             return list(self._open.values())
 
     def interrupt(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The emulator's own control names a job, and no region."""
+        """Interrupt a job, wherever it is: the emulator's own control names no region."""
         name = str(body.get("TrainingJobName"))
         regions = self.all()
         return next((each for each in regions if each.jobs.has(name)), regions[0]).training.interrupt(body)
@@ -111,7 +114,7 @@ class Regions:
         for each in regions:
             each.endpoints.shutdown()
             each.transforms.shutdown()
-        self._shared.room.close()
+        self._shared.slots.close()
         for each in regions:
             each.supervisor.stop_all()
         for each in regions:
@@ -124,29 +127,32 @@ class Regions:
     def _made(self, name: str) -> Region:
         folder = self._shared.root / REGIONS / name
         folder.mkdir(exist_ok=True)
-        clear_the_ground(folder)
+        clean_up_orphans(folder)
         return _opened(name, Store(folder / "emulator.db"), folder, self._shared, self._moto)
 
 
-def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: MotoSide) -> Region:
-    jobs, records = Jobs(store), Records(store)
+def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: Moto) -> Region:
+    jobs, resources = Jobs(store), Resources(store)
     lines, hosted = LogLines(folder / "logs"), LogLines(folder / "hosted-logs")
     metrics = MetricStore(folder / "metrics", moto, name)
-    shop = Workshop(shared=shared, jobs=jobs, lines=lines, metrics=metrics, state=folder, region=name)
-    supervisor = JobSupervisor(shop)
-    endpoints, transforms = Endpoints(records, hosted, shop), Transforms(records, hosted, shop)
+    context = TrainingContext(shared=shared, jobs=jobs, lines=lines, metrics=metrics, state=folder, region=name)
+    supervisor = JobSupervisor(context)
+    endpoints, transforms = Endpoints(resources, hosted, context), Transforms(resources, hosted, context)
+    training = TrainingApi(jobs, shared.objects, supervisor, shared.options, name)
+    hosting = HostingApi(resources, shared.objects, endpoints, transforms, name)
     return Region(
         name=name,
         store=store,
         jobs=jobs,
-        records=records,
+        resources=resources,
         metrics=metrics,
         supervisor=supervisor,
         endpoints=endpoints,
         transforms=transforms,
-        training=TrainingApi(jobs, shared.objects, supervisor, shared.options, name),
-        hosting=HostingApi(records, shared.objects, endpoints, transforms, name),
-        logs=LogApi(lines, name, hosted),
+        training=training,
+        hosting=hosting,
+        operations=Operations(training, hosting),
+        logs=LogsApi(lines, name, hosted),
     )
 
 

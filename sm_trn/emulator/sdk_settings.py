@@ -1,4 +1,4 @@
-"""What AWS's SDKs are to know of an emulator beyond its address, in files that environment variables name.
+"""This module writes the files that tell AWS's SDKs what they must know of an emulator beyond its address.
 
 SageMaker's SDK, v2 and v3, makes its STS client with AWS's regional address, which beats ``AWS_ENDPOINT_URL``. What such a
 client makes of an address are rules that botocore reads from its data folders, those of ``AWS_DATA_PATH`` first. Ours take
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from sm_trn.emulator.values import DATA_FOLDER, SDK_DEFAULTS
+from .options import DATA_FOLDER, SDK_DEFAULTS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""The emulator as a process: put the parts together, hold the lock, serve, and leave nothing behind.
+"""This module builds the emulator's process from its parts, holds the lock of the state folder, serves, and cleans up.
 
 The only place where the parts meet. It must not decide anything about a request or a job.
 """
@@ -16,25 +16,27 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sm_trn.emulator import moto_side, sdk_settings, values
-from sm_trn.emulator.door import Door, Key, Principals, new_key
-from sm_trn.emulator.front import Front, Owners
-from sm_trn.emulator.isolation import Isolation, probe
-from sm_trn.emulator.mischief import Mischief
-from sm_trn.emulator.objects import Objects
-from sm_trn.emulator.quota import Quota
-from sm_trn.emulator.regions import Regions
-from sm_trn.emulator.roles import Roles
-from sm_trn.emulator.room import Room
-from sm_trn.emulator.s3_api import S3Api
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.sts_api import StsApi
-from sm_trn.emulator.supervisor import ToolkitCheck
-from sm_trn.emulator.survivors import clear_the_ground
-from sm_trn.emulator.validate import service_model
-from sm_trn.emulator.values import ROLE_NAME, Endpoint, Options
-from sm_trn.emulator.workshop import Shared
-from sm_trn.specs import EMULATED_ACCOUNT
+from ..specs import EMULATED_ACCOUNT
+from . import options, sdk_settings
+from .api.shapes import service_model
+from .container.context import Shared
+from .container.isolation import Isolation, probe
+from .container.orphans import clean_up_orphans
+from .container.slots import JobSlots
+from .dispatcher import Dispatcher, Services
+from .fault_injection import FaultInjector
+from .http.moto import Moto, settle_environment
+from .iam.authenticator import Authenticator
+from .iam.keys import Key, Principals, new_key
+from .iam.roles import Roles
+from .iam.sts import StsApi
+from .options import ROLE_NAME, Endpoint, Options
+from .regions import Regions
+from .s3.api import S3Api
+from .s3.object_store import ObjectStore
+from .state.quota import Quota
+from .state.store import Store
+from .training.supervisor import ToolkitCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,14 +83,14 @@ def hold_lock(state: Path) -> None:
 
 def build(state: Path, region: str, options: Options) -> Parts:
     """Open the state folder and make the server; nothing is served yet."""
-    moto_side.settle_environment()
-    clear_the_ground(state)
+    settle_environment()
+    clean_up_orphans(state)
     store = Store(state / "emulator.db")
     key = _stored_key(store)
     principals = Principals(key)
-    moto = moto_side.MotoSide(region)
+    moto = Moto(region)
     quota = Quota(state, options.state_max_gb)
-    objects = Objects(state / "s3", store, quota)
+    objects = ObjectStore(state / "s3", store, quota)
     server = _listen(store, options.port)
     port = int(server.server_port)
     # The version by way of sys.modules: an import of the package would point up the layers.
@@ -105,28 +107,28 @@ def build(state: Path, region: str, options: Options) -> Parts:
         role_arn=_ROLE,
     )
     objects.create_bucket(endpoint.bucket, region)
-    mischief = Mischief()
+    faults = FaultInjector()
     shared = Shared(
         objects=objects,
         principals=principals,
         options=options,
         isolation=probe(options.isolation, state / "tmp"),
-        room=Room(options.max_jobs),
+        slots=JobSlots(options.max_jobs),
         root=state,
         url=endpoint.url,
-        missing=ToolkitCheck(options.job_python),
-        mischief=mischief,
+        toolkit_error=ToolkitCheck(options.job_python),
+        faults=faults,
     )
     regions = Regions(shared, store, moto, region)
     control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
         "InterruptTrainingJob": regions.interrupt,
-        "AddFault": mischief.add,
-        "ClearFaults": mischief.clear,
-        "ListFaults": mischief.listed,
+        "AddFault": faults.add,
+        "ClearFaults": faults.clear,
+        "ListFaults": faults.listed,
         "Status": lambda _body: _status(endpoint, shared.isolation, regions) | quota.facts(),
     }
     roles = Roles(moto, objects.ready)
-    owners = Owners(
+    owners = Services(
         regions=regions,
         objects=objects,
         s3=S3Api(objects, state / "tmp"),
@@ -134,18 +136,18 @@ def build(state: Path, region: str, options: Options) -> Parts:
         roles=roles,
         quota=quota,
         moto=moto,
-        mischief=mischief,
+        faults=faults,
         control=control,
     )
-    server.app = Front(Door(principals, port, state / "tmp", quota, region=region), owners)
+    server.app = Dispatcher(Authenticator(principals, port, state / "tmp", quota, region=region), owners)
     for each in regions.all():
         each.restore()
 
     def warm_up() -> None:
         try:
-            _furnish(moto, objects)
+            _prepare_moto(moto, objects)
             for each in regions.all():
-                each.furnish(moto)
+                each.prepare(moto)
                 each.metrics.restore()
         finally:
             objects.ready.set()
@@ -200,12 +202,12 @@ def _listen(store: Store, wanted: int) -> Any:
 
 
 def _server(port: int) -> Any:
-    from sm_trn.emulator.wire import LoopbackServer  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
+    from .http.server import LoopbackServer  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
     return LoopbackServer("127.0.0.1", port, _CONNECTIONS)
 
 
-def _furnish(moto: moto_side.MotoSide, objects: Objects) -> None:
+def _prepare_moto(moto: Moto, objects: ObjectStore) -> None:
     for bucket, region in objects.buckets().items():
         moto.create_bucket(bucket, region)
     role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
@@ -217,7 +219,7 @@ def _publish(endpoint: Endpoint) -> None:
     sdk_settings.write(endpoint.state, endpoint.url)
     fresh = endpoint.state / f"{_ENDPOINT}.new"
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-        json.dump(values.dump(endpoint), out)
+        json.dump(options.dump(endpoint), out)
     fresh.replace(endpoint.state / _ENDPOINT)
 
 
@@ -230,6 +232,6 @@ def _status(endpoint: Endpoint, isolation: Isolation, regions: Regions) -> dict[
         "version": endpoint.version,
         "isolation": isolation.value,
         "jobs": dict(Counter(job.state.status for each in found for job in each.jobs.all())),
-        "endpoints": dict(Counter(record.status for each in found for record in each.records.all("endpoint"))),
+        "endpoints": dict(Counter(resource.status for each in found for resource in each.resources.all("endpoint"))),
         "python": sys.executable,
     }

@@ -28,9 +28,10 @@ from emulator.bench import Bench, bench_of
 
 import sm_trn as st
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Endpoint, Options, engine
-from sm_trn.emulator.jobs import Job, _dump
-from sm_trn.emulator.store import Store
+from sm_trn.emulator import Endpoint, Options
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.job import Job, dump
 
 MB = 10**6
 SIZE = 200 * MB
@@ -197,7 +198,7 @@ def listing() -> None:
         store = Store(state / "emulator.db")
         for number in range(1000):
             saved = finished(f"job-{number:04}", 1_700_000_000.0 + number)
-            store.save_job(saved.name, json.loads(json.dumps(_dump(saved))))
+            store.save_job(saved.name, json.loads(json.dumps(dump(saved))))
         store.close()
         try:
             bench = bench_of(embedded.up(state))

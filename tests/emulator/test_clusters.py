@@ -13,12 +13,14 @@ from botocore.exceptions import ClientError
 from emulator.bench import Bench
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Fault, Options, engine
-from sm_trn.emulator.jobs import Job, Jobs
-from sm_trn.emulator.plan import plan_of
-from sm_trn.emulator.room import Room
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.supervisor import JobSupervisor
+from sm_trn.emulator import Fault, Options
+from sm_trn.emulator.container.slots import JobSlots
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.job import Job
+from sm_trn.emulator.training.jobs import Jobs
+from sm_trn.emulator.training.plan import plan_of
+from sm_trn.emulator.training.supervisor import JobSupervisor
 
 GROUPS = [
     {"InstanceGroupName": "data", "InstanceType": "ml.m5.large", "InstanceCount": 1},
@@ -205,9 +207,9 @@ def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, insta
     }
     jobs.add(Job(name="a", arn="arn", request=request, state=engine.begin(jobs.now()), tags={}))
     now[0] = 2000.0
-    shared: Any = SimpleNamespace(options=Options(start_delay_s=0), room=Room(0, lambda: now[0]))
-    shop: Any = SimpleNamespace(jobs=jobs, shared=shared)
-    supervisor = JobSupervisor(shop)
+    shared: Any = SimpleNamespace(options=Options(start_delay_s=0), slots=JobSlots(0, lambda: now[0]))
+    context: Any = SimpleNamespace(jobs=jobs, shared=shared)
+    supervisor = JobSupervisor(context)
     supervisor.start("a")
     if instance == "ml.m5.large":  # a CPU job would wait for ever: it is stopped by hand
         assert "Pending" == jobs.get("a").state.secondary

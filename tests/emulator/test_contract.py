@@ -21,14 +21,16 @@ from requests_of_the_model import requests as training_requests
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Fault, Options
-from sm_trn.emulator.engine import Event
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.hosting_api import HostingApi
-from sm_trn.emulator.jobs import FinalMetric, Jobs
-from sm_trn.emulator.records import Records
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.training_api import TrainingApi
-from sm_trn.emulator.validate import service_model
+from sm_trn.emulator.api.shapes import service_model
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.hosting.api import HostingApi
+from sm_trn.emulator.hosting.resources import Resources
+from sm_trn.emulator.operations import Operations
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.telemetry.metrics import FinalMetric
+from sm_trn.emulator.training.api import TrainingApi
+from sm_trn.emulator.training.engine import Event
+from sm_trn.emulator.training.jobs import Jobs
 
 pytest.importorskip("boto3")
 EXAMPLES: Final = int(os.environ.get("SM_TRN_EXAMPLES", "40"))
@@ -45,12 +47,12 @@ class World:
         self.now = 1000.0
         store = Store(Path(":memory:"))
         self.jobs = Jobs(store, lambda: self.now)
-        self.records = Records(store, lambda: self.now)
+        self.resources = Resources(store, lambda: self.now)
         self.ready = threading.Event()
         self.ready.set()
         me: Any = self
         self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
-        self.hosting = HostingApi(self.records, me, me, me, "us-west-2")
+        self.table = Operations(self.training, HostingApi(self.resources, me, me, me, "us-west-2"))
 
     # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
     def keys(self, _bucket: str, prefix: str) -> list[str]:
@@ -64,17 +66,15 @@ class World:
     def update(self, name: str, config: str) -> None: ...
 
     def operations(self) -> frozenset[str]:
-        return self.training.operations | self.hosting.operations
+        return self.table.names
 
     def ask(self, operation: str, body: dict[str, Any]) -> dict[str, Any] | None:
         """The answer after it was held against the model; None when it was refused, with a code of the model."""
         self.now += 1.0
         allowed = {shape.name for shape in service_model().operation_model(operation).error_shapes} | COMMON
         try:
-            answer = self.training.answer(operation, body)
-            if answer is None:
-                answer = self.hosting.answer(operation, body)
-        except AwsFault as fault:
+            answer = self.table.answer(operation, body)
+        except AwsError as fault:
             refusal = fault
         else:
             refusal = None
@@ -225,7 +225,7 @@ def test_how_an_endpoint_was_last_deployed_is_told_under_the_models_name_for_it(
     name, config = {"EndpointName": "one"}, {"EndpointName": "one", "EndpointConfigName": "one"}
     assert world.ask("CreateEndpoint", {**config, "DeploymentConfig": first}) is not None
     assert first == (world.ask("DescribeEndpoint", name) or {})["LastDeploymentConfig"]
-    world.records.change("endpoint", "one", status="InService")
+    world.resources.change("endpoint", "one", status="InService")
     assert world.ask("UpdateEndpoint", {**config, "DeploymentConfig": {}}) is not None
     assert {} == (world.ask("DescribeEndpoint", name) or {})["LastDeploymentConfig"]
 
@@ -319,7 +319,7 @@ def test_every_operation_answers_what_is_there_in_the_models_shape(operation: st
     world = World()
     for each, body in hosted("one"):
         world.ask(each, body)
-    world.records.change("endpoint", "one", status="InService")
+    world.resources.change("endpoint", "one", status="InService")
     for name, events in (("one", STATES["Completed"]), ("two", STATES["Training"])):
         world.ask("CreateTrainingJob", plain_job(name, CLUSTERS[0], spot=False))
         for what in events:
@@ -356,14 +356,14 @@ def test_members_that_the_model_lacks_are_not_echoed() -> None:
 
 
 def test_the_front_owns_what_these_tests_ask_for() -> None:
-    """The front asks training first, then hosting: one of both has every operation, and the front names no other."""
-    from sm_trn.emulator.front import Front, Owners
+    """The dispatcher has the operations of its regions' table, and the service knows each of them."""
+    from sm_trn.emulator.dispatcher import Dispatcher, Services
 
-    world, nothing = World(), dict.fromkeys(Owners.__dataclass_fields__)
-    regions = SimpleNamespace(all=lambda: [SimpleNamespace(training=world.training, hosting=world.hosting)])
-    owners: Any = Owners(**{**nothing, "regions": regions, "control": {}})
+    world, nothing = World(), dict.fromkeys(Services.__dataclass_fields__)
+    regions = SimpleNamespace(all=lambda: [SimpleNamespace(operations=world.table)])
+    owners: Any = Services(**{**nothing, "regions": regions, "control": {}})
     door: Any = None
-    assert world.operations() == Front(door, owners).operations
+    assert world.operations() == Dispatcher(door, owners).operations
     known = set(service_model().operation_names)
     assert world.operations() <= known
 

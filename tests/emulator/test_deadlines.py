@@ -10,11 +10,11 @@ from emulator.test_plan import request
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.emulator import engine
-from sm_trn.emulator.deadlines import Deadlines, deadlines_of
-from sm_trn.emulator.jobs import Job
-from sm_trn.emulator.plan import plan_of
-from sm_trn.emulator.values import Options
+from sm_trn.emulator.options import Options
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.deadlines import Deadlines, deadlines_of
+from sm_trn.emulator.training.job import Job
+from sm_trn.emulator.training.plan import plan_of
 
 
 def deadlines(instance: str = "ml.p4d.24xlarge", **condition: int) -> Deadlines:

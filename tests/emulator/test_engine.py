@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.emulator import engine
-from sm_trn.emulator.engine import Event, JobState
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.engine import Event, JobState
 
 # What may follow what; written down here from the service's documentation, not read from the engine.
 LEGAL = {

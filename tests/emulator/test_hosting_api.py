@@ -11,13 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.hosting_api import HostingApi
-from sm_trn.emulator.inside.serve import about_requirements
-from sm_trn.emulator.records import Records
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.transforms import payloads
-from sm_trn.emulator.validate import service_model
+from sm_trn.emulator.api.shapes import service_model
+from sm_trn.emulator.container.inside.serve import about_requirements
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.hosting.api import HostingApi
+from sm_trn.emulator.hosting.resources import Resources
+from sm_trn.emulator.hosting.transforms import payloads
+from sm_trn.emulator.operations import Operations
+from sm_trn.emulator.options import Options
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training.api import TrainingApi
+from sm_trn.emulator.training.jobs import Jobs
 
 pytest.importorskip("boto3")
 ROLE = "arn:aws:iam::000000000000:role/SageMakerExecutionRole"
@@ -45,29 +49,35 @@ class Bucket:
 class Quiet:
     """Endpoints and transforms that take every order and run nothing."""
 
-    def __init__(self, records: Records) -> None:
-        self.records = records
+    def __init__(self, resources: Resources) -> None:
+        self.resources = resources
 
     def create(self, name: str) -> None:
-        self.records.change("endpoint", name, status="InService")
+        self.resources.change("endpoint", name, status="InService")
 
     def update(self, name: str, config: str) -> None:
-        self.records.change("endpoint", name, status="Updating", facts={"config": config})
+        self.resources.change("endpoint", name, status="Updating", facts={"config": config})
 
     def delete(self, name: str) -> None:
-        self.records.drop("endpoint", name)
+        self.resources.drop("endpoint", name)
 
     def start(self, name: str) -> None:
-        self.records.change("transform-job", name, status="Completed", facts={"started": 1.0, "ended": 2.0})
+        self.resources.change("transform-job", name, status="Completed", facts={"started": 1.0, "ended": 2.0})
+
+
+def operations(resources: Resources, bucket: Any, quiet: Any) -> Operations:
+    """The table of a region that has no training jobs."""
+    training = TrainingApi(Jobs(Store(Path(":memory:"))), bucket, quiet, Options(), "us-west-2")
+    return Operations(training, HostingApi(resources, bucket, quiet, quiet, "us-west-2"))
 
 
 @pytest.fixture
-def api(tmp_path: Path) -> HostingApi:
+def api(tmp_path: Path) -> Operations:
     clock = iter(range(1, 10_000))
-    records = Records(Store(tmp_path / "db"), lambda: float(next(clock)))
-    quiet: Any = Quiet(records)
+    resources = Resources(Store(tmp_path / "db"), lambda: float(next(clock)))
+    quiet: Any = Quiet(resources)
     bucket: Any = Bucket()
-    made = HostingApi(records, bucket, quiet, quiet, "us-west-2")
+    made = operations(resources, bucket, quiet)
     call(
         made,
         "CreateModel",
@@ -79,7 +89,7 @@ def api(tmp_path: Path) -> HostingApi:
     return made
 
 
-def call(api: HostingApi, operation: str, **body: Any) -> dict[str, Any]:
+def call(api: Operations, operation: str, **body: Any) -> dict[str, Any]:
     """The answer, checked against the service model: nothing it does not name, all that it requires."""
     answer = api.answer(operation, body)
     assert answer is not None
@@ -102,13 +112,13 @@ def fits(shape: Any, value: Any) -> None:
         assert value in shape.enum
 
 
-def refusal(api: HostingApi, operation: str, **body: Any) -> str:
-    with pytest.raises(AwsFault) as caught:
+def refusal(api: Operations, operation: str, **body: Any) -> str:
+    with pytest.raises(AwsError) as caught:
         api.answer(operation, body)
     return f"{caught.value.code}: {caught.value.message}"
 
 
-def test_every_answer_fits_the_service_model(api: HostingApi) -> None:
+def test_every_answer_fits_the_service_model(api: Operations) -> None:
     arn = call(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")["EndpointArn"]
     call(api, "CreateTransformJob", **TRANSFORM)
     for operation, body in (
@@ -128,14 +138,14 @@ def test_every_answer_fits_the_service_model(api: HostingApi) -> None:
         call(api, operation, **body)
 
 
-def test_what_was_asked_is_echoed(api: HostingApi) -> None:
+def test_what_was_asked_is_echoed(api: Operations) -> None:
     call(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")
     assert [VARIANT] == call(api, "DescribeEndpointConfig", EndpointConfigName="c")["ProductionVariants"]
     assert 2 == call(api, "DescribeEndpoint", EndpointName="e")["ProductionVariants"][0]["CurrentInstanceCount"]
     assert ROLE == call(api, "DescribeModel", ModelName="m")["ExecutionRoleArn"]
 
 
-def test_what_exists_cannot_be_made_again_and_what_does_not_cannot_be_used(api: HostingApi) -> None:
+def test_what_exists_cannot_be_made_again_and_what_does_not_cannot_be_used(api: Operations) -> None:
     call(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")
     call(api, "CreateTransformJob", **TRANSFORM)
     assert 'already existing endpoint "arn' in refusal(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")
@@ -164,12 +174,12 @@ def test_what_exists_cannot_be_made_again_and_what_does_not_cannot_be_used(api: 
     ],
 )  # fmt: skip
 def test_what_is_not_emulated_is_refused_in_so_many_words(
-    api: HostingApi, operation: str, body: Mapping[str, Any], says: str
+    api: Operations, operation: str, body: Mapping[str, Any], says: str
 ) -> None:
     assert says in refusal(api, operation, **body)
 
 
-def test_lists_are_filtered_sorted_and_cut_into_pages(api: HostingApi) -> None:
+def test_lists_are_filtered_sorted_and_cut_into_pages(api: Operations) -> None:
     for name in ("b-1", "a-2", "c-1"):
         call(api, "CreateEndpoint", EndpointName=name, EndpointConfigName="c")
 
@@ -184,21 +194,21 @@ def test_lists_are_filtered_sorted_and_cut_into_pages(api: HostingApi) -> None:
     assert ["b-1"] == names(MaxResults=2, NextToken=first["NextToken"])
 
 
-def test_the_mark_of_a_rehearsal_cannot_be_taken_off(api: HostingApi) -> None:
+def test_the_mark_of_a_rehearsal_cannot_be_taken_off(api: Operations) -> None:
     arn = call(api, "DescribeModel", ModelName="m")["ModelArn"]
     call(api, "DeleteTags", ResourceArn=arn, TagKeys=["sm_trn:emulated"])
     assert [{"Key": "sm_trn:emulated", "Value": "true"}] == call(api, "ListTags", ResourceArn=arn)["Tags"]
 
 
 def test_records_outlive_the_process(tmp_path: Path) -> None:
-    def opened() -> Records:
-        return Records(Store(tmp_path / "db"))
+    def opened() -> Resources:
+        return Resources(Store(tmp_path / "db"))
 
     quiet: Any = Quiet(opened())
     bucket: Any = Bucket()
-    first = HostingApi(opened(), bucket, quiet, quiet, "us-west-2")
+    first = operations(opened(), bucket, quiet)
     call(first, "CreateModel", ModelName="m", PrimaryContainer={"ModelDataUrl": "s3://b/model.tar.gz"})
-    assert ["m"] == [record.name for record in opened().all("model")]
+    assert ["m"] == [resource.name for resource in opened().all("model")]
     call(first, "DeleteModel", ModelName="m")
     assert [] == opened().all("model")
 

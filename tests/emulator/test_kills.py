@@ -20,7 +20,8 @@ import pytest
 from emulator.crashing import World
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Endpoint, Options, daemon, survivors
+from sm_trn.emulator import Endpoint, Options, daemon
+from sm_trn.emulator.container import orphans
 from sm_trn.errors import EmulatorError
 
 pytest.importorskip("moto")
@@ -85,7 +86,7 @@ def one_life(world: World, isolation: str, seconds: float, seed: int) -> None:
     for worker in workers:
         worker.join(60)
         assert not worker.is_alive()
-    family |= {(pid, at) for pid in survivors.processes(world.state) if (at := started_at(pid)) is not None}
+    family |= {(pid, at) for pid in orphans.processes(world.state) if (at := started_at(pid)) is not None}
     assert all_gone(family), "a process outlived the emulator that started it"
     with contextlib.closing(sqlite3.connect(world.state / "emulator.db")) as db:
         assert [("ok",)] == db.execute("PRAGMA integrity_check").fetchall()

@@ -16,7 +16,7 @@ from emulator.bench import Bench, bench_of
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Endpoint, Options
-from sm_trn.emulator.inside import launch, warden
+from sm_trn.emulator.container.inside import container_init, launch
 
 pytest.importorskip("moto")
 
@@ -129,11 +129,11 @@ def test_what_is_no_script_is_refused(script: str) -> None:
 
 
 def test_processes_are_found_without_proc_too() -> None:
-    """Where there is no /proc the warden asks ps, which must tell the same of a process that lives on."""
+    """Where there is no /proc container init asks ps, which must tell the same of a process that lives on."""
     import os
     import shutil
 
     if shutil.which("ps") is None:
         pytest.skip("this machine has no ps")
-    by_ps = warden._processes_by_ps()
-    assert by_ps[os.getpid()][0] == warden._processes()[os.getpid()][0] == os.getppid()
+    by_ps = container_init._processes_by_ps()
+    assert by_ps[os.getpid()][0] == container_init._processes()[os.getpid()][0] == os.getppid()

@@ -89,7 +89,7 @@ def test_the_size_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_file_with_holes_counts_as_what_it_takes(tmp_path: Path) -> None:
-    from sm_trn.emulator.quota import folder_bytes
+    from sm_trn.emulator.state.quota import folder_bytes
 
     with (tmp_path / "sparse").open("wb") as out:
         out.truncate(2**40)

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.emulator import engine
-from sm_trn.emulator.describe import describe
-from sm_trn.emulator.engine import Event
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.jobs import FinalMetric, Job
-from sm_trn.emulator.listing import list_jobs, search
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.telemetry.metrics import FinalMetric
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.describe import describe
+from sm_trn.emulator.training.engine import Event
+from sm_trn.emulator.training.job import Job
+from sm_trn.emulator.training.listing import list_jobs, search
 
 
 def job(name: str, created: float, *, failed: bool = False, **tags: str) -> Job:
@@ -88,7 +89,7 @@ def test_a_new_job_does_not_shift_the_pages() -> None:
 
 
 def test_a_token_of_somebody_else_is_refused() -> None:
-    with pytest.raises(AwsFault, match="NextToken"):
+    with pytest.raises(AwsError, match="NextToken"):
         names(NextToken="x")
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.hosts import LineSplitter
-from sm_trn.emulator.log_api import GROUP, LogApi
-from sm_trn.emulator.loglines import MAX_EVENT, LogLines
+from sm_trn.emulator.container.host import LineSplitter
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.telemetry.log_store import MAX_EVENT, LogLines
+from sm_trn.emulator.telemetry.logs import GROUP, LogsApi
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def lines(tmp_path: Path) -> LogLines:
     return LogLines(tmp_path)
 
 
-def api(lines: LogLines) -> LogApi:
-    return LogApi(lines, "us-west-2")
+def api(lines: LogLines) -> LogsApi:
+    return LogsApi(lines, "us-west-2")
 
 
 def get(lines: LogLines, **asked: Any) -> dict[str, Any]:
@@ -79,13 +79,13 @@ def test_times_bound_a_reading_from_inclusive_to_exclusive(lines: LogLines) -> N
 
 
 def test_a_missing_stream_is_the_services_own_fault(lines: LogLines) -> None:
-    with pytest.raises(AwsFault, match="The specified log stream does not exist"):
+    with pytest.raises(AwsError, match="The specified log stream does not exist"):
         get(lines)
 
 
 def test_a_token_of_somebody_else_is_refused(lines: LogLines) -> None:
     fill(lines, 1)
-    with pytest.raises(AwsFault, match="nextToken is invalid"):
+    with pytest.raises(AwsError, match="nextToken is invalid"):
         get(lines, nextToken="x")
 
 
@@ -112,7 +112,7 @@ def test_filter_patterns_are_terms(lines: LogLines, pattern: str, wanted: list[s
 
 
 def test_a_structured_pattern_is_refused_not_ignored(lines: LogLines) -> None:
-    with pytest.raises(AwsFault, match="plain terms only"):
+    with pytest.raises(AwsError, match="plain terms only"):
         filtered(lines, filterPattern="{ $.a = 1 }")
 
 
@@ -120,7 +120,7 @@ def test_nobody_else_writes_to_the_group_of_training_jobs(lines: LogLines) -> No
     body = {"logGroupName": GROUP}
     assert api(lines).owns("PutLogEvents", body)
     assert not api(lines).owns("PutLogEvents", {"logGroupName": "/mine"})
-    with pytest.raises(AwsFault, match="alone writes"):
+    with pytest.raises(AwsError, match="alone writes"):
         api(lines).answer("PutLogEvents", body)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sm_trn.emulator.metrics import MetricReader, Point
+from sm_trn.emulator.telemetry.metrics import MetricReader, Point
 
 
 def read(definitions: dict[str, str], lines: list[str]) -> tuple[list[Point], list[str], MetricReader]:

@@ -1,4 +1,4 @@
-"""moto's own tests of SageMaker, in server mode, against our front: what we pass on to it has to pass; what we own may differ
+"""moto's own tests of SageMaker, in server mode, against our dispatcher: what we pass on to it has to pass; what we own may differ
 where moto is not like the service, and every such test is named here with the reason.
 
 Some minutes long, so only with SM_TRN_MOTO_SUITE: a folder that holds moto's ``tests``, or ``download`` to take them from the

@@ -16,21 +16,21 @@ from emulator.bench import Bench
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.objects import Objects
-from sm_trn.emulator.quota import Quota
-from sm_trn.emulator.spool import Spool
-from sm_trn.emulator.store import Store
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.http.body import Spool
+from sm_trn.emulator.s3.object_store import ObjectStore
+from sm_trn.emulator.state.quota import Quota
+from sm_trn.emulator.state.store import Store
 
 PART = 5 * 2**20
 names = st.text(st.sampled_from(["a", "b", "/", "é", "\U0010ffff", "\x01", "-"]), min_size=1, max_size=5)
 
 
 @contextlib.contextmanager
-def kept(keys: Sequence[str] = (), limit_gb: float = 1.0) -> Iterator[Objects]:
+def kept(keys: Sequence[str] = (), limit_gb: float = 1.0) -> Iterator[ObjectStore]:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "emulator.db")
-        objects = Objects(Path(folder) / "s3", store, Quota(Path(folder), limit_gb))
+        objects = ObjectStore(Path(folder) / "s3", store, Quota(Path(folder), limit_gb))
         objects.create_bucket("bucket", "us-west-2")
         for key in keys:
             objects.put("bucket", key, key.encode())
@@ -343,16 +343,16 @@ def test_tags_that_no_object_takes_are_refused(bench: Bench, tags: list[tuple[st
 @pytest.mark.parametrize("before", [b"", b"<!--" + b"x" * 5000 + b"-->"])
 def test_a_document_type_is_not_read(before: bytes) -> None:
     """What an expansion of entities would need."""
-    from sm_trn.emulator.s3_xml import read
+    from sm_trn.emulator.s3.markup import read
 
-    with pytest.raises(AwsFault, match="MalformedXML"):
+    with pytest.raises(AwsError, match="MalformedXML"):
         read(before + b'<!DOCTYPE d [<!ENTITY a "aaaa">]><Delete><Object><Key>&a;</Key></Object></Delete>')
 
 
 def test_a_write_beyond_the_limit_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     with kept(limit_gb=1e-6) as objects:
         objects.put("bucket", "a", b"x" * 600)
-        with pytest.raises(AwsFault, match=r"EntityTooLarge: .* may hold 1e-06 GB; .* SM_TRN_STATE_MAX_GB"):
+        with pytest.raises(AwsError, match=r"EntityTooLarge: .* may hold 1e-06 GB; .* SM_TRN_STATE_MAX_GB"):
             objects.put("bucket", "b", b"x" * 600)
         objects.put("bucket", "a", b"y" * 300)
         objects.delete("bucket", "a")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm_trn.catalog import instances
-from sm_trn.emulator import Options, plan
+from sm_trn.emulator import Options, container
+from sm_trn.emulator.training import configuration, plan
 
 
 def request(instance: str = "ml.m5.large", count: int = 1, **hyperparameters: Any) -> dict[str, Any]:
@@ -69,6 +72,29 @@ def test_torchrun_is_not_substituted() -> None:
     assert (True, "") == (made.distributed, made.substituted)
 
 
+@given(
+    st.sampled_from([*plan._LAUNCHERS, "sagemaker_torch_distributed_enabled"]),
+    st.sampled_from([True, False, "true", 1, 0, ""]),
+)
+def test_the_plan_alone_decides_whether_a_container_starts_workers(name: str, switch: object) -> None:
+    """The containers test the decoded hyperparameter for truth (``train`` of sagemaker_pytorch_container.training)."""
+    asked = request("ml.p4d.24xlarge", **{name: switch})
+    made = plan.plan_of(asked, Options(), 8)
+    where: Any = SimpleNamespace(name="algo-1", seen_ml="/opt/ml", seen_own="/opt/sm_trn", seen_tmp="/tmp")
+    access: Any = SimpleNamespace(
+        python=sys.executable, url="", region="", data="", port=1, key=SimpleNamespace(access="", secret="")
+    )
+    job: Any = SimpleNamespace(request=asked, name="job", arn="arn")
+    variables = configuration.environment(where, made, job, access)
+    assert ("8" if switch else None) == variables.get("SM_TRN_WORKERS")
+
+
+def test_no_program_of_a_container_reads_the_switches_again() -> None:
+    """A copy that forgets one silently runs a single process."""
+    folder = Path(container.__file__).with_name("inside")
+    assert [] == [path.name for path in folder.rglob("*.py") if "sagemaker_mpi_enabled" in path.read_text("utf-8")]
+
+
 def test_a_substitution_is_a_legal_tag() -> None:
     switches = dict.fromkeys((*plan._LAUNCHERS, "sagemaker_training_compiler_enabled"), True)
     value = plan.plan_of(request(**switches), Options(), 2).substituted
@@ -105,5 +131,5 @@ def test_by_default_half_the_cores_may_hold_jobs() -> None:
 
 
 def test_the_files_that_run_inside_a_host_import_nothing_of_ours() -> None:
-    folder = Path(plan.__file__).with_name("inside")
+    folder = Path(container.__file__).with_name("inside")
     assert not [file for file in folder.rglob("*.py") if "sm_trn." in file.read_text().replace("sm_trn.emulator:", "")]

@@ -14,12 +14,13 @@ import pytest
 from botocore.exceptions import ClientError
 from emulator.bench import GROUP, Bench, bench_of, packed
 from moto import mock_aws
-from test_door import send
+from test_authenticator import send
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Options, engine
-from sm_trn.emulator.jobs import Job, _dump
-from sm_trn.emulator.store import Store
+from sm_trn.emulator import Options
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.job import Job, dump
 
 HERE, THERE = "us-west-2", "eu-central-1"
 OPTIONS = Options(start_delay_s=0.0, stop_grace_s=1.0)
@@ -163,7 +164,7 @@ def test_a_state_of_before_keeps_its_jobs_in_the_region_of_their_arns(tmp_path: 
     request = {"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}, "OutputDataConfig": {}}
     ended = engine.advance(engine.begin(1.7e9), engine.Event.FAIL, 1.7e9 + 1, reason="x")
     arn = f"arn:aws:sagemaker:{HERE}:000000000000:training-job/old"
-    store.save_job("old", _dump(Job(name="old", arn=arn, request=request, state=ended, tags={})))
+    store.save_job("old", dump(Job(name="old", arn=arn, request=request, state=ended, tags={})))
     store.close()
     try:
         endpoint = embedded.up(tmp_path, region=THERE, options=OPTIONS)

@@ -13,7 +13,7 @@ from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.emulator import signature
+from sm_trn.emulator.iam import signature
 
 ACCESS, SECRET = "SMTRNEXAMPLE", "not-a-secret"
 names = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters=":;_,"), min_size=1, max_size=12)

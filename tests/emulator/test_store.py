@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sm_trn.emulator import schema
-from sm_trn.emulator.objects import Objects
-from sm_trn.emulator.quota import Quota
-from sm_trn.emulator.store import Store, StoredObject
+from sm_trn.emulator.hosting.resources import Resources
+from sm_trn.emulator.s3.object_store import ObjectStore
+from sm_trn.emulator.state import schema
+from sm_trn.emulator.state.quota import Quota
+from sm_trn.emulator.state.store import Store, StoredObject
+from sm_trn.emulator.training.jobs import Jobs
 from sm_trn.errors import EmulatorError
 
 # As it was written before versions were numbered.
@@ -44,7 +46,7 @@ def test_a_store_of_the_first_version_is_taken_over_whole(tmp_path: Path) -> Non
         list(store.jobs()),
         store.buckets(),
     )
-    objects = Objects(tmp_path / "s3", store, Quota(tmp_path, 1))
+    objects = ObjectStore(tmp_path / "s3", store, Quota(tmp_path, 1))
     assert ["deep/a.txt"] == objects.keys("b", "")
     entry, content = objects.open("b", "deep/a.txt")
     with content:
@@ -101,7 +103,7 @@ def test_a_row_whose_file_is_not_whole_is_dropped_at_the_start_and_a_file_withou
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = Store(tmp_path / "emulator.db")
-    objects = Objects(tmp_path / "s3", store, Quota(tmp_path, 1))
+    objects = ObjectStore(tmp_path / "s3", store, Quota(tmp_path, 1))
     objects.create_bucket("b", "us-west-2")
     for key in ("whole", "short", "gone"):
         objects.put("b", key, b"0123456789")
@@ -109,7 +111,7 @@ def test_a_row_whose_file_is_not_whole_is_dropped_at_the_start_and_a_file_withou
     objects.path("b", "gone").unlink()
     (tmp_path / "s3/00").mkdir(exist_ok=True)
     (tmp_path / "s3/00/nobodys").write_bytes(b"x")
-    again = Objects(tmp_path / "s3", store, Quota(tmp_path, 1))
+    again = ObjectStore(tmp_path / "s3", store, Quota(tmp_path, 1))
     assert ["whole"] == again.keys("b", "")
     assert [again.path("b", "whole")] == [path for path in (tmp_path / "s3").rglob("*") if path.is_file()]
     assert "2 object(s) lost their content" in capsys.readouterr().err
@@ -124,3 +126,33 @@ def test_a_change_of_several_rows_is_made_as_one(tmp_path: Path) -> None:
         store.save_object("b", StoredObject(key="k", file=None, headers={}, size=2, etag="e", modified=0.0))  # type: ignore[arg-type]  # what must fail
     assert entry == store.object("b", "k")
     store.close()
+
+
+# Rows as schema 2 holds them: state folders of users hold the same, whatever the modules are called that read them.
+JOB = {
+    "name": "j", "arn": "arn:aws:sagemaker:us-west-2:000000000000:training-job/j",
+    "request": {"TrainingJobName": "j", "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}},
+    "state": {
+        "status": "Completed", "secondary": "Completed", "created": 10.5, "modified": 12.5, "attempts": [[11.0, 12.5]],
+        "transitions": [["Starting", 10.5, 11.0, "Preparing the instances"], ["Completed", 12.5, 12.5, "Training job completed"]],
+        "ending": None, "failure_reason": None, "spot": False,
+    },
+    "tags": {"a": "b", "sm_trn:emulated": "true"}, "metrics": [["loss", 1.5, 12]], "model_uri": "s3://b/o/j/output/model.tar.gz",
+    "pool_end": None, "reused_by": None,
+}  # fmt: skip
+RECORD = {
+    "kind": "endpoint", "name": "e", "arn": "arn:aws:sagemaker:us-west-2:000000000000:endpoint/e",
+    "request": {"EndpointName": "e", "EndpointConfigName": "c"}, "tags": {"sm_trn:emulated": "true"}, "created": 10.5,
+    "modified": 10.5, "status": "InService", "reason": None, "facts": {"config": "c"},
+}  # fmt: skip
+
+
+def test_the_documents_of_a_state_are_read_and_written_as_ever(tmp_path: Path) -> None:
+    store = Store(tmp_path / "emulator.db")
+    store.save_job("j", JOB)
+    store.save_record("endpoint", "e", RECORD)
+    jobs, resources = Jobs(store), Resources(store, lambda: 10.5)
+    assert (1.5, "Completed") == (jobs.get("j").metrics[0].value, jobs.get("j").state.status)
+    jobs.change("j", tags=jobs.get("j").tags)
+    resources.change("endpoint", "e", status="InService")
+    assert ([JOB], [RECORD]) == (list(store.jobs()), list(store.records()))

@@ -19,11 +19,12 @@ from botocore.exceptions import ClientError
 from emulator.bench import Bench
 from hypothesis import given
 from hypothesis import strategies as some
-from test_door import asked_by_url, plain_get
+from test_authenticator import asked_by_url, plain_get
 
-from sm_trn.emulator import Endpoint, door, temporary
-from sm_trn.emulator.faults import AwsFault
-from sm_trn.emulator.quota import Quota
+from sm_trn.emulator import Endpoint
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.iam import authenticator, keys, session_tokens
+from sm_trn.emulator.state.quota import Quota
 
 HOUR = 3600
 
@@ -148,19 +149,19 @@ def test_a_url_signed_with_them_opens_its_object_and_ends_with_them(
     )
     path = url.removeprefix(bench.endpoint.url)
     assert (200, b"shown") == plain_get(bench.endpoint, path)
-    shift, owner = [0.0], door.Key(bench.endpoint.access_key, bench.endpoint.secret_key)
-    entrance = door.Door(
-        door.Principals(owner),
+    shift, owner = [0.0], keys.Key(bench.endpoint.access_key, bench.endpoint.secret_key)
+    entrance = authenticator.Authenticator(
+        keys.Principals(owner),
         int(bench.endpoint.url.rpartition(":")[2]),
         tmp_path,
         Quota(tmp_path, 1),
         clock=lambda: time.time() + shift[0],
     )
     for shift[0] in (0.0, 800.0):
-        assert not entrance.admit(asked_by_url(bench.endpoint, path)).owner
+        assert not entrance.authenticate(asked_by_url(bench.endpoint, path)).owner
     shift[0] = 1000.0
-    with pytest.raises(AwsFault, match="ExpiredToken: The provided token has expired"):
-        entrance.admit(asked_by_url(bench.endpoint, path))
+    with pytest.raises(AwsError, match="ExpiredToken: The provided token has expired"):
+        entrance.authenticate(asked_by_url(bench.endpoint, path))
 
 
 def test_a_profile_that_names_a_role_works(bench: Bench, tmp_path: Path) -> None:
@@ -193,30 +194,30 @@ def test_long_lived_keys_that_nobody_would_take_are_not_made(bench: Bench) -> No
         bench.client("iam").create_access_key(UserName="somebody")
 
 
-def known_of(parent: door.Key, expires: int = 10) -> temporary.Temporary:
-    return temporary.Temporary(parent=parent.access, access="ASIA", arn="arn", user="user", expires=expires)
+def known_of(parent: keys.Key, expires: int = 10) -> session_tokens.Temporary:
+    return session_tokens.Temporary(parent=parent.access, access="ASIA", arn="arn", user="user", expires=expires)
 
 
 def test_they_hold_after_a_restart_and_end_with_the_key_they_came_from() -> None:
-    owner, jobs = door.new_key(), door.new_key()
-    principals = door.Principals(owner)
-    principals.admit(jobs)
+    owner, jobs = keys.new_key(), keys.new_key()
+    principals = keys.Principals(owner)
+    principals.add(jobs)
     for parent in (owner, jobs):
-        secret, token = temporary.issue(known_of(parent), parent.secret)
-        assert (known_of(parent), secret) == temporary.read(token, principals.secret_of)
-        assert (temporary.read(token, door.Principals(owner).secret_of) is not None) == (parent is owner)
-    principals.withdraw(jobs)
-    assert temporary.read(token, principals.secret_of) is None
+        secret, token = session_tokens.issue(known_of(parent), parent.secret)
+        assert (known_of(parent), secret) == session_tokens.read(token, principals.secret_of)
+        assert (session_tokens.read(token, keys.Principals(owner).secret_of) is not None) == (parent is owner)
+    principals.remove(jobs)
+    assert session_tokens.read(token, principals.secret_of) is None
 
 
 @given(some.data())
 def test_no_letter_of_a_token_can_be_changed(data: some.DataObject) -> None:
-    owner = door.new_key()
-    _, token = temporary.issue(known_of(owner), owner.secret)
+    owner = keys.new_key()
+    _, token = session_tokens.issue(known_of(owner), owner.secret)
     at = data.draw(some.integers(0, len(token) - 1))
     letter = data.draw(some.sampled_from("aA0._-=é\0"))
     changed = token[:at] + letter + token[at + 1 :]
-    assert changed == token or temporary.read(changed, door.Principals(owner).secret_of) is None
+    assert changed == token or session_tokens.read(changed, keys.Principals(owner).secret_of) is None
 
 
 def test_a_token_left_in_the_environment_does_no_harm_beside_the_owners_key(bench: Bench) -> None:

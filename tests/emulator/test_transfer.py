@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sm_trn.emulator import transfer
-from sm_trn.emulator.inside.torchrun_here import rewritten
+from sm_trn.emulator.container import transfer
+from sm_trn.emulator.container.inside.torchrun_here import rewritten
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from emulator.bench import packed
 
-from sm_trn.emulator.unpacking import UnsafeArchive, unpack
+from sm_trn.emulator.container.archive import UnsafeArchive, unpack
 
 
 def tar_of(*members: tarfile.TarInfo) -> io.BytesIO:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.emulator import rules, validate
-from sm_trn.emulator.faults import AwsFault
+from sm_trn.emulator.api import shapes
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.training import rules
 
 GOOD: dict[str, Any] = {
     "TrainingJobName": "job",
@@ -21,15 +22,15 @@ GOOD: dict[str, Any] = {
 }
 
 
-def refusal(**members: Any) -> AwsFault:
+def refusal(**members: Any) -> AwsError:
     body = {name: value for name, value in {**GOOD, **members}.items() if value is not None}
-    with pytest.raises(AwsFault) as caught:
+    with pytest.raises(AwsError) as caught:
         judged(body)
     return caught.value
 
 
 def judged(body: dict[str, Any]) -> None:
-    validate.check("CreateTrainingJob", body)
+    shapes.check("CreateTrainingJob", body)
     rules.check_request(body, lambda _bucket, prefix: prefix != "missing", "us-west-2")
 
 
@@ -84,7 +85,7 @@ def test_a_wrong_type_is_a_serialization_fault() -> None:
 
 @pytest.mark.parametrize("key", ["owner", "größe", "名前", "a/b:c=d+e@f-g h"])
 def test_tags_may_hold_letters_of_any_script(key: str) -> None:
-    validate.check("CreateTrainingJob", {**GOOD, "Tags": [{"Key": key, "Value": key}]})
+    shapes.check("CreateTrainingJob", {**GOOD, "Tags": [{"Key": key, "Value": key}]})
 
 
 def test_tags_may_not_hold_other_signs() -> None:
@@ -93,7 +94,7 @@ def test_tags_may_not_hold_other_signs() -> None:
 
 @given(st.text(max_size=80))
 def test_names_are_judged_as_the_model_says(name: str) -> None:
-    shape = validate.service_model().operation_model("CreateTrainingJob").input_shape.members["TrainingJobName"]
+    shape = shapes.service_model().operation_model("CreateTrainingJob").input_shape.members["TrainingJobName"]
     words = name.split("-")
     legal = (
         1 <= len(name) <= shape.metadata["max"]
@@ -102,8 +103,8 @@ def test_names_are_judged_as_the_model_says(name: str) -> None:
         and words[-1] != ""
     )
     try:
-        validate.check("CreateTrainingJob", {**GOOD, "TrainingJobName": name})
-    except AwsFault:
+        shapes.check("CreateTrainingJob", {**GOOD, "TrainingJobName": name})
+    except AwsError:
         assert not legal
     else:
         assert legal
@@ -138,4 +139,4 @@ def test_a_channel_without_objects_is_refused_in_the_services_words() -> None:
 
 
 def test_a_services_model_is_read_once_however_it_is_asked_for() -> None:
-    assert validate.service_model() is validate.service_model("sagemaker")
+    assert shapes.service_model() is shapes.service_model("sagemaker")

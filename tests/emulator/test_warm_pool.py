@@ -12,12 +12,13 @@ from emulator.bench import Bench
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.emulator import engine
-from sm_trn.emulator.describe import describe
-from sm_trn.emulator.engine import Event
-from sm_trn.emulator.jobs import Job, Jobs
-from sm_trn.emulator.store import Store
-from sm_trn.emulator.warm_pool import matches, pool_of
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.training import engine
+from sm_trn.emulator.training.describe import describe
+from sm_trn.emulator.training.engine import Event
+from sm_trn.emulator.training.job import Job
+from sm_trn.emulator.training.jobs import Jobs
+from sm_trn.emulator.training.warm_pool import matches, pool_of
 
 CLUSTER = {"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 10}
 RUN = (Event.DOWNLOAD, Event.TRAIN, Event.UPLOAD, Event.FINISH)

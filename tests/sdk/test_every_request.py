@@ -27,7 +27,7 @@ from sm_trn.specs import Container, Destination, JobSpec, Severity
 
 pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 from sm_trn import sdk
-from sm_trn.emulator import validate
+from sm_trn.emulator.api import shapes
 
 pytestmark = pytest.mark.sdk
 EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "150"))
@@ -124,7 +124,7 @@ def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Wire, source: str
         theirs = wire.fit(st.render(job, "estimator-v2", at=at(region)), region)
         different = {name.partition(".")[0] for name in differences(ours, theirs)}
         assert set() == different - kept_fields(job), differences(ours, theirs)
-        validate.check(
+        shapes.check(
             "CreateTrainingJob", ours
         )  # maxima, patterns and enums of the service model, as the emulator checks them
         compared[job.distribution.name if job.distribution else "none"] += 1

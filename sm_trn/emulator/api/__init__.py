@@ -1,0 +1,1 @@
+"""This room holds what the operations of every kind of resource share."""

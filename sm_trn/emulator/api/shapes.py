@@ -1,0 +1,197 @@
+"""This module checks a request against botocore's own service model and refuses it in the words of the service.
+
+It walks a shape and lists every pattern, enum, length, range and missing member that does not hold. It must not hold
+a rule that the model does not state; rules over two members are in training/rules.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AwsError, validation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Shape = Any  # botocore.model.Shape: botocore ships no types
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "structure": (dict,),
+    "map": (dict,),
+    "list": (list,),
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "long": (int,),
+    "float": (int, float),
+    "double": (int, float),
+    "timestamp": (int, float, str),
+}
+_PATTERN_LIMIT = 4096  # longer texts already break their length; a regular expression need not see them
+
+
+def service_model(service: str = "sagemaker") -> Any:
+    """botocore's description of a service, read once: SageMaker's takes 14 MB."""
+    return _read_model(service)
+
+
+@functools.cache
+def _read_model(service: str) -> Any:
+    import botocore.session  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
+
+    return botocore.session.get_session().get_service_model(service)
+
+
+def check(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -> None:
+    """Raise the AwsError that the service would answer with, or return. Members the model lacks are ignored."""
+    shape = service_model(service).operation_model(operation).input_shape
+    problems = list(_problems(shape, body, ""))
+    if problems:
+        noun = "error" if len(problems) == 1 else "errors"
+        raise validation(f"{len(problems)} validation {noun} detected: {'; '.join(problems)}")
+
+
+def known(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model knows of a checked request: an unknown member is ignored, not echoed, and null is not given."""
+    kept: dict[str, Any] = _known(service_model().operation_model(operation).input_shape, body)
+    return kept
+
+
+def _known(shape: Shape, value: Any) -> Any:
+    if shape.type_name == "structure":
+        members = shape.members
+        return {
+            name: _known(members[name], each) for name, each in value.items() if name in members and each is not None
+        }
+    return [_known(shape.member, each) for each in value] if shape.type_name == "list" else value
+
+
+def _problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
+    kinds = _PYTHON_TYPES.get(shape.type_name)
+    if kinds is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+        raise AwsError(
+            "SerializationException", f"{path or 'request'}: got {type(value).__name__}, wanted {shape.type_name}"
+        )
+    said = _said(value)
+    yield from (f"Value {said} at '{path}' failed to satisfy constraint: {rule}" for rule in _broken(shape, value))
+    if shape.type_name == "structure":
+        yield from _members(shape, value, path)
+    elif shape.type_name == "list":
+        for index, item in enumerate(value, 1):
+            yield from _problems(shape.member, item, f"{path}.{index}.member")
+    elif shape.type_name == "map":
+        for item, noun in [*((key, "keys") for key in value), *((entry, "values") for entry in value.values())]:
+            inner = shape.key if noun == "keys" else shape.value
+            if inner.type_name == "string" and isinstance(item, str) and _broken(inner, item):
+                rules = ", ".join(_rules(inner))
+                word = "Map keys" if noun == "keys" else "Map value"
+                rule = f"{word} must satisfy constraint: [{rules}]"
+                yield f"Value {said} at '{path}' failed to satisfy constraint: {rule}"
+                break
+            if noun == "values":
+                yield from (
+                    _problems(inner, item, f"{path}.value")
+                    if inner.type_name != "string"
+                    else _typed(inner, item, path)
+                )
+
+
+def _typed(shape: Shape, value: Any, path: str) -> Iterator[str]:
+    if not isinstance(value, str):
+        raise AwsError("SerializationException", f"{path}: got {type(value).__name__}, wanted {shape.type_name}")
+    return iter(())
+
+
+def _members(shape: Shape, value: Mapping[str, Any], path: str) -> Iterator[str]:
+    for name in shape.required_members:
+        if value.get(name) is None:
+            yield f"Value null at '{_join(path, name)}' failed to satisfy constraint: Member must not be null"
+    for name, member in shape.members.items():
+        if value.get(name) is not None:
+            yield from _problems(member, value[name], _join(path, name))
+
+
+def _join(path: str, name: str) -> str:
+    lowered = name[0].lower() + name[1:]
+    return f"{path}.{lowered}" if path else lowered
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, dict):
+        return "'{" + ", ".join(f"{key}={entry}" for key, entry in value.items()) + "}'"
+    if isinstance(value, list):
+        return "'[" + ", ".join(str(entry) for entry in value) + "]'"
+    return f"'{value}'"
+
+
+def _size(shape: Shape, value: Any) -> tuple[float | None, str]:
+    if shape.type_name in {"string", "list", "map"}:
+        return len(value), "length"
+    if shape.type_name in {"integer", "long", "float", "double"}:
+        return value, "value"
+    return None, ""
+
+
+def _broken(shape: Shape, value: Any) -> list[str]:
+    size, _ = _size(shape, value)
+    bounds, broken = shape.metadata, []
+    for rule, kind in zip(_rules(shape), _rule_kinds(shape), strict=True):
+        if (
+            (kind == "max" and size is not None and size > bounds["max"])
+            or (kind == "min" and size is not None and size < bounds["min"])
+            or (
+                kind == "pattern" and len(value) <= _PATTERN_LIMIT and not _compiled(bounds["pattern"]).fullmatch(value)
+            )
+            or (kind == "enum" and value not in shape.enum)
+        ):
+            broken.append(rule)
+    return broken
+
+
+def _rule_kinds(shape: Shape) -> list[str]:
+    return [kind for kind in ("max", "min", "pattern", "enum") if _stated(shape, kind)]
+
+
+def _stated(shape: Shape, kind: str) -> bool:
+    if kind in {"max", "min"}:
+        return (
+            kind in shape.metadata
+            and shape.type_name in _PYTHON_TYPES
+            and shape.type_name not in {"structure", "boolean"}
+        )
+    return shape.type_name == "string" and kind in shape.metadata
+
+
+def _rules(shape: Shape) -> list[str]:
+    noun = "value" if shape.type_name in {"integer", "long", "float", "double"} else "length"
+    words = {
+        "max": lambda: f"Member must have {noun} less than or equal to {shape.metadata['max']}",
+        "min": lambda: f"Member must have {noun} greater than or equal to {shape.metadata['min']}",
+        "pattern": lambda: f"Member must satisfy regular expression pattern: {shape.metadata['pattern']}",
+        "enum": lambda: f"Member must satisfy enum value set: [{', '.join(shape.enum)}]",
+    }
+    return [words[kind]() for kind in _rule_kinds(shape)]
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """The model's patterns are Java's; Python lacks their property classes."""
+    text = pattern.replace(r"\p{Alnum}", "a-zA-Z0-9")
+    for name in set(re.findall(r"\\p\{(\w)\}", text)):
+        text = text.replace(rf"\p{{{name}}}", _class_of(name))
+    return re.compile(text, re.DOTALL)
+
+
+@functools.cache
+def _class_of(category: str) -> str:
+    """The characters of a Unicode category in the basic plane, as ranges for a character class."""
+    ranges: list[list[int]] = []
+    for code in range(0x10000):
+        if unicodedata.category(chr(code))[0] == category:
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "".join(f"\\u{low:04x}-\\u{high:04x}" for low, high in ranges)

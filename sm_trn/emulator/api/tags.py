@@ -1,0 +1,62 @@
+"""This module adds, lists and deletes tags, and holds the rules of tags that are the same for every kind of resource.
+
+It must not know which resource has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import validation
+from ..options import EMULATED_TAG, SUBSTITUTED_TAG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+_TAGS: Final = 50
+_MARKS: Final = (EMULATED_TAG, SUBSTITUTED_TAG)  # what marks a rehearsal must not be lost
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """What a resource has of tags, and how they are changed."""
+
+    tags: Mapping[str, str]
+    save: Callable[[dict[str, str]], object]
+
+
+def add_tags(resource: Tagged, body: Mapping[str, Any]) -> dict[str, Any]:
+    """AddTags: the answer lists all tags of the resource."""
+    check_tags(body, resource.tags)
+    tags = {**resource.tags, **{tag["Key"]: tag["Value"] for tag in body["Tags"]}, EMULATED_TAG: "true"}
+    resource.save(tags)
+    return list_tags(Tagged(tags, resource.save), body)
+
+
+def list_tags(resource: Tagged, _body: Mapping[str, Any]) -> dict[str, Any]:
+    """ListTags, in the order of their keys."""
+    return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(resource.tags.items())]}
+
+
+def delete_tags(resource: Tagged, body: Mapping[str, Any]) -> dict[str, Any]:
+    """DeleteTags."""
+    gone = set(body["TagKeys"]) - set(_MARKS)
+    resource.save({key: value for key, value in resource.tags.items() if key not in gone})
+    return {}
+
+
+def check_tags(body: Mapping[str, Any], kept: Iterable[str] = ()) -> None:
+    """Raise for tags that no resource takes. ``kept`` are the keys it has already.
+
+    The API reference of Tag: keys are unique per resource; the rest is of
+    https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
+    """
+    keys = [tag["Key"] for tag in body.get("Tags") or ()]
+    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+        raise validation(f"Tags: keys must be unique per resource, got {', '.join(map(repr, twice))} more than once")
+    if any(key.lower().startswith("aws:") for key in keys):
+        raise validation("aws: prefixed tag key names are not allowed for external use.")  # as the services say it
+    number = len({*keys, *kept} - set(_MARKS))
+    if keys and number > _TAGS:
+        raise validation(f"Tags: got {number} for one resource, wanted at most {_TAGS}")

@@ -1,0 +1,183 @@
+"""A host is one emulated machine, run as a process: this module starts it through container init, reads its lines and stops it.
+
+It must not know what runs on the host, nor what becomes of a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..telemetry.log_store import MAX_EVENT
+from .inside.container_init import BROKEN_HOST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+CONTAINER_INIT: Final = Path(__file__).with_name("inside") / "container_init.py"
+_SEEN_SPEC: Final = "/opt/sm_trn/spec.json"
+_BLOCK = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSpec:
+    """What container init needs to know; written as JSON beside the host's folder."""
+
+    namespace: bool
+    hostname: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
+    ml: str
+    own: str
+    stage: str
+    hosts: str
+    hidden: tuple[str, ...]
+    toolkit: bool
+    bubblewrap: bool = False
+
+
+class Host:
+    """A started host. ``code`` is None while it runs; ``on_exit`` is called once, from the pump's thread."""
+
+    def __init__(
+        self, name: str, spec: HostSpec, file: Path, on_line: Callable[[int, str], None], on_exit: Callable[[], None]
+    ) -> None:
+        self.name = name
+        self.code: int | None = None
+        self._on_line = on_line
+        self._on_exit = on_exit
+        file.write_text(json.dumps(asdict(spec)), encoding="utf-8")
+        file.chmod(0o600)
+        self._process = subprocess.Popen(
+            _bubblewrapped(spec, file)
+            if spec.bubblewrap
+            else [sys.executable, "-I", "-S", str(CONTAINER_INIT), str(file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={},
+            cwd="/",
+            start_new_session=True,
+            bufsize=0,
+        )
+        self._pump = threading.Thread(target=self._take_lines, name=f"log of {name}", daemon=True)
+        self._pump.start()
+
+    @property
+    def broken(self) -> bool:
+        return self.code == BROKEN_HOST
+
+    def terminate(self) -> None:
+        """SIGTERM to the script, not to the toolkit: that would orphan the script."""
+        self._tell(b"term\n")
+
+    def kill(self) -> None:
+        self._tell(b"kill\n")
+
+    def join(self, timeout: float) -> bool:
+        """Wait for the end and for the last line; False when it still runs."""
+        self._pump.join(max(0.0, timeout))
+        return not self._pump.is_alive()
+
+    def _tell(self, command: bytes) -> None:
+        try:
+            if self._process.stdin is not None:
+                self._process.stdin.write(command)
+        except (OSError, ValueError):  # it has ended meanwhile, and its pipe is broken or closed
+            return
+
+    def _take_lines(self) -> None:
+        pipe = self._process.stdout
+        splitter = LineSplitter()
+        if pipe is not None:
+            while block := os.read(pipe.fileno(), _BLOCK):
+                self._emit(splitter.feed(block))
+            self._emit(splitter.end())
+            pipe.close()
+        self.code = self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._on_exit()
+
+    def _emit(self, lines: Sequence[str]) -> None:
+        now = int(time.time() * 1000)
+        for line in lines:
+            self._on_line(now, line)
+
+
+class LineSplitter:
+    """Bytes to lines. A progress bar's carriage returns end a line too; empty lines are not events."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, block: bytes) -> list[str]:
+        *lines, self._rest = (self._rest + block).replace(b"\r", b"\n").split(b"\n")
+        if len(self._rest) > MAX_EVENT:
+            lines.append(self._rest)
+            self._rest = b""
+        return [line.decode("utf-8", "replace") for line in lines if line.strip()]
+
+    def end(self) -> list[str]:
+        rest, self._rest = self._rest, b""
+        return [rest.decode("utf-8", "replace")] if rest.strip() else []
+
+
+def bubblewrap_available() -> bool:
+    """Return whether bubblewrap (https://github.com/containers/bubblewrap) is installed here."""
+    return shutil.which("bwrap") is not None
+
+
+def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
+    """How to start container init for a host whose specification is in ``file``: PID 1 of a namespace, and gone with us."""
+    arguments = ["--unshare-user", "--unshare-pid", "--unshare-uts", "--uid", "0", "--gid", "0"]
+    arguments += [
+        "--hostname",
+        spec.hostname,
+        "--as-pid-1",
+        "--die-with-parent",
+        "--dev-bind",
+        "/",
+        "/",
+        "--tmpfs",
+        "/opt",
+    ]
+    arguments += _opt_again()
+    arguments += ["--bind", spec.ml, "/opt/ml", "--bind", spec.own, "/opt/sm_trn", "--ro-bind", str(file), _SEEN_SPEC]
+    arguments += ["--ro-bind", spec.hosts, "/etc/hosts"]
+    for path in spec.hidden:
+        if Path(path).is_dir():
+            arguments += ["--tmpfs", path]
+        elif Path(path).is_file():
+            arguments += ["--ro-bind", os.devnull, path]
+    arguments += ["--proc", "/proc", "--chdir", "/"]
+    return [
+        shutil.which("bwrap") or "bwrap",
+        *arguments,
+        "--",
+        sys.executable,
+        "-I",
+        "-S",
+        str(CONTAINER_INIT),
+        _SEEN_SPEC,
+    ]
+
+
+def _opt_again() -> list[str]:
+    """What else lies in /opt: a Python, often."""
+    found = []
+    for entry in sorted(Path("/opt").iterdir()):
+        if entry.is_symlink():
+            found += ["--symlink", str(entry.readlink()), str(entry)]
+        elif entry.name not in {"ml", "sm_trn"}:
+            found += ["--dev-bind", str(entry), str(entry)]
+    return found

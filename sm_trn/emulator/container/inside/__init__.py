@@ -1,0 +1,1 @@
+"""These programs run inside an emulated host, in the job's interpreter. They import nothing of this package."""

@@ -1,0 +1,200 @@
+"""This module creates the folders, programs and variables that every emulated container finds.
+
+It writes folders and returns dictionaries; it must not start anything, nor read the caller's environment beyond an
+allow-list: a job never sees the user's credentials.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..options import DATA_FOLDER
+from .host import HostSpec
+from .isolation import Isolation, hidden_paths
+from .orphans import NOTE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..iam.keys import Key
+    from .cluster import Plan
+    from .context import RunContext
+
+INSIDE: Final = Path(__file__).with_name("inside")
+ML: Final = "/opt/ml"
+# All of the caller's environment that a job may see: switches and paths, nothing that is ever a secret.
+_ALLOWED: Final = (
+    "HF_HUB_OFFLINE",
+    "TRANSFORMERS_OFFLINE",
+    "HF_DATASETS_OFFLINE",
+    "HF_HUB_CACHE",
+    "LD_LIBRARY_PATH",
+    "TZ",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What a job needs to reach the emulator and its other hosts."""
+
+    python: str
+    url: str
+    region: str
+    data: str
+    key: Key
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """One host's folders, as this process sees them and as the job does."""
+
+    name: str
+    folder: Path
+    ml: Path
+    seen_ml: str
+    seen_own: str
+    seen_tmp: str
+
+    @property
+    def own(self) -> Path:
+        return self.folder / "own"
+
+
+def access_of(context: RunContext, key: Key, port: int = 0) -> Access:
+    shared = context.shared
+    return Access(
+        python=shared.options.job_python,
+        url=shared.url,
+        region=context.region,
+        data=str(shared.root / DATA_FOLDER),
+        key=key,
+        port=port,
+    )
+
+
+def place(root: Path, name: str, isolation: Isolation) -> Where:
+    """Create the empty folders of one host."""
+    folder = root / name
+    ml = folder / "ml"
+    for part in ("input/config", "input/data", "model", "output/data", "code", "checkpoints"):
+        (ml / part).mkdir(parents=True)
+    for part in ("own/home", "own/tmp", "own/bin", "stage"):
+        (folder / part).mkdir(parents=True)
+    inside = isolation is not Isolation.FOLDER
+    tmp = "/opt/sm_trn/tmp" if inside else tempfile.mkdtemp(prefix="smt-")  # sockets allow 107 bytes of path
+    (folder / NOTE).write_text("" if inside else tmp, encoding="utf-8")
+    return Where(
+        name=name,
+        folder=folder,
+        ml=ml,
+        seen_ml=ML if inside else str(ml),
+        seen_own="/opt/sm_trn" if inside else str(folder / "own"),
+        seen_tmp=tmp,
+    )
+
+
+def remove(where: Where) -> None:
+    """Leave nothing of a host behind, whatever its job did to the permissions."""
+    for folder in (where.folder, Path(where.seen_tmp)):
+        if folder.is_dir() and not str(folder).startswith("/opt/sm_trn"):
+            for parent, names, _ in os.walk(folder):
+                for name in (".", *names):
+                    with contextlib.suppress(OSError):
+                        if not (Path(parent) / name).is_symlink():
+                            (Path(parent) / name).chmod(0o700)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_programs(where: Where, plan: Plan, python: str) -> None:
+    """What stands first on the PATH: the interpreter under the image's name, torchrun, and Neuron's tools."""
+    run = INSIDE / "torchrun_here.py"
+    programs = {"torchrun": f'exec "{python}" -I -S "{run}" "$@"', "python": f'exec "{python}" "$@"'}
+    programs["python3"] = programs["python"]
+    group = plan.group_of(where.name)
+    if group.neuron:
+        programs["neuron-ls"] = f"""echo '[{{"neuron_device": 0, "nc_count": {group.workers}}}]'"""
+        programs["neuron_parallel_compile"] = (
+            'echo "sm_trn emulator: neuron_parallel_compile compiles nothing on a CPU; it runs the command as it is"\n'
+            'exec "$@"'
+        )
+    for name, body in programs.items():
+        file = where.own / "bin" / name
+        file.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        file.chmod(0o755)
+    lines = "".join(f"127.0.0.1 {host}\n" for host in plan.hosts)
+    known = Path("/etc/hosts")
+    (where.folder / "hosts").write_text(
+        (known.read_text(encoding="utf-8") if known.exists() else "") + lines, encoding="utf-8"
+    )
+
+
+def base_environment(where: Where, access: Access, requested: Mapping[str, str]) -> dict[str, str]:
+    """Return what every emulated container finds, training or hosting, and the variables that are ``requested``."""
+    system = f"{Path(access.python).parent}:/usr/local/bin:/usr/bin:/bin"
+    variables = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
+    variables |= {
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "lo",
+        "PIP_DRY_RUN": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",  # a rehearsal must not change the user's interpreter
+    }
+    variables |= {name: localized(value, where) for name, value in requested.items()}
+    path = variables.get("PATH")
+    variables |= {
+        "PATH": f"{where.seen_own}/bin:{path or system}",
+        "HOME": f"{where.seen_own}/home",
+        "TMPDIR": where.seen_tmp,
+        "PYTHONPATH": ":".join(part for part in (str(INSIDE / "image"), variables.get("PYTHONPATH")) if part),
+        "AWS_REGION": access.region,
+        "AWS_DEFAULT_REGION": access.region,
+        "AWS_ENDPOINT_URL": access.url,
+        "AWS_DATA_PATH": access.data,
+        "S3_ENDPOINT_URL": access.url,
+        "AWS_ACCESS_KEY_ID": access.key.access,
+        "AWS_SECRET_ACCESS_KEY": access.key.secret,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "SM_TRN_EMULATED": "true",
+        "SM_TRN_PYTHON": access.python,
+    }
+    if where.seen_ml != ML:
+        variables["SAGEMAKER_BASE_DIR"] = where.seen_ml
+    return variables
+
+
+def localized(text: str, where: Where) -> str:
+    """Return the text with /opt/ml replaced by the folder that stands in for it, where there is no namespace."""
+    if where.seen_ml == ML or ML not in text:
+        return text
+    return where.seen_ml if text == ML else text.replace(f"{ML}/", f"{where.seen_ml}/")
+
+
+def host_spec(
+    where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: Mapping[str, str], *, toolkit: bool
+) -> HostSpec:
+    """Describe how a process starts on the host. ``state`` is the emulator's folder, of which it sees nothing but its own."""
+    return HostSpec(
+        namespace=isolation is Isolation.NAMESPACE,
+        bubblewrap=isolation is Isolation.BUBBLEWRAP,
+        hostname=where.name,
+        argv=argv,
+        env=env,
+        cwd=f"{where.seen_own}/home",
+        ml=str(where.ml),
+        own=str(where.own),
+        stage=str(where.folder / "stage"),
+        hosts=str(where.folder / "hosts"),
+        hidden=hidden_paths(state),
+        toolkit=toolkit,
+    )

@@ -1,0 +1,90 @@
+"""This module gives out the machine's job slots, first come, first served. A job that waits costs no thread and no processor time.
+
+It must not know what a job is.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LONGEST_S: Final = 3600.0  # the clock may be set while a thread sleeps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlotRequest:
+    """Who asks for a place. ``begin`` is called with a place taken, ``give_up`` instead of it once it is ``due`` (epoch seconds)."""
+
+    begin: Callable[[], None]
+    give_up: Callable[[], None]
+    due: float = float("inf")
+
+
+class JobSlots:
+    """Safe to share between threads. A thread sleeps until the earliest time that is due, where there is one at all."""
+
+    def __init__(self, places: int, clock: Callable[[], float] = time.time) -> None:
+        self._free = places
+        self._clock = clock
+        self._changed = threading.Condition(threading.RLock())
+        self._waiting: dict[SlotRequest, None] = {}  # in order of arrival
+        self._due: list[tuple[float, int, SlotRequest]] = []
+        self._numbers = itertools.count()
+        self._watched = False
+        self._closed = False
+
+    def acquire(self, ticket: SlotRequest, waits: Callable[[], None]) -> None:
+        """``begin`` at once where there is a place, else ``waits``, and ``begin`` or ``give_up`` later, in another thread."""
+        with self._changed:
+            if self._free and not self._waiting and not self._closed:
+                self._free -= 1
+                ticket.begin()
+                return
+            waits()
+            self._waiting[ticket] = None
+            if ticket.due < float("inf"):
+                heapq.heappush(self._due, (ticket.due, next(self._numbers), ticket))
+                self._watch()
+
+    def cancel(self, ticket: SlotRequest) -> bool:
+        """Return whether it was still waiting; then neither ``begin`` nor ``give_up`` is ever called."""
+        with self._changed:
+            return ticket in self._waiting and self._waiting.pop(ticket) is None
+
+    def release(self) -> None:
+        """Give a place back: the next one begins."""
+        with self._changed:
+            self._free += 1
+            if self._waiting and not self._closed:
+                self._free -= 1
+                ticket = next(iter(self._waiting))
+                del self._waiting[ticket]
+                ticket.begin()
+
+    def close(self) -> None:
+        """Nobody begins any more."""
+        with self._changed:
+            self._closed = True
+
+    def _watch(self) -> None:
+        if not self._watched:
+            self._watched = True
+            threading.Thread(target=self._end_the_overdue, name="deadlines", daemon=True).start()
+        self._changed.notify()
+
+    def _end_the_overdue(self) -> None:
+        while True:
+            with self._changed:
+                while not self._due or self._due[0][0] > self._clock():
+                    self._changed.wait(min(self._due[0][0] - self._clock(), _LONGEST_S) if self._due else None)
+                ticket = heapq.heappop(self._due)[2]
+                late = self.cancel(ticket)
+            if late:
+                ticket.give_up()

@@ -1,0 +1,1 @@
+"""This room holds models, endpoints and transform jobs: their operations, their life and their servers."""

@@ -1,0 +1,187 @@
+"""This module runs Batch Transform: it sends every object under a prefix to a container and writes one ``.out`` object for each.
+
+It must not know HTTP. Splitting is None or Line; what a payload may hold is MaxPayloadInMB.
+"""
+
+from __future__ import annotations
+
+import gzip
+import secrets
+import threading
+import traceback
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+from ..s3.uri import parse_s3_uri
+from .model_server import ModelServer, NoAnswer, ServingError
+from .resources import container_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..container.context import RunContext
+    from ..telemetry.log_store import LogLines
+    from .resources import Resource, Resources
+
+GROUP: Final = "/aws/sagemaker/TransformJobs"
+_KIND = "transform-job"
+_MB = 2**20
+
+
+class Transforms:
+    """The running transform jobs of this process."""
+
+    def __init__(self, resources: Resources, lines: LogLines, context: RunContext) -> None:
+        self._resources = resources
+        self._lines = lines
+        self._context = context
+        self._lock = threading.Lock()
+        self._servers: dict[str, ModelServer] = {}
+        self._stopped: set[str] = set()
+
+    def start(self, name: str) -> None:
+        threading.Thread(target=self._run, args=(name,), name=f"transform {name}", daemon=True).start()
+
+    def stop(self, name: str) -> None:
+        self._resources.change(_KIND, name, status="Stopping")
+        with self._lock:
+            self._stopped.add(name)
+            server = self._servers.get(name)
+        if server is not None:
+            server.close()
+
+    def restore(self) -> None:
+        """After a restart: no transform job can still be running."""
+        for resource in self._resources.all(_KIND):
+            if resource.status in {"InProgress", "Stopping"}:
+                self._end(resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran.")
+
+    def shutdown(self) -> None:
+        with self._lock:
+            names = list(self._servers)
+        for name in names:
+            self.stop(name)
+
+    def _run(self, name: str) -> None:
+        resource = self._resources.find(_KIND, name)
+        if resource is None:
+            return
+        stream = f"{GROUP}:{name}/i-{secrets.token_hex(8)}"
+        try:
+            self._transform(resource, stream)
+        except (ServingError, NoAnswer) as error:
+            if name in self._stopped:
+                self._end(name, "Stopped", None)
+            else:
+                self._end(name, "Failed", f"ClientError: See job logs for more information: {error}")
+        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+            traceback.print_exc()
+            self._end(name, "Failed", "InternalServerError: We encountered an internal error. Please try again.")
+        finally:
+            self._lines.finish(stream)
+            with self._lock:
+                server = self._servers.pop(name, None)
+            if server is not None:
+                server.close()
+
+    def _transform(self, resource: Resource, stream: str) -> None:
+        model = self._resources.find("model", resource.request["ModelName"])
+        if model is None:
+            raise ServingError(f"the model {resource.request['ModelName']!r} was deleted")
+        container = dict(container_of(model))
+        container["Environment"] = {
+            **(container.get("Environment") or {}),
+            **(resource.request.get("Environment") or {}),
+            "SAGEMAKER_BATCH": "true",
+        }
+        server = ModelServer(container, self._context, lambda at, line: self._lines.append(stream, at, line))
+        with self._lock:
+            self._servers[resource.name] = server
+            stopped = resource.name in self._stopped  # before there was anything to close
+        if stopped:
+            raise ServingError("the transform job was stopped")
+        server.start()
+        self._resources.change(_KIND, resource.name, facts={"started": self._resources.now()})
+        for key, parts in self._inputs(resource):
+            answers = [self._ask(server, resource, part, key) for part in parts]
+            self._put(resource, key, answers)
+        self._end(resource.name, "Stopped" if resource.name in self._stopped else "Completed", None)
+
+    def _inputs(self, resource: Resource) -> Iterator[tuple[str, Iterator[bytes]]]:
+        source = resource.request["TransformInput"]
+        bucket, prefix = parse_s3_uri(source["DataSource"]["S3DataSource"]["S3Uri"])
+        objects = self._context.shared.objects
+        objects.ready.wait()
+        keys = [key for key in objects.keys(bucket, prefix) if not key.endswith("/")]
+        if not keys:
+            raise ServingError(f'Data download failed: no objects under "s3://{bucket}/{prefix}"')
+        for key in keys:
+            content = objects.path(bucket, key).read_bytes()
+            if source.get("CompressionType") == "Gzip":
+                try:
+                    content = gzip.decompress(content)
+                except (OSError, EOFError, zlib.error) as error:
+                    raise ServingError(f"Data download failed: s3://{bucket}/{key}: {error}") from error
+            yield _below(prefix, key), payloads(content, resource.request)
+
+    def _ask(self, server: ModelServer, resource: Resource, part: bytes, key: str) -> bytes:
+        source = resource.request["TransformInput"]
+        limit = int(resource.request.get("MaxPayloadInMB") or 6) * _MB
+        if len(part) > limit:
+            raise NoAnswer(f"{key}: a payload has {len(part)} bytes, more than MaxPayloadInMB allows")
+        headers = {
+            "Content-Type": source.get("ContentType") or "application/octet-stream",
+            "Accept": resource.request["TransformOutput"].get("Accept") or "",
+        }
+        client = resource.request.get("ModelClientConfig") or {}
+        timeout = float(client.get("InvocationsTimeoutInSeconds") or self._context.shared.options.invoke_timeout_s)
+        reply = server.invoke(part, headers, timeout)
+        if reply.status != 200:
+            said = reply.body.decode("utf-8", "replace")[:512]
+            raise NoAnswer(f"Bad HTTP status received from algorithm: {reply.status} for {key}: {said}")
+        return reply.body
+
+    def _put(self, resource: Resource, key: str, answers: list[bytes]) -> None:
+        output = resource.request["TransformOutput"]
+        bucket, prefix = parse_s3_uri(output["S3OutputPath"].rstrip("/") + "/")
+        body = b"".join(answers)
+        if output.get("AssembleWith") == "Line":
+            body = b"".join(answer.rstrip(b"\n") + b"\n" for answer in answers)
+        try:
+            self._context.shared.objects.put(bucket, f"{prefix}{key}.out", body)
+        except KeyError as error:
+            raise ServingError(f"the bucket {bucket!r} does not exist") from error
+
+    def _end(self, name: str, status: str, reason: str | None) -> None:
+        known = self._resources.find(_KIND, name)
+        if known is not None:
+            facts = {**known.facts, "ended": self._resources.now()}
+            self._resources.change(_KIND, name, status=status, reason=reason[:1024] if reason else None, facts=facts)
+
+
+def payloads(content: bytes, request: Mapping[str, Any]) -> Iterator[bytes]:
+    """Yield what is sent at a time: the whole object, each line, or as many lines as a payload holds."""
+    if request["TransformInput"].get("SplitType", "None") == "None":
+        yield content
+        return
+    lines = [line for line in content.splitlines() if line.strip()]
+    if request.get("BatchStrategy", "MultiRecord") == "SingleRecord":
+        yield from lines
+        return
+    limit = int(request.get("MaxPayloadInMB") or 6) * _MB
+    batch: list[bytes] = []
+    size = 0
+    for line in lines:
+        if batch and size + len(line) + 1 > limit:
+            yield b"\n".join(batch) + b"\n"
+            batch, size = [], 0
+        batch.append(line)
+        size += len(line) + 1
+    if batch:
+        yield b"\n".join(batch) + b"\n"
+
+
+def _below(prefix: str, key: str) -> str:
+    """The name an object's output has: its key below the prefix where that is a folder, else its last part."""
+    folder = prefix if not prefix or prefix.endswith("/") else prefix + "/"
+    return key.removeprefix(folder) if key.startswith(folder) and key != folder else key.rpartition("/")[2]

@@ -1,0 +1,1 @@
+"""This room decides who asks: it holds keys, signatures, session tokens, roles and STS."""

@@ -1,1 +1,0 @@
-"""Files that run inside an emulated host, in the job's interpreter. They import nothing of this package."""

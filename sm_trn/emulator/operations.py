@@ -1,0 +1,101 @@
+"""This module holds the one table of SageMaker's operations and of who answers each.
+
+A new operation is a function from request to answer in its room, and one line here. It must not know HTTP.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from .api import shapes
+from .api.tags import add_tags, check_tags, delete_tags, list_tags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .api.tags import Tagged
+    from .hosting.api import HostingApi
+    from .training.api import TrainingApi
+
+# Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
+# jobs and endpoints are not: they are finished, or in service, without anything having run.
+_VERBS: Final = ("Create", "Describe", "List", "Delete", "Add", "Update", "Associate", "Disassociate", "BatchDescribe")
+_NOUNS: Final = (
+    "ModelPackage",
+    "ModelPackages",
+    "ModelPackageGroup",
+    "ModelPackageGroups",
+    "Experiment",
+    "Experiments",
+    "Trial",
+    "Trials",
+    "TrialComponent",
+    "TrialComponents",
+    "Tags",
+)
+
+
+class Operations:
+    """The operations of one region. ``names`` are those that are ours, if only for some resources."""
+
+    def __init__(self, training: TrainingApi, hosting: HostingApi) -> None:
+        self._taggable = (training.tagged, hosting.tagged)
+        self._table: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {
+            "CreateTrainingJob": training.create,
+            "DescribeTrainingJob": training.describe,
+            "ListTrainingJobs": training.listed,
+            "StopTrainingJob": training.stop,
+            "UpdateTrainingJob": training.update,
+            "DeleteTrainingJob": training.delete,
+            "Search": training.search,
+            "CreateModel": hosting.create_model,
+            "DescribeModel": partial(hosting.describe, "model"),
+            "ListModels": partial(hosting.listed, "model"),
+            "DeleteModel": partial(hosting.drop, "model"),
+            "CreateEndpointConfig": hosting.create_config,
+            "DescribeEndpointConfig": partial(hosting.describe, "endpoint-config"),
+            "ListEndpointConfigs": partial(hosting.listed, "endpoint-config"),
+            "DeleteEndpointConfig": partial(hosting.drop, "endpoint-config"),
+            "CreateEndpoint": hosting.create_endpoint,
+            "DescribeEndpoint": partial(hosting.describe, "endpoint"),
+            "ListEndpoints": partial(hosting.listed, "endpoint"),
+            "UpdateEndpoint": hosting.update_endpoint,
+            "DeleteEndpoint": hosting.delete_endpoint,
+            "CreateTransformJob": hosting.create_transform,
+            "DescribeTransformJob": partial(hosting.describe, "transform-job"),
+            "ListTransformJobs": partial(hosting.listed, "transform-job"),
+            "StopTransformJob": hosting.stop_transform,
+            "AddTags": self._tagging(add_tags),
+            "ListTags": self._tagging(list_tags),
+            "DeleteTags": self._tagging(delete_tags),
+        }
+        self.names: Final = frozenset(self._table)
+
+    def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the answer; None when the operation, or the resource that it names, is not ours. Raises AwsError."""
+        if operation not in self._table:
+            return None
+        shapes.check(operation, body)
+        check_tags(body)
+        return self._table[operation](shapes.known(operation, body))
+
+    def _tagging(
+        self, change: Callable[[Tagged, Mapping[str, Any]], dict[str, Any]]
+    ) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
+        """An operation on whatever has the ARN; None where that is nothing of ours."""
+
+        def answer(body: Mapping[str, Any]) -> dict[str, Any] | None:
+            for tagged in self._taggable:
+                found = tagged(str(body["ResourceArn"]))
+                if found is not None:
+                    return change(found, body)
+            return None
+
+        return answer
+
+
+def is_motos(operation: str) -> bool:
+    """Return whether moto's answer to an operation is worth passing on."""
+    noun = next((operation.removeprefix(verb) for verb in _VERBS if operation.startswith(verb)), "")
+    return noun in _NOUNS or operation == "Search"

@@ -1,0 +1,153 @@
+"""These values are known to both sides of the emulator: where it is, and how it was asked to behave.
+
+It must import nothing heavy: the public module of the package brings it in.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROLE_NAME: Final = "SageMakerExecutionRole"
+EMULATED_TAG: Final = "sm_trn:emulated"
+SUBSTITUTED_TAG: Final = "sm_trn:substituted"
+DATA_FOLDER: Final = "sm_trn-aws"  # of a state: what botocore is to know of us
+SDK_DEFAULTS: Final = "sagemaker.yaml"  # in it: the defaults of SageMaker's SDK
+_ADMIN_DEFAULTS: Final = "SAGEMAKER_ADMIN_CONFIG_OVERRIDE"
+
+
+def _half_the_cores() -> int:
+    return max(1, (os.cpu_count() or 1) // 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How an emulator behaves; fixed for the life of its process.
+
+    ``spot_discount`` is the share of the time that spot jobs are not billed for (a setting, not a measurement);
+    ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``strict`` refuses what it would
+    otherwise substitute; ``job_python`` the interpreter that stands in for every image; ``invoke_timeout_s`` the time a hosted model may
+    take for an answer, ``ping_timeout_s`` the time its container may take to start; ``state_max_gb`` what the state folder
+    may hold (10^9 bytes; $SM_TRN_STATE_MAX_GB).
+    """
+
+    spot_discount: float = 0.70
+    stop_grace_s: float = 30.0
+    start_delay_s: float = 0.3
+    max_jobs: int = field(default_factory=_half_the_cores)
+    port: int = 0
+    strict: bool = False
+    job_python: str = sys.executable
+    isolation: str = "auto"
+    invoke_timeout_s: float = 60.0
+    ping_timeout_s: float = 120.0
+    state_max_gb: float = field(default_factory=lambda: float(os.environ.get("SM_TRN_STATE_MAX_GB") or 50))
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.spot_discount < 1.0:
+            raise ValueError(f"spot_discount: got {self.spot_discount!r}, wanted at least 0 and less than 1")
+        if self.max_jobs < 1:
+            raise ValueError(f"max_jobs: got {self.max_jobs!r}, wanted at least 1")
+        if self.stop_grace_s < 0 or self.start_delay_s < 0:
+            raise ValueError("stop_grace_s and start_delay_s: wanted at least 0 seconds")
+        if self.invoke_timeout_s <= 0 or self.ping_timeout_s <= 0:
+            raise ValueError("invoke_timeout_s and ping_timeout_s: wanted more than 0 seconds")
+        if self.state_max_gb <= 0:
+            raise ValueError(f"state_max_gb: got {self.state_max_gb!r}, wanted more than 0")
+        tiers = ("auto", "namespace", "bubblewrap", "folder")
+        if self.isolation not in tiers:
+            raise ValueError(f"isolation: got {self.isolation!r}, wanted one of {', '.join(tiers)}")
+
+
+FAULTS: Final = ("throttling", "internal", "quota", "capacity", "slow-start", "lost-answer", "broken-host")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A fault to be met on purpose: by ``operation`` (SageMaker's name of it; ``*`` is every one), ``times`` times (None:
+    without end), each time with ``probability``, by dice that ``seed`` repeats.
+
+    ``throttling`` and ``internal`` refuse a request, ``quota`` a Create… or Update…; ``lost-answer`` does it and closes the connection;
+    ``capacity`` fails a training job or endpoint while it starts, ``slow-start`` lets it start ``delay_s`` later; ``broken-host``
+    takes a training job's host away before its script starts, which is an InternalServerError.
+    """
+
+    kind: str
+    operation: str = "*"
+    times: int | None = 1
+    probability: float = 1.0
+    seed: int = 0
+    delay_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in FAULTS:
+            raise ValueError(f"kind: got {self.kind!r}, wanted one of {', '.join(FAULTS)}")
+        if self.times is not None and self.times < 1:
+            raise ValueError(f"times: got {self.times!r}, wanted at least 1, or None for no end")
+        if not 0.0 < self.probability <= 1.0:
+            raise ValueError(f"probability: got {self.probability!r}, wanted more than 0 and at most 1")
+        if not 0.0 <= self.delay_s <= 3600.0:
+            raise ValueError(f"delay_s: got {self.delay_s!r}, wanted 0 to 3600 seconds")
+        starts = ("*", "CreateTrainingJob", "CreateEndpoint")
+        if self.kind in {"capacity", "slow-start"} and self.operation not in starts:
+            raise ValueError(f"operation: got {self.operation!r}, wanted one of {', '.join(starts)} for {self.kind!r}")
+        if self.kind == "broken-host" and self.operation not in starts[:2]:
+            raise ValueError(
+                f"operation: got {self.operation!r}, wanted one of {', '.join(starts[:2])} for 'broken-host'"
+            )
+        if self.kind == "quota" and self.operation != "*" and not self.operation.startswith(("Create", "Update")):
+            raise ValueError(f"operation: got {self.operation!r}, wanted one that creates or updates, for 'quota'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A running emulator and the only key that opens it."""
+
+    url: str
+    access_key: str
+    secret_key: str = field(repr=False)
+    region: str
+    account_id: str
+    pid: int
+    state: Path
+    version: str
+    bucket: str
+    role_arn: str
+
+    def environment(self) -> dict[str, str]:
+        """Return what a client's environment needs; any AWS client that honours AWS_ENDPOINT_URL then talks to us.
+
+        AWS_DATA_PATH is for SageMaker's SDK, which does not for STS; what the caller's own one names stays in it. An
+        administrator's defaults for that SDK stay what they are; where there are none, ours end its usage reports.
+        """
+        own = self.state / DATA_FOLDER
+        paths = [path for path in os.environ.get("AWS_DATA_PATH", "").split(os.pathsep) if path]
+        others = [path for path in paths if Path(path).name != DATA_FOLDER]  # nor those of another emulator
+        admins = os.environ.get(_ADMIN_DEFAULTS, "")
+        theirs = Path(admins).parent.name != DATA_FOLDER if admins else Path("/etc/xdg/sagemaker/config.yaml").exists()
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_REGION": self.region,
+            "AWS_DATA_PATH": os.pathsep.join([str(own), *others]),
+            **({} if theirs else {_ADMIN_DEFAULTS: str(own / SDK_DEFAULTS)}),
+            "SM_TRN_STATE": str(self.state),
+            "SM_TRN_PID": str(self.pid),
+        }
+
+
+def dump(endpoint: Endpoint) -> dict[str, Any]:
+    names = Endpoint.__dataclass_fields__
+    return {name: str(getattr(endpoint, name)) if name == "state" else getattr(endpoint, name) for name in names}
+
+
+def load(document: Mapping[str, Any]) -> Endpoint:
+    return Endpoint(**{**document, "state": Path(document["state"])})

@@ -1,0 +1,1 @@
+"""This room keeps what outlives the process: the database, its versions, and the limit of the state folder."""

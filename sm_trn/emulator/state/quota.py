@@ -1,0 +1,60 @@
+"""The quota limits how much a state folder may hold, and refuses what would exceed it.
+
+It must not know what is stored.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Final
+
+from ..errors import AwsError
+
+GB: Final = 10**9
+
+
+class Quota:
+    """``used`` is what objects take, kept by their owner; everything else in the folder is looked at when a job starts."""
+
+    def __init__(self, folder: Path, limit_gb: float) -> None:
+        self._folder = folder
+        self.limit = int(limit_gb * GB)
+        self.used = 0
+        self._lock = threading.Lock()
+
+    def add(self, more: int) -> None:
+        with self._lock:
+            self.used += more
+
+    def check(self, more: int) -> None:
+        """Raise the AwsError that answers a write of ``more`` bytes for which there is no room."""
+        if self.used + more > self.limit:
+            raise AwsError("EntityTooLarge", f"{self._full()}; this write needs {more:,} bytes more")
+
+    def check_job(self) -> None:
+        """Raise the AwsError that answers a job for which there is no room."""
+        if folder_bytes(self._folder) > self.limit:
+            raise AwsError("ResourceLimitExceeded", self._full())
+
+    def facts(self) -> dict[str, int]:
+        return {"limit_bytes": self.limit, "object_bytes": self.used}
+
+    def _full(self) -> str:
+        return (
+            f"the emulator's state folder {self._folder} may hold {self.limit / GB:g} GB; delete objects or jobs, start empty with "
+            "'sm-trn local reset', or start the emulator with a larger SM_TRN_STATE_MAX_GB"
+        )
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return what the plain files below a folder take on the disk, which is less than their length where they have holes."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += Path(parent, name).lstat().st_blocks * 512
+            except OSError:  # noqa: PERF203 - gone between the listing and the look
+                continue
+    return total

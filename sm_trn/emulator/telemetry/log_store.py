@@ -1,0 +1,157 @@
+"""The log store keeps one JSONL file per log stream and reads it by position, so that it survives a restart.
+
+It must not know CloudWatch's protocol (logs.py does) nor what a line says.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from array import array
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+# 256 KB less 26 bytes: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+MAX_EVENT = 262_118
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    timestamp: int
+    ingestion: int
+    message: str
+    index: int
+
+
+@dataclass(slots=True)
+class _Stream:
+    file: Path
+    created: int
+    offsets: array[int] = field(default_factory=lambda: array("Q"))
+    stamps: array[int] = field(default_factory=lambda: array("Q"))
+    size: int = 0
+    out: IO[bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFacts:
+    name: str
+    created: int
+    first: int | None
+    last: int | None
+    size: int
+
+
+class LogLines:
+    """All streams of one state folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = threading.RLock()
+        self._streams: dict[str, _Stream] = {}
+        root.mkdir(parents=True, exist_ok=True)
+        for file in sorted(root.glob("*.jsonl")):
+            self._streams[unquote(file.stem)] = self._scan(file)
+
+    def append(self, stream: str, timestamp: int, message: str) -> None:
+        """Add one event; a longer message than CloudWatch takes becomes several."""
+        raw = message.encode("utf-8", "replace")
+        if len(raw) <= MAX_EVENT:
+            self._append(stream, timestamp, message)
+            return
+        for start in range(0, len(raw), MAX_EVENT):
+            self._append(stream, timestamp, raw[start : start + MAX_EVENT].decode("utf-8", "ignore"))
+
+    def finish(self, stream: str) -> None:
+        with self._lock:
+            entry = self._streams.get(stream)
+            if entry is not None and entry.out is not None:
+                entry.out.close()
+                entry.out = None
+
+    def drop(self, prefix: str) -> None:
+        """Forget every stream whose name begins with ``prefix``."""
+        with self._lock:
+            for name in [name for name in self._streams if name.startswith(prefix)]:
+                self.finish(name)
+                self._streams.pop(name).file.unlink(missing_ok=True)
+
+    def streams(self, prefix: str = "") -> list[StreamFacts]:
+        """In order of name."""
+        with self._lock:
+            return [
+                StreamFacts(
+                    name=name,
+                    created=entry.created,
+                    size=entry.size,
+                    first=entry.stamps[0] if entry.stamps else None,
+                    last=entry.stamps[-1] if entry.stamps else None,
+                )
+                for name, entry in sorted(self._streams.items())
+                if name.startswith(prefix)
+            ]
+
+    def has(self, stream: str) -> bool:
+        return stream in self._streams
+
+    def count(self, stream: str) -> int:
+        with self._lock:
+            return len(self._streams[stream].offsets)
+
+    def stamps(self, stream: str) -> Sequence[int]:
+        with self._lock:
+            return tuple(self._streams[stream].stamps)
+
+    def read(self, stream: str, start: int, stop: int) -> Iterator[Line]:
+        """Lines ``start`` to ``stop`` (exclusive) of a stream, by position."""
+        with self._lock:
+            entry = self._streams[stream]
+            stop = min(stop, len(entry.offsets))
+            if start >= stop:
+                return
+            if entry.out is not None:
+                entry.out.flush()
+            first = entry.offsets[start]
+        with entry.file.open("rb") as source:
+            source.seek(first)
+            for index in range(start, stop):
+                row = json.loads(source.readline())
+                yield Line(row["t"], row["i"], row["m"], index)
+
+    def _append(self, stream: str, timestamp: int, message: str) -> None:
+        now = int(time.time() * 1000)
+        with self._lock:
+            entry = self._streams.get(stream)
+            if entry is None:
+                entry = _Stream(self._root / f"{quote(stream, safe='')}.jsonl", now)
+                self._streams[stream] = entry
+            if entry.out is None:
+                entry.out = entry.file.open("ab")
+            timestamp = max(timestamp, entry.stamps[-1]) if entry.stamps else timestamp  # a stream is in order
+            row = json.dumps({"t": timestamp, "i": now, "m": message}).encode() + b"\n"
+            entry.out.write(row)
+            entry.out.flush()  # a killed emulator must not lose what a job said
+            entry.offsets.append(entry.size)
+            entry.stamps.append(timestamp)
+            entry.size += len(row)
+
+    @staticmethod
+    def _scan(file: Path) -> _Stream:
+        entry = _Stream(file, int(file.stat().st_mtime * 1000))
+        with file.open("rb+") as source:
+            for row in source:
+                if not row.endswith(b"\n"):  # torn by a kill in the middle of a write
+                    source.truncate(entry.size)
+                    break
+                entry.offsets.append(entry.size)
+                entry.stamps.append(json.loads(row)["t"])
+                entry.size += len(row)
+        if entry.stamps:
+            entry.created = entry.stamps[0]
+        return entry

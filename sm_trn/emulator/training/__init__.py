@@ -1,0 +1,1 @@
+"""This room holds training jobs: their operations, their life and their runs."""

@@ -1,0 +1,78 @@
+"""This module tells a training container of its job: it writes the files of /opt/ml/input/config, and makes the variables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ..container.layout import ML, base_environment, localized
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..container.cluster import Plan
+    from ..container.layout import Access, Where
+    from .job import Job
+
+
+def write_configuration(where: Where, plan: Plan, request: Mapping[str, Any]) -> None:
+    """hyperparameters.json, resourceconfig.json, inputdataconfig.json and checkpointconfig.json."""
+    group = plan.group_of(where.name)
+    documents: dict[str, Any] = {
+        "hyperparameters": {
+            name: localized(value, where) for name, value in (request.get("HyperParameters") or {}).items()
+        },
+        "resourceconfig": {
+            "current_host": where.name,
+            "current_instance_type": group.instance_type,
+            "current_group_name": group.name,
+            "hosts": list(plan.hosts),
+            "network_interface_name": "lo",
+            "instance_groups": [
+                {"instance_group_name": each.name, "instance_type": each.instance_type, "hosts": list(each.hosts)}
+                for each in plan.groups
+            ],
+        },
+        "inputdataconfig": {
+            channel["ChannelName"]: _channel(channel, request)
+            for channel in request.get("InputDataConfig") or ()
+            if where.name in plan.hosts_of(channel)
+        },
+    }
+    checkpoint = request.get("CheckpointConfig")
+    if checkpoint:
+        documents["checkpointconfig"] = {
+            "LocalPath": localized(checkpoint.get("LocalPath", f"{ML}/checkpoints"), where)
+        }
+    for name, document in documents.items():
+        (where.ml / "input/config" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str, str]:
+    """Return the job's whole environment, built from nothing."""
+    variables = base_environment(where, access, job.request.get("Environment") or {})
+    variables |= {
+        "SAGEMAKER_TRAINING_MODULE": variables.get(
+            "SAGEMAKER_TRAINING_MODULE", "sagemaker_pytorch_container.training:main"
+        ),
+        "TRAINING_JOB_NAME": job.name,
+        "TRAINING_JOB_ARN": job.arn,
+        "CURRENT_HOST": where.name,
+        "SM_TRN_MASTER_PORT": str(access.port),
+    }
+    if plan.distributed:
+        variables["SM_TRN_WORKERS"] = str(plan.group_of(where.name).workers)
+    if where.seen_ml != ML:
+        variables["SM_STUDIO_LOCAL_MODE"] = "true"
+    return variables
+
+
+def _channel(channel: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, str]:
+    source = channel["DataSource"]["S3DataSource"]
+    known = {
+        "TrainingInputMode": channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"],
+        "S3DistributionType": source.get("S3DataDistributionType", "FullyReplicated"),
+        "RecordWrapperType": channel.get("RecordWrapperType", "None"),
+        "ContentType": channel.get("ContentType"),
+    }
+    return {name: value for name, value in known.items() if value is not None}

@@ -1,0 +1,232 @@
+"""The engine is the life of a training job as a pure state machine: which status follows which, and what is billed.
+
+It must not know of processes, files, HTTP or the clock: the time is an argument, the answer a new value.
+An event that no longer applies (a script that ends after its job was stopped) changes nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+class Event(enum.Enum):
+    """What can happen to a job."""
+
+    WAIT = "no room on the machine"
+    PREPARE = "room found"
+    DOWNLOAD = "hosts are up, data is on its way"
+    TRAIN = "the script starts"
+    UPLOAD = "the script ended"
+    FINISH = "nothing is left to do"
+    FAIL = "the job failed"
+    STOP = "a stop was asked for"
+    RUNTIME_EXCEEDED = "MaxRuntimeInSeconds is over"
+    WAIT_EXCEEDED = "MaxWaitTimeInSeconds is over"
+    PENDING_EXCEEDED = "MaxPendingTimeInSeconds is over"
+    INTERRUPT = "spot capacity was taken away"
+    RELAUNCH = "capacity is looked for again"
+    RETRY = "an internal error is met with another attempt (RetryStrategy)"
+
+
+# Texts as they stand in answers of the service (describes and job logs of 2021-2025). No public answer with
+# Interrupted, MaxWaitTimeExceeded or an exceeded pending time was found: those sentences are ours.
+MESSAGES: Final[Mapping[str, str]] = {
+    "Starting": "Starting the training job",
+    "Preparing": "Preparing the instances for training",
+    "Pending": "Insufficient capacity error from EC2 while launching instances, retrying!",
+    "Downloading": "Downloading the training image",
+    "Training": "Training image download completed. Training in progress.",
+    "Uploading": "Uploading generated training model",
+    "Completed": "Training job completed",
+    "Failed": "Training job failed",
+    "Stopping": "Stopping the training job",
+    "Stopped": "Training job stopped",
+    "Interrupted": "Managed spot capacity was interrupted",
+    "MaxRuntimeExceeded": "Training job runtime exceeded MaxRuntimeInSeconds provided",
+    "MaxWaitTimeExceeded": "Training job wait time exceeded MaxWaitTimeInSeconds provided",
+}
+_PENDING_EXCEEDED: Final = "Training job pending time exceeded MaxPendingTimeInSeconds provided"
+TERMINAL: Final = frozenset({"Completed", "Failed", "Stopped"})
+# Primary status of each secondary one; Uploading keeps the primary it was entered with.
+_PRIMARY: Final[Mapping[str, str]] = {
+    "Completed": "Completed",
+    "Failed": "Failed",
+    "Stopping": "Stopping",
+    "Stopped": "Stopped",
+    "MaxRuntimeExceeded": "Stopped",
+    "MaxWaitTimeExceeded": "Stopped",
+}
+_FAILURE_REASON_LIMIT: Final = 1024  # FailureReason's maximum in the API reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """One row of SecondaryStatusTransitions; ``end`` is None while it lasts."""
+
+    status: str
+    start: float
+    end: float | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """Where a job stands. Times are epoch seconds; ``attempts`` are the billed spans (start, end)."""
+
+    status: str
+    secondary: str
+    transitions: tuple[Transition, ...]
+    created: float
+    modified: float
+    attempts: tuple[tuple[float, float | None], ...] = ()
+    ending: str | None = None
+    failure_reason: str | None = None
+    spot: bool = False
+
+    @property
+    def terminal(self) -> bool:
+        return self.status in TERMINAL
+
+    @property
+    def started(self) -> float | None:
+        """Start of the first Downloading: from here on the service bills."""
+        return self.attempts[0][0] if self.attempts else None
+
+    @property
+    def ended(self) -> float | None:
+        return self.transitions[-1].start if self.terminal and self.attempts else None
+
+    def training_seconds(self, now: float) -> int | None:
+        """Billed wall time. Start and end are each cut to whole seconds, as the service does."""
+        if not self.attempts:
+            return None
+        return sum(
+            math.floor(now if end is None else max(end, start)) - math.floor(start) for start, end in self.attempts
+        )
+
+    def billable_seconds(self, now: float, spot_discount: float) -> int | None:
+        """Return at least one second; for spot the discount is already inside."""
+        seconds = self.training_seconds(now)
+        if seconds is None:
+            return None
+        return max(1, round(max(1, seconds) * (1.0 - spot_discount))) if self.spot else max(1, seconds)
+
+
+def begin(now: float, *, spot: bool = False) -> JobState:
+    first = Transition(status="Starting", start=now, message=MESSAGES["Starting"])
+    return JobState(
+        status="InProgress", secondary="Starting", transitions=(first,), created=now, modified=now, spot=spot
+    )
+
+
+def advance(state: JobState, event: Event, now: float, *, reason: str = "") -> JobState:
+    """Return the state after ``event``; the same object when the event does not apply. Time never runs backwards."""
+    if state.terminal:
+        return state
+    now = max(now, state.transitions[-1].start, state.modified)
+    if event is Event.FAIL:
+        return _enter(replace(state, failure_reason=reason[:_FAILURE_REASON_LIMIT]), "Failed", now)
+    rule = _RULES.get((state.secondary, event))
+    return state if rule is None else rule(state, now)
+
+
+def _enter(state: JobState, secondary: str, now: float, message: str | None = None) -> JobState:
+    text = MESSAGES[secondary] if message is None else message
+    last = state.transitions[-1]
+    status = _PRIMARY.get(secondary, "Stopping" if state.ending else "InProgress")
+    if last.status == secondary:  # the service keeps one row per status, with its last message
+        return replace(state, transitions=(*state.transitions[:-1], replace(last, message=text)), modified=now)
+    attempts = state.attempts
+    if secondary == "Downloading":
+        attempts = (*attempts, (now, None))
+    elif attempts and attempts[-1][1] is None and (status in TERMINAL or secondary in {"Interrupted", "Starting"}):
+        attempts = (*attempts[:-1], (attempts[-1][0], now))
+    closed = (*state.transitions[:-1], replace(last, end=now))
+    row = Transition(status=secondary, start=now, end=now if status in TERMINAL else None, message=text)
+    return replace(
+        state, status=status, secondary=secondary, transitions=(*closed, row), attempts=attempts, modified=now
+    )
+
+
+def _to(secondary: str) -> Callable[[JobState, float], JobState]:
+    return lambda state, now: _enter(state, secondary, now)
+
+
+def _prepare(state: JobState, now: float) -> JobState:
+    return _enter(state, state.secondary, now, MESSAGES["Preparing"])
+
+
+def _ending(ending: str) -> Callable[[JobState, float], JobState]:
+    return lambda state, now: _enter(replace(state, ending=ending), "Stopping", now)
+
+
+def _pending_too_long(state: JobState, now: float) -> JobState:
+    return _enter(replace(state, ending="Stopped"), "Stopping", now, _PENDING_EXCEEDED)
+
+
+def _finish(state: JobState, now: float) -> JobState:
+    return _enter(state, state.ending or "Completed", now)
+
+
+def _interrupt(state: JobState, now: float) -> JobState:
+    return _enter(state, "Interrupted", now) if state.spot else state
+
+
+_RULES: Final[Mapping[tuple[str, Event], Callable[[JobState, float], JobState]]] = {
+    ("Starting", Event.WAIT): _to("Pending"),
+    ("Starting", Event.PREPARE): _prepare,
+    ("Pending", Event.PREPARE): _prepare,
+    ("Starting", Event.DOWNLOAD): _to("Downloading"),
+    ("Pending", Event.DOWNLOAD): _to("Downloading"),
+    ("Downloading", Event.TRAIN): _to("Training"),
+    ("Training", Event.UPLOAD): _to("Uploading"),
+    ("Stopping", Event.UPLOAD): _to("Uploading"),
+    ("Uploading", Event.FINISH): _finish,
+    ("Stopping", Event.FINISH): _finish,
+    ("Downloading", Event.INTERRUPT): _interrupt,
+    ("Training", Event.INTERRUPT): _interrupt,
+    ("Interrupted", Event.RELAUNCH): _to("Starting"),
+    **{(secondary, Event.RETRY): _to("Starting") for secondary in ("Starting", "Downloading", "Training")},
+    **{(secondary, Event.PENDING_EXCEEDED): _pending_too_long for secondary in ("Starting", "Pending")},
+    **{
+        (secondary, event): _ending(ending)
+        for event, ending, places in (
+            (Event.STOP, "Stopped", ("Starting", "Pending", "Downloading", "Training", "Interrupted")),
+            (Event.RUNTIME_EXCEEDED, "MaxRuntimeExceeded", ("Downloading", "Training")),
+            (
+                Event.WAIT_EXCEEDED,
+                "MaxWaitTimeExceeded",
+                ("Starting", "Pending", "Downloading", "Training", "Interrupted"),
+            ),
+        )
+        for secondary in places
+    },
+}
+
+
+def dump(state: JobState) -> dict[str, Any]:
+    """Return plain data for the store; ``load(dump(state)) == state``."""
+    rows = [[row.status, row.start, row.end, row.message] for row in state.transitions]
+    return {
+        "status": state.status,
+        "secondary": state.secondary,
+        "transitions": rows,
+        "created": state.created,
+        "modified": state.modified,
+        "attempts": [list(span) for span in state.attempts],
+        "ending": state.ending,
+        "failure_reason": state.failure_reason,
+        "spot": state.spot,
+    }
+
+
+def load(document: Mapping[str, Any]) -> JobState:
+    rows = tuple(Transition(status=s, start=a, end=b, message=m) for s, a, b, m in document["transitions"])
+    spans = tuple((start, end) for start, end in document["attempts"])
+    return JobState(**{**document, "transitions": rows, "attempts": spans})

@@ -1,0 +1,47 @@
+"""This module chooses what starts the script on a host: the training toolkit, or our own launcher where there is none.
+
+It must not know the state of a job.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from ..container.archive import UnsafeArchive, unpack
+from ..container.layout import INSIDE
+from ..container.transfer import TransferError
+from ..s3.uri import parse_s3_uri
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..container.layout import Where
+    from ..s3.object_store import ObjectStore
+
+LAUNCH: Final = INSIDE / "launch.py"
+NOTE: Final = "the interpreter has no sagemaker-training toolkit; the emulator's own launcher stands in for it"
+
+
+def arguments(python: str, *, toolkit: bool) -> tuple[str, ...]:
+    return (python, "-m", "sagemaker_training.cli.train") if toolkit else (python, str(LAUNCH))
+
+
+def unpack_source(objects: ObjectStore, request: Mapping[str, Any], places: Sequence[Where]) -> None:
+    """Bring the job's code to /opt/ml/code of every host, which the toolkit does by itself. Raises TransferError."""
+    text = (request.get("HyperParameters") or {}).get("sagemaker_submit_directory", '""')
+    try:
+        uri = str(json.loads(text))
+    except ValueError:
+        uri = text
+    if not uri.startswith("s3://"):
+        return
+    try:
+        for where in places:
+            _, packed = objects.open(*parse_s3_uri(uri))
+            with packed:
+                unpack(packed, where.ml / "code")
+    except KeyError as error:
+        raise TransferError(f"ClientError: the source {uri!r} does not exist") from error
+    except UnsafeArchive as error:
+        raise TransferError(f"ClientError: the source {uri!r} cannot be unpacked: {error}") from error

@@ -1,0 +1,125 @@
+"""These are the rules of CreateTrainingJob that need more than one member or more than the shape: spot, counts, inputs.
+
+Texts marked (verbatim) are the service's own; the others say the same in our words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AwsError, validation
+from ..s3.uri import parse_s3_uri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_DAY = 86_400
+
+
+def check_request(body: Mapping[str, Any], has_objects: Callable[[str, str], bool], region: str) -> None:
+    """Raise the fault the service would answer with. ``has_objects(bucket, prefix)`` looks into S3."""
+    _check_algorithm(body.get("AlgorithmSpecification"))
+    _check_resources(body.get("ResourceConfig"))
+    _check_warm_pool(body)
+    _check_times(body)
+    _check_channels(body, has_objects, region)
+
+
+def _check_algorithm(algorithm: Mapping[str, Any] | None) -> None:
+    if algorithm is None:
+        raise validation("AlgorithmSpecification: missing; the emulator runs training images only, no serverless jobs")
+    if bool(algorithm.get("TrainingImage")) == bool(algorithm.get("AlgorithmName")):
+        raise validation("AlgorithmSpecification: give exactly one of TrainingImage and AlgorithmName")
+
+
+def _check_resources(resources: Mapping[str, Any] | None) -> None:
+    if not resources:
+        raise validation("ResourceConfig: missing; wanted InstanceType, InstanceCount and VolumeSizeInGB")
+    if resources.get("InstancePreferences"):
+        raise validation(
+            "ResourceConfig.InstancePreferences: the emulator has no capacity to choose by; give InstanceType"
+        )
+    groups = resources.get("InstanceGroups")
+    if groups:
+        _check_groups(resources, groups)
+    elif not resources.get("InstanceType"):
+        raise validation("ResourceConfig.InstanceType: missing")
+    for at, each in [(f"instanceGroups.{n}.member.", group) for n, group in enumerate(groups or (), 1)] or [
+        ("", resources)
+    ]:
+        count = each.get("InstanceCount")
+        if not count or count < 1:
+            raise validation(
+                f"1 validation error detected: Value '{count}' at 'resourceConfig.{at}instanceCount' failed to satisfy "
+                "constraint: Member must have value greater than or equal to 1"
+            )
+    count = sum(each["InstanceCount"] for each in groups or (resources,))
+    if count > 16:
+        raise AwsError("ResourceLimitExceeded", f"the emulator runs at most 16 hosts on one machine, got {count}")
+
+
+def _check_groups(resources: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> None:
+    """A heterogeneous cluster: InstanceType and InstanceCount belong to the groups, whose names differ."""
+    both = [name for name in ("InstanceType", "InstanceCount") if resources.get(name)]
+    if both:
+        raise validation(f"ResourceConfig: got InstanceGroups and {', '.join(both)}, wanted one or the other")
+    names = [group["InstanceGroupName"] for group in groups]
+    if len(set(names)) < len(names):
+        raise validation(f"ResourceConfig.InstanceGroups: names must be unique, got {names}")
+
+
+def _check_warm_pool(body: Mapping[str, Any]) -> None:
+    # https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html: no managed spot training
+    if body["ResourceConfig"].get("KeepAlivePeriodInSeconds") and body.get("EnableManagedSpotTraining"):
+        raise validation("KeepAlivePeriodInSeconds: managed spot training has no warm pools; leave out one of the two")
+
+
+def _check_times(body: Mapping[str, Any]) -> None:
+    limits = body.get("StoppingCondition", {})
+    longest, wait = limits.get("MaxRuntimeInSeconds", _DAY), limits.get("MaxWaitTimeInSeconds")
+    if longest > 28 * _DAY:
+        raise validation(f"MaxRuntimeInSeconds: got {longest}, wanted at most {28 * _DAY} (28 days)")
+    if not body.get("EnableManagedSpotTraining"):
+        if wait is not None:
+            raise validation("MaxWaitTimeInSeconds: only allowed when EnableManagedSpotTraining is true")
+        return
+    if wait is None:
+        raise validation("MaxWaitTimeInSeconds: missing; managed spot training needs it")
+    if wait < longest:
+        raise validation(
+            f"Invalid MaxWaitTimeInSeconds. It must be present and be greater than or equal to "
+            f"MaxRuntimeInSeconds; got {wait}, wanted at least {longest}"
+        )
+
+
+def _check_channels(body: Mapping[str, Any], has_objects: Callable[[str, str], bool], region: str) -> None:
+    names = [channel["ChannelName"] for channel in body.get("InputDataConfig") or ()]
+    if len(set(names)) < len(names):
+        raise validation(f"InputDataConfig: channel names must be unique, got {names}")
+    groups = {group["InstanceGroupName"] for group in body["ResourceConfig"].get("InstanceGroups") or ()}
+    for channel in body.get("InputDataConfig") or ():
+        source = channel["DataSource"].get("S3DataSource")
+        if source is None:
+            continue  # refused with a reason when the job starts: the request itself is legal
+        _check_source(channel, source, groups, body)
+        bucket, key = parse_s3_uri(source["S3Uri"])
+        if not has_objects(bucket, key):
+            raise validation(  # verbatim
+                f'No S3 objects found under S3 URL "{source["S3Uri"]}" given in input data source. Please ensure that '
+                f"the bucket exists in the selected region ({region}), that objects exist under that S3 prefix, and "
+                f'that the role "{body["RoleArn"]}" has "s3:ListBucket" permissions on bucket "{bucket}".'
+            )
+
+
+def _check_source(
+    channel: Mapping[str, Any], source: Mapping[str, Any], groups: set[str], body: Mapping[str, Any]
+) -> None:
+    name = channel["ChannelName"]
+    unknown = sorted(set(source.get("InstanceGroupNames") or ()) - groups)
+    if unknown:
+        raise validation(
+            f"channel {name!r}: InstanceGroupNames: got {unknown}, wanted names of ResourceConfig.InstanceGroups"
+        )
+    mode = channel.get("InputMode") or body["AlgorithmSpecification"]["TrainingInputMode"]
+    if source["S3DataType"] == "AugmentedManifestFile" and mode != "Pipe":  # the API reference of S3DataType
+        raise validation(f"channel {name!r}: AugmentedManifestFile needs the input mode Pipe, got {mode}")

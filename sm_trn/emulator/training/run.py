@@ -1,0 +1,329 @@
+"""This module runs one training job to its end: data, hosts, script, upload. It reports every step to the registry as an event.
+
+It must not know HTTP. The statuses are the engine's; this file decides only which event happens when.
+"""
+
+from __future__ import annotations
+
+import enum
+import socket
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+from ..container import layout, transfer
+from ..container.cluster import Plan
+from ..container.host import Host
+from ..fault_injection import CAPACITY
+from ..iam.keys import Key, new_key
+from ..telemetry.metrics import MetricReader
+from . import artifacts, configuration, launcher
+from .checkpoints import CheckpointSync
+from .deadlines import deadlines_of
+from .engine import Event
+from .plan import announcement, plan_of, substitution_line
+
+if TYPE_CHECKING:
+    from ..container.layout import Where
+    from .context import Control, TrainingContext
+    from .job import Job
+
+_OPERATION = "CreateTrainingJob"
+_SHUTDOWN_GRACE_S = 5.0
+_KILLED_S = 15.0
+
+
+_INTERNAL = "InternalServerError: We encountered an internal error. Please try again."
+
+
+class BrokenHostError(Exception):
+    """A host of the cluster is lost through no fault of the job; the text is a FailureReason."""
+
+
+class Verdict(enum.Enum):
+    DONE = "every host ended with 0"
+    FAILED = "a host ended with something else"
+    STOP = "a stop was asked for"
+    RUNTIME = "MaxRuntimeInSeconds"
+    WAIT = "MaxWaitTimeInSeconds"
+    INTERRUPT = "spot capacity is gone"
+
+
+class JobRun:
+    """Runs in a thread of its own, with a place on the machine; ``run`` returns when the job is terminal and cleaned up."""
+
+    def __init__(self, name: str, context: TrainingContext, control: Control) -> None:
+        self._context = context
+        self._control = control
+        self._job: Job = context.jobs.get(name)
+        self._plan: Plan = plan_of(self._job.request, context.shared.options)
+        self._deadlines = deadlines_of(self._job, self._plan)
+        self._retries = int((self._job.request.get("RetryStrategy") or {}).get("MaximumRetryAttempts") or 0)
+        self._key: Key = new_key()
+        self._stream = ""
+        self._built_in = False
+        self._reader: MetricReader | None = None
+
+    def run(self) -> None:
+        context = self._context
+        try:
+            context.shared.principals.add(self._key)
+            self._apply(Event.PREPARE)
+            if not self._cancelled_early():
+                self._live()
+        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+            self._note(f"InternalServerError\n{traceback.format_exc()}")
+            self._fail(_INTERNAL)
+        finally:
+            context.shared.principals.remove(self._key)
+
+    def _cancelled_early(self) -> bool:
+        """End a job that has nothing on the machine yet; True when it did."""
+        jobs = self._context.jobs
+        state = jobs.get(self._job.name).state
+        event = self._deadlines.overdue(jobs.now(), started=bool(state.attempts))
+        if event is None and not self._control.stopped and state.ending is None:
+            return False
+        self._apply(event or Event.STOP)
+        self._apply(Event.FINISH)
+        return True
+
+    def _live(self) -> None:
+        attempt = 0
+        if self._context.shared.faults.insufficient_capacity(_OPERATION):
+            self._fail(CAPACITY)
+            return
+        warm = self._context.jobs.claim_pool(self._job.name)
+        while True:
+            attempt += 1
+            if (self._cancelled_early() if warm else self._delayed()) or not self._attempt(attempt, warm):
+                return
+            self._apply(Event.RELAUNCH)
+            self._apply(Event.PREPARE)
+            warm = None
+
+    def _delayed(self) -> bool:
+        """The time instances take to start; True when the job was ended meanwhile."""
+        until = (
+            time.monotonic()
+            + self._context.shared.options.start_delay_s
+            + self._context.shared.faults.start_delay(_OPERATION)
+        )
+        while (left := until - time.monotonic()) > 0 and not self._control.stopped:
+            self._control.wait(left)
+        return self._cancelled_early()
+
+    def _attempt(self, number: int, warm: str | None) -> bool:
+        """One launch of the cluster; True when another launch is due: capacity was taken away, or an error is retried."""
+        self._apply(Event.DOWNLOAD)
+        root = self._context.state / "jobs" / self._job.name / str(number)
+        self._stream = f"{self._job.name}/{{}}-{int(time.time() * 1000)}"
+        places: list[Where] = []
+        try:
+            if number == 1:
+                self._announce(warm)
+            lacking = "" if self._plan.entrypoint else self._context.shared.toolkit_error()
+            refusal = self._plan.refusal or (lacking if self._context.shared.options.strict else "")
+            if refusal:
+                self._fail(refusal)
+                return False
+            self._built_in = bool(lacking)
+            if self._built_in and number == 1:
+                self._note(launcher.NOTE)
+            places = [layout.place(root, name, self._context.shared.isolation) for name in self._plan.hosts]
+            return self._train(places)
+        except transfer.TransferError as error:
+            self._fail(str(error))
+            return False
+        except BrokenHostError as error:
+            return self._retried(str(error))
+        finally:
+            for where in places:
+                layout.remove(where)
+                self._context.lines.finish(self._stream.format(where.name))
+
+    def _retried(self, reason: str) -> bool:
+        """Whether RetryStrategy has an attempt left for an internal error; without one the job fails."""
+        if self._retries <= 0 or self._control.stopped:
+            self._fail(reason)
+            return False
+        self._retries -= 1
+        self._note(f"{reason} RetryStrategy: the job starts again; {self._retries} more attempt(s)")
+        self._apply(Event.RETRY)
+        return True
+
+    def _train(self, places: list[Where]) -> bool:
+        request, context = self._job.request, self._context
+        transfer.download_channels(
+            context.shared.objects,
+            places,
+            [(channel, self._plan.hosts_of(channel)) for channel in request.get("InputDataConfig") or ()],
+            lambda: self._control.stopped,
+        )
+        if context.shared.faults.breaks_host(_OPERATION):
+            raise BrokenHostError(_INTERNAL)
+        if self._built_in:
+            launcher.unpack_source(context.shared.objects, request, places)
+        checkpoints = self._checkpoints(places)
+        if self._cancelled_early():
+            return False
+        self._reader = MetricReader(
+            request["AlgorithmSpecification"].get("MetricDefinitions") or (),
+            lambda point: context.metrics.add(self._job.name, point),
+            self._note,
+        )
+        try:
+            hosts = self._launch(places)
+            self._apply(Event.TRAIN)
+            if checkpoints:
+                checkpoints.start()
+            verdict = self._watch(hosts)
+            failed = next((host for host in hosts if host.code not in {None, 0}), None)
+            self._end(hosts, verdict)
+        finally:
+            self._reader.close()
+            if checkpoints:
+                checkpoints.close()
+            context.metrics.flush(self._job.name)
+        self._keep_metrics()
+        return self._conclude(verdict, places, failed)
+
+    def _conclude(self, verdict: Verdict, places: list[Where], failed: Host | None) -> bool:
+        if verdict is Verdict.INTERRUPT:
+            self._apply(Event.INTERRUPT)
+            return not self._cancelled_early()
+        if failed is not None and failed.broken:
+            raise BrokenHostError("InternalServerError: the emulated host could not be set up; its log says why.")
+        self._apply(Event.UPLOAD)
+        artifacts.upload(self._context, self._job, places, model=verdict is not Verdict.FAILED, note=self._note)
+        if verdict is Verdict.FAILED and failed is not None:
+            self._fail(_reason(failed, next(where for where in places if where.name == failed.name)))
+        else:
+            self._apply(Event.FINISH)
+        return False
+
+    def _announce(self, warm: str | None) -> None:
+        image = self._job.request["AlgorithmSpecification"].get("TrainingImage", "")
+        context = self._context
+        self._say(announcement(self._plan, context.shared.options.job_python, image, context.shared.isolation.value))
+        if self._plan.substituted and not self._plan.refusal:
+            self._say(substitution_line(self._plan))
+        if warm is not None:
+            self._note(f"the warm pool of {warm!r} is reused: no instances had to start")
+
+    def _checkpoints(self, places: list[Where]) -> CheckpointSync | None:
+        config = self._job.request.get("CheckpointConfig")
+        if not config:
+            return None
+        relative = (config.get("LocalPath") or "/opt/ml/checkpoints").removeprefix("/opt/ml/")
+        folders = [(where.name, where.ml / relative) for where in places]
+        sync = CheckpointSync(self._context.shared.objects, config["S3Uri"], folders, self._note)
+        sync.restore()
+        return sync
+
+    def _launch(self, places: list[Where]) -> list[Host]:
+        port = _free_port()
+        return [self._start(where, port) for where in places]
+
+    def _start(self, where: Where, port: int) -> Host:
+        context, plan = self._context, self._plan
+        python = context.shared.options.job_python
+        configuration.write_configuration(where, plan, self._job.request)
+        layout.write_programs(where, plan, python)
+        access = layout.access_of(context, self._key, port)
+        env = configuration.environment(where, plan, self._job, access)
+        argv = tuple(layout.localized(part, where) for part in plan.entrypoint)
+        argv = argv or launcher.arguments(python, toolkit=not self._built_in)
+        if "/" not in argv[0]:
+            argv = ("/usr/bin/env", *argv)
+        shared = context.shared
+        spec = layout.host_spec(where, shared.root, shared.isolation, argv, env, toolkit=not plan.entrypoint)
+        stream = self._stream.format(where.name)
+        return Host(
+            where.name,
+            spec,
+            where.folder / "spec.json",
+            lambda at, line: self._take(stream, at, line),
+            self._control.wake.set,
+        )
+
+    def _take(self, stream: str, at: int, line: str) -> None:
+        self._context.lines.append(stream, at, line)
+        if self._reader is not None:
+            self._reader.feed(at, line)
+
+    def _watch(self, hosts: list[Host]) -> Verdict:
+        """Wait for whatever ends the training."""
+        control, jobs = self._control, self._context.jobs
+        run_until = self._deadlines.run_until(jobs.get(self._job.name).state.attempts)
+        while True:
+            if any(host.code not in {None, 0} for host in hosts):
+                return Verdict.STOP if control.stopped else Verdict.FAILED
+            if all(host.code == 0 for host in hosts):
+                return Verdict.DONE
+            now = jobs.now()
+            for verdict, due in (
+                (Verdict.STOP, control.stopped),
+                (Verdict.WAIT, now >= self._deadlines.wait_until),
+                (Verdict.RUNTIME, now >= run_until),
+                (Verdict.INTERRUPT, control.interrupt),
+            ):
+                if due:
+                    return verdict
+            control.wait(min(self._deadlines.wait_until - now, run_until - now, 1.0))
+
+    def _end(self, hosts: list[Host], verdict: Verdict) -> None:
+        """Bring every host down: SIGTERM, the grace, SIGKILL – or at once where no notice is given."""
+        event = {Verdict.STOP: Event.STOP, Verdict.RUNTIME: Event.RUNTIME_EXCEEDED, Verdict.WAIT: Event.WAIT_EXCEEDED}
+        if verdict in event:
+            self._apply(event[verdict])
+        control, grace = self._control, self._context.shared.options.stop_grace_s
+        if verdict is Verdict.INTERRUPT:
+            control.interrupt = False
+            grace = grace if control.notice else 0.0
+        elif verdict in {Verdict.FAILED, Verdict.DONE}:
+            grace = min(grace, 2.0)  # what is left cannot finish without the host that failed
+        until = time.monotonic() + grace
+        if grace > 0:
+            for host in hosts:
+                host.terminate()
+        for host in hosts:
+            while not host.join(min(0.2, until - time.monotonic())) and time.monotonic() < until:
+                if control.shutdown:
+                    until = min(until, time.monotonic() + _SHUTDOWN_GRACE_S)
+        for host in hosts:
+            host.kill()
+        for host in hosts:
+            host.join(_KILLED_S)
+
+    def _keep_metrics(self) -> None:
+        if self._reader is None:
+            return
+        known = {metric.name: metric for metric in self._context.jobs.get(self._job.name).metrics}
+        known |= {metric.name: metric for metric in self._reader.final()}
+        self._context.jobs.change(self._job.name, metrics=tuple(known.values()))
+
+    def _apply(self, event: Event) -> None:
+        self._context.jobs.apply(self._job.name, event)
+
+    def _fail(self, reason: str) -> None:
+        self._context.jobs.apply(self._job.name, Event.FAIL, reason=reason)
+
+    def _note(self, text: str) -> None:
+        self._say(f"sm_trn emulator: {text}")
+
+    def _say(self, line: str) -> None:
+        for part in line.splitlines() if self._stream else ():
+            self._context.lines.append(self._stream.format("algo-1"), int(time.time() * 1000), part)
+
+
+def _reason(host: Host, where: Where) -> str:
+    tail = f", exit code: {host.code}"
+    return "AlgorithmError: " + transfer.read_failure(where.ml)[: 1024 - 16 - len(tail)] + tail
+
+
+def _free_port() -> int:
+    """A port that nobody has now; torchrun binds it a moment later."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

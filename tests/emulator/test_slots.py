@@ -1,0 +1,144 @@
+"""Jobs that wait for a place on the machine: in order, until a deadline or a stop, and for nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from emulator.bench import Bench, bench_of
+from hypothesis import given
+from hypothesis import strategies as some
+
+from sm_trn import emulator as embedded
+from sm_trn.emulator import Options
+from sm_trn.emulator.container.slots import JobSlots, SlotRequest
+
+MANY = 150
+
+
+@given(
+    places=some.integers(1, 3), moves=some.lists(some.sampled_from(["ask", "leave", "withdraw first", "withdraw last"]))
+)
+def test_places_are_given_in_the_order_of_asking(places: int, moves: list[str]) -> None:
+    """Against the plainest model there is: who has begun, how many have left, and who waits."""
+    slots, tickets = JobSlots(places), list[SlotRequest]()
+    begun: list[int] = []
+    entered: list[int] = []
+    waiting: list[int] = []
+    left = 0
+    for move in moves:
+        if move == "ask":
+            number, said = len(tickets), list[str]()
+            tickets.append(SlotRequest(partial(begun.append, number), partial(pytest.fail, "nothing is due")))
+            slots.acquire(tickets[-1], partial(said.append, "waits"))
+            full = len(entered) - left == places
+            (waiting if full else entered).append(number)
+            assert (["waits"] if full else []) == said
+        elif move == "leave" and left < len(entered):
+            left += 1
+            slots.release()
+            entered += [waiting.pop(0)] if waiting else []
+        elif move.startswith("withdraw") and waiting:
+            gone = waiting.pop(0 if move.endswith("first") else -1)
+            assert slots.cancel(tickets[gone])
+            assert not slots.cancel(tickets[gone])
+        assert entered == begun
+    assert not any(slots.cancel(tickets[number]) for number in begun)
+
+
+def test_nobody_begins_once_the_room_is_closed() -> None:
+    slots, begun = JobSlots(1), list[str]()
+    for name in ("first", "second"):
+        slots.acquire(SlotRequest(partial(begun.append, name), lambda: None), lambda: None)
+    slots.close()
+    slots.release()
+    assert ["first"] == begun
+
+
+def test_who_waits_past_a_deadline_is_told_and_only_then() -> None:
+    now, given_up = [0.0], threading.Event()
+    slots = JobSlots(1, clock=lambda: now[0])
+    slots.acquire(SlotRequest(lambda: None, lambda: None), lambda: None)
+    never = SlotRequest(lambda: None, lambda: pytest.fail("it was withdrawn"), due=1.0)
+    slots.acquire(never, lambda: None)
+    slots.acquire(SlotRequest(lambda: pytest.fail("there was no place"), given_up.set, due=2.0), lambda: None)
+    assert slots.cancel(never)
+    assert not given_up.is_set()
+    now[0] = 3.0
+    slots.acquire(
+        SlotRequest(lambda: None, lambda: None, due=4.0), lambda: None
+    )  # the sleeper looks at the clock again
+    assert given_up.wait(10)
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """An emulator with one place, which a job has for as long as the module's tests last."""
+    state = tmp_path_factory.mktemp("narrow")
+    try:
+        bench = bench_of(embedded.up(state, options=Options(max_jobs=1, start_delay_s=0.0, stop_grace_s=5.0)))
+        bench.said(bench.submit("import time; print('has it', flush=True); time.sleep(600)"), "has it")
+        yield bench
+    finally:
+        embedded.down(state)
+
+
+def test_jobs_that_wait_cost_no_thread_and_no_processor_time(narrow: Bench) -> None:
+    pid = narrow.endpoint.pid
+    request = narrow.request("print('never')")
+    before = len(list(Path(f"/proc/{pid}/task").iterdir()))
+    for number in range(MANY):
+        narrow.sagemaker.create_training_job(**{**request, "TrainingJobName": f"waits-{number}"})
+    assert {"Pending"} == {narrow.describe(f"waits-{number}")["SecondaryStatus"] for number in range(MANY)}
+    switches = switched(pid)
+    assert len(list(Path(f"/proc/{pid}/task").iterdir())) <= before + 5
+    threading.Event().wait(1.0)
+    assert switched(pid) - switches < 10 * MANY, "somebody is woken again and again"
+
+
+def switched(pid: int) -> int:
+    """How often the threads of a process have gone to sleep so far: each wake-up ends with one."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        rows = (task / "status").read_text(encoding="ascii").splitlines()
+        total += sum(int(row.split()[1]) for row in rows if row.startswith("voluntary_ctxt_switches"))
+    return total
+
+
+def test_a_job_that_waits_is_stopped_at_once_and_the_next_one_takes_its_turn(narrow: Bench) -> None:
+    first, second = narrow.submit("print('first')"), narrow.submit("print('second')")
+    narrow.sagemaker.stop_training_job(TrainingJobName=first)
+    assert ("Stopped", "Stopped") == tuple(
+        narrow.describe(first)[key] for key in ("TrainingJobStatus", "SecondaryStatus")
+    )
+    assert "TrainingStartTime" not in narrow.describe(first)
+    assert "Pending" == narrow.describe(second)["SecondaryStatus"]
+
+
+def test_a_job_that_waits_longer_than_it_may_is_ended(narrow: Bench) -> None:
+    name = narrow.submit(
+        "print('never')",
+        EnableManagedSpotTraining=True,
+        StoppingCondition={"MaxRuntimeInSeconds": 1, "MaxWaitTimeInSeconds": 1},
+    )
+    answer = narrow.finished(name, 20)
+    assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
+
+
+def test_an_emulator_with_many_that_wait_ends_in_time_and_says_of_each_what_became_of_it(tmp_path: Path) -> None:
+    options = Options(max_jobs=1, start_delay_s=0.0, stop_grace_s=1.0)
+    try:
+        bench = bench_of(embedded.up(tmp_path, options=options))
+        request = bench.request("import time; time.sleep(600)")
+        names = [f"{os.getpid()}-{number}" for number in range(MANY)]
+        for name in names:
+            bench.sagemaker.create_training_job(**{**request, "TrainingJobName": name})
+        assert embedded.down(tmp_path)
+        again = bench_of(embedded.up(tmp_path, options=options))
+        assert {"Stopped"} == {again.describe(name)["TrainingJobStatus"] for name in names}
+    finally:
+        embedded.down(tmp_path)
