@@ -5,12 +5,13 @@ Against AWS, or against anything that speaks its API. It must not decide what is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os.path
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -18,9 +19,9 @@ from typing import IO, Any
 import boto3
 from botocore.config import Config
 
-from ..errors import CloudError
+from ..errors import CloudError, LaunchUnknown
 from .backend import CONFIG, make_client
-from .errors import as_cloud_error
+from .errors import as_cloud_error, trouble, unanswered
 from .storage import PREFIX, Progress, counting
 
 IN_MEMORY_BYTES = 16_000_000
@@ -51,7 +52,10 @@ class Answer:
 
 
 class Boto3Hosting:
-    """What a deployment asks of SageMaker and of S3. Every method raises CloudError."""
+    """What a deployment asks of SageMaker and of S3. Every method raises CloudError.
+
+    Names are expected to be new and ours alone: what a repeated create finds there, an attempt whose answer was lost has made.
+    """
 
     def __init__(self, session: boto3.Session, bucket: str, *, progress: Progress | None = None) -> None:
         self._sagemaker = make_client(session, "sagemaker")
@@ -102,20 +106,31 @@ class Boto3Hosting:
         return f"s3://{self._bucket}/{fresh}"
 
     def create_model(self, name: str, role: str, container: Mapping[str, Any], tags: Mapping[str, str]) -> None:
-        with as_cloud_error("CreateModel", name):
-            self._sagemaker.create_model(
+        self._create(
+            "CreateModel",
+            name,
+            lambda: self._sagemaker.create_model(
                 ModelName=name, ExecutionRoleArn=role, PrimaryContainer=dict(container), Tags=_tags(tags)
-            )
+            ),
+        )
 
     def create_endpoint(self, name: str, instance: str, count: int, tags: Mapping[str, str]) -> None:
-        """An endpoint configuration and an endpoint, both called as the model is."""
+        """An endpoint configuration and an endpoint, both called as the model is. Raises LaunchUnknown when nobody can say
+        whether the endpoint was made."""
         variant = {"VariantName": VARIANT, "ModelName": name, "InstanceType": instance, "InitialInstanceCount": count}
-        with as_cloud_error("CreateEndpointConfig", name):
-            self._sagemaker.create_endpoint_config(
+        self._create(
+            "CreateEndpointConfig",
+            name,
+            lambda: self._sagemaker.create_endpoint_config(
                 EndpointConfigName=name, ProductionVariants=[variant], Tags=_tags(tags)
-            )
-        with as_cloud_error("CreateEndpoint", name):
-            self._sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=name, Tags=_tags(tags))
+            ),
+        )
+        self._create(
+            "CreateEndpoint",
+            name,
+            lambda: self._sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=name, Tags=_tags(tags)),
+            look=self.fetch_endpoint,
+        )
 
     def fetch_endpoint(self, name: str) -> dict[str, Any]:
         """DescribeEndpoint's answer."""
@@ -146,16 +161,15 @@ class Boto3Hosting:
         with as_cloud_error("DeleteEndpoint", name):
             self._sagemaker.delete_endpoint(EndpointName=name)
 
-    def delete_parts(self, config: str, models: list[str]) -> None:
-        """The configuration and models of an endpoint that is gone; they cost nothing, but nobody needs them."""
-        with as_cloud_error("DeleteEndpointConfig", config):
-            self._sagemaker.delete_endpoint_config(EndpointConfigName=config)
+    def delete_parts(self, models: Iterable[str], config: str = "") -> None:
+        """The models and the configuration of an endpoint that is gone, or never was; they cost nothing, but nobody needs
+        them: one that cannot be deleted – another endpoint's, or gone already – is left."""
         for model in models:
-            self.delete_model(model)
-
-    def delete_model(self, name: str) -> None:
-        with as_cloud_error("DeleteModel", name):
-            self._sagemaker.delete_model(ModelName=name)
+            with contextlib.suppress(CloudError), as_cloud_error("DeleteModel", model):
+                self._sagemaker.delete_model(ModelName=model)
+        if config:
+            with contextlib.suppress(CloudError), as_cloud_error("DeleteEndpointConfig", config):
+                self._sagemaker.delete_endpoint_config(EndpointConfigName=config)
 
     def invoke(self, name: str, body: bytes, content_type: str, accept: str) -> Answer:
         with as_cloud_error("InvokeEndpoint", name):
@@ -165,8 +179,13 @@ class Boto3Hosting:
             return Answer(body=answer["Body"].read(), content_type=answer["ContentType"])
 
     def create_transform(self, request: Mapping[str, Any]) -> None:
-        with as_cloud_error("CreateTransformJob", request["TransformJobName"]):
-            self._sagemaker.create_transform_job(**request)
+        """Raises LaunchUnknown when nobody can say whether the transform was made."""
+        self._create(
+            "CreateTransformJob",
+            request["TransformJobName"],
+            lambda: self._sagemaker.create_transform_job(**request),
+            look=self.fetch_transform,
+        )
 
     def fetch_transform(self, name: str) -> dict[str, Any]:
         with as_cloud_error("DescribeTransformJob", name):
@@ -176,6 +195,37 @@ class Boto3Hosting:
     def stop_transform(self, name: str) -> None:
         with as_cloud_error("StopTransformJob", name):
             self._sagemaker.stop_transform_job(TransformJobName=name)
+
+    def _create(
+        self, operation: str, name: str, send: Callable[[], object], *, look: Callable[[str], object] | None = None
+    ) -> None:
+        """``look`` says of what is billed whether it is there, when no answer has."""
+        try:
+            with as_cloud_error(operation, name):
+                send()
+        except CloudError as error:
+            refused = trouble(error) is None  # the last attempt was; those before it may have got through
+            if not unanswered(error):
+                raise
+            if refused and ("already exist" in str(error) or error.code == "ResourceInUse"):
+                return
+            if look is None:
+                raise
+            self._found(error, name, look, refused=refused)
+
+    def _found(self, failure: CloudError, name: str, look: Callable[[str], object], *, refused: bool) -> None:
+        """Nothing when it is there. Raises ``failure`` when it was refused in the end and is not, else LaunchUnknown."""
+        try:
+            look(name)
+        except CloudError as error:
+            if refused and "Could not find" in str(error):
+                raise failure from failure.__cause__
+            raise LaunchUnknown(
+                f"{failure}; whether it was made could not be found out either",
+                name=name,
+                operation=failure.operation,
+                code=failure.code,
+            ) from error
 
     def _size(self, uri: str) -> int | None:
         bucket, key = _split(uri)

@@ -5,6 +5,7 @@ It decides; aws/hosting.py does. It must not wait, nor show anything.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._entry import scripts_folder, shipped_scripts
 from ..catalog import hosting_image
-from ..errors import InvalidJob
+from ..errors import CloudError, InvalidJob, LaunchUnknown
 from ..specs import Advice, Field, Problem, Rule, Severity
 from .launching import unique_name
 
@@ -59,6 +60,32 @@ class Deployment:
     image: str
     model_uri: str
     note: str
+
+
+class HostingInterrupted(KeyboardInterrupt):
+    """Ctrl-C while an endpoint or a transform was made or waited for. ``name`` goes on, and is billed: the message says how
+    to end it."""
+
+    def __init__(self, message: str, *, name: str) -> None:
+        self.name = name
+        super().__init__(message)
+
+
+@contextlib.contextmanager
+def naming(kind: str, name: str, end: str) -> Iterator[None]:
+    """From a create until its handle is returned: whatever ends this, its error tells the name, and how the billing ends."""
+    words = f"the {kind} {name} may have been made, and goes on and is billed then; to end it: {end}"
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise HostingInterrupted(f"interrupted: {words}", name=name) from error
+    except CloudError as error:
+        refused = error.operation.startswith("Create") and not isinstance(error, LaunchUnknown)
+        if refused:  # nothing was made; or it was, and has failed, which tells of itself
+            raise
+        raise LaunchUnknown(f"{error}; {words}", name=name, operation=error.operation, code=error.code) from error
+    except Exception as error:
+        raise LaunchUnknown(f"{type(error).__name__}: {error}; {words}", name=name, operation="Create") from error
 
 
 def hosting_of(session: Any) -> Boto3Hosting:

@@ -16,12 +16,12 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CloudError
+from ..errors import CloudError, LaunchUnknown
 from ..logs import printable
 from ..pricing import Price, RequestCost, usd_per_thousand
 from ..specs import EMULATED_ACCOUNT, Usd, parse_time
 from . import deploying
-from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, hosting_of
+from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, hosting_of, naming
 
 if TYPE_CHECKING:
     from ..aws.hosting import Boto3Hosting
@@ -88,8 +88,7 @@ class Endpoint:
         with contextlib.suppress(CloudError):  # gone already; what is billed goes all the same
             models = [str(variant["ModelName"]) for variant in hosting.fetch_variants(config)]
         hosting.delete_endpoint(self.name)
-        with contextlib.suppress(CloudError):  # shared with another endpoint, or gone already: they cost nothing
-            hosting.delete_parts(config, models)
+        hosting.delete_parts(models, config)
 
     def cost_per_thousand(self, requests_per_s: float, *, usd_per_hour: Usd | float | None = None) -> Usd | None:
         """USD for 1,000 requests at the rate it really gets; None when no hosting price is known or it is emulated.
@@ -197,8 +196,20 @@ class Endpoints:
         return self._delete(tuple(row for row in self.rows if row.overdue))
 
     def _delete(self, rows: tuple[EndpointRow, ...]) -> tuple[str, ...]:
+        """Raises CloudError for those that could not be, after all the others were."""
+        failed: list[CloudError] = []
         for row in rows:
-            Endpoint(name=row.name, session=self.session).delete()
+            try:
+                Endpoint(name=row.name, session=self.session).delete()
+            except CloudError as error:  # noqa: PERF203 - each is a call or four
+                failed.append(error)
+        if failed:
+            told = "; ".join(map(str, failed))
+            raise CloudError(
+                f"{len(failed)} of {len(rows)} endpoints could not be deleted, and are billed: {told}",
+                operation="DeleteEndpoint",
+                code=failed[0].code,
+            ) from failed[0]
         return tuple(row.name for row in rows)
 
 
@@ -271,14 +282,16 @@ def deploy(  # noqa: PLR0913 - what a deployment can be told, each by name
         tags[EXPIRES_TAG] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
     made = deploying.prepare(job, instance, code=code, image_uri=image_uri, environment=environment, tags=tags)
     hosting = hosting_of(job.session)
-    try:
-        hosting.create_endpoint(made.name, instance, count, tags)
-    except CloudError:
-        with contextlib.suppress(CloudError):
-            hosting.delete_model(made.name)
-        raise
-    endpoint = Endpoint(name=made.name, session=job.session, deployment=made)
-    return endpoint.wait() if wait else endpoint
+    with naming("endpoint", made.name, f"sm-trn delete-endpoint {made.name}"):
+        try:
+            hosting.create_endpoint(made.name, instance, count, tags)
+        except LaunchUnknown:
+            raise
+        except CloudError:
+            hosting.delete_parts([made.name], config=made.name)
+            raise
+        endpoint = Endpoint(name=made.name, session=job.session, deployment=made)
+        return endpoint.wait() if wait else endpoint
 
 
 def transform(  # noqa: PLR0913 - what a transform can be told, each by name
@@ -302,23 +315,30 @@ def transform(  # noqa: PLR0913 - what a transform can be told, each by name
     where = output or f"s3://{job.session.bucket}/{made.name}/transform"
     split = {"SplitType": "Line"} if by_line else {}
     assembled = {"AssembleWith": "Line"} if by_line else {}
-    hosting_of(job.session).create_transform(
-        {
-            "TransformJobName": made.name,
-            "ModelName": made.name,
-            "BatchStrategy": "SingleRecord",
-            "TransformInput": {
-                "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": place}},
-                "ContentType": content_type,
-                **split,
-            },
-            "TransformOutput": {"S3OutputPath": where, "Accept": accept, **assembled},
-            "TransformResources": {"InstanceType": instance, "InstanceCount": count},
-            "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
-        }
-    )
-    started = Transform(name=made.name, output=where, session=job.session)
-    return started.wait() if wait else started
+    request = {
+        "TransformJobName": made.name,
+        "ModelName": made.name,
+        "BatchStrategy": "SingleRecord",
+        "TransformInput": {
+            "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": place}},
+            "ContentType": content_type,
+            **split,
+        },
+        "TransformOutput": {"S3OutputPath": where, "Accept": accept, **assembled},
+        "TransformResources": {"InstanceType": instance, "InstanceCount": count},
+        "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+    }
+    hosting = hosting_of(job.session)
+    with naming("transform", made.name, f"aws sagemaker stop-transform-job --transform-job-name {made.name}"):
+        try:
+            hosting.create_transform(request)
+        except LaunchUnknown:
+            raise
+        except CloudError:
+            hosting.delete_parts([made.name])
+            raise
+        started = Transform(name=made.name, output=where, session=job.session)
+        return started.wait() if wait else started
 
 
 def fetch_endpoints(session: Session) -> Endpoints:

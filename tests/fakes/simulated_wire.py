@@ -11,6 +11,7 @@ import json
 import random
 import re
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -119,8 +120,10 @@ class Wire:
             body = request.body
             self.service.objects[key] = body if isinstance(body, bytes) else body.read()
         there = operation in {"PutObject", "HeadBucket", "CreateBucket"} or key in self.service.objects
-        if operation == "GetObject" and there:
-            return AWSResponse(request.url, 200, {}, _Raw(self.service.objects[key]))
+        if operation in {"GetObject", "HeadObject"} and there:
+            body = self.service.objects.get(key, b"")
+            headers = {"Content-Length": str(len(body)), "ETag": f'"{zlib.crc32(body):08x}"'}
+            return AWSResponse(request.url, 200, headers, _Raw(body if operation == "GetObject" else b""))
         return self._response(request, 200 if there else 404, None)
 
     def _objects(self, request: AWSPreparedRequest) -> AWSResponse:
