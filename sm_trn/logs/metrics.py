@@ -112,10 +112,11 @@ class MetricReader:
     def lines(self, events: Iterable[LogEvent]) -> Iterator[MetricLine]:
         """The metric lines. What is all there – a list, a tuple – is read in parts; of an iterator each event as it comes."""
         if isinstance(events, (list, tuple)):
-            may_match = self.rules.may_match if self._ruled else _never
-            marked = [
-                event for event in events if BRACE in event.text or COMPILER in event.text or may_match(event.text)
-            ]
+            matches = self.rules.may_match
+            if self._ruled:
+                marked = [e for e in events if BRACE in e.text or COMPILER in e.text or matches(e.text)]
+            else:
+                marked = [e for e in events if BRACE in e.text or COMPILER in e.text]
             for start in range(0, len(marked), AT_ONCE):
                 yield from self._part(marked[start : start + AT_ONCE])
             return
@@ -188,10 +189,6 @@ class MetricReader:
                 if not self._copies.copy(values, who, time_s):
                     news.append(MetricLine(values, time_s, host, rank))  # noqa: PERF401 - mostly one: half the time
         return news
-
-
-def _never(_text: str) -> bool:
-    return False
 
 
 def points(events: Iterable[LogEvent]) -> Iterator[MetricPoint]:

@@ -4,12 +4,11 @@ from .budget import OverBudget
 from .comparing import as_record, compare
 from .connecting import connect, estimator, known_prices
 from .differing import diff
+from .handles import Session, TrainingJob
 from .jobfiles import read_jobs
-from .jobs import TrainingJob
 from .launching import LaunchInterrupted, PartialLaunch, unique_name
 from .pace import SystemClock, next_delay
 from .rehearsing import Rehearsal, rehearse
-from .session import Session
 
 __all__ = [
     "LaunchInterrupted",

@@ -11,7 +11,7 @@ from ..errors import UnknownName
 from ..pricing import PriceBook
 from ..specs import JobRecord, parse_record, suggestion
 from .connecting import known_prices
-from .jobs import TrainingJob
+from .handles import TrainingJob
 
 if TYPE_CHECKING:
     from ..report import Comparison

@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import NotConfigured, UnknownName
 from ..pricing import PriceBook, parse_prices, snapshot_book
 from ..specs import JobSpec, suggestion
+from .handles import Session
 from .pace import SystemClock
-from .session import Session
 
 
 def known_prices() -> PriceBook:

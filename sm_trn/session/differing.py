@@ -8,7 +8,7 @@ from typing import Any
 from ..render import Diff
 from ..render import diff as compared
 from ..specs import JobSpec
-from .jobs import TrainingJob
+from .handles import TrainingJob
 
 Side = JobSpec | TrainingJob | Mapping[str, Any]
 

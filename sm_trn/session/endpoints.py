@@ -21,12 +21,11 @@ from ..logs import printable
 from ..pricing import Price, RequestCost, usd_per_thousand
 from ..specs import EMULATED_ACCOUNT, Usd, parse_time
 from . import deploying
-from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, hosting_of, naming
+from .cloud import Cloud
+from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, Trained, hosting_of, naming
 
 if TYPE_CHECKING:
     from ..aws.hosting import Boto3Hosting
-    from .jobs import TrainingJob
-    from .session import Session
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
@@ -39,7 +38,7 @@ class Endpoint:
     """One endpoint, by name. As a context manager it deletes itself; ``deployment`` is known to whoever made it."""
 
     name: str
-    session: Session = dataclasses.field(repr=False)
+    session: Cloud = dataclasses.field(repr=False)
     deployment: Deployment | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
@@ -165,7 +164,7 @@ class Endpoints:
     """Everything here that answers, newest first. It is billed whether anybody asks or not."""
 
     rows: tuple[EndpointRow, ...]
-    session: Session = dataclasses.field(repr=False)
+    session: Cloud = dataclasses.field(repr=False)
 
     def __iter__(self) -> Iterator[EndpointRow]:
         return iter(self.rows)
@@ -219,7 +218,7 @@ class Transform:
 
     name: str
     output: str
-    session: Session = dataclasses.field(repr=False)
+    session: Cloud = dataclasses.field(repr=False)
 
     @property
     def status(self) -> str:
@@ -262,73 +261,89 @@ class Transform:
         return transform_card(self.name, output=self.output, emulated=self.session.emulated)
 
 
-def deploy(  # noqa: PLR0913 - what a deployment can be told, each by name
-    job: TrainingJob,
-    instance: str,
-    *,
-    count: int = 1,
-    code: str | None = None,
-    image_uri: str | None = None,
-    environment: Mapping[str, str] | None = None,
-    max_hours: float | None = None,
-    wait: bool = True,
-) -> Endpoint:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DeployOptions:
+    """What ``TrainingJob.deploy`` was told."""
+
+    instance: str
+    count: int
+    code: str | None
+    image_uri: str | None
+    environment: Mapping[str, str] | None
+    max_hours: float | None
+    wait: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TransformOptions:
+    """What ``TrainingJob.transform`` was told."""
+
+    inputs: str
+    instance: str
+    output: str | None
+    content_type: str
+    accept: str
+    by_line: bool
+    count: int
+    code: str | None
+    image_uri: str | None
+    wait: bool
+
+
+def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
     """See ``TrainingJob.deploy``."""
-    if count < 1:
-        raise ValueError(f"count: got {count!r}, wanted at least 1")
-    tags = {JOB_TAG: job.name}
-    if max_hours is not None:
-        end = datetime.fromtimestamp(job.session.clock.now(), tz=timezone.utc) + timedelta(hours=max_hours)
+    if how.count < 1:
+        raise ValueError(f"count: got {how.count!r}, wanted at least 1")
+    tags = {JOB_TAG: job.now.name}
+    if how.max_hours is not None:
+        end = datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc) + timedelta(hours=how.max_hours)
         tags[EXPIRES_TAG] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
-    made = deploying.prepare(job, instance, code=code, image_uri=image_uri, environment=environment, tags=tags)
-    hosting = hosting_of(job.session)
+    made = deploying.prepare(
+        cloud,
+        job,
+        how.instance,
+        code=how.code,
+        image_uri=how.image_uri,
+        environment=how.environment,
+        tags=tags,
+    )
+    hosting = hosting_of(cloud)
     with naming("endpoint", made.name, f"sm-trn delete-endpoint {made.name}"):
         try:
-            hosting.create_endpoint(made.name, instance, count, tags)
+            hosting.create_endpoint(made.name, how.instance, how.count, tags)
         except LaunchUnknown:
             raise
         except CloudError:
             hosting.delete_parts([made.name], config=made.name)
             raise
-        endpoint = Endpoint(name=made.name, session=job.session, deployment=made)
-        return endpoint.wait() if wait else endpoint
+        endpoint = Endpoint(name=made.name, session=cloud, deployment=made)
+        return endpoint.wait() if how.wait else endpoint
 
 
-def transform(  # noqa: PLR0913 - what a transform can be told, each by name
-    job: TrainingJob,
-    inputs: str,
-    instance: str,
-    *,
-    output: str | None = None,
-    content_type: str = JSON,
-    accept: str = JSON,
-    by_line: bool = True,
-    count: int = 1,
-    code: str | None = None,
-    image_uri: str | None = None,
-    wait: bool = True,
-) -> Transform:
+def transform(cloud: Cloud, job: Trained, how: TransformOptions) -> Transform:
     """See ``TrainingJob.transform``."""
-    tags = {JOB_TAG: job.name}
-    made = deploying.prepare(job, instance, code=code, image_uri=image_uri, environment=None, tags=tags)
-    place = job.session.storage.put_input(inputs)
-    where = output or f"s3://{job.session.bucket}/{made.name}/transform"
-    split = {"SplitType": "Line"} if by_line else {}
-    assembled = {"AssembleWith": "Line"} if by_line else {}
+    tags = {JOB_TAG: job.now.name}
+    made = deploying.prepare(
+        cloud, job, how.instance, code=how.code, image_uri=how.image_uri, environment=None, tags=tags
+    )
+    place = cloud.storage.put_input(how.inputs)
+    where = how.output or f"s3://{cloud.bucket}/{made.name}/transform"
+    split = {"SplitType": "Line"} if how.by_line else {}
+    assembled = {"AssembleWith": "Line"} if how.by_line else {}
     request = {
         "TransformJobName": made.name,
         "ModelName": made.name,
         "BatchStrategy": "SingleRecord",
         "TransformInput": {
             "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": place}},
-            "ContentType": content_type,
+            "ContentType": how.content_type,
             **split,
         },
-        "TransformOutput": {"S3OutputPath": where, "Accept": accept, **assembled},
-        "TransformResources": {"InstanceType": instance, "InstanceCount": count},
+        "TransformOutput": {"S3OutputPath": where, "Accept": how.accept, **assembled},
+        "TransformResources": {"InstanceType": how.instance, "InstanceCount": how.count},
         "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
     }
-    hosting = hosting_of(job.session)
+    hosting = hosting_of(cloud)
     with naming("transform", made.name, f"aws sagemaker stop-transform-job --transform-job-name {made.name}"):
         try:
             hosting.create_transform(request)
@@ -337,11 +352,11 @@ def transform(  # noqa: PLR0913 - what a transform can be told, each by name
         except CloudError:
             hosting.delete_parts([made.name])
             raise
-        started = Transform(name=made.name, output=where, session=job.session)
-        return started.wait() if wait else started
+        started = Transform(name=made.name, output=where, session=cloud)
+        return started.wait() if how.wait else started
 
 
-def fetch_endpoints(session: Session) -> Endpoints:
+def fetch_endpoints(session: Cloud) -> Endpoints:
     """Every endpoint of the account and region, whoever made it. Raises CloudError."""
     hosting = hosting_of(session)
     names = [str(each["EndpointName"]) for each in hosting.fetch_endpoints() if each["EndpointStatus"] != "Deleting"]
@@ -349,7 +364,7 @@ def fetch_endpoints(session: Session) -> Endpoints:
     return Endpoints(rows=tuple(row for row in rows if row is not None), session=session)
 
 
-def _row_if_there(session: Session, hosting: Boto3Hosting, name: str) -> EndpointRow | None:
+def _row_if_there(session: Cloud, hosting: Boto3Hosting, name: str) -> EndpointRow | None:
     """None for one that was deleted since it was listed."""
     try:
         return _row(session, hosting, hosting.fetch_endpoint(name))
@@ -359,7 +374,7 @@ def _row_if_there(session: Session, hosting: Boto3Hosting, name: str) -> Endpoin
         return None
 
 
-def _row(session: Session, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> EndpointRow:
+def _row(session: Cloud, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> EndpointRow:
     try:
         variant = hosting.fetch_variants(str(answer["EndpointConfigName"]))[0]
     except CloudError as error:
