@@ -4,6 +4,7 @@ from .artefacts import model_digests
 from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
 from .git import Checkout, checkout
+from .hosting import Boto3Hosting
 from .identity import find_bucket, find_region, find_role, has_credentials, knock
 from .logs import CloudWatchLogs
 from .online import online_problems
@@ -13,6 +14,7 @@ from .storage import S3Storage, pack
 
 __all__ = [
     "Boto3Backend",
+    "Boto3Hosting",
     "Checkout",
     "CloudWatchLogs",
     "EndpointSession",

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from datetime import date
 from typing import TYPE_CHECKING
 
-from ..ports import Backend, Clock, LogSource, Storage
+from ..errors import NotConfigured
+from ..ports import Backend, Clock, Hosting, LogSource, Storage
 from ..pricing import Price, PriceBook, snapshot_book
 from .pace import SystemClock
 
@@ -30,6 +31,14 @@ class Cloud:
     boto_session: boto3.Session | None = dataclasses.field(default=None, repr=False)
     clock: Clock = dataclasses.field(default_factory=SystemClock, repr=False)
     prices: PriceBook = dataclasses.field(default_factory=snapshot_book, repr=False)
+    hosting: Hosting | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def hosts(self) -> Hosting:
+        """The port to what answers. Raises NotConfigured for a session that was made without one."""
+        if self.hosting is None:
+            raise NotConfigured("hosting: got a session without it, wanted one of connect(), or Session(…, hosting=…)")
+        return self.hosting
 
     def price(self, instance: str, *, at: date | str | None = None) -> Price | None:
         """The newest training price of ``instance`` in this region, or that of a day; None when none is known."""

@@ -63,13 +63,14 @@ def connect(
             "credentials: got none, wanted an AWS login; run aws configure or aws sso login, give --profile or profile=, "
             "or rehearse on this machine with SM_TRN_BACKEND=emulator"
         )
-    where = aws.find_region(boto_session, region)
+    where, progress = aws.find_region(boto_session, region), _progress()
     aws.knock()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
     return Session(
         backend=aws.Boto3Backend(boto_session, SystemClock()),
         logs=aws.CloudWatchLogs(boto_session),
-        storage=aws.S3Storage(boto_session, found_bucket, progress=_progress()),
+        storage=aws.S3Storage(boto_session, found_bucket, progress=progress),
+        hosting=aws.Boto3Hosting(boto_session, found_bucket, progress=progress),
         role=aws.find_role(boto_session, role),
         bucket=found_bucket,
         region=where,
@@ -89,7 +90,7 @@ def _progress() -> Callable[[str, int, int], None] | None:
 def _emulated(state: str | Path | None, region: str | None, why: str) -> Session:
     from .. import aws, emulator  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
-    folder = Path(state) if state is not None else None
+    folder, progress = Path(state) if state is not None else None, _progress()
     endpoint = emulator.up(folder, region=region) if region else emulator.up(folder)
     boto_session = aws.EndpointSession(
         url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=endpoint.region
@@ -97,7 +98,8 @@ def _emulated(state: str | Path | None, region: str | None, why: str) -> Session
     return Session(
         backend=aws.Boto3Backend(boto_session),
         logs=aws.CloudWatchLogs(boto_session),
-        storage=aws.S3Storage(boto_session, endpoint.bucket, progress=_progress()),
+        storage=aws.S3Storage(boto_session, endpoint.bucket, progress=progress),
+        hosting=aws.Boto3Hosting(boto_session, endpoint.bucket, progress=progress),
         role=endpoint.role_arn,
         bucket=endpoint.bucket,
         region=endpoint.region,

@@ -9,17 +9,14 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .._entry import scripts_folder, shipped_scripts
 from ..catalog import hosting_image
-from ..errors import CloudError, InvalidJob, LaunchUnknown, NotConfigured
+from ..errors import CloudError, InvalidJob, LaunchUnknown
+from ..ports import Artefact, Model
 from ..specs import Advice, Field, JobSnapshot, JobSpec, Problem, Rule, Severity
 from .cloud import Cloud
 from .launching import unique_name
-
-if TYPE_CHECKING:
-    from ..aws.hosting import Artefact, Boto3Hosting
 
 JOB_TAG = "sm_trn:job"
 EXPIRES_TAG = "sm_trn:expires"
@@ -97,14 +94,6 @@ def naming(kind: str, name: str, end: str) -> Iterator[None]:
         raise LaunchUnknown(f"{type(error).__name__}: {error}; {words}", name=name, operation="Create") from error
 
 
-def hosting_of(cloud: Cloud) -> Boto3Hosting:
-    from ..aws.hosting import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
-
-    if cloud.boto_session is None:
-        raise NotConfigured("hosting: got a session without boto3's own, wanted one of connect()")
-    return Boto3Hosting(cloud.boto_session, cloud.bucket, progress=getattr(cloud.storage, "progress", None))
-
-
 def prepare(
     cloud: Cloud,
     job: Trained,
@@ -119,7 +108,7 @@ def prepare(
 
     Raises InvalidJob with all that is wrong, UnknownName where no image fits, CloudError.
     """
-    hosting = hosting_of(cloud)
+    hosting = cloud.hosts
     uri = job.now.model_s3_uri or ""
     found = hosting.look(uri, LARGEST_BYTES) if uri.endswith(".tar.gz") else None
     own = code is None and found is not None and not found.code and _classifier(job, found)
@@ -143,8 +132,8 @@ def prepare(
     if added or found.code:
         variables |= {"SAGEMAKER_PROGRAM": "inference.py", "SAGEMAKER_SUBMIT_DIRECTORY": "/opt/ml/model/code"}
     name = unique_name(job.label[:40].rstrip("-"), cloud.clock.now())
-    container = {"Image": image, "ModelDataUrl": placed, "Environment": {**variables, **(environment or {})}}
-    hosting.create_model(name, cloud.role, container, tags)
+    model = Model(image=image, uri=placed, environment={**variables, **(environment or {})})
+    hosting.create_model(name, cloud.role, model, tags)
     return Deployment(name=name, image=image, model_uri=placed, note=note)
 
 

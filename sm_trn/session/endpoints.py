@@ -6,7 +6,6 @@ Nothing at AWS ends an endpoint by itself. ``max_hours`` is a tag that says when
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import io
 import json
@@ -14,18 +13,16 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import CloudError, LaunchUnknown
+from ..errors import CloudError
 from ..logs import printable
+from ..ports import EndpointSnapshot, TransformRequest
 from ..pricing import Price, RequestCost, usd_per_thousand
-from ..specs import EMULATED_ACCOUNT, Usd, parse_time
+from ..specs import Usd, parse_time
 from . import deploying
 from .cloud import Cloud
-from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, Trained, hosting_of, naming
-
-if TYPE_CHECKING:
-    from ..aws.hosting import Boto3Hosting
+from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
@@ -45,7 +42,7 @@ class Endpoint:
     def status(self) -> str:
         """AWS's word: Creating, InService, Updating, Failed, …; 'Deleted' once it is gone. Raises CloudError."""
         try:
-            return str(self._described()["EndpointStatus"])
+            return self.session.hosts.fetch_endpoint(self.name).status
         except CloudError as error:
             if "Could not find" in str(error):
                 return "Deleted"
@@ -55,13 +52,13 @@ class Endpoint:
         """Until it is in service. Raises CloudError with the reason when it is not to be."""
         clock = self.session.clock
         until = clock.now() + _WAIT_S
-        while (answer := self._described())["EndpointStatus"] not in _ENDED:
+        while (now := self.session.hosts.fetch_endpoint(self.name)).status not in _ENDED:
             if clock.now() > until:
-                raise CloudError(f"{self.name}: still {answer['EndpointStatus']} after an hour, wanted InService")
+                raise CloudError(f"{self.name}: still {now.status} after an hour, wanted InService")
             clock.sleep(0.2 if self.session.emulated else 10.0)
-        if answer["EndpointStatus"] != "InService":
+        if now.status != "InService":
             raise CloudError(
-                f"{self.name} is {answer['EndpointStatus']}: {printable(answer.get('FailureReason', '')) or 'no reason given'}; it may "
+                f"{self.name} is {now.status}: {printable(now.reason) or 'no reason given'}; it may "
                 f"still be billed until sm-trn delete-endpoint {self.name}",
                 operation="CreateEndpoint",
                 code="Failed",
@@ -75,26 +72,20 @@ class Endpoint:
         else as JSON. Raises CloudError with the model's own message when it cannot answer.
         """
         body, kind = _encoded(inputs, content_type)
-        answer = hosting_of(self.session).invoke(self.name, body, kind, accept)
+        answer = self.session.hosts.invoke(self.name, body, kind, accept)
         return _decoded(answer.body, answer.content_type)
 
     def delete(self) -> None:
         """Delete the endpoint, which ends the billing, its configuration and its models. A second call does nothing."""
-        hosting = hosting_of(self.session)
-        if self.status in {"Deleted", "Deleting"}:
-            return
-        config, models = str(self._described()["EndpointConfigName"]), list[str]()
-        with contextlib.suppress(CloudError):  # gone already; what is billed goes all the same
-            models = [str(variant["ModelName"]) for variant in hosting.fetch_variants(config)]
-        hosting.delete_endpoint(self.name)
-        hosting.delete_parts(models, config)
+        if self.status not in {"Deleted", "Deleting"}:
+            self.session.hosts.delete_endpoint(self.name)
 
     def cost_per_thousand(self, requests_per_s: float, *, usd_per_hour: Usd | float | None = None) -> Usd | None:
         """USD for 1,000 requests at the rate it really gets; None when no hosting price is known or it is emulated.
 
         ``usd_per_hour``, of one instance, stands for the price of the book.
         """
-        row = _row(self.session, hosting_of(self.session), self._described())
+        row = _row(self.session, self.session.hosts.fetch_endpoint(self.name, whole=True))
         if usd_per_hour is not None:
             return usd_per_thousand(Decimal(str(usd_per_hour)), row.count, requests_per_s)
         if row.emulated or row.usd_per_hour is None:
@@ -106,7 +97,7 @@ class Endpoint:
 
         ``region`` takes the price of another region, which the value then names.
         """
-        row = _row(self.session, hosting_of(self.session), self._described())
+        row = _row(self.session, self.session.hosts.fetch_endpoint(self.name, whole=True))
         return RequestCost(
             instance=row.instance,
             count=row.count,
@@ -122,9 +113,6 @@ class Endpoint:
         return endpoint_card(
             self.name, emulated=self.session.emulated, image=made.image if made else "", note=made.note if made else ""
         )
-
-    def _described(self) -> dict[str, Any]:
-        return hosting_of(self.session).fetch_endpoint(self.name)
 
     def __enter__(self) -> Endpoint:
         return self
@@ -222,23 +210,22 @@ class Transform:
 
     @property
     def status(self) -> str:
-        return str(hosting_of(self.session).fetch_transform(self.name)["TransformJobStatus"])
+        return self.session.hosts.fetch_transform(self.name).status
 
     def wait(self) -> Transform:
         """Until it has ended. Raises CloudError with the reason when it failed."""
-        hosting, clock = hosting_of(self.session), self.session.clock
-        while (answer := hosting.fetch_transform(self.name))["TransformJobStatus"] not in _TRANSFORMED:
-            clock.sleep(0.2 if self.session.emulated else 10.0)
-        if answer["TransformJobStatus"] == "Failed":
+        while (now := self.session.hosts.fetch_transform(self.name)).status not in _TRANSFORMED:
+            self.session.clock.sleep(0.2 if self.session.emulated else 10.0)
+        if now.status == "Failed":
             raise CloudError(
-                f"{self.name} failed: {printable(answer.get('FailureReason', '')) or 'no reason given'}",
+                f"{self.name} failed: {printable(now.reason) or 'no reason given'}",
                 operation="CreateTransformJob",
                 code="Failed",
             )
         return self
 
     def stop(self) -> None:
-        hosting_of(self.session).stop_transform(self.name)
+        self.session.hosts.stop_transform(self.name)
 
     def answers(self, name: str) -> list[Any]:
         """The answers to the lines of the input object ``name``, in their order: JSON as objects, other lines as text.
@@ -307,15 +294,8 @@ def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
         environment=how.environment,
         tags=tags,
     )
-    hosting = hosting_of(cloud)
     with naming("endpoint", made.name, f"sm-trn delete-endpoint {made.name}"):
-        try:
-            hosting.create_endpoint(made.name, how.instance, how.count, tags)
-        except LaunchUnknown:
-            raise
-        except CloudError:
-            hosting.delete_parts([made.name], config=made.name)
-            raise
+        cloud.hosts.create_endpoint(made.name, how.instance, how.count, tags)
         endpoint = Endpoint(name=made.name, session=cloud, deployment=made)
         return endpoint.wait() if how.wait else endpoint
 
@@ -328,79 +308,45 @@ def transform(cloud: Cloud, job: Trained, how: TransformOptions) -> Transform:
     )
     place = cloud.storage.put_input(how.inputs)
     where = how.output or f"s3://{cloud.bucket}/{made.name}/transform"
-    split = {"SplitType": "Line"} if how.by_line else {}
-    assembled = {"AssembleWith": "Line"} if how.by_line else {}
-    request = {
-        "TransformJobName": made.name,
-        "ModelName": made.name,
-        "BatchStrategy": "SingleRecord",
-        "TransformInput": {
-            "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": place}},
-            "ContentType": how.content_type,
-            **split,
-        },
-        "TransformOutput": {"S3OutputPath": where, "Accept": how.accept, **assembled},
-        "TransformResources": {"InstanceType": how.instance, "InstanceCount": how.count},
-        "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
-    }
-    hosting = hosting_of(cloud)
+    request = TransformRequest(
+        name=made.name,
+        inputs=place,
+        output=where,
+        instance=how.instance,
+        count=how.count,
+        content_type=how.content_type,
+        accept=how.accept,
+        by_line=how.by_line,
+        tags=tags,
+    )
     with naming("transform", made.name, f"aws sagemaker stop-transform-job --transform-job-name {made.name}"):
-        try:
-            hosting.create_transform(request)
-        except LaunchUnknown:
-            raise
-        except CloudError:
-            hosting.delete_parts([made.name])
-            raise
+        cloud.hosts.create_transform(request)
         started = Transform(name=made.name, output=where, session=cloud)
         return started.wait() if how.wait else started
 
 
-def fetch_endpoints(session: Cloud) -> Endpoints:
+def fetch_endpoints(cloud: Cloud) -> Endpoints:
     """Every endpoint of the account and region, whoever made it. Raises CloudError."""
-    hosting = hosting_of(session)
-    names = [str(each["EndpointName"]) for each in hosting.fetch_endpoints() if each["EndpointStatus"] != "Deleting"]
-    rows = (_row_if_there(session, hosting, name) for name in names)
-    return Endpoints(rows=tuple(row for row in rows if row is not None), session=session)
+    return Endpoints(rows=tuple(_row(cloud, found) for found in cloud.hosts.fetch_endpoints()), session=cloud)
 
 
-def _row_if_there(session: Cloud, hosting: Boto3Hosting, name: str) -> EndpointRow | None:
-    """None for one that was deleted since it was listed."""
-    try:
-        return _row(session, hosting, hosting.fetch_endpoint(name))
-    except CloudError as error:
-        if error.code != "ValidationException":
-            raise
-        return None
-
-
-def _row(session: Cloud, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> EndpointRow:
-    try:
-        variant = hosting.fetch_variants(str(answer["EndpointConfigName"]))[0]
-    except CloudError as error:
-        if error.code != "ValidationException":
-            raise
-        variant = {}  # deleted under a living endpoint, which is billed all the same
-    tags = hosting.fetch_tags(str(answer["EndpointArn"]))
-    now = datetime.fromtimestamp(session.clock.now(), tz=timezone.utc)
-    created = parse_time(answer["CreationTime"]) or now
-    expires = parse_time(tags.get(EXPIRES_TAG))
-    instance, count = str(variant.get("InstanceType", "")), int(variant.get("InitialInstanceCount", 1))
-    emulated = f":{EMULATED_ACCOUNT}:" in str(answer["EndpointArn"])
-    price = None if emulated else session.prices.hosting(instance, session.region)
+def _row(cloud: Cloud, found: EndpointSnapshot) -> EndpointRow:
+    now = datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc)
+    created, expires = found.created or now, parse_time(found.tags.get(EXPIRES_TAG))
+    price = None if found.emulated else cloud.prices.hosting(found.instance, cloud.region)
     return EndpointRow(
-        name=str(answer["EndpointName"]),
-        status=str(answer["EndpointStatus"]),
-        instance=instance,
-        count=count,
+        name=found.name,
+        status=found.status,
+        instance=found.instance,
+        count=found.count,
         created=created,
         hours=max(0.0, (now - created).total_seconds() / 3600),
         price=price,
-        usd_per_hour=Decimal(0) if emulated else price.usd_per_hour * count if price else None,
+        usd_per_hour=Decimal(0) if found.emulated else price.usd_per_hour * found.count if price else None,
         expires=expires,
         overdue=expires is not None and expires <= now,
-        job=tags.get(JOB_TAG, ""),
-        emulated=emulated,
+        job=found.tags.get(JOB_TAG, ""),
+        emulated=found.emulated,
     )
 
 

@@ -36,7 +36,7 @@ from . import endpoints
 from .attaching import Attached, fetch_attached, once, remember
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
-from .deploying import Trained, hosting_of
+from .deploying import Trained
 from .details import fetch_details, fetch_tags
 from .endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions, fetch_endpoints
 from .fleets import MOST, Search, fetch_fleet
@@ -475,7 +475,7 @@ class Session(Cloud):
 
     def endpoint(self, name: str) -> Endpoint:
         """A handle for an existing endpoint. Raises CloudError when there is none."""
-        hosting_of(self).fetch_endpoint(name)
+        self.hosts.fetch_endpoint(name)
         return Endpoint(name=name, session=self)
 
     def check(self, job: JobSpec) -> Problems:

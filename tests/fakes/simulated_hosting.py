@@ -18,6 +18,7 @@ class Hosting:
         self._refuse = refuse
         self.made: dict[tuple[str, str], float] = {}
         self.refused: set[str] = set()
+        self.variant: dict[str, Any] = {}  # what an endpoint that somebody else made runs on
         self._tags: dict[str, list[dict[str, str]]] = {}
 
     def answers(self, operation: str) -> bool:
@@ -59,8 +60,11 @@ class Hosting:
         }
 
     def _endpointconfig(self, name: str) -> dict[str, Any]:
-        variant = {"VariantName": "AllTraffic", "ModelName": name, "InstanceType": "ml.c5.xlarge"}
-        return {"EndpointConfigName": name, "ProductionVariants": [{**variant, "InitialInstanceCount": 1}]}
+        machines = {"ModelName": name, "InstanceType": "ml.c5.xlarge", "InitialInstanceCount": 1}
+        return {
+            "EndpointConfigName": name,
+            "ProductionVariants": [{"VariantName": "AllTraffic", **(self.variant or machines)}],
+        }
 
     def _transformjob(self, name: str) -> dict[str, Any]:
         over = self._now() - self.made["TransformJob", name] > _READY_S

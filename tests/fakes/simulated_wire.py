@@ -30,7 +30,7 @@ from botocore.exceptions import ConnectionClosedError
 from fakes.simulated_sagemaker import ACCOUNT, REGION, Refusal, Service, VirtualClock
 
 import sm_trn as st
-from sm_trn.aws import Boto3Backend, CloudWatchLogs, RenewableSession, S3Storage
+from sm_trn.aws import Boto3Backend, Boto3Hosting, CloudWatchLogs, RenewableSession, S3Storage
 from sm_trn.report import WatchRow
 from sm_trn.session import Session
 
@@ -200,6 +200,7 @@ def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
         backend=Boto3Backend(boto, clock),
         logs=CloudWatchLogs(boto),
         storage=S3Storage(boto, "a-bucket"),
+        hosting=Boto3Hosting(boto, "a-bucket"),
         role=f"arn:aws:iam::{ACCOUNT}:role/Training",
         bucket="a-bucket",
         region=REGION,

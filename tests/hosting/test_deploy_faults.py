@@ -157,3 +157,26 @@ def test_an_endpoint_that_cannot_be_deleted_keeps_none_of_the_others(
     with pytest.raises(st.CloudError, match=first):
         here.session.endpoints().delete_overdue()
     assert {first} == set(billed(here))
+
+
+def test_an_endpoint_without_machines_or_a_model_of_its_own_is_listed_and_deleted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here, job = finished(monkeypatch, tmp_path)
+    job.deploy("ml.c5.xlarge", wait=False)
+    here.service.hosting.variant = {"ServerlessConfig": {"MemorySizeInMB": 1024, "MaxConcurrency": 5}}
+    (row,) = here.session.endpoints()
+    assert ("", 1, None) == (row.instance, row.count, row.usd_per_hour)
+    here.session.endpoint(row.name).delete()
+    assert {} == billed(here)
+
+
+def test_many_looks_at_an_endpoint_make_one_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    here, job = finished(monkeypatch, tmp_path)
+    assert here.session.boto_session is not None
+    made: list[str] = []
+    here.session.boto_session.events.register("creating-client-class", lambda **_event: made.append("client"))
+    endpoint = job.deploy("ml.c5.xlarge")
+    for _ in range(5):
+        assert "InService" == endpoint.status
+    assert 2 == len(made)  # of SageMaker and S3
