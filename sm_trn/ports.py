@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from .errors import CloudError, SmTrnError
-from .logs import LogEvent
+from .logs.events import LogEvent
 from .specs import EMULATED_ACCOUNT, JobSnapshot
 
 

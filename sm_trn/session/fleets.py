@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..ports import JobQuery
 from .cloud import Cloud
-from .details import fetch_details, fetch_tags
-from .pages import listed
+from .details import fetch_details, fetch_tags, listed
 
 if TYPE_CHECKING:
     from ..report import Fleet

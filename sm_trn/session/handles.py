@@ -37,11 +37,10 @@ from .attaching import Attached, fetch_attached, once, remember
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
 from .deploying import Trained
-from .details import fetch_details, fetch_tags
+from .details import fetch_details, fetch_tags, listed
 from .endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions, fetch_endpoints
 from .fleets import MOST, Search, fetch_fleet
 from .launching import Staging, launch_all, unique_names
-from .pages import listed
 from .reading import JobLog
 from .saving import save_log
 from .stopping import stop_each, stop_one
