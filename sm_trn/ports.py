@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from .errors import CloudError, SmTrnError
 from .logs.events import LogEvent
-from .specs import EMULATED_ACCOUNT, JobSnapshot
+from .pricing import Price
+from .specs import EMULATED_ACCOUNT, JobSnapshot, JobSpec, MetricPoint, Problem
 
 
 class Clock(Protocol):
@@ -175,6 +176,23 @@ class Storage(Protocol):
     def fetch_text(self, uri: str) -> str | None: ...
 
     def fetch_objects(self, uri: str) -> StoredObjects | None: ...
+
+
+class Account(Protocol):
+    """What only the account can say before a launch: whether it would take a job, and today's prices.
+
+    ``problems`` says as a problem what it may not look at; ``fetch_prices`` raises CloudError.
+    """
+
+    def problems(self, job: JobSpec) -> Iterable[Problem]: ...
+
+    def fetch_prices(self, instance: str) -> Iterable[Price]: ...
+
+
+class Utilization(Protocol):
+    """What was measured of a job's hosts, in percent; empty where nothing was. Raises CloudError."""
+
+    def fetch_utilization(self, snapshot: JobSnapshot, *, now: float) -> tuple[MetricPoint, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from ..errors import NotConfigured
-from ..ports import Backend, Clock, Hosting, LogSource, Storage
+from ..ports import Account, Backend, Clock, Hosting, LogSource, Storage, Utilization
 from ..pricing import Price, PriceBook, snapshot_book
 from .pace import SystemClock
 
@@ -31,6 +31,8 @@ class Cloud:
     boto_session: boto3.Session | None = dataclasses.field(default=None, repr=False)
     clock: Clock = dataclasses.field(default_factory=SystemClock, repr=False)
     prices: PriceBook = dataclasses.field(default_factory=snapshot_book, repr=False)
+    account: Account | None = dataclasses.field(default=None, repr=False)
+    utilization: Utilization | None = dataclasses.field(default=None, repr=False)
     hosting: Hosting | None = dataclasses.field(default=None, repr=False)
 
     @property

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import NotConfigured, UnknownName
+from ..ports import Backend
 from ..pricing import PriceBook, parse_prices, snapshot_book
 from ..specs import JobSpec, suggestion
 from .handles import Session
 from .pace import SystemClock
+
+if TYPE_CHECKING:
+    import boto3
 
 
 def known_prices() -> PriceBook:
@@ -63,20 +67,46 @@ def connect(
             "credentials: got none, wanted an AWS login; run aws configure or aws sso login, give --profile or profile=, "
             "or rehearse on this machine with SM_TRN_BACKEND=emulator"
         )
-    where, progress = aws.find_region(boto_session, region), _progress()
+    where = aws.find_region(boto_session, region)
     aws.knock()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
-    return Session(
+    return _session(
+        boto_session,
         backend=aws.Boto3Backend(boto_session, SystemClock()),
-        logs=aws.CloudWatchLogs(boto_session),
-        storage=aws.S3Storage(boto_session, found_bucket, progress=progress),
-        hosting=aws.Boto3Hosting(boto_session, found_bucket, progress=progress),
         role=aws.find_role(boto_session, role),
         bucket=found_bucket,
         region=where,
-        emulated=False,
         announcement=f"AWS, {where}, s3://{found_bucket}",
-        boto_session=boto_session,
+    )
+
+
+def _session(
+    boto: boto3.Session,
+    *,
+    backend: Backend,
+    role: str,
+    bucket: str,
+    region: str,
+    announcement: str,
+    emulated: bool = False,
+) -> Session:
+    """The ports of one boto3 session, wired together."""
+    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    progress = _progress()
+    return Session(
+        backend=backend,
+        logs=aws.CloudWatchLogs(boto),
+        storage=aws.S3Storage(boto, bucket, progress=progress),
+        hosting=aws.Boto3Hosting(boto, bucket, progress=progress),
+        account=aws.Boto3Account(session=boto, role=role, bucket=bucket, region=region),
+        utilization=aws.CloudWatchUtilization(boto),
+        role=role,
+        bucket=bucket,
+        region=region,
+        emulated=emulated,
+        announcement=announcement,
+        boto_session=boto,
         prices=known_prices(),
     )
 
@@ -90,23 +120,19 @@ def _progress() -> Callable[[str, int, int], None] | None:
 def _emulated(state: str | Path | None, region: str | None, why: str) -> Session:
     from .. import aws, emulator  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
-    folder, progress = Path(state) if state is not None else None, _progress()
+    folder = Path(state) if state is not None else None
     endpoint = emulator.up(folder, region=region) if region else emulator.up(folder)
     boto_session = aws.EndpointSession(
         url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=endpoint.region
     )
-    return Session(
+    return _session(
+        boto_session,
         backend=aws.Boto3Backend(boto_session),
-        logs=aws.CloudWatchLogs(boto_session),
-        storage=aws.S3Storage(boto_session, endpoint.bucket, progress=progress),
-        hosting=aws.Boto3Hosting(boto_session, endpoint.bucket, progress=progress),
         role=endpoint.role_arn,
         bucket=endpoint.bucket,
         region=endpoint.region,
         emulated=True,
         announcement=f"EMULATED on this machine ({why}), {endpoint.url}: seconds are this machine's, and there is no cost",
-        boto_session=boto_session,
-        prices=known_prices(),
     )
 
 

@@ -483,18 +483,15 @@ class Session(Cloud):
         On the emulator just ``check``: its account has no quotas and needs no images.
         """
         offline = check(job)
-        if self.emulated or self.boto_session is None:
+        if self.emulated or self.account is None:
             return offline
-        from ..aws import online_problems  # noqa: PLC0415 - `import sm_trn` loads no boto3
-
-        asked = online_problems(self.boto_session, job, role=self.role, bucket=self.bucket, region=self.region)
-        return Problems(sorted([*offline, *asked], key=lambda problem: list(Severity).index(problem.severity)))
+        return Problems(
+            sorted([*offline, *self.account.problems(job)], key=lambda problem: list(Severity).index(problem.severity))
+        )
 
     def refresh_price(self, instance: str) -> tuple[Price, ...]:
         """The newest training prices of the AWS Price List for ``instance`` in this region. Raises CloudError."""
-        from ..aws import fetch_prices  # noqa: PLC0415 - `import sm_trn` loads no boto3
-
-        return tuple(fetch_prices(self.boto_session, instance, self.region))
+        return tuple(self.account.fetch_prices(instance)) if self.account is not None else ()
 
     def ceiling(self, job: JobSpec) -> Usd | None:
         """The most that the job can cost, in USD; None without a price, or on the emulator."""

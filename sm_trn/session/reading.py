@@ -152,12 +152,9 @@ class JobLog:
 
     def utilization(self) -> tuple[MetricPoint, ...]:
         """What CloudWatch measured of the job's hosts; empty where it did not, as on the emulator."""
-        if self.cloud.boto_session is None:
+        if self.cloud.utilization is None:
             return ()
-        from ..aws.utilization import fetch_utilization  # noqa: PLC0415 - `import sm_trn` loads no boto3
-
-        now = self.cloud.clock.now()
-        return fetch_utilization(self.cloud.boto_session, self._snapshot(), now=now)
+        return self.cloud.utilization.fetch_utilization(self._snapshot(), now=self.cloud.clock.now())
 
     def _snapshot(self) -> JobSnapshot:
         return self.cloud.backend.fetch_snapshot(self.name)
