@@ -132,8 +132,9 @@ class TrainingJob:
             asked = asked.replace(script=before.spec.script)  # what ran, though the folder may have changed since
         asked = asked.replace(name=name) if name is not None else asked
         role = before.at.role or self.session.role
+        changes = diff(before.spec, asked)  # before anything runs whose name an error here would lose
         made = dataclasses.replace(self.session, role=role).submit(asked, ignore=ignore)
-        changes = diff(before.spec, asked, names=(self.name, made.name))
+        changes = dataclasses.replace(changes, before=self.name, after=made.name)
         return TrainingJob(name=made.name, session=self.session, spec=asked, changes=changes)
 
     def resume(self, *, ignore: Sequence[str] = ()) -> TrainingJob:
