@@ -163,7 +163,7 @@ def _tries(items: Sequence[Any], *, in_vain: bool) -> tuple[int, int] | None:
 
 def _asserts(items: Sequence[Any]) -> bool:
     """Whether there is an anchor in it, which may fail and has no width."""
-    return "AT " in str(items)
+    return "(AT, " in str(items)
 
 
 def _number(match: Match, text: str) -> float | None:

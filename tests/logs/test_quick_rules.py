@@ -53,6 +53,9 @@ def test_a_rule_finds_what_its_expression_finds(pieces: list[str], words: list[s
         "(?:a?b?c?d?)*x",
         "a*?a*?b",
         "(?:(?:a*)?)?b",
+        "a*a*a*(?:$)",
+        "a*a*(^|$)",
+        "(?:a*a*(?:$))?b",
     ],
 )
 @pytest.mark.parametrize("length", [30, 1999, 2001, 100_000])
@@ -102,7 +105,8 @@ def test_a_jobs_own_rules_find_the_same_in_lines_that_are_decoded_together(lines
 @pytest.mark.parametrize(
     ("expression", "quick"),
     [(RULES[0], True), (RULES[1], True), (r"loss[:=]\s*([0-9.]+)", True), (r"step (\d+).*loss=([0-9.]+),", False),
-     ("'loss': ([0-9]+(.|e\\-)[0-9]+),?", True), ("(a+)+$", False), ("a*a*b", False), ("a?" * 4 + "b", False)],
+     ("'loss': ([0-9]+(.|e\\-)[0-9]+),?", True), ("(a+)+$", False), ("a*a*b", False), ("a?" * 4 + "b", False),
+     ("a*a*(?:$)", False), ("a*a*(?:(?:^)|$)", False), ("a*(?:$)", True)],
 )  # fmt: skip
 def test_an_expression_that_tries_little_in_vain_needs_no_limit(expression: str, quick: bool) -> None:
     assert quick is (_quick(expression) is not None)
