@@ -8,7 +8,7 @@ SmTrnError
 ├── NotConfigured       role, bucket, region or an optional package is missing
 ├── CloudError          an AWS call failed; carries operation and error code
 │   ├── JobFailed       a waited-for job ended in Failed
-│   └── LaunchUnknown   nobody knows whether a job was created: it may run, and be billed
+│   └── LaunchUnknown   nobody knows whether a job or an endpoint runs: it may, and be billed
 └── EmulatorError       the embedded SageMaker could not start, answer or stop
 """
 
@@ -83,10 +83,10 @@ class JobFailed(CloudError):  # noqa: N818 - the vocabulary names it
 
 
 class LaunchUnknown(CloudError):  # noqa: N818 - as InvalidJob
-    """A create was sent and nobody knows what became of it. The job ``name`` may run, and be billed."""
+    """A create was sent and nobody knows what became of it. The job, endpoint or transform ``name`` may run, and be billed."""
 
-    def __init__(self, message: str, *, name: str, code: str = "") -> None:
-        super().__init__(message, operation="CreateTrainingJob", code=code)
+    def __init__(self, message: str, *, name: str, code: str = "", operation: str = "CreateTrainingJob") -> None:
+        super().__init__(message, operation=operation, code=code)
         self.name = name
 
 

@@ -8,11 +8,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from .errors import CloudError, SmTrnError
-from .logs import LogEvent
-from .specs import JobSnapshot
+from .logs.events import LogEvent
+from .pricing import Price
+from .specs import EMULATED_ACCOUNT, JobSnapshot, JobSpec, MetricPoint, Problem
 
 
 class Clock(Protocol):
@@ -174,3 +176,143 @@ class Storage(Protocol):
     def fetch_text(self, uri: str) -> str | None: ...
 
     def fetch_objects(self, uri: str) -> StoredObjects | None: ...
+
+
+class Account(Protocol):
+    """What only the account can say before a launch: whether it would take a job, and today's prices.
+
+    ``problems`` says as a problem what it may not look at; ``fetch_prices`` raises CloudError.
+    """
+
+    def problems(self, job: JobSpec) -> Iterable[Problem]: ...
+
+    def fetch_prices(self, instance: str) -> Iterable[Price]: ...
+
+
+class Utilization(Protocol):
+    """What was measured of a job's hosts, in percent; empty where nothing was. Raises CloudError."""
+
+    def fetch_utilization(self, snapshot: JobSnapshot, *, now: float) -> tuple[MetricPoint, ...]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artefact:
+    """A model archive, looked at. ``bad`` are members that a host would refuse, or that lead out of the folder."""
+
+    uri: str
+    size_bytes: int
+    names: tuple[str, ...]
+    bad: tuple[str, ...]
+
+    @property
+    def code(self) -> bool:
+        """Whether it brings the functions that answer."""
+        return "code/inference.py" in self.names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What a host loads: the image, the archive, and the variables that the image reads."""
+
+    image: str
+    uri: str
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointSnapshot:
+    """An endpoint at one time; ``status`` is AWS's word. ``instance``, ``count`` and ``tags`` are known to a whole look only,
+    and ``instance`` is empty where the configuration was deleted under a living endpoint, which is billed all the same.
+    """
+
+    name: str
+    arn: str
+    status: str
+    config: str
+    reason: str = ""
+    created: datetime | None = None
+    instance: str = ""
+    count: int = 1
+    tags: Mapping[str, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def emulated(self) -> bool:
+        return f":{EMULATED_ACCOUNT}:" in self.arn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What an endpoint answered."""
+
+    body: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformRequest:
+    """A batch transform by the model of the same name: every object under ``inputs``; ``by_line`` sends each line by itself."""
+
+    name: str
+    inputs: str
+    output: str
+    instance: str
+    count: int
+    content_type: str
+    accept: str
+    by_line: bool
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformSnapshot:
+    """A batch transform at one time; ``status`` is AWS's word."""
+
+    name: str
+    status: str
+    reason: str = ""
+
+
+class Models(Protocol):
+    """Model archives in S3, and models made of them. Every method raises CloudError.
+
+    ``look`` is None where there is no archive, and does not open one of more than ``largest`` bytes; ``with_code`` is the URI
+    of the same archive with other code.
+    """
+
+    def look(self, uri: str, largest: int) -> Artefact | None: ...
+
+    def with_code(self, uri: str, code: Mapping[str, bytes]) -> str: ...
+
+    def create_model(self, name: str, role: str, model: Model, tags: Mapping[str, str]) -> None: ...
+
+
+class EndpointService(Protocol):
+    """Endpoints, each called as its model is. Every method raises CloudError.
+
+    A create that was refused leaves nothing, the model neither; it raises LaunchUnknown when nobody can say whether the
+    endpoint was made. Deleting takes the configuration and the models along.
+    """
+
+    def create_endpoint(self, name: str, instance: str, count: int, tags: Mapping[str, str]) -> None: ...
+
+    def fetch_endpoint(self, name: str, *, whole: bool = False) -> EndpointSnapshot: ...
+
+    def fetch_endpoints(self) -> Iterator[EndpointSnapshot]: ...
+
+    def delete_endpoint(self, name: str) -> None: ...
+
+    def invoke(self, name: str, body: bytes, content_type: str, accept: str) -> Answer: ...
+
+
+class TransformService(Protocol):
+    """Batch transforms. Every method raises CloudError; a create as that of an endpoint."""
+
+    def create_transform(self, request: TransformRequest) -> None: ...
+
+    def fetch_transform(self, name: str) -> TransformSnapshot: ...
+
+    def stop_transform(self, name: str) -> None: ...
+
+
+class Hosting(Models, EndpointService, TransformService, Protocol):
+    """All that lets a model answer."""

@@ -4,17 +4,22 @@ from .artefacts import model_digests
 from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
 from .git import Checkout, checkout
+from .hosting import Boto3Hosting
 from .identity import find_bucket, find_region, find_role, has_credentials, knock
 from .logs import CloudWatchLogs
-from .online import online_problems
+from .online import Boto3Account, online_problems
 from .prices import fetch_prices
 from .renewal import RenewableSession
 from .storage import S3Storage, pack
+from .utilization import CloudWatchUtilization
 
 __all__ = [
+    "Boto3Account",
     "Boto3Backend",
+    "Boto3Hosting",
     "Checkout",
     "CloudWatchLogs",
+    "CloudWatchUtilization",
     "EndpointSession",
     "RenewableSession",
     "S3Storage",

@@ -5,22 +5,26 @@ Against AWS, or against anything that speaks its API. It must not decide what is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os.path
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
 import boto3
 from botocore.config import Config
 
-from ..errors import CloudError
+from ..errors import CloudError, LaunchUnknown
+from ..ports import Answer, Artefact, EndpointSnapshot, Model, TransformRequest, TransformSnapshot
+from ..specs import parse_time
 from .backend import CONFIG, make_client
-from .errors import as_cloud_error
+from .errors import as_cloud_error, trouble, unanswered
 from .storage import PREFIX, Progress, counting
 
 IN_MEMORY_BYTES = 16_000_000
@@ -29,36 +33,28 @@ VARIANT = "AllTraffic"
 ANSWER_S = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artefact:
-    """A model archive, looked at. ``bad`` are members that a host would refuse, or that lead out of the folder."""
-
-    uri: str
-    size_bytes: int
-    names: tuple[str, ...]
-    bad: tuple[str, ...]
-
-    @property
-    def code(self) -> bool:
-        """Whether it brings the functions that answer."""
-        return "code/inference.py" in self.names
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    body: bytes
-    content_type: str
-
-
 class Boto3Hosting:
-    """What a deployment asks of SageMaker and of S3. Every method raises CloudError."""
+    """The ``Hosting`` port over a boto3 session. Its clients are made when they are first needed.
+
+    Names are expected to be new and ours alone: what a repeated create finds there, an attempt whose answer was lost has made.
+    """
 
     def __init__(self, session: boto3.Session, bucket: str, *, progress: Progress | None = None) -> None:
-        self._sagemaker = make_client(session, "sagemaker")
-        self._runtime = session.client("sagemaker-runtime", config=CONFIG.merge(Config(read_timeout=ANSWER_S)))
-        self._s3 = make_client(session, "s3")
+        self._session = session
         self._bucket = bucket
         self._progress = progress
+
+    @cached_property
+    def _sagemaker(self) -> Any:
+        return make_client(self._session, "sagemaker")
+
+    @cached_property
+    def _runtime(self) -> Any:
+        return self._session.client("sagemaker-runtime", config=CONFIG.merge(Config(read_timeout=ANSWER_S)))
+
+    @cached_property
+    def _s3(self) -> Any:
+        return make_client(self._session, "s3")
 
     def look(self, uri: str, largest: int) -> Artefact | None:
         """What the archive holds; None when it is not there. One of more than ``largest`` bytes is not opened."""
@@ -101,61 +97,95 @@ class Boto3Hosting:
                 self._s3.upload_fileobj(target, self._bucket, fresh, Callback=told)
         return f"s3://{self._bucket}/{fresh}"
 
-    def create_model(self, name: str, role: str, container: Mapping[str, Any], tags: Mapping[str, str]) -> None:
-        with as_cloud_error("CreateModel", name):
-            self._sagemaker.create_model(
-                ModelName=name, ExecutionRoleArn=role, PrimaryContainer=dict(container), Tags=_tags(tags)
-            )
+    def create_model(self, name: str, role: str, model: Model, tags: Mapping[str, str]) -> None:
+        container = {"Image": model.image, "ModelDataUrl": model.uri, "Environment": dict(model.environment)}
+        self._create(
+            "CreateModel",
+            name,
+            lambda: self._sagemaker.create_model(
+                ModelName=name, ExecutionRoleArn=role, PrimaryContainer=container, Tags=_tags(tags)
+            ),
+        )
 
     def create_endpoint(self, name: str, instance: str, count: int, tags: Mapping[str, str]) -> None:
-        """An endpoint configuration and an endpoint, both called as the model is."""
         variant = {"VariantName": VARIANT, "ModelName": name, "InstanceType": instance, "InitialInstanceCount": count}
-        with as_cloud_error("CreateEndpointConfig", name):
-            self._sagemaker.create_endpoint_config(
-                EndpointConfigName=name, ProductionVariants=[variant], Tags=_tags(tags)
+        with self._or_nothing([name], config=name):
+            self._create(
+                "CreateEndpointConfig",
+                name,
+                lambda: self._sagemaker.create_endpoint_config(
+                    EndpointConfigName=name, ProductionVariants=[variant], Tags=_tags(tags)
+                ),
             )
-        with as_cloud_error("CreateEndpoint", name):
-            self._sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=name, Tags=_tags(tags))
+            self._create(
+                "CreateEndpoint",
+                name,
+                lambda: self._sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=name, Tags=_tags(tags)),
+                look=self.fetch_endpoint,
+            )
 
-    def fetch_endpoint(self, name: str) -> dict[str, Any]:
-        """DescribeEndpoint's answer."""
+    def fetch_endpoint(self, name: str, *, whole: bool = False) -> EndpointSnapshot:
         with as_cloud_error("DescribeEndpoint", name):
-            found: dict[str, Any] = self._sagemaker.describe_endpoint(EndpointName=name)
-        return found
+            found = _endpoint(self._sagemaker.describe_endpoint(EndpointName=name))
+        return self._with_machines(found) if whole else found
 
-    def fetch_endpoints(self) -> Iterator[dict[str, Any]]:
-        """One summary of ListEndpoints at a time, newest first."""
+    def fetch_endpoints(self) -> Iterator[EndpointSnapshot]:
+        """Each as a whole look knows it, newest first; without those that are being deleted, or are gone since the list."""
         with as_cloud_error("ListEndpoints", "all endpoints"):
-            for page in self._sagemaker.get_paginator("list_endpoints").paginate():
-                yield from page["Endpoints"]
-
-    def fetch_variants(self, config: str) -> list[dict[str, Any]]:
-        """The configuration's variants: instance type and count of each."""
-        with as_cloud_error("DescribeEndpointConfig", config):
-            found: list[dict[str, Any]] = self._sagemaker.describe_endpoint_config(EndpointConfigName=config)[
-                "ProductionVariants"
-            ]
-        return found
-
-    def fetch_tags(self, arn: str) -> dict[str, str]:
-        with as_cloud_error("ListTags", arn):
-            pages = self._sagemaker.get_paginator("list_tags").paginate(ResourceArn=arn)
-            return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
+            pages = self._sagemaker.get_paginator("list_endpoints").paginate()
+            listed = [each for page in pages for each in page["Endpoints"]]
+        for each in listed:
+            if each["EndpointStatus"] != "Deleting":
+                found = None
+                with _if_there():
+                    found = self.fetch_endpoint(str(each["EndpointName"]), whole=True)
+                if found is not None:
+                    yield found
 
     def delete_endpoint(self, name: str) -> None:
+        config, models = self.fetch_endpoint(name).config, list[str]()
+        with contextlib.suppress(CloudError):  # gone already; what is billed goes all the same
+            models = [str(variant["ModelName"]) for variant in self._variants(config) if "ModelName" in variant]
         with as_cloud_error("DeleteEndpoint", name):
             self._sagemaker.delete_endpoint(EndpointName=name)
+        self._delete_parts(models, config)
 
-    def delete_parts(self, config: str, models: list[str]) -> None:
-        """The configuration and models of an endpoint that is gone; they cost nothing, but nobody needs them."""
-        with as_cloud_error("DeleteEndpointConfig", config):
-            self._sagemaker.delete_endpoint_config(EndpointConfigName=config)
+    def _with_machines(self, found: EndpointSnapshot) -> EndpointSnapshot:
+        with as_cloud_error("ListTags", found.arn):
+            pages = self._sagemaker.get_paginator("list_tags").paginate(ResourceArn=found.arn)
+            found = replace(found, tags={tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]})
+        variant: Mapping[str, Any] = {}
+        with _if_there():
+            variant = self._variants(found.config)[0]
+        # A serverless one, or one of inference components, has no machines of its own.
+        count = int(variant.get("InitialInstanceCount", 1))
+        return replace(found, instance=str(variant.get("InstanceType", "")), count=count)
+
+    def _variants(self, config: str) -> list[dict[str, Any]]:
+        with as_cloud_error("DescribeEndpointConfig", config):
+            answer = self._sagemaker.describe_endpoint_config(EndpointConfigName=config)
+            return list(answer["ProductionVariants"])
+
+    def _delete_parts(self, models: Iterable[str], config: str = "") -> None:
+        """The models and the configuration of an endpoint that is gone, or never was; they cost nothing, but nobody needs
+        them: one that cannot be deleted – another endpoint's, or gone already – is left."""
         for model in models:
-            self.delete_model(model)
+            with contextlib.suppress(CloudError), as_cloud_error("DeleteModel", model):
+                self._sagemaker.delete_model(ModelName=model)
+        if config:
+            with contextlib.suppress(CloudError), as_cloud_error("DeleteEndpointConfig", config):
+                self._sagemaker.delete_endpoint_config(EndpointConfigName=config)
 
-    def delete_model(self, name: str) -> None:
-        with as_cloud_error("DeleteModel", name):
-            self._sagemaker.delete_model(ModelName=name)
+    @contextlib.contextmanager
+    def _or_nothing(self, models: Iterable[str], config: str = "") -> Iterator[None]:
+        """A create that is refused takes along what was made for it; one of which nobody knows may need it."""
+        try:
+            yield
+        except LaunchUnknown:
+            raise
+        except CloudError:
+            self._delete_parts(models, config)
+            raise
 
     def invoke(self, name: str, body: bytes, content_type: str, accept: str) -> Answer:
         with as_cloud_error("InvokeEndpoint", name):
@@ -164,18 +194,71 @@ class Boto3Hosting:
             )
             return Answer(body=answer["Body"].read(), content_type=answer["ContentType"])
 
-    def create_transform(self, request: Mapping[str, Any]) -> None:
-        with as_cloud_error("CreateTransformJob", request["TransformJobName"]):
-            self._sagemaker.create_transform_job(**request)
+    def create_transform(self, request: TransformRequest) -> None:
+        split = {"SplitType": "Line"} if request.by_line else {}
+        assembled = {"AssembleWith": "Line"} if request.by_line else {}
+        body = {
+            "TransformJobName": request.name,
+            "ModelName": request.name,
+            "BatchStrategy": "SingleRecord",
+            "TransformInput": {
+                "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": request.inputs}},
+                "ContentType": request.content_type,
+                **split,
+            },
+            "TransformOutput": {"S3OutputPath": request.output, "Accept": request.accept, **assembled},
+            "TransformResources": {"InstanceType": request.instance, "InstanceCount": request.count},
+            "Tags": _tags(request.tags),
+        }
+        with self._or_nothing([request.name]):
+            self._create(
+                "CreateTransformJob",
+                request.name,
+                lambda: self._sagemaker.create_transform_job(**body),
+                look=self.fetch_transform,
+            )
 
-    def fetch_transform(self, name: str) -> dict[str, Any]:
+    def fetch_transform(self, name: str) -> TransformSnapshot:
         with as_cloud_error("DescribeTransformJob", name):
-            found: dict[str, Any] = self._sagemaker.describe_transform_job(TransformJobName=name)
-        return found
+            answer = self._sagemaker.describe_transform_job(TransformJobName=name)
+            return TransformSnapshot(
+                name=name, status=str(answer["TransformJobStatus"]), reason=str(answer.get("FailureReason", ""))
+            )
 
     def stop_transform(self, name: str) -> None:
         with as_cloud_error("StopTransformJob", name):
             self._sagemaker.stop_transform_job(TransformJobName=name)
+
+    def _create(
+        self, operation: str, name: str, send: Callable[[], object], *, look: Callable[[str], object] | None = None
+    ) -> None:
+        """``look`` says of what is billed whether it is there, when no answer has."""
+        try:
+            with as_cloud_error(operation, name):
+                send()
+        except CloudError as error:
+            refused = trouble(error) is None  # the last attempt was; those before it may have got through
+            if not unanswered(error):
+                raise
+            if refused and ("already exist" in str(error) or error.code == "ResourceInUse"):
+                return
+            if look is None:
+                raise
+            self._found(error, name, look, refused=refused)
+
+    def _found(self, failure: CloudError, name: str, look: Callable[[str], object], *, refused: bool) -> None:
+        """Nothing when it is there. Raises ``failure`` when it was refused in the end and is not, else LaunchUnknown."""
+        try:
+            look(name)
+        except CloudError as error:
+            if refused and "Could not find" in str(error):
+                raise failure from failure.__cause__
+            raise LaunchUnknown(
+                f"{failure}; whether it was made could not be found out either",
+                name=name,
+                operation=failure.operation,
+                code=failure.code,
+            ) from error
 
     def _size(self, uri: str) -> int | None:
         bucket, key = _split(uri)
@@ -193,6 +276,27 @@ class Boto3Hosting:
             told = counting(self._progress, "downloading the model", size)
             self._s3.download_fileobj(bucket, key, file, Callback=told)
         file.seek(0)
+
+
+@contextlib.contextmanager
+def _if_there() -> Iterator[None]:
+    """Passes over what was deleted since it was heard of."""
+    try:
+        yield
+    except CloudError as error:
+        if error.code != "ValidationException":
+            raise
+
+
+def _endpoint(answer: Mapping[str, Any]) -> EndpointSnapshot:
+    return EndpointSnapshot(
+        name=str(answer["EndpointName"]),
+        arn=str(answer["EndpointArn"]),
+        status=str(answer["EndpointStatus"]),
+        config=str(answer.get("EndpointConfigName", "")),
+        reason=str(answer.get("FailureReason", "")),
+        created=parse_time(answer["CreationTime"]),
+    )
 
 
 def read_code(path: str) -> dict[str, bytes]:

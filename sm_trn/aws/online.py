@@ -6,6 +6,7 @@ A question that the identity may not ask is answered by a note that says so, nev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import boto3
@@ -13,8 +14,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from ..catalog import image_uri
 from ..errors import UnknownName
+from ..pricing import Price
 from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
 from .backend import make_client
+from .prices import fetch_prices
 
 LOCATION_OF_US_EAST_1 = None  # GetBucketLocation answers nothing for the oldest region
 
@@ -49,6 +52,22 @@ ONLINE004 = Rule(
 ONLINE005 = Rule(
     "ONLINE005", (Severity.INFO,), "what the account did not let us look at", "Silence would look like consent."
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boto3Account:
+    """The ``Account`` port over a boto3 session."""
+
+    session: boto3.Session
+    role: str
+    bucket: str
+    region: str
+
+    def problems(self, job: JobSpec) -> list[Problem]:
+        return online_problems(self.session, job, role=self.role, bucket=self.bucket, region=self.region)
+
+    def fetch_prices(self, instance: str) -> list[Price]:
+        return fetch_prices(self.session, instance, self.region)
 
 
 def online_problems(session: boto3.Session, job: JobSpec, *, role: str, bucket: str, region: str) -> list[Problem]:

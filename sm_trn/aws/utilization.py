@@ -25,6 +25,16 @@ _DAY_S = 86_400
 _KEPT = ((15 * _DAY_S, 60), (63 * _DAY_S, 300))
 
 
+class CloudWatchUtilization:
+    """The ``Utilization`` port over a boto3 session."""
+
+    def __init__(self, session: boto3.Session) -> None:
+        self._session = session
+
+    def fetch_utilization(self, snapshot: JobSnapshot, *, now: float) -> tuple[MetricPoint, ...]:
+        return fetch_utilization(self._session, snapshot, now=now)
+
+
 def fetch_utilization(session: boto3.Session, snapshot: JobSnapshot, *, now: float) -> tuple[MetricPoint, ...]:
     """Averages in percent by host and time; 100 is one core or one GPU, so eight GPUs reach 800. Raises CloudError.
 

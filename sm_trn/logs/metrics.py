@@ -111,8 +111,12 @@ class MetricReader:
 
     def lines(self, events: Iterable[LogEvent]) -> Iterator[MetricLine]:
         """The metric lines. What is all there – a list, a tuple – is read in parts; of an iterator each event as it comes."""
-        if isinstance(events, (list, tuple)) and not self._ruled:
-            marked = [event for event in events if BRACE in event.text or COMPILER in event.text]
+        if isinstance(events, (list, tuple)):
+            matches = self.rules.may_match
+            if self._ruled:
+                marked = [e for e in events if BRACE in e.text or COMPILER in e.text or matches(e.text)]
+            else:
+                marked = [e for e in events if BRACE in e.text or COMPILER in e.text]
             for start in range(0, len(marked), AT_ONCE):
                 yield from self._part(marked[start : start + AT_ONCE])
             return
@@ -136,9 +140,11 @@ class MetricReader:
     ) -> list[MetricLine] | None:
         """The news of lines that are one dict each, in a fraction of ``feed``'s time. None, and nothing was read, when one of
         them is something else."""
-        trees = whole_dicts(texts) if not self._ruled and not self._trials else None
+        trees = None if self._trials else whole_dicts(texts)
         if trees is None:
             return None
+        if self._ruled:
+            return self._ruled_lines(trees, texts, hosts, times)
         keys = [(*tree, *tree.values()) for tree in trees]
         if all(keys) and self._copies.add(keys, hosts, times):
             return list(map(_NEW_LINE, repeat(MetricLine), zip(trees, times, hosts, repeat(None), strict=False)))
@@ -147,6 +153,22 @@ class MetricReader:
             for tree, host, time_s in zip(trees, hosts, times, strict=True)
             if tree and not self._copies.copy(tree, (host, None), time_s)
         ]
+
+    def _ruled_lines(
+        self,
+        trees: Iterable[dict[str, float]],
+        texts: Sequence[str],
+        hosts: Sequence[str],
+        times: Sequence[float | None],
+    ) -> list[MetricLine]:
+        """The news of dicts, each with what the job's own rules find in its line."""
+        news: list[MetricLine] = []
+        for tree, text, host, time_s in zip(trees, texts, hosts, times, strict=True):
+            who = host, None
+            for values in (tree, self.rules.values(text, tree)):
+                if values and not self._copies.copy(values, who, time_s):
+                    news.append(MetricLine(values, time_s, host, None))  # noqa: PERF401 - as in feed
+        return news
 
     def feed(self, host: str, text: str, time_s: float | None) -> list[MetricLine]:
         """The news of one log line."""

@@ -55,7 +55,8 @@ def _launch(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
     if job.tags or (job.script is not None and job.script.git is not None):
         own.add("AddTags")
     yield allow("Jobs", (f"sagemaker:{name}" for name in own), jobs)
-    yield allow("ListJobs", ["sagemaker:ListTrainingJobs"], ["*"])  # knows no resource
+    # Neither knows a resource. Search tells a hundred jobs a call, where a list of many is described.
+    yield allow("ListJobs", ["sagemaker:ListTrainingJobs", "sagemaker:Search"], ["*"])
     yield allow(
         "RoleOfTheJob",
         ["iam:PassRole"],

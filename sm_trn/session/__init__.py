@@ -1,15 +1,13 @@
 """The door that notebooks use: ``connect``, jobs as live handles, comparison."""
 
 from .budget import OverBudget
-from .comparing import as_record, compare
+from .comparing import as_record, compare, diff
 from .connecting import connect, estimator, known_prices
-from .differing import diff
+from .handles import Session, TrainingJob
 from .jobfiles import read_jobs
-from .jobs import TrainingJob
 from .launching import LaunchInterrupted, PartialLaunch, unique_name
 from .pace import SystemClock, next_delay
 from .rehearsing import Rehearsal, rehearse
-from .session import Session
 
 __all__ = [
     "LaunchInterrupted",

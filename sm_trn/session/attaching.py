@@ -11,18 +11,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from .. import _entry
 from ..errors import InvalidJobFile, SmTrnError
 from ..jobfile import dump_job, load_jobs
+from ..ports import Storage
 from ..render import as_request, destination_of, parse_request, render
 from ..render.differences import placed_as
 from ..specs import Destination, JobSpec, Script, json_text
-
-if TYPE_CHECKING:
-    from ..ports import Storage
-    from .session import Session
+from .cloud import Cloud
 
 T = TypeVar("T")
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -57,12 +55,12 @@ def remember(storage: Storage, job: JobSpec, request: Mapping[str, Any]) -> None
     storage.put_text(spec_key(str(request["TrainingJobName"])), text)
 
 
-def fetch_attached(session: Session, job_name: str) -> Attached:
+def fetch_attached(cloud: Cloud, job_name: str) -> Attached:
     """Read a job's request and spec: DescribeTrainingJob, ListTags, and one object of S3. Raises CloudError."""
-    snapshot = session.backend.fetch_snapshot(job_name)
-    request = as_request(snapshot.raw, session.backend.fetch_tags(snapshot.arn))
-    at = destination_of(request, region=snapshot.region or session.region)
-    written = (_written(session.storage, bucket, job_name, request, at) for bucket in _buckets(at, session.bucket))
+    snapshot = cloud.backend.fetch_snapshot(job_name)
+    request = as_request(snapshot.raw, cloud.backend.fetch_tags(snapshot.arn))
+    at = destination_of(request, region=snapshot.region or cloud.region)
+    written = (_written(cloud.storage, bucket, job_name, request, at) for bucket in _buckets(at, cloud.bucket))
     spec = next((spec for spec in written if spec is not None), None)
     if (
         spec is not None

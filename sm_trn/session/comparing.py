@@ -1,20 +1,25 @@
-"""From whatever names a job – handle, record, file, published pair – to a comparison."""
+"""From whatever names jobs – handles, records, files, published pairs – to a comparison; and what differs between two of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownName
 from ..pricing import PriceBook
-from ..specs import JobRecord, parse_record, suggestion
+from ..render import Diff
+from ..render import diff as compared
+from ..specs import JobRecord, JobSpec, parse_record, suggestion
 from .connecting import known_prices
-from .jobs import TrainingJob
+from .handles import TrainingJob
 
 if TYPE_CHECKING:
     from ..report import Comparison
+
+
+Side = JobSpec | TrainingJob | Mapping[str, Any]
 
 
 def compare(
@@ -56,3 +61,17 @@ def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:
             f"{suggestion(str(job), names)}"
         )
     return parse_record(path.read_text("utf-8"), where=str(path))
+
+
+def diff(before: Side, after: Side) -> Diff:
+    """What ``after`` asks for that ``before`` does not: specs, live jobs, requests or describe answers, in any mixture.
+
+    Hyperparameters are compared by value, and what the service adds equals what was not sent. A spec is compared with a job as
+    if it had gone to the same account and bucket; what is in its source and local data is then not compared. Raises CloudError.
+    """
+    one, two = (side.request() if isinstance(side, TrainingJob) else side for side in (before, after))
+    titles = [
+        side.name if isinstance(side, (TrainingJob, JobSpec)) else str(side.get("TrainingJobName"))
+        for side in (before, after)
+    ]
+    return compared(one, two, names=(titles[0], titles[1]))

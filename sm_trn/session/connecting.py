@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import NotConfigured, UnknownName
+from ..ports import Backend
 from ..pricing import PriceBook, parse_prices, snapshot_book
 from ..specs import JobSpec, suggestion
+from .handles import Session
 from .pace import SystemClock
-from .session import Session
+
+if TYPE_CHECKING:
+    import boto3
 
 
 def known_prices() -> PriceBook:
@@ -66,16 +70,43 @@ def connect(
     where = aws.find_region(boto_session, region)
     aws.knock()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
-    return Session(
+    return _session(
+        boto_session,
         backend=aws.Boto3Backend(boto_session, SystemClock()),
-        logs=aws.CloudWatchLogs(boto_session),
-        storage=aws.S3Storage(boto_session, found_bucket, progress=_progress()),
         role=aws.find_role(boto_session, role),
         bucket=found_bucket,
         region=where,
-        emulated=False,
         announcement=f"AWS, {where}, s3://{found_bucket}",
-        boto_session=boto_session,
+    )
+
+
+def _session(
+    boto: boto3.Session,
+    *,
+    backend: Backend,
+    role: str,
+    bucket: str,
+    region: str,
+    announcement: str,
+    emulated: bool = False,
+) -> Session:
+    """The ports of one boto3 session, wired together."""
+    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    progress = _progress()
+    return Session(
+        backend=backend,
+        logs=aws.CloudWatchLogs(boto),
+        storage=aws.S3Storage(boto, bucket, progress=progress),
+        hosting=aws.Boto3Hosting(boto, bucket, progress=progress),
+        account=aws.Boto3Account(session=boto, role=role, bucket=bucket, region=region),
+        utilization=aws.CloudWatchUtilization(boto),
+        role=role,
+        bucket=bucket,
+        region=region,
+        emulated=emulated,
+        announcement=announcement,
+        boto_session=boto,
         prices=known_prices(),
     )
 
@@ -94,17 +125,14 @@ def _emulated(state: str | Path | None, region: str | None, why: str) -> Session
     boto_session = aws.EndpointSession(
         url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=endpoint.region
     )
-    return Session(
+    return _session(
+        boto_session,
         backend=aws.Boto3Backend(boto_session),
-        logs=aws.CloudWatchLogs(boto_session),
-        storage=aws.S3Storage(boto_session, endpoint.bucket, progress=_progress()),
         role=endpoint.role_arn,
         bucket=endpoint.bucket,
         region=endpoint.region,
         emulated=True,
         announcement=f"EMULATED on this machine ({why}), {endpoint.url}: seconds are this machine's, and there is no cost",
-        boto_session=boto_session,
-        prices=known_prices(),
     )
 
 

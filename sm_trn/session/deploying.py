@@ -5,20 +5,18 @@ It decides; aws/hosting.py does. It must not wait, nor show anything.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from .._entry import scripts_folder, shipped_scripts
 from ..catalog import hosting_image
-from ..errors import InvalidJob
-from ..specs import Advice, Field, Problem, Rule, Severity
+from ..errors import CloudError, InvalidJob, LaunchUnknown
+from ..ports import Artefact, Model
+from ..specs import Advice, Field, JobSnapshot, JobSpec, Problem, Rule, Severity
+from .cloud import Cloud
 from .launching import unique_name
-
-if TYPE_CHECKING:
-    from ..aws.hosting import Artefact, Boto3Hosting
-    from .jobs import TrainingJob
 
 JOB_TAG = "sm_trn:job"
 EXPIRES_TAG = "sm_trn:expires"
@@ -52,6 +50,15 @@ HOST004 = Rule(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trained:
+    """The job whose model is to answer: what it was asked to do, and what became of it. ``label`` begins the new names."""
+
+    label: str
+    spec: JobSpec
+    now: JobSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """A model that was made from a job. ``note`` says what the reader should know of its image; it may be empty."""
 
@@ -61,14 +68,35 @@ class Deployment:
     note: str
 
 
-def hosting_of(session: Any) -> Boto3Hosting:
-    from ..aws.hosting import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
+class HostingInterrupted(KeyboardInterrupt):
+    """Ctrl-C while an endpoint or a transform was made or waited for. ``name`` goes on, and is billed: the message says how
+    to end it."""
 
-    return Boto3Hosting(session.boto_session, session.bucket, progress=getattr(session.storage, "progress", None))
+    def __init__(self, message: str, *, name: str) -> None:
+        self.name = name
+        super().__init__(message)
+
+
+@contextlib.contextmanager
+def naming(kind: str, name: str, end: str) -> Iterator[None]:
+    """From a create until its handle is returned: whatever ends this, its error tells the name, and how the billing ends."""
+    words = f"the {kind} {name} may have been made, and goes on and is billed then; to end it: {end}"
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise HostingInterrupted(f"interrupted: {words}", name=name) from error
+    except CloudError as error:
+        refused = error.operation.startswith("Create") and not isinstance(error, LaunchUnknown)
+        if refused:  # nothing was made; or it was, and has failed, which tells of itself
+            raise
+        raise LaunchUnknown(f"{error}; {words}", name=name, operation=error.operation, code=error.code) from error
+    except Exception as error:
+        raise LaunchUnknown(f"{type(error).__name__}: {error}; {words}", name=name, operation="Create") from error
 
 
 def prepare(
-    job: TrainingJob,
+    cloud: Cloud,
+    job: Trained,
     instance: str,
     *,
     code: str | None,
@@ -80,32 +108,32 @@ def prepare(
 
     Raises InvalidJob with all that is wrong, UnknownName where no image fits, CloudError.
     """
-    hosting, snapshot = hosting_of(job.session), job.snapshot()
-    uri = snapshot.model_s3_uri or ""
+    hosting = cloud.hosts
+    uri = job.now.model_s3_uri or ""
     found = hosting.look(uri, LARGEST_BYTES) if uri.endswith(".tar.gz") else None
     own = code is None and found is not None and not found.code and _classifier(job, found)
     framework = job.spec.framework
     hugging_face = own or framework.family.startswith("huggingface")
     problems = tuple(_problems(job, uri, found, answered=code is not None or own or hugging_face))
     if problems or found is None:
-        raise InvalidJob(job.name, problems)
+        raise InvalidJob(job.now.name, problems)
     image, note = image_uri or "", ""
     if not image:
         image, note = hosting_image(
             instance,
-            job.session.region,
+            cloud.region,
             pytorch=framework.pytorch or None,
             transformers=framework.transformers,
             hugging_face=hugging_face,
         )
     added = _code(code, own=own)
     placed = hosting.with_code(uri, added) if added else uri
-    variables = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "20", "SAGEMAKER_REGION": job.session.region}
+    variables = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "20", "SAGEMAKER_REGION": cloud.region}
     if added or found.code:
         variables |= {"SAGEMAKER_PROGRAM": "inference.py", "SAGEMAKER_SUBMIT_DIRECTORY": "/opt/ml/model/code"}
-    name = unique_name(job.label[:40].rstrip("-"), job.session.clock.now())
-    container = {"Image": image, "ModelDataUrl": placed, "Environment": {**variables, **(environment or {})}}
-    hosting.create_model(name, job.session.role, container, tags)
+    name = unique_name(job.label[:40].rstrip("-"), cloud.clock.now())
+    model = Model(image=image, uri=placed, environment={**variables, **(environment or {})})
+    hosting.create_model(name, cloud.role, model, tags)
     return Deployment(name=name, image=image, model_uri=placed, note=note)
 
 
@@ -117,21 +145,21 @@ def _code(code: str | None, *, own: bool) -> dict[str, bytes]:
     return read_code(str(scripts_folder() / "inference.py")) if own else {}
 
 
-def _classifier(job: TrainingJob, found: Artefact) -> bool:
+def _classifier(job: Trained, found: Artefact) -> bool:
     """Whether the shipped inference.py can answer with it: a classifier that a shipped script has saved."""
     return (
-        Path(job.snapshot().program).name in {"train_text_classification.py", "train_glue.py"} & set(shipped_scripts())
+        Path(job.now.program).name in {"train_text_classification.py", "train_glue.py"} & set(shipped_scripts())
         and set(found.names) >= _OWN_FORMAT
     )
 
 
-def _problems(job: TrainingJob, uri: str, found: Artefact | None, *, answered: bool) -> Iterator[Problem]:
+def _problems(job: Trained, uri: str, found: Artefact | None, *, answered: bool) -> Iterator[Problem]:
     """HOST001, HOST002, HOST003, HOST004: An endpoint that cannot load its model is found out, and billed, minutes later."""
     if found is None:
         yield HOST001.problem(
             Field("model"),
             "the job has left no model.tar.gz to host",
-            got=uri or f"no artefact, {job.snapshot().status_word}",
+            got=uri or f"no artefact, {job.now.status_word}",
             wanted="s3://…/model.tar.gz",
             fix=Advice("wait until the job is Completed; a job with output compression NONE has to be packed first"),
         )

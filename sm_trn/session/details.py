@@ -1,13 +1,13 @@
-"""What a list of jobs leaves out – machines, seconds, tags – for many jobs in few calls, and several calls at a time."""
+"""Lists of jobs, page after page; and what a list leaves out – machines, seconds, tags – in few calls, several at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from ..errors import CloudError
-from ..ports import Backend, JobQuery, Trouble
+from ..ports import Backend, JobFeed, JobQuery, Trouble
 from ..specs import JobSnapshot
 
 READERS = 8  # Describe and ListTags allow more a second; the account's other clients want some too
@@ -15,6 +15,17 @@ DESCRIBED = 20  # so few are described one by one; of more, Search tells a hundr
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def listed(feed: JobFeed, query: JobQuery) -> Iterator[JobSnapshot]:
+    """Every job that the query is about, newest first, asked for as they are taken; they know what a list knows."""
+    token: str | None = None
+    while True:
+        page = feed.fetch_page(query, token)
+        yield from page.jobs
+        token = page.token
+        if token is None:
+            return
 
 
 def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:

@@ -6,7 +6,6 @@ Nothing at AWS ends an endpoint by itself. ``max_hours`` is a tag that says when
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import io
 import json
@@ -14,19 +13,16 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import CloudError
 from ..logs import printable
+from ..ports import EndpointSnapshot, TransformRequest
 from ..pricing import Price, RequestCost, usd_per_thousand
-from ..specs import EMULATED_ACCOUNT, Usd, parse_time
+from ..specs import Usd, parse_time
 from . import deploying
-from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, hosting_of
-
-if TYPE_CHECKING:
-    from ..aws.hosting import Boto3Hosting
-    from .jobs import TrainingJob
-    from .session import Session
+from .cloud import Cloud
+from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
@@ -39,14 +35,14 @@ class Endpoint:
     """One endpoint, by name. As a context manager it deletes itself; ``deployment`` is known to whoever made it."""
 
     name: str
-    session: Session = dataclasses.field(repr=False)
+    session: Cloud = dataclasses.field(repr=False)
     deployment: Deployment | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def status(self) -> str:
         """AWS's word: Creating, InService, Updating, Failed, …; 'Deleted' once it is gone. Raises CloudError."""
         try:
-            return str(self._described()["EndpointStatus"])
+            return self.session.hosts.fetch_endpoint(self.name).status
         except CloudError as error:
             if "Could not find" in str(error):
                 return "Deleted"
@@ -56,13 +52,13 @@ class Endpoint:
         """Until it is in service. Raises CloudError with the reason when it is not to be."""
         clock = self.session.clock
         until = clock.now() + _WAIT_S
-        while (answer := self._described())["EndpointStatus"] not in _ENDED:
+        while (now := self.session.hosts.fetch_endpoint(self.name)).status not in _ENDED:
             if clock.now() > until:
-                raise CloudError(f"{self.name}: still {answer['EndpointStatus']} after an hour, wanted InService")
+                raise CloudError(f"{self.name}: still {now.status} after an hour, wanted InService")
             clock.sleep(0.2 if self.session.emulated else 10.0)
-        if answer["EndpointStatus"] != "InService":
+        if now.status != "InService":
             raise CloudError(
-                f"{self.name} is {answer['EndpointStatus']}: {printable(answer.get('FailureReason', '')) or 'no reason given'}; it may "
+                f"{self.name} is {now.status}: {printable(now.reason) or 'no reason given'}; it may "
                 f"still be billed until sm-trn delete-endpoint {self.name}",
                 operation="CreateEndpoint",
                 code="Failed",
@@ -76,27 +72,20 @@ class Endpoint:
         else as JSON. Raises CloudError with the model's own message when it cannot answer.
         """
         body, kind = _encoded(inputs, content_type)
-        answer = hosting_of(self.session).invoke(self.name, body, kind, accept)
+        answer = self.session.hosts.invoke(self.name, body, kind, accept)
         return _decoded(answer.body, answer.content_type)
 
     def delete(self) -> None:
         """Delete the endpoint, which ends the billing, its configuration and its models. A second call does nothing."""
-        hosting = hosting_of(self.session)
-        if self.status in {"Deleted", "Deleting"}:
-            return
-        config, models = str(self._described()["EndpointConfigName"]), list[str]()
-        with contextlib.suppress(CloudError):  # gone already; what is billed goes all the same
-            models = [str(variant["ModelName"]) for variant in hosting.fetch_variants(config)]
-        hosting.delete_endpoint(self.name)
-        with contextlib.suppress(CloudError):  # shared with another endpoint, or gone already: they cost nothing
-            hosting.delete_parts(config, models)
+        if self.status not in {"Deleted", "Deleting"}:
+            self.session.hosts.delete_endpoint(self.name)
 
     def cost_per_thousand(self, requests_per_s: float, *, usd_per_hour: Usd | float | None = None) -> Usd | None:
         """USD for 1,000 requests at the rate it really gets; None when no hosting price is known or it is emulated.
 
         ``usd_per_hour``, of one instance, stands for the price of the book.
         """
-        row = _row(self.session, hosting_of(self.session), self._described())
+        row = _row(self.session, self.session.hosts.fetch_endpoint(self.name, whole=True))
         if usd_per_hour is not None:
             return usd_per_thousand(Decimal(str(usd_per_hour)), row.count, requests_per_s)
         if row.emulated or row.usd_per_hour is None:
@@ -108,7 +97,7 @@ class Endpoint:
 
         ``region`` takes the price of another region, which the value then names.
         """
-        row = _row(self.session, hosting_of(self.session), self._described())
+        row = _row(self.session, self.session.hosts.fetch_endpoint(self.name, whole=True))
         return RequestCost(
             instance=row.instance,
             count=row.count,
@@ -124,9 +113,6 @@ class Endpoint:
         return endpoint_card(
             self.name, emulated=self.session.emulated, image=made.image if made else "", note=made.note if made else ""
         )
-
-    def _described(self) -> dict[str, Any]:
-        return hosting_of(self.session).fetch_endpoint(self.name)
 
     def __enter__(self) -> Endpoint:
         return self
@@ -166,7 +152,7 @@ class Endpoints:
     """Everything here that answers, newest first. It is billed whether anybody asks or not."""
 
     rows: tuple[EndpointRow, ...]
-    session: Session = dataclasses.field(repr=False)
+    session: Cloud = dataclasses.field(repr=False)
 
     def __iter__(self) -> Iterator[EndpointRow]:
         return iter(self.rows)
@@ -197,8 +183,20 @@ class Endpoints:
         return self._delete(tuple(row for row in self.rows if row.overdue))
 
     def _delete(self, rows: tuple[EndpointRow, ...]) -> tuple[str, ...]:
+        """Raises CloudError for those that could not be, after all the others were."""
+        failed: list[CloudError] = []
         for row in rows:
-            Endpoint(name=row.name, session=self.session).delete()
+            try:
+                Endpoint(name=row.name, session=self.session).delete()
+            except CloudError as error:  # noqa: PERF203 - each is a call or four
+                failed.append(error)
+        if failed:
+            told = "; ".join(map(str, failed))
+            raise CloudError(
+                f"{len(failed)} of {len(rows)} endpoints could not be deleted, and are billed: {told}",
+                operation="DeleteEndpoint",
+                code=failed[0].code,
+            ) from failed[0]
         return tuple(row.name for row in rows)
 
 
@@ -208,27 +206,26 @@ class Transform:
 
     name: str
     output: str
-    session: Session = dataclasses.field(repr=False)
+    session: Cloud = dataclasses.field(repr=False)
 
     @property
     def status(self) -> str:
-        return str(hosting_of(self.session).fetch_transform(self.name)["TransformJobStatus"])
+        return self.session.hosts.fetch_transform(self.name).status
 
     def wait(self) -> Transform:
         """Until it has ended. Raises CloudError with the reason when it failed."""
-        hosting, clock = hosting_of(self.session), self.session.clock
-        while (answer := hosting.fetch_transform(self.name))["TransformJobStatus"] not in _TRANSFORMED:
-            clock.sleep(0.2 if self.session.emulated else 10.0)
-        if answer["TransformJobStatus"] == "Failed":
+        while (now := self.session.hosts.fetch_transform(self.name)).status not in _TRANSFORMED:
+            self.session.clock.sleep(0.2 if self.session.emulated else 10.0)
+        if now.status == "Failed":
             raise CloudError(
-                f"{self.name} failed: {printable(answer.get('FailureReason', '')) or 'no reason given'}",
+                f"{self.name} failed: {printable(now.reason) or 'no reason given'}",
                 operation="CreateTransformJob",
                 code="Failed",
             )
         return self
 
     def stop(self) -> None:
-        hosting_of(self.session).stop_transform(self.name)
+        self.session.hosts.stop_transform(self.name)
 
     def answers(self, name: str) -> list[Any]:
         """The answers to the lines of the input object ``name``, in their order: JSON as objects, other lines as text.
@@ -251,121 +248,105 @@ class Transform:
         return transform_card(self.name, output=self.output, emulated=self.session.emulated)
 
 
-def deploy(  # noqa: PLR0913 - what a deployment can be told, each by name
-    job: TrainingJob,
-    instance: str,
-    *,
-    count: int = 1,
-    code: str | None = None,
-    image_uri: str | None = None,
-    environment: Mapping[str, str] | None = None,
-    max_hours: float | None = None,
-    wait: bool = True,
-) -> Endpoint:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DeployOptions:
+    """What ``TrainingJob.deploy`` was told."""
+
+    instance: str
+    count: int
+    code: str | None
+    image_uri: str | None
+    environment: Mapping[str, str] | None
+    max_hours: float | None
+    wait: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TransformOptions:
+    """What ``TrainingJob.transform`` was told."""
+
+    inputs: str
+    instance: str
+    output: str | None
+    content_type: str
+    accept: str
+    by_line: bool
+    count: int
+    code: str | None
+    image_uri: str | None
+    wait: bool
+
+
+def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
     """See ``TrainingJob.deploy``."""
-    if count < 1:
-        raise ValueError(f"count: got {count!r}, wanted at least 1")
-    tags = {JOB_TAG: job.name}
-    if max_hours is not None:
-        end = datetime.fromtimestamp(job.session.clock.now(), tz=timezone.utc) + timedelta(hours=max_hours)
+    if how.count < 1:
+        raise ValueError(f"count: got {how.count!r}, wanted at least 1")
+    tags = {JOB_TAG: job.now.name}
+    if how.max_hours is not None:
+        end = datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc) + timedelta(hours=how.max_hours)
         tags[EXPIRES_TAG] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
-    made = deploying.prepare(job, instance, code=code, image_uri=image_uri, environment=environment, tags=tags)
-    hosting = hosting_of(job.session)
-    try:
-        hosting.create_endpoint(made.name, instance, count, tags)
-    except CloudError:
-        with contextlib.suppress(CloudError):
-            hosting.delete_model(made.name)
-        raise
-    endpoint = Endpoint(name=made.name, session=job.session, deployment=made)
-    return endpoint.wait() if wait else endpoint
-
-
-def transform(  # noqa: PLR0913 - what a transform can be told, each by name
-    job: TrainingJob,
-    inputs: str,
-    instance: str,
-    *,
-    output: str | None = None,
-    content_type: str = JSON,
-    accept: str = JSON,
-    by_line: bool = True,
-    count: int = 1,
-    code: str | None = None,
-    image_uri: str | None = None,
-    wait: bool = True,
-) -> Transform:
-    """See ``TrainingJob.transform``."""
-    tags = {JOB_TAG: job.name}
-    made = deploying.prepare(job, instance, code=code, image_uri=image_uri, environment=None, tags=tags)
-    place = job.session.storage.put_input(inputs)
-    where = output or f"s3://{job.session.bucket}/{made.name}/transform"
-    split = {"SplitType": "Line"} if by_line else {}
-    assembled = {"AssembleWith": "Line"} if by_line else {}
-    hosting_of(job.session).create_transform(
-        {
-            "TransformJobName": made.name,
-            "ModelName": made.name,
-            "BatchStrategy": "SingleRecord",
-            "TransformInput": {
-                "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": place}},
-                "ContentType": content_type,
-                **split,
-            },
-            "TransformOutput": {"S3OutputPath": where, "Accept": accept, **assembled},
-            "TransformResources": {"InstanceType": instance, "InstanceCount": count},
-            "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
-        }
+    made = deploying.prepare(
+        cloud,
+        job,
+        how.instance,
+        code=how.code,
+        image_uri=how.image_uri,
+        environment=how.environment,
+        tags=tags,
     )
-    started = Transform(name=made.name, output=where, session=job.session)
-    return started.wait() if wait else started
+    with naming("endpoint", made.name, f"sm-trn delete-endpoint {made.name}"):
+        cloud.hosts.create_endpoint(made.name, how.instance, how.count, tags)
+        endpoint = Endpoint(name=made.name, session=cloud, deployment=made)
+        return endpoint.wait() if how.wait else endpoint
 
 
-def fetch_endpoints(session: Session) -> Endpoints:
+def transform(cloud: Cloud, job: Trained, how: TransformOptions) -> Transform:
+    """See ``TrainingJob.transform``."""
+    tags = {JOB_TAG: job.now.name}
+    made = deploying.prepare(
+        cloud, job, how.instance, code=how.code, image_uri=how.image_uri, environment=None, tags=tags
+    )
+    place = cloud.storage.put_input(how.inputs)
+    where = how.output or f"s3://{cloud.bucket}/{made.name}/transform"
+    request = TransformRequest(
+        name=made.name,
+        inputs=place,
+        output=where,
+        instance=how.instance,
+        count=how.count,
+        content_type=how.content_type,
+        accept=how.accept,
+        by_line=how.by_line,
+        tags=tags,
+    )
+    with naming("transform", made.name, f"aws sagemaker stop-transform-job --transform-job-name {made.name}"):
+        cloud.hosts.create_transform(request)
+        started = Transform(name=made.name, output=where, session=cloud)
+        return started.wait() if how.wait else started
+
+
+def fetch_endpoints(cloud: Cloud) -> Endpoints:
     """Every endpoint of the account and region, whoever made it. Raises CloudError."""
-    hosting = hosting_of(session)
-    names = [str(each["EndpointName"]) for each in hosting.fetch_endpoints() if each["EndpointStatus"] != "Deleting"]
-    rows = (_row_if_there(session, hosting, name) for name in names)
-    return Endpoints(rows=tuple(row for row in rows if row is not None), session=session)
+    return Endpoints(rows=tuple(_row(cloud, found) for found in cloud.hosts.fetch_endpoints()), session=cloud)
 
 
-def _row_if_there(session: Session, hosting: Boto3Hosting, name: str) -> EndpointRow | None:
-    """None for one that was deleted since it was listed."""
-    try:
-        return _row(session, hosting, hosting.fetch_endpoint(name))
-    except CloudError as error:
-        if error.code != "ValidationException":
-            raise
-        return None
-
-
-def _row(session: Session, hosting: Boto3Hosting, answer: Mapping[str, Any]) -> EndpointRow:
-    try:
-        variant = hosting.fetch_variants(str(answer["EndpointConfigName"]))[0]
-    except CloudError as error:
-        if error.code != "ValidationException":
-            raise
-        variant = {}  # deleted under a living endpoint, which is billed all the same
-    tags = hosting.fetch_tags(str(answer["EndpointArn"]))
-    now = datetime.fromtimestamp(session.clock.now(), tz=timezone.utc)
-    created = parse_time(answer["CreationTime"]) or now
-    expires = parse_time(tags.get(EXPIRES_TAG))
-    instance, count = str(variant.get("InstanceType", "")), int(variant.get("InitialInstanceCount", 1))
-    emulated = f":{EMULATED_ACCOUNT}:" in str(answer["EndpointArn"])
-    price = None if emulated else session.prices.hosting(instance, session.region)
+def _row(cloud: Cloud, found: EndpointSnapshot) -> EndpointRow:
+    now = datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc)
+    created, expires = found.created or now, parse_time(found.tags.get(EXPIRES_TAG))
+    price = None if found.emulated else cloud.prices.hosting(found.instance, cloud.region)
     return EndpointRow(
-        name=str(answer["EndpointName"]),
-        status=str(answer["EndpointStatus"]),
-        instance=instance,
-        count=count,
+        name=found.name,
+        status=found.status,
+        instance=found.instance,
+        count=found.count,
         created=created,
         hours=max(0.0, (now - created).total_seconds() / 3600),
         price=price,
-        usd_per_hour=Decimal(0) if emulated else price.usd_per_hour * count if price else None,
+        usd_per_hour=Decimal(0) if found.emulated else price.usd_per_hour * found.count if price else None,
         expires=expires,
         overdue=expires is not None and expires <= now,
-        job=tags.get(JOB_TAG, ""),
-        emulated=emulated,
+        job=found.tags.get(JOB_TAG, ""),
+        emulated=found.emulated,
     )
 
 

@@ -9,12 +9,11 @@ from datetime import date, datetime, time, timezone
 from typing import TYPE_CHECKING
 
 from ..ports import JobQuery
-from .details import fetch_details, fetch_tags
-from .pages import listed
+from .cloud import Cloud
+from .details import fetch_details, fetch_tags, listed
 
 if TYPE_CHECKING:
     from ..report import Fleet
-    from .session import Session
 
 MOST = 5_000
 
@@ -44,18 +43,18 @@ class Search:
         return " ".join(["Jobs", ", ".join(part for part in parts if part)]).strip()
 
 
-def fetch_fleet(session: Session, search: Search, *, tags: bool, at: date | str | None, limit: int) -> Fleet:
+def fetch_fleet(cloud: Cloud, search: Search, *, tags: bool, at: date | str | None, limit: int) -> Fleet:
     """List, describe and price the jobs; with their tags when they are asked for. Raises CloudError."""
     from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
-    seen = list(itertools.islice(listed(session.backend, search.query), limit + 1))
-    jobs, tag = fetch_details(session.backend, search.query, seen[:limit]), search.tag
+    seen = list(itertools.islice(listed(cloud.backend, search.query), limit + 1))
+    jobs, tag = fetch_details(cloud.backend, search.query, seen[:limit]), search.tag
     known: list[Mapping[str, str]] = [{} for _ in jobs]
     if tags or tag is not None:
-        known = fetch_tags(session.backend, jobs)
+        known = fetch_tags(cloud.backend, jobs)
     wanted = [(job, own) for job, own in zip(jobs, known, strict=True) if tag is None or own.get(tag[0]) == tag[1]]
     cut = limit if len(seen) > limit else None
-    return report.fleet(wanted, book=session.prices, at=at, title=str(search), cut=cut)
+    return report.fleet(wanted, book=cloud.prices, at=at, title=str(search), cut=cut)
 
 
 def moment(day: date | str | None, *, end: bool = False) -> datetime | None:

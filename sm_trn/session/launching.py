@@ -10,16 +10,13 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from .. import _entry
 from ..errors import CloudError, LaunchUnknown, SmTrnError, UnknownName
 from ..ports import Clock, Storage
 from ..specs import Git, JobSpec, Script
 from .pace import CREATES_PER_S, send_times
-
-if TYPE_CHECKING:
-    from .jobs import TrainingJob
 
 LAUNCHERS = 4  # at once: with an answer in half a second, more would only be throttled
 ANSWERS_S = (
@@ -28,10 +25,19 @@ ANSWERS_S = (
 
 Prepare = Callable[[Mapping[str, Any]], None]
 Create = Callable[[Mapping[str, Any]], str]
-Handle = Callable[[str], "TrainingJob"]
 
 
-class PartialLaunch(CloudError):  # noqa: N818 - the vocabulary names it
+class Named(Protocol):
+    """The handle of a job."""
+
+    @property
+    def name(self) -> str: ...
+
+
+JobT = TypeVar("JobT", bound=Named)
+
+
+class PartialLaunch(CloudError, Generic[JobT]):  # noqa: N818 - the vocabulary names it
     """Some jobs of a ``submit_all`` were launched and some were not; nothing is lost or launched twice.
 
     ``launched`` and ``unknown`` are handles: those of ``unknown`` were asked for and may run. ``failed`` says why, by name.
@@ -39,9 +45,9 @@ class PartialLaunch(CloudError):  # noqa: N818 - the vocabulary names it
 
     def __init__(
         self,
-        launched: tuple[TrainingJob, ...],
+        launched: tuple[JobT, ...],
         failed: Mapping[str, Exception],
-        unknown: tuple[TrainingJob, ...] = (),
+        unknown: tuple[JobT, ...] = (),
     ) -> None:
         self.launched = launched
         self.failed = failed
@@ -52,15 +58,13 @@ class PartialLaunch(CloudError):  # noqa: N818 - the vocabulary names it
         super().__init__("\n".join([head, *_told(launched, failed, unknown)]), operation="CreateTrainingJob")
 
 
-class LaunchInterrupted(KeyboardInterrupt):
+class LaunchInterrupted(KeyboardInterrupt, Generic[JobT]):
     """Ctrl-C during a launch. What was launched runs on, and is billed: ``session.stop_all(error.launched + error.unknown)``.
 
     The fields are those of PartialLaunch.
     """
 
-    def __init__(
-        self, launched: tuple[TrainingJob, ...], failed: Mapping[str, Exception], unknown: tuple[TrainingJob, ...]
-    ) -> None:
+    def __init__(self, launched: tuple[JobT, ...], failed: Mapping[str, Exception], unknown: tuple[JobT, ...]) -> None:
         self.launched = launched
         self.failed = failed
         self.unknown = unknown
@@ -69,9 +73,7 @@ class LaunchInterrupted(KeyboardInterrupt):
         super().__init__("\n".join(["the launch was interrupted", *_told(launched, failed, unknown), *after]))
 
 
-def _told(
-    launched: Sequence[TrainingJob], failed: Mapping[str, Exception], unknown: Sequence[TrainingJob]
-) -> list[str]:
+def _told(launched: Sequence[Named], failed: Mapping[str, Exception], unknown: Sequence[Named]) -> list[str]:
     """A line a job."""
     may_run = {job.name for job in unknown}
     return [f"  launched {job.name}" for job in launched] + [
@@ -152,10 +154,10 @@ class Staging:
             shutil.rmtree(pinned.folder, ignore_errors=True)
 
 
-class Launch:
+class Launch(Generic[JobT]):
     """What became of every job of one launch. The threads that send note it themselves, so no interrupt can lose a name."""
 
-    def __init__(self, names: Sequence[str], handle: Handle) -> None:
+    def __init__(self, names: Sequence[str], handle: Callable[[str], JobT]) -> None:
         self._names = tuple(names)
         self._handle = handle
         self._changed = threading.Condition()
@@ -189,11 +191,11 @@ class Launch:
             self._changed.wait_for(lambda: self._sent <= set(self._outcomes), timeout=ANSWERS_S)
 
     @property
-    def launched(self) -> tuple[TrainingJob, ...]:
+    def launched(self) -> tuple[JobT, ...]:
         return tuple(self._handle(name) for name in self._names if self._outcomes.get(name, self) is None)
 
     @property
-    def unknown(self) -> tuple[TrainingJob, ...]:
+    def unknown(self) -> tuple[JobT, ...]:
         """Jobs that were asked for and may run: no answer, or none that says."""
         return tuple(self._handle(name) for name in self._names if self._may_run(name))
 
@@ -208,7 +210,7 @@ class Launch:
                 reasons[name] = error if isinstance(error, Exception) else silent
         return reasons
 
-    def result(self) -> list[TrainingJob]:
+    def result(self) -> list[JobT]:
         """The jobs. Raises the error of a launch of one job, PartialLaunch when some jobs were not launched."""
         launched, unknown, failed = self.launched, self.unknown, self.failed
         if not failed:
@@ -218,7 +220,7 @@ class Launch:
             raise first
         raise PartialLaunch(launched, failed, unknown) from first
 
-    def interrupted(self) -> LaunchInterrupted:
+    def interrupted(self) -> LaunchInterrupted[JobT]:
         return LaunchInterrupted(self.launched, self.failed, self.unknown)
 
     def _may_run(self, name: str) -> bool:
@@ -240,10 +242,10 @@ def launch_all(
     prepare: Prepare,
     create: Create,
     *,
-    handle: Handle,
+    handle: Callable[[str], JobT],
     clock: Clock,
     paced: bool,
-) -> list[TrainingJob]:
+) -> list[JobT]:
     """Prepare and send every request, several at once. ``paced``: at the account's own rate, because what leaves faster
     comes back throttled.
 

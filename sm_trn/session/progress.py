@@ -5,6 +5,8 @@ It asks seldom – a look at a log costs as much as a look at a job – and no f
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,14 +17,15 @@ from ..logs import MetricReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ..pricing import Price
 from ..report.watch.rows import Checkpoints, WatchRow
-from ..specs import JobSnapshot
+from ..specs import JobSnapshot, MetricPoint
 from .budget import PriceOf
-from .newest import Newest
 from .reading import expected_streams, settled, streams_missing
 
 if TYPE_CHECKING:
     from ..report import Display
 
+NEWEST = 2000  # numbers: five minutes of a job that logs several of them every second
+LOSSES = 256  # of the whole run; twice as many are thinned to every other one
 LOG_FIRST_S, LOG_EVERY_S = 40.0, 120.0  # between looks at one training job's log: the first two, and all others
 LOG_LOOKS = 10  # at running jobs, per sweep: of more jobs, those that waited longest come first
 LOGGED = 200  # of more jobs than that the table shows no steps: their logs would cost more than all else
@@ -30,6 +33,45 @@ CHECKPOINT_EVERY_S = 120.0
 CHECKPOINTED = 20  # jobs of which the checkpoints are looked at: what a screen shows
 LAST_TRIES, LAST_PAUSE_S = 12, 10.0
 SPEAKING = {"Training", "Uploading", "Stopping"}  # phases in which a log grows
+
+
+@dataclass(slots=True)
+class Newest:
+    """The numbers of one job's log, as they come. ``losses`` are taken evenly from the whole run, the newest last."""
+
+    total_steps: int | None = None
+    _points: deque[MetricPoint] = field(default_factory=lambda: deque(maxlen=NEWEST))
+    _losses: list[float] = field(default_factory=list)
+    _last: float = math.nan
+    _apart: int = 1
+    _seen: int = 0
+
+    def add(self, point: MetricPoint) -> None:
+        self._points.append(point)
+        if not math.isfinite(point.value):
+            return
+        if point.name == "total_steps" and self.total_steps is None:
+            self.total_steps = int(point.value)
+        if point.name == "loss":
+            self._keep(point.value)
+
+    @property
+    def points(self) -> tuple[MetricPoint, ...]:
+        return tuple(self._points)
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        late = self._seen and (self._seen - 1) % self._apart
+        return (*self._losses, self._last) if late else tuple(self._losses)
+
+    def _keep(self, loss: float) -> None:
+        if self._seen % self._apart == 0:
+            self._losses.append(loss)
+        self._seen += 1
+        self._last = loss
+        if len(self._losses) == 2 * LOSSES:
+            self._losses = self._losses[::2]
+            self._apart *= 2
 
 
 @dataclass(kw_only=True)

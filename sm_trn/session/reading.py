@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import CloudError
 from ..logs import LogEvent, LogFilter, MetricLog, MetricReader, SavedLog, since_s
 from ..ports import LogBatch, LogCursor, Trouble
-from ..specs import EVALUATION_METRICS, TRAINER_METRICS, JobSnapshot, MetricPoint, MetricRule
+from ..specs import EVALUATION_METRICS, TRAINER_METRICS, JobSnapshot, JobSpec, MetricPoint, MetricRule
+from .cloud import Cloud
 from .pace import FIRST_PAUSE_S, next_delay
-
-if TYPE_CHECKING:
-    from .jobs import TrainingJob
 
 DESCRIBE_S = 90.0  # a log that grows belongs to a job that runs: it is described when its log is silent, or so seldom
 SETTLE_S = 5.0  # between two looks at the log of a job that has just ended
@@ -50,109 +49,115 @@ def _ended_s(ended: JobSnapshot, now: float) -> float:
     return float("inf") if end is None else now - end.timestamp()
 
 
-def batches(
-    job: TrainingJob, cursor: LogCursor, *, follow: bool, notice: Callable[[str], None] = lambda _text: None
-) -> Iterator[LogBatch]:
-    """The log since ``cursor`` in pieces; with ``follow`` also what is to come, until the job has ended.
-
-    Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks. A login
-    that expired passes with the next one, however long that takes; ``notice`` is told. The last batch's cursor is then the
-    place to go on from.
-    """
-    if not follow:
-        yield from job.session.logs.stream_events(job.name, cursor)
-        return
-    clock, attempt, failures = job.session.clock, 0, 0
-    last, described_s, quiet, told = None, 0.0, True, False
-    while True:
-        try:
-            if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
-                last, described_s = job.snapshot(), clock.now()
-            whole = last.terminal and settled(last, cursor, clock.now())
-            streams, quiet = None if whole else expected_streams(last), True
-            for batch in job.session.logs.stream_events(job.name, cursor, streams=streams):
-                cursor, failures, quiet, told = batch.cursor, 0, quiet and not batch.events, False
-                yield batch
-            if whole:
-                return
-        except CloudError as error:
-            backend = job.session.backend
-            why = backend.trouble(error)
-            failures += why is not Trouble.EXPIRED
-            if why not in {Trouble.PASSING, Trouble.EXPIRED} or failures > PATIENCE:
-                raise
-            if why is Trouble.EXPIRED and backend.renew():
-                continue
-            if why is Trouble.EXPIRED and not told:
-                notice(f"Your AWS login expired. {job.name} goes on; run aws sso login, and the reading goes on too.")
-                told = True
-        clock.sleep(
-            SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
-        )
-        attempt += 1
-
-
-def start(job: TrainingJob, since: str | datetime | None) -> LogCursor:
-    """The cursor of a reader who begins now, at the beginning or at ``since``."""
-    if since is None:
-        return LogCursor()
-    return LogCursor(since_ms=int(since_s(since, job.session.clock.now()) * 1000))
-
-
-def events(
-    job: TrainingJob,
-    *,
-    follow: bool = False,
-    wanted: LogFilter | None = None,
-    since: str | datetime | None = None,
-    notice: Callable[[str], None] = lambda _text: None,
-) -> Iterator[LogEvent]:
-    """The lines that are wanted, in time order."""
-    pieces = batches(job, start(job, since), follow=follow, notice=notice)
-    found = chain.from_iterable(batch.events for batch in pieces)
-    return filter(wanted.wants, found) if wanted is not None else found
-
-
-def rules(job: TrainingJob) -> tuple[MetricRule, ...]:
-    """The job's own expressions, from its spec or its request, without those that only repeat what dict lines say."""
-    own = job.asked.metrics if job.asked is not None else requested_rules(job.snapshot())
-    return tuple(rule for rule in own if rule not in _READ_ANYWAY)
-
-
 def requested_rules(snapshot: JobSnapshot) -> tuple[MetricRule, ...]:
     """The MetricDefinitions of a describe answer."""
     algorithm: dict[str, Any] = snapshot.raw.get("AlgorithmSpecification") or {}
     return tuple(MetricRule(item["Name"], item["Regex"]) for item in algorithm.get("MetricDefinitions") or ())
 
 
-def metric_log(job: TrainingJob) -> MetricLog:
-    """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
-    reader = MetricReader(rules(job))
-    return MetricLog(
-        tuple(line for part in batches(job, LogCursor(), follow=False) for line in reader.lines(part.events))
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLog:
+    """The log of the job ``name``. ``asked`` is its spec where this process made it: its rules need no call then."""
 
+    cloud: Cloud
+    name: str
+    asked: JobSpec | None = None
 
-def final_rows(job: TrainingJob) -> list[tuple[str, float, float | None, float | None]]:
-    """FinalMetricDataList: name, the service's value, epoch seconds, and what the same expression finds in the log."""
-    snapshot = job.snapshot()
-    defined = requested_rules(snapshot)
-    read: dict[str, float] = {}
-    reader = MetricReader(defined).rules
-    for event in events(job) if defined else ():
-        read.update(reader.values(event.text))
-    times = {item["MetricName"]: item.get("Timestamp") for item in snapshot.raw.get("FinalMetricDataList") or ()}
-    return [(name, value, _epoch_s(times.get(name)), read.get(name)) for name, value in snapshot.final_metrics.items()]
+    def batches(
+        self, cursor: LogCursor, *, follow: bool, notice: Callable[[str], None] = lambda _text: None
+    ) -> Iterator[LogBatch]:
+        """The log since ``cursor`` in pieces; with ``follow`` also what is to come, until the job has ended.
 
+        Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks. A login
+        that expired passes with the next one, however long that takes; ``notice`` is told. The last batch's cursor is then the
+        place to go on from.
+        """
+        if not follow:
+            yield from self.cloud.logs.stream_events(self.name, cursor)
+            return
+        clock, attempt, failures = self.cloud.clock, 0, 0
+        last, described_s, quiet, told = None, 0.0, True, False
+        while True:
+            try:
+                if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
+                    last, described_s = self._snapshot(), clock.now()
+                whole = last.terminal and settled(last, cursor, clock.now())
+                streams, quiet = None if whole else expected_streams(last), True
+                for batch in self.cloud.logs.stream_events(self.name, cursor, streams=streams):
+                    cursor, failures, quiet, told = batch.cursor, 0, quiet and not batch.events, False
+                    yield batch
+                if whole:
+                    return
+            except CloudError as error:
+                backend = self.cloud.backend
+                why = backend.trouble(error)
+                failures += why is not Trouble.EXPIRED
+                if why not in {Trouble.PASSING, Trouble.EXPIRED} or failures > PATIENCE:
+                    raise
+                if why is Trouble.EXPIRED and backend.renew():
+                    continue
+                if why is Trouble.EXPIRED and not told:
+                    notice(
+                        f"Your AWS login expired. {self.name} goes on; run aws sso login, and the reading goes on too."
+                    )
+                    told = True
+            clock.sleep(
+                SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
+            )
+            attempt += 1
 
-def utilization(job: TrainingJob) -> tuple[MetricPoint, ...]:
-    """What CloudWatch measured of the job's hosts; empty where it did not, as on the emulator."""
-    if job.session.boto_session is None:
-        return ()
-    from ..aws.utilization import fetch_utilization  # noqa: PLC0415 - `import sm_trn` loads no boto3
+    def start(self, since: str | datetime | None) -> LogCursor:
+        """The cursor of a reader who begins now, at the beginning or at ``since``."""
+        if since is None:
+            return LogCursor()
+        return LogCursor(since_ms=int(since_s(since, self.cloud.clock.now()) * 1000))
 
-    now = job.session.clock.now()
-    return fetch_utilization(job.session.boto_session, job.snapshot(), now=now)
+    def events(
+        self,
+        *,
+        follow: bool = False,
+        wanted: LogFilter | None = None,
+        since: str | datetime | None = None,
+        notice: Callable[[str], None] = lambda _text: None,
+    ) -> Iterator[LogEvent]:
+        """The lines that are wanted, in time order."""
+        pieces = self.batches(self.start(since), follow=follow, notice=notice)
+        found = chain.from_iterable(batch.events for batch in pieces)
+        return filter(wanted.wants, found) if wanted is not None else found
+
+    def rules(self) -> tuple[MetricRule, ...]:
+        """The job's own expressions, from its spec or its request, without those that only repeat what dict lines say."""
+        own = self.asked.metrics if self.asked is not None else requested_rules(self._snapshot())
+        return tuple(rule for rule in own if rule not in _READ_ANYWAY)
+
+    def metric_log(self) -> MetricLog:
+        """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
+        reader = MetricReader(self.rules())
+        return MetricLog(
+            tuple(line for part in self.batches(LogCursor(), follow=False) for line in reader.lines(part.events))
+        )
+
+    def final_rows(self) -> list[tuple[str, float, float | None, float | None]]:
+        """FinalMetricDataList: name, the service's value, epoch seconds, and what the same expression finds in the log."""
+        snapshot = self._snapshot()
+        defined = requested_rules(snapshot)
+        read: dict[str, float] = {}
+        reader = MetricReader(defined).rules
+        for event in self.events() if defined else ():
+            read.update(reader.values(event.text))
+        times = {item["MetricName"]: item.get("Timestamp") for item in snapshot.raw.get("FinalMetricDataList") or ()}
+        return [
+            (name, value, _epoch_s(times.get(name)), read.get(name)) for name, value in snapshot.final_metrics.items()
+        ]
+
+    def utilization(self) -> tuple[MetricPoint, ...]:
+        """What CloudWatch measured of the job's hosts; empty where it did not, as on the emulator."""
+        if self.cloud.utilization is None:
+            return ()
+        return self.cloud.utilization.fetch_utilization(self._snapshot(), now=self.cloud.clock.now())
+
+    def _snapshot(self) -> JobSnapshot:
+        return self.cloud.backend.fetch_snapshot(self.name)
 
 
 def read_log(path: str | Path) -> SavedLog:

@@ -16,8 +16,7 @@ from ..logs import LogEvent, points
 from ..ports import LogCursor
 from ..specs import JobSnapshot, JobSpec, JobStatus, MetricPoint, Spot
 from .connecting import connect
-from .jobs import TrainingJob
-from .session import Session
+from .handles import Session, TrainingJob
 
 LOOK_S = 0.2
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".npz")

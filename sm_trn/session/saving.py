@@ -10,19 +10,15 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import SmTrnError
 from ..logs import LogEvent, LogFilter, saved_line
 from ..ports import LogCursor, dump_cursor, parse_cursor
-from . import reading
-
-if TYPE_CHECKING:
-    from .jobs import TrainingJob
+from .reading import JobLog
 
 
 def save_log(
-    job: TrainingJob, target: Path, *, by_host: bool, follow: bool = False, wanted: LogFilter | None = None,
+    log: JobLog, target: Path, *, by_host: bool, follow: bool = False, wanted: LogFilter | None = None,
     begin: LogCursor | None = None, notice: Callable[[str], None] = lambda _text: None,
 ) -> tuple[Path, ...]:  # fmt: skip
     """Write the log to the file ``target``, or with ``by_host`` to one file a host in that folder; returns the files.
@@ -31,11 +27,11 @@ def save_log(
     """
     selection = repr(wanted or LogFilter())
     folder = _Files(target, by_host=by_host)
-    cursor = folder.resume(job.name, selection) or begin or LogCursor()
-    for batch in reading.batches(job, cursor, follow=follow, notice=notice):
+    cursor = folder.resume(log.name, selection) or begin or LogCursor()
+    for batch in log.batches(cursor, follow=follow, notice=notice):
         events = batch.events if wanted is None else [event for event in batch.events if wanted.wants(event)]
         folder.write(events)
-        folder.note(job.name, selection, batch.cursor)
+        folder.note(log.name, selection, batch.cursor)
     return folder.paths
 
 

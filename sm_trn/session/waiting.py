@@ -7,21 +7,33 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from ..errors import CloudError
 from ..specs import JobSnapshot, JobSpec, Usd
 from .budget import Budget
+from .cloud import Cloud
 from .poller import Poller
 from .stopping import stop_one
 
 if TYPE_CHECKING:
     from ..report import Display
-    from .jobs import TrainingJob
     from .progress import Progress
-    from .session import Session
 
 _MOST_NAMED = 4  # jobs, in the words of who stops watching
+
+
+class Watched(Protocol):
+    """A job that is waited for: its names, and what this process asked for when it made it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def asked(self) -> JobSpec | None: ...
 
 
 def hint(spec: JobSpec | None) -> Mapping[str, Any]:
@@ -37,7 +49,7 @@ def hint(spec: JobSpec | None) -> Mapping[str, Any]:
 
 
 def poller_for(
-    session: Session, jobs: tuple[TrainingJob, ...], notice: Callable[[str], None], *, detailed: bool = False
+    session: Cloud, jobs: tuple[Watched, ...], notice: Callable[[str], None], *, detailed: bool = False
 ) -> Poller:
     return Poller(
         feed=session.backend,
@@ -53,8 +65,8 @@ def poller_for(
 class Wait:
     """Waits for ``jobs``. ``told`` hears what the user should know; the display does when there is nobody else."""
 
-    session: Session
-    jobs: tuple[TrainingJob, ...]
+    session: Cloud
+    jobs: tuple[Watched, ...]
     told: Callable[[str], None] | None = None
     display: Display | None = None
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fakes.simulated_hosting import Hosting
+
 ACCOUNT, REGION = "123456789012", "us-west-2"
 NOT_FOUND = "Requested resource not found."
 
@@ -138,6 +140,10 @@ class SimulatedJob:
             answer["TrainingStartTime"] = begun
         if self.end <= now and begun is not None:
             answer |= {"BillableTimeInSeconds": int(self.end - begun), "TrainingTimeInSeconds": int(self.end - begun)}
+        place = self.request.get("OutputDataConfig", {}).get("S3OutputPath")
+        if self.end <= now and self.outcome == "Completed" and place:
+            artefact = f"{place.rstrip('/')}/{self.name}/output/model.tar.gz"
+            answer["ModelArtifacts"] = {"S3ModelArtifacts": artefact}
         if self.end <= now and self.outcome == "Failed":
             answer["FailureReason"] = self.story.reason
         return answer
@@ -151,6 +157,7 @@ class Service:
         self.story_of = story_of
         self.jobs: dict[str, SimulatedJob] = {}
         self.objects: dict[str, bytes] = {}
+        self.hosting = Hosting(clock.now, Refusal)
         self.counts: Counter[str] = Counter()
         self.created: Counter[str] = Counter()
         self.page_events = 10_000
@@ -173,13 +180,15 @@ class Service:
 
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:
+            if self.hosting.answers(operation):
+                return self.hosting.answer(operation, body)
             return {
                 "CreateTrainingJob": self._create,
                 "DescribeTrainingJob": lambda body: self._job(body).described(self.clock.now()),
                 "ListTrainingJobs": self._list,
                 "Search": self._search,
                 "StopTrainingJob": self._stop,
-                "ListTags": lambda body: {"Tags": self._by_arn(body["ResourceArn"]).tags},
+                "ListTags": lambda body: {"Tags": self._tags(body["ResourceArn"])},
                 "DescribeLogStreams": self._streams,
                 "GetLogEvents": self._events,
             }[operation](body)
@@ -190,8 +199,10 @@ class Service:
             raise Refusal("ValidationException", NOT_FOUND)
         return job
 
-    def _by_arn(self, arn: str) -> SimulatedJob:
-        return self._job({"TrainingJobName": arn.rsplit("/", 1)[-1]})
+    def _tags(self, arn: str) -> list[dict[str, str]]:
+        if ":training-job/" not in arn:
+            return self.hosting.tags(arn)
+        return self._job({"TrainingJobName": arn.rsplit("/", 1)[-1]}).tags
 
     def _create(self, body: Mapping[str, Any]) -> dict[str, Any]:
         name = body["TrainingJobName"]

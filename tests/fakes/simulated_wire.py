@@ -11,6 +11,7 @@ import json
 import random
 import re
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from botocore.exceptions import ConnectionClosedError
 from fakes.simulated_sagemaker import ACCOUNT, REGION, Refusal, Service, VirtualClock
 
 import sm_trn as st
-from sm_trn.aws import Boto3Backend, CloudWatchLogs, RenewableSession, S3Storage
+from sm_trn.aws import Boto3Backend, Boto3Hosting, CloudWatchLogs, RenewableSession, S3Storage
 from sm_trn.report import WatchRow
 from sm_trn.session import Session
 
@@ -119,8 +120,10 @@ class Wire:
             body = request.body
             self.service.objects[key] = body if isinstance(body, bytes) else body.read()
         there = operation in {"PutObject", "HeadBucket", "CreateBucket"} or key in self.service.objects
-        if operation == "GetObject" and there:
-            return AWSResponse(request.url, 200, {}, _Raw(self.service.objects[key]))
+        if operation in {"GetObject", "HeadObject"} and there:
+            body = self.service.objects.get(key, b"")
+            headers = {"Content-Length": str(len(body)), "ETag": f'"{zlib.crc32(body):08x}"'}
+            return AWSResponse(request.url, 200, headers, _Raw(body if operation == "GetObject" else b""))
         return self._response(request, 200 if there else 404, None)
 
     def _objects(self, request: AWSPreparedRequest) -> AWSResponse:
@@ -197,6 +200,7 @@ def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
         backend=Boto3Backend(boto, clock),
         logs=CloudWatchLogs(boto),
         storage=S3Storage(boto, "a-bucket"),
+        hosting=Boto3Hosting(boto, "a-bucket"),
         role=f"arn:aws:iam::{ACCOUNT}:role/Training",
         bucket="a-bucket",
         region=REGION,

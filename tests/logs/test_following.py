@@ -16,8 +16,8 @@ from sm_trn.aws.errors import trouble
 from sm_trn.aws.logs import CloudWatchLogs
 from sm_trn.errors import CloudError
 from sm_trn.ports import Trouble
-from sm_trn.session import Session, TrainingJob, reading
-from sm_trn.session.reading import PATIENCE, expected_streams
+from sm_trn.session import Session, TrainingJob
+from sm_trn.session.reading import PATIENCE, JobLog, expected_streams
 from sm_trn.specs import JobSnapshot, parse_snapshot
 
 ENDS_S = 600.0
@@ -139,7 +139,8 @@ def test_a_login_that_expired_is_waited_for_and_a_new_one_taken() -> None:
     assert every_line() == [event.text for event in job_of(world).logs(follow=True)]
     world, told = World(LogService()), []  # all night, as a wait does
     world.wrong = lambda w: refused("ExpiredTokenException") if 100 < w.time - w.began < 40_000 else None
-    assert every_line() == [event.text for event in reading.events(job_of(world), follow=True, notice=told.append)]
+    log = JobLog(cloud=job_of(world).session, name="job")
+    assert every_line() == [event.text for event in log.events(follow=True, notice=told.append)]
     assert 1 == len(told)
     assert "aws sso login" in told[0]
 

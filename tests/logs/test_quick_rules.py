@@ -12,11 +12,12 @@ from hypothesis import strategies as some
 
 from sm_trn.logs import LogEvent, MetricReader, RuleReader, parse_log, saved_line
 from sm_trn.logs.dicts import dicts, whole_dicts
-from sm_trn.logs.rules import _number
+from sm_trn.logs.rules import _number, _quick
 from sm_trn.specs import MetricRule
 
 PIECES = ["loss", "'loss': ", "=", ":", " ", r"\s", r"\d", "[0-9.]", "[^,]", ".", "(", ")", "(?:", "*", "+", "?", "{1,2}", "|", r"\.", "a",
-          "(?i)", "^", "$", r"\b", "(?P<n>", "++", "[[:alpha:]]", r"\p{L}", "(?<=a)", "(?!b)", "1"]  # fmt: skip
+          "(?i)", "^", "$", r"\b", "(?P<n>", ")?", "|b)", r"\d+", "[0-9.]+", "(?:e", "*?",
+          "++", "[[:alpha:]]", r"\p{L}", "(?<=a)", "(?!b)", "1"]  # fmt: skip
 WORDS = ["loss", "'loss': ", "=", ": ", "0.5", "1e-05", "a", "b", "LOSS", " ", ",", "1", "ä", "\t"]
 
 
@@ -34,7 +35,28 @@ def test_a_rule_finds_what_its_expression_finds(pieces: list[str], words: list[s
 
 
 @pytest.mark.parametrize(
-    "expression", ["(a|aa)+$", "(a+)+$", "(?:a|a)+b", "a*a*a*a*b", "(a?){30}a{30}", "(a)+$", "a+$", "(.*)b", "([a ]+)b"]
+    "expression",
+    [
+        "(a|aa)+$",
+        "(a+)+$",
+        "(?:a|a)+b",
+        "a*a*a*a*b",
+        "(a?){30}a{30}",
+        "(a)+$",
+        "a+$",
+        "(.*)b",
+        "([a ]+)b",
+        "a?" * 12 + "b",
+        "(a|a)" * 12 + "b",
+        "(?:a|aa)(?:a|aa)a*b",
+        "(?:a*a)?a*b",
+        "(?:a?b?c?d?)*x",
+        "a*?a*?b",
+        "(?:(?:a*)?)?b",
+        "a*a*a*(?:$)",
+        "a*a*(^|$)",
+        "(?:a*a*(?:$))?b",
+    ],
 )
 @pytest.mark.parametrize("length", [30, 1999, 2001, 100_000])
 def test_no_expression_takes_long(expression: str, length: int) -> None:
@@ -63,6 +85,31 @@ def test_lines_that_are_decoded_together_are_what_each_of_them_is(lines: list[st
     one_by_one = list(MetricReader().lines(iter(events)))
     assert repr(one_by_one) == repr(list(MetricReader().lines(events)))
     assert repr(one_by_one) == repr(list(parse_log("".join(map(saved_line, events))).lines()))
+
+
+RULES = [
+    "'loss': ([0-9.]+)",
+    r"'(?:loss|step)': ([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)",
+    "a(.*)b",
+    "(?P<n>[0-9.]+)}",
+]
+
+
+@given(some.lists(LINE, max_size=12), some.lists(some.sampled_from(RULES), min_size=1, max_size=3))
+def test_a_jobs_own_rules_find_the_same_in_lines_that_are_decoded_together(lines: list[str], own: list[str]) -> None:
+    rules = [MetricRule(f"own_{at}" if at else "loss", expression) for at, expression in enumerate(own)]
+    events = [LogEvent(1000.0 + at, f"algo-{1 + at % 2}", line) for at, line in enumerate(lines)]
+    assert repr(list(MetricReader(rules).lines(iter(events)))) == repr(list(MetricReader(rules).lines(events)))
+
+
+@pytest.mark.parametrize(
+    ("expression", "quick"),
+    [(RULES[0], True), (RULES[1], True), (r"loss[:=]\s*([0-9.]+)", True), (r"step (\d+).*loss=([0-9.]+),", False),
+     ("'loss': ([0-9]+(.|e\\-)[0-9]+),?", True), ("(a+)+$", False), ("a*a*b", False), ("a?" * 4 + "b", False),
+     ("a*a*(?:$)", False), ("a*a*(?:(?:^)|$)", False), ("a*(?:$)", True)],
+)  # fmt: skip
+def test_an_expression_that_tries_little_in_vain_needs_no_limit(expression: str, quick: bool) -> None:
+    assert quick is (_quick(expression) is not None)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.logs import LogEvent, MetricReader, parse_log, saved_line
+from sm_trn.logs import LogEvent, MetricReader, SavedLog, parse_log, saved_line
 
 TEXT = some.text(some.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), min_size=1, max_size=60)
 EVENTS = some.lists(
@@ -87,3 +89,10 @@ def test_a_file_is_read_whatever_its_bytes_are(tmp_path: Path) -> None:
 def test_the_metrics_of_a_text_are_those_of_its_events() -> None:
     events = list(parse_log(FIT).events())
     assert [line.values for line in MetricReader().lines(events)] == [line.values for line in parse_log(FIT).lines()]
+
+
+def test_the_collector_works_again_once_a_log_was_read_or_could_not_be(tmp_path: Path) -> None:
+    assert 1 == len(parse_log("{'loss': 1}").metrics().lines)
+    with pytest.raises(FileNotFoundError):
+        SavedLog(path=tmp_path / "none").metrics()
+    assert gc.isenabled()

@@ -19,7 +19,7 @@ AT = Destination(
 )  # fmt: skip
 # Actions whose resource can only be "*": the service authorization reference lists no resource type for them.
 NO_RESOURCE = {
-    "sagemaker:ListTrainingJobs", "cloudwatch:GetMetricData", "cloudwatch:PutMetricData",
+    "sagemaker:ListTrainingJobs", "sagemaker:Search", "cloudwatch:GetMetricData", "cloudwatch:PutMetricData",
     "ecr:GetAuthorizationToken",
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import World, attached
 
 import sm_trn as st
+from sm_trn.session.details import DESCRIBED
 from sm_trn.specs import Destination
 
 # https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
@@ -18,6 +19,7 @@ ACTIONS = {
     "StopTrainingJob": {"sagemaker:StopTrainingJob"},
     "ListTrainingJobs": {"sagemaker:ListTrainingJobs"},
     "ListTags": {"sagemaker:ListTags"},
+    "Search": {"sagemaker:Search"},
     "HeadObject": {"s3:GetObject"},
     "GetObject": {"s3:GetObject"},
     "PutObject": {"s3:PutObject"},
@@ -45,7 +47,12 @@ DEEDS: dict[str, tuple[Deed, set[str]]] = {
     ),
     "resubmit": (lambda job: attached(job.session, job.name).resubmit(), READ_SPEC | LAUNCH - {"HeadObject"}),
     "list": (lambda job: job.session.jobs(), {"ListTrainingJobs"}),
-    "fleet": (lambda job: job.session.fleet(tags=True), {"ListTrainingJobs", "DescribeTrainingJob", "ListTags"}),
+    "fleet": (
+        lambda job: job.session.fleet("plain", tags=True),
+        {"ListTrainingJobs", "DescribeTrainingJob", "ListTags"},
+    ),
+    "fleet of many": (lambda job: job.session.fleet("many", tags=True), {"ListTrainingJobs", "Search"}),
+    "list of many": (lambda job: job.session.snapshots("many", limit=DESCRIBED + 1), {"ListTrainingJobs", "Search"}),
     "stop_all": (lambda job: job.session.stop_all(containing=""), {"ListTrainingJobs", "StopTrainingJob"}),
 }
 
@@ -56,6 +63,8 @@ def job(here: World, spec: st.JobSpec) -> st.TrainingJob:
     here.service.story_of = lambda _: Story(lines={"algo-1": ((200.0, "hello"),)})
     made = here.session.submit(kept)
     here.clock.sleep(300)
+    for n in range(DESCRIBED + 1):  # more than are described one by one
+        here.service.add(f"many-{n}", created=here.clock.now() - 100_000)
     here.service.objects.clear()  # nothing is there yet: the next launch uploads again
     here.wire.calls.clear()
     return made

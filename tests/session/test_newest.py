@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.report import WatchRow
-from sm_trn.session.newest import LOSSES, NEWEST, Newest
+from sm_trn.session.progress import LOSSES, NEWEST, Newest
 from sm_trn.specs import MetricPoint, parse_snapshot
 
 JOB = parse_snapshot({"TrainingJobName": "j", "TrainingJobStatus": "InProgress", "SecondaryStatus": "Training"})

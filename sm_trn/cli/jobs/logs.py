@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from ...logs import LogEvent, LogFilter, shown
-from ...session import Session, TrainingJob, reading
+from ...session import Session
+from ...session.reading import JobLog
 from ...session.saving import save_log
 from ..connection import connection_options
 from ..shared import emit, json_option
@@ -48,11 +49,12 @@ def command(  # noqa: PLR0913 - one a flag
     """
     wanted = LogFilter(host=host, rank=rank, matching=grep)
     job = connection().attach(name)
+    log = JobLog(cloud=job.session, name=job.name)
     try:
         if save is not None:
-            _save(job, save, follow=follow, wanted=wanted, since=since, as_json=as_json)
+            _save(log, save, follow=follow, wanted=wanted, since=since, as_json=as_json)
         else:
-            _print(reading.events(job, follow=follow, wanted=wanted, since=since, notice=_tell), as_json=as_json)
+            _print(log.events(follow=follow, wanted=wanted, since=since, notice=_tell), as_json=as_json)
     except KeyboardInterrupt:
         again = f"sm-trn logs {name} --follow{f' --save {save}' if save else ''}"
         click.echo(f"Stopped reading. {name} is not affected; {again} goes on.", err=True)
@@ -72,12 +74,12 @@ def _print(events: Iterable[LogEvent], *, as_json: bool) -> None:
 
 
 def _save(
-    job: TrainingJob, target: str, *, follow: bool, wanted: LogFilter, since: str | None, as_json: bool
+    log: JobLog, target: str, *, follow: bool, wanted: LogFilter, since: str | None, as_json: bool
 ) -> None:  # fmt: skip
     by_host = target.endswith("/") or Path(target).is_dir()
-    begin = reading.start(job, since)
-    paths = save_log(job, Path(target), by_host=by_host, follow=follow, wanted=wanted, begin=begin, notice=_tell)
+    begin = log.start(since)
+    paths = save_log(log, Path(target), by_host=by_host, follow=follow, wanted=wanted, begin=begin, notice=_tell)
     if as_json:
-        emit({"job": job.name, "files": [str(path) for path in paths]})
+        emit({"job": log.name, "files": [str(path) for path in paths]})
     for path in paths if not as_json else ():
         click.echo(f"{path}  {path.stat().st_size:,} bytes")

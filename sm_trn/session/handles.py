@@ -1,31 +1,58 @@
-"""The live handle of one job. It knows its name and its session, and of the job only what cannot change: how it was made."""
+"""The two live handles: a session, which is an account and region or the emulator, and one of its jobs. Each makes the other,
+so they stand together; the work is done by modules that know neither.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from ..errors import InvalidJob, JobFailed, UnknownName
 from ..logs import LogEvent, LogFilter, MetricLog, printable
-from ..ports import StoredObjects
+from ..ports import JobQuery, StoredObjects
+from ..preflight import check
 from ..preflight.resuming import resuming
-from ..pricing import JobCost, Price, job_cost
-from ..render import Diff, diff
-from ..specs import Destination, JobRecord, JobSnapshot, JobSpec, JobStatus, MetricPoint, Usd, WallSeconds, record
-from . import endpoints, reading
-from .attaching import Attached, fetch_attached, once
-from .endpoints import Endpoint, Transform
+from ..pricing import JobCost, Price, ceiling, job_cost
+from ..render import Diff, diff, render
+from ..specs import (
+    Destination,
+    JobRecord,
+    JobSnapshot,
+    JobSpec,
+    JobStatus,
+    MetricPoint,
+    Problems,
+    Severity,
+    Usd,
+    WallSeconds,
+    record,
+)
+from . import endpoints
+from .attaching import Attached, fetch_attached, once, remember
+from .budget import as_usd, refuse_over
+from .cloud import Cloud
+from .deploying import Trained
+from .details import fetch_details, fetch_tags, listed
+from .endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions, fetch_endpoints
+from .fleets import MOST, Search, fetch_fleet
+from .launching import Staging, launch_all, unique_names
+from .reading import JobLog
 from .saving import save_log
-from .stopping import stop_one
+from .stopping import stop_each, stop_one
+from .waiting import Wait, poller_for
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .session import Session
+    from ..report import Fleet
 
+Notice = Callable[[str], None]
+SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
 MetricView = Literal["all", "train", "eval", "summary", "final"]
 
 
@@ -105,8 +132,9 @@ class TrainingJob:
             asked = asked.replace(script=before.spec.script)  # what ran, though the folder may have changed since
         asked = asked.replace(name=name) if name is not None else asked
         role = before.at.role or self.session.role
+        changes = diff(before.spec, asked)  # before anything runs whose name an error here would lose
         made = dataclasses.replace(self.session, role=role).submit(asked, ignore=ignore)
-        changes = diff(before.spec, asked, names=(self.name, made.name))
+        changes = dataclasses.replace(changes, before=self.name, after=made.name)
         return TrainingJob(name=made.name, session=self.session, spec=asked, changes=changes)
 
     def resume(self, *, ignore: Sequence[str] = ()) -> TrainingJob:
@@ -121,6 +149,13 @@ class TrainingJob:
             raise InvalidJob(self.name, refused)
         return self.resubmit(ignore=ignore)
 
+    @property
+    def _log(self) -> JobLog:
+        return JobLog(cloud=self.session, name=self.name, asked=self._asked)
+
+    def _trained(self) -> Trained:
+        return Trained(label=self.label, spec=self.spec, now=self.snapshot())
+
     def _attached(self) -> Attached:
         return once(self._memory, "attached", lambda: fetch_attached(self.session, self.name))
 
@@ -133,8 +168,6 @@ class TrainingJob:
 
         ``notice`` hears what is no snapshot: that the login expired, that the service does not answer.
         """
-        from .waiting import poller_for  # noqa: PLC0415 - it needs this class
-
         for known in poller_for(self.session, (self,), notice or _ignored).sweeps([self.name]):
             if self.name in known:
                 yield known[self.name]
@@ -177,7 +210,7 @@ class TrainingJob:
         or ISO text. Raises SmTrnError for an expression that is wrong or would not end, CloudError.
         """
         wanted = LogFilter(host=host, rank=rank, matching=matching)
-        return reading.events(self, follow=follow, wanted=wanted, since=since)
+        return self._log.events(follow=follow, wanted=wanted, since=since)
 
     def save_logs(self, target: str | Path, *, follow: bool = False) -> tuple[Path, ...]:
         """Download the log to a file, or – when ``target`` is a folder or ends with a slash – to one file a host.
@@ -185,11 +218,11 @@ class TrainingJob:
         Called again it goes on where it ended. ``st.read_log`` reads the files. Raises SmTrnError when something else is there.
         """
         by_host = str(target).endswith("/") or Path(target).is_dir()
-        return save_log(self, Path(target), by_host=by_host, follow=follow)
+        return save_log(self._log, Path(target), by_host=by_host, follow=follow)
 
     def metric_log(self) -> MetricLog:
         """Every line with numbers: ``train``, ``eval``, ``summary`` and ``points`` of one reading of the log."""
-        return reading.metric_log(self)
+        return self._log.metric_log()
 
     def points(self) -> list[MetricPoint]:
         """Every number in the job's log: of dict lines, and of the job's own metric definitions."""
@@ -207,7 +240,7 @@ class TrainingJob:
         if view == "all":
             return metrics_frame(self.points())
         if view == "final":
-            return final_frame(reading.final_rows(self))
+            return final_frame(self._log.final_rows())
         if view not in {"train", "eval", "summary"}:
             raise UnknownName(f"view: got {view!r}, wanted 'all', 'train', 'eval', 'summary' or 'final'")
         return lines_frame(self.metric_log().view(view))
@@ -217,7 +250,7 @@ class TrainingJob:
         ``metrics()``, no rows where there is nothing. Raises CloudError."""
         from ..report.metrics import metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
-        return metrics_frame(reading.utilization(self))
+        return metrics_frame(self._log.utilization())
 
     @property
     def billable_s(self) -> WallSeconds | None:
@@ -253,9 +286,8 @@ class TrainingJob:
         classifier that a shipped script has trained. ``max_hours`` is a tag: ``endpoints().delete_overdue()`` goes by it.
         Raises InvalidJob with all that keeps the artefact from being hosted, UnknownName where no image fits, CloudError.
         """
-        return endpoints.deploy(
-            self,
-            instance,
+        how = DeployOptions(
+            instance=instance,
             count=count,
             code=code,
             image_uri=image_uri,
@@ -263,6 +295,7 @@ class TrainingJob:
             max_hours=max_hours,
             wait=wait,
         )
+        return endpoints.deploy(self.session, self._trained(), how)
 
     def transform(  # noqa: PLR0913 - what a transform can be told, each by name
         self,
@@ -283,10 +316,9 @@ class TrainingJob:
         ``by_line`` sends each line by itself and writes the answers line by line; the answers to ``x`` are ``<output>/x.out``.
         The instances are billed while it runs. Raises as ``deploy``.
         """
-        return endpoints.transform(
-            self,
-            inputs,
-            instance,
+        how = TransformOptions(
+            inputs=inputs,
+            instance=instance,
             output=output,
             content_type=content_type,
             accept=accept,
@@ -296,11 +328,187 @@ class TrainingJob:
             image_uri=image_uri,
             wait=wait,
         )
+        return endpoints.transform(self.session, self._trained(), how)
 
     def record(self) -> JobRecord:
         """The job's story as a value: its snapshot and the numbers of its log."""
         now = self.snapshot()
         return record(now, self.points(), label=self.label, workload=Path(now.program).stem)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Session(Cloud):
+    """One account and region – or the emulator – with everything that a job needs. Made by ``connect``."""
+
+    def submit(self, job: JobSpec, *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None) -> TrainingJob:
+        """Check, upload, create. Raises InvalidJob with every error of ``check``; ``ignore`` waives some by id.
+
+        ``max_usd`` refuses, with OverBudget, what may cost more: max_run_s × instances × price. An emulated job costs nothing.
+        """
+        return self.submit_all([job], ignore=ignore, max_usd=max_usd)[0]
+
+    def submit_all(
+        self, jobs: Iterable[JobSpec], *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None
+    ) -> list[TrainingJob]:
+        """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts,
+        and so is ``max_usd``: the most that all of them together may cost.
+
+        Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
+        LaunchInterrupted: both hold the jobs, and name each.
+        """
+        specs = list(jobs)
+        for spec in specs:
+            _refuse(spec, ignore)
+        if max_usd is not None and not self.emulated:
+            refuse_over(max_usd, specs, self.price_of)
+        staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
+        names = unique_names([spec.name for spec in specs], self.clock.now())
+        requests = [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
+        asked = dict(zip(names, specs, strict=True))
+
+        return launch_all(
+            requests,
+            lambda request: remember(self.storage, asked[request["TrainingJobName"]], request),
+            self.backend.create_job,
+            handle=lambda name: TrainingJob(name=name, session=self, spec=asked[name]),
+            clock=self.clock,
+            paced=not self.emulated,
+        )
+
+    def attach(self, name: str) -> TrainingJob:
+        """A handle for any existing job, by name or ARN. Raises CloudError when there is none."""
+        short = name.rsplit("/", 1)[-1]
+        self.backend.fetch_snapshot(short)
+        return TrainingJob(name=short, session=self)
+
+    def jobs(self, containing: str = "", *, limit: int = 20) -> list[TrainingJob]:
+        """Existing jobs, newest first."""
+        found = listed(self.backend, JobQuery(containing=containing))
+        return [TrainingJob(name=job.name, session=self) for job in itertools.islice(found, limit)]
+
+    def snapshots(self, containing: str = "", *, limit: int = 20) -> list[JobSnapshot]:
+        """Existing jobs as they are now, newest first: many in few calls. Raises CloudError."""
+        query = JobQuery(containing=containing)
+        return fetch_details(self.backend, query, list(itertools.islice(listed(self.backend, query), limit)))
+
+    def stop_all(
+        self,
+        jobs: Iterable[TrainingJob] | None = None,
+        *,
+        containing: str | None = None,
+        tag: tuple[str, str] | None = None,
+    ) -> list[TrainingJob]:
+        """Ask jobs to stop: those given, or those that run and have ``containing`` in their name and the ``tag``; with
+        ``containing=""``, all that run here. Returns those that were asked; ended ones are left alone.
+
+        Raises ValueError when nothing says which; CloudError, after all the others were asked, for those that could not be.
+        """
+        if jobs is None:
+            jobs = self.running(containing=containing, tag=tag)
+        given = list(jobs)
+        asked = stop_each(self.backend, [job.name for job in given])
+        return [job for job in given if job.name in asked]
+
+    def running(self, *, containing: str | None = None, tag: tuple[str, str] | None = None) -> list[TrainingJob]:
+        """Jobs that have not ended, newest first: whose name has ``containing`` in it, and that have the ``tag``.
+
+        Raises ValueError when neither is given: ``containing=""`` means all.
+        """
+        if containing is None and tag is None:
+            raise ValueError(
+                "running: got neither containing nor tag, wanted one; containing='' means every job that runs"
+            )
+        query = JobQuery(containing=containing or "", status=JobStatus.IN_PROGRESS.value)
+        found = list(listed(self.backend, query))
+        if tag is not None:
+            tags = fetch_tags(self.backend, found)
+            found = [job for job, own in zip(found, tags, strict=True) if own.get(tag[0]) == tag[1]]
+        return [TrainingJob(name=job.name, session=self) for job in found]
+
+    def fleet(
+        self,
+        containing: str = "",
+        *,
+        tag: tuple[str, str] | None = None,
+        after: date | str | None = None,
+        before: date | str | None = None,
+        tags: bool = False,
+        at: date | str | None = None,
+        limit: int = MOST,
+    ) -> Fleet:
+        """What jobs cost together: those with ``containing`` in their name, with the ``tag``, created ``after`` and ``before``.
+
+        At most the ``limit`` newest; priced at the newest price, or that of a day. ``tags`` reads their tags too, for
+        ``fleet.by("tag:KEY")``: a call a job more. Raises CloudError.
+        """
+        search = Search(containing=containing, tag=tag, after=after, before=before)
+        return fetch_fleet(self, search, tags=tags, at=at, limit=limit)
+
+    def wait(
+        self,
+        jobs: Sequence[TrainingJob],
+        *,
+        progress: bool = True,
+        stream: TextIO | None = None,
+        max_usd: Usd | float | None = None,
+        usd_per_hour: Usd | float | None = None,
+        notice: Notice | None = None,
+    ) -> list[JobSnapshot]:
+        """Wait for all of them with one poller; shows a live table in a notebook or terminal, lines elsewhere.
+
+        Returns the final snapshots in the order given; a failed job does not end the wait for the others, nor does a
+        throttle, a lost connection or a login that expired: ``notice`` (else the display) is told, and it goes on.
+        Ctrl-C stops the watching only: the jobs run on.
+
+        Once all of them together have been billed ``max_usd``, those that still run are asked to stop, and save.
+        ``usd_per_hour`` stands for every price; without it an emulated job costs nothing.
+        """
+        return Wait(session=self, jobs=tuple(jobs), told=notice).run(
+            stream=(stream or sys.stdout) if progress else None,
+            max_usd=None if max_usd is None else as_usd(max_usd),
+            usd_per_hour=None if usd_per_hour is None else as_usd(usd_per_hour),
+        )
+
+    def endpoints(self) -> Endpoints:
+        """Every endpoint of this account and region, with what it costs an hour, newest first. Raises CloudError."""
+        return fetch_endpoints(self)
+
+    def endpoint(self, name: str) -> Endpoint:
+        """A handle for an existing endpoint. Raises CloudError when there is none."""
+        self.hosts.fetch_endpoint(name)
+        return Endpoint(name=name, session=self)
+
+    def check(self, job: JobSpec) -> Problems:
+        """``check``, and what only the account can say: quota, role, bucket, image. Starts nothing.
+
+        On the emulator just ``check``: its account has no quotas and needs no images.
+        """
+        offline = check(job)
+        if self.emulated or self.account is None:
+            return offline
+        return Problems(
+            sorted([*offline, *self.account.problems(job)], key=lambda problem: list(Severity).index(problem.severity))
+        )
+
+    def refresh_price(self, instance: str) -> tuple[Price, ...]:
+        """The newest training prices of the AWS Price List for ``instance`` in this region. Raises CloudError."""
+        return tuple(self.account.fetch_prices(instance)) if self.account is not None else ()
+
+    def ceiling(self, job: JobSpec) -> Usd | None:
+        """The most that the job can cost, in USD; None without a price, or on the emulator."""
+        return None if self.emulated else ceiling(job, self.price_of(job.compute.machines))
+
+    def _request(self, job: JobSpec, name: str, staging: Staging) -> dict[str, Any]:
+        placed, source = staging.place(job)
+        at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
+        request: dict[str, Any] = render(placed, "request", at=at)
+        return request
+
+
+def _refuse(job: JobSpec, ignore: Sequence[str]) -> None:
+    errors = [problem for problem in check(job) if problem.severity is Severity.ERROR and problem.id not in ignore]
+    if errors:
+        raise InvalidJob(job.name, tuple(errors))
 
 
 def _ignored(_text: str) -> None:
