@@ -10,6 +10,7 @@ import itertools
 import secrets
 import threading
 import traceback
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from ...specs import EMULATED_ACCOUNT
@@ -19,7 +20,7 @@ from .model_server import LARGEST_ANSWER, ModelServer, NoAnswer, Reply, ServingE
 from .resources import container_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ..container.context import RunContext
     from ..telemetry.log_store import LogLines
@@ -43,7 +44,7 @@ class Endpoints:
         self._lock = threading.Lock()
         self._fleets: dict[str, Fleet] = {}
         self._starting: dict[str, Fleet] = {}
-        self._turns = itertools.count()
+        self._turns: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
         self._end = threading.Event()
 
     def create(self, name: str) -> None:
@@ -86,7 +87,7 @@ class Endpoints:
             raise AwsError("ValidationError", f"Endpoint {name} of account {EMULATED_ACCOUNT} not found.")
         if target and target not in fleet:
             raise AwsError("ValidationError", f"Variant {target!r} of endpoint {name} not found.")
-        variant = target or self._chosen(fleet)
+        variant = target or self._chosen(name, fleet)
         try:
             reply = fleet[variant][0].invoke(body, headers, self._context.shared.options.invoke_timeout_s)
         except NoAnswer as error:
@@ -115,12 +116,13 @@ class Endpoints:
             },
         )
 
-    def _chosen(self, fleet: Fleet) -> str:
+    def _chosen(self, name: str, fleet: Fleet) -> str:
         """Variants take turns in proportion to their weights."""
         whole = sum(weight for _, weight in fleet.values())
         if whole <= 0:
             return next(iter(fleet))
-        point = (next(self._turns) * 0.618033988749895) % 1.0 * whole  # the golden ratio spreads any proportion evenly
+        turn = next(self._turns[name])
+        point = (turn * 0.618033988749895) % 1.0 * whole  # the golden ratio spreads any proportion evenly
         for variant, (_, weight) in fleet.items():
             point -= weight
             if point < 0:
