@@ -26,71 +26,48 @@ if TYPE_CHECKING:
         SmTrnError,
         UnknownName,
     )
-    from .jobfile import dump_job, load_jobs
-    from .logs import LogEvent, MetricLog, SavedLog
+    from .jobfile.files import dump_job, load_jobs
+    from .logs.events import LogEvent
+    from .logs.metrics import MetricLog
+    from .logs.saved import SavedLog
     from .preflight import check
-    from .pricing import JobCost, Price, PriceBook, RequestCost
-    from .render import Diff, EstimatorCall, Policies, parse_request, policies, render
+    from .pricing.book import Price, PriceBook
+    from .pricing.cost import JobCost
+    from .pricing.requests import RequestCost
+    from .render import render
+    from .render.calls import EstimatorCall
+    from .render.differences import Diff
+    from .render.from_request import parse_request
+    from .render.policy import Policies, policies
     from .report import Comparison, Fleet
-    from .session import (
-        LaunchInterrupted,
-        OverBudget,
-        PartialLaunch,
-        Rehearsal,
-        Session,
-        TrainingJob,
-        compare,
-        connect,
-        diff,
-        estimator,
-        read_jobs,
-        rehearse,
-    )
+    from .session.budget import OverBudget
+    from .session.comparing import compare, diff
+    from .session.connecting import connect, estimator
     from .session.endpoints import Endpoint, Transform
+    from .session.handles import Session, TrainingJob
+    from .session.jobfiles import read_jobs
+    from .session.launching import LaunchInterrupted, PartialLaunch
     from .session.reading import read_log
-    from .specs import (
-        EVALUATION_METRICS,
-        TRAINER_METRICS,
-        Channel,
-        Checkpoint,
-        Compute,
-        Container,
-        Destination,
-        Git,
-        HuggingFace,
-        HuggingFaceNeuronX,
-        InputMode,
-        InstanceGroup,
-        JobRecord,
-        JobSnapshot,
-        JobSpec,
-        JobStatus,
-        Kept,
-        MetricRule,
-        Network,
-        NeuronOptions,
-        NeuronX,
-        Output,
-        Problem,
-        Problems,
-        PyTorch,
-        S3Kind,
-        Script,
-        Severity,
-        Spot,
-        Spread,
-        TrainingCompiler,
-    )
-    from .strategies import (
-        MPI,
-        PyTorchDDP,
-        PyTorchXLA,
-        SingleProcess,
-        SMDataParallel,
-        SMModelParallel,
-        SMModelParallelV2,
-        TorchDistributed,
-    )
+    from .session.rehearsing import Rehearsal, rehearse
+    from .specs.compute import Compute, InstanceGroup, Spot
+    from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+    from .specs.job import Git, JobSpec, Script
+    from .specs.kept import Kept
+    from .specs.launch import Destination
+    from .specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricRule
+    from .specs.neuron import NeuronOptions
+    from .specs.problems import Problem, Problems, Severity
+    from .specs.record import JobRecord
+    from .specs.snapshot import JobSnapshot, JobStatus
+    from .specs.surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
+    from .strategies.ddp import PyTorchDDP
+    from .strategies.mpi import MPI
+    from .strategies.single import SingleProcess
+    from .strategies.smddp import SMDataParallel
+    from .strategies.smp import SMModelParallel
+    from .strategies.smp_v2 import SMModelParallelV2
+    from .strategies.torchrun import TorchDistributed
+    from .strategies.xla import PyTorchXLA
 
 __version__ = "0.1.0"
 

@@ -13,8 +13,11 @@ from typing import Any, Protocol
 
 from .errors import CloudError, SmTrnError
 from .logs.events import LogEvent
-from .pricing import Price
-from .specs import EMULATED_ACCOUNT, JobSnapshot, JobSpec, MetricPoint, Problem
+from .pricing.book import Price
+from .specs.job import JobSpec
+from .specs.metrics import MetricPoint
+from .specs.problems import Problem
+from .specs.snapshot import EMULATED_ACCOUNT, JobSnapshot
 
 
 class Clock(Protocol):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from .emulator import Endpoint
-    from .session import Session
+    from .emulator.options import Endpoint
+    from .session.handles import Session
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def sm_trn_session(sm_trn_emulator: Endpoint) -> Iterator[Session]:
     stays, under names that no other test has.
     """
     from . import emulator  # noqa: PLC0415 - loaded only by who uses it
-    from .session import connect  # noqa: PLC0415 - as above
+    from .session.connecting import connect  # noqa: PLC0415 - as above
 
     session = connect("emulator", state=sm_trn_emulator.state)
     try:

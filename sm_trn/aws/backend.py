@@ -11,7 +11,7 @@ from botocore.config import Config
 
 from ..errors import CloudError, LaunchUnknown
 from ..ports import Clock, JobPage, JobQuery, Trouble
-from ..specs import JobSnapshot, parse_snapshot
+from ..specs.snapshot import JobSnapshot, parse_snapshot
 from .echo import same_content
 from .errors import as_cloud_error, trouble, unanswered
 from .renewal import RenewableSession

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import NotConfigured
-from ..specs import Git
+from ..specs.job import Git
 
 REPOSITORY = re.compile(r"(https://|ssh://|file://|git@)\S+|/\S+")
 NAME = re.compile(r"[\w][\w./-]*")

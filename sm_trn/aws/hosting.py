@@ -22,7 +22,7 @@ from botocore.config import Config
 
 from ..errors import CloudError, LaunchUnknown
 from ..ports import Answer, Artefact, EndpointSnapshot, Model, TransformRequest, TransformSnapshot
-from ..specs import parse_time
+from ..specs.snapshot import parse_time
 from .backend import CONFIG, make_client
 from .errors import as_cloud_error, trouble, unanswered
 from .storage import PREFIX, Progress, counting

@@ -17,7 +17,7 @@ from typing import Any
 import boto3
 
 from ..errors import CloudError
-from ..logs import LogEvent, host_of
+from ..logs.events import LogEvent, host_of
 from ..ports import LogBatch, LogCursor, StreamPlace
 from .backend import make_client
 from .errors import as_cloud_error

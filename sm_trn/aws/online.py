@@ -12,10 +12,11 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from ..catalog import image_uri
+from ..catalog.images import image_uri
 from ..errors import UnknownName
-from ..pricing import Price
-from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
+from ..pricing.book import Price
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from .backend import make_client
 from .prices import fetch_prices
 

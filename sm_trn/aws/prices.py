@@ -9,7 +9,7 @@ from typing import Any
 
 import boto3
 
-from ..pricing import Price
+from ..pricing.book import Price
 from .backend import CONFIG
 from .errors import as_cloud_error
 

@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from ..errors import CloudError, NotConfigured
 from ..ports import StoredObjects
 from ..preflight.packing import IGNORE_FILE, packing
-from ..specs import parse_time
+from ..specs.snapshot import parse_time
 from .backend import make_client
 from .errors import as_cloud_error, trouble
 

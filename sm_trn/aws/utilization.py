@@ -10,7 +10,8 @@ from typing import Any
 
 import boto3
 
-from ..specs import JobSnapshot, MetricPoint
+from ..specs.metrics import MetricPoint
+from ..specs.snapshot import JobSnapshot
 from .backend import make_client
 from .errors import as_cloud_error
 

@@ -12,17 +12,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..errors import UnknownName
-from ..specs import (
-    SERVERLESS,
-    Accelerator,
-    Container,
-    Framework,
-    HuggingFace,
-    HuggingFaceNeuronX,
-    JobSpec,
-    NeuronX,
-    PyTorch,
-)
+from ..specs.compute import SERVERLESS, Accelerator
+from ..specs.framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
+from ..specs.job import JobSpec
 from .instances import find_instance
 
 NEURON = (NeuronX, HuggingFaceNeuronX)

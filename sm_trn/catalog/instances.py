@@ -9,7 +9,8 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from ..errors import UnknownName
-from ..specs import Accelerator, InstanceType, suggestion
+from ..specs.compute import Accelerator, InstanceType
+from ..specs.value import suggestion
 
 
 @functools.cache

@@ -9,8 +9,8 @@ import click
 
 from .. import catalog
 from ..errors import UnknownName
-from ..pricing import Price, dump_prices, price_sources
-from ..session import known_prices
+from ..pricing.book import Price, dump_prices, price_sources
+from ..session.connecting import known_prices
 from .shared import emit, json_option, say
 
 
@@ -93,7 +93,7 @@ def _refreshed(instance: str | None, region: str, profile: str | None) -> list[P
     """Today's training prices. Raises UnknownName when the list has none."""
     import boto3  # noqa: PLC0415 - only this option needs AWS
 
-    from ..aws import fetch_prices  # noqa: PLC0415 - only this option needs AWS
+    from ..aws.prices import fetch_prices  # noqa: PLC0415 - only this option needs AWS
 
     session = boto3.Session(profile_name=profile, region_name=region)
     names = [instance] if instance else [row.name for row in catalog.instances().values() if row.trains]

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from ..session import Session, connect
+from ..session.connecting import connect
+from ..session.handles import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
 

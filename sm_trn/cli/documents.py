@@ -15,27 +15,17 @@ from typing import Any, get_args
 import click
 
 from .. import catalog
-from ..pricing import CENT, Price, price_sources, snapshot_book
+from ..pricing.book import Price, price_sources, snapshot_book
+from ..pricing.cost import CENT
 from ..render import TARGETS
-from ..session import compare
-from ..specs import (
-    Accelerator,
-    Channel,
-    Checkpoint,
-    Compute,
-    Framework,
-    Git,
-    InstanceGroup,
-    JobSpec,
-    Kept,
-    MetricRule,
-    Network,
-    NeuronOptions,
-    Output,
-    Script,
-    Spot,
-    TrainingCompiler,
-)
+from ..session.comparing import compare
+from ..specs.compute import Accelerator, Compute, InstanceGroup, Spot
+from ..specs.framework import Framework, TrainingCompiler
+from ..specs.job import Git, JobSpec, Script
+from ..specs.kept import Kept
+from ..specs.metrics import MetricRule
+from ..specs.neuron import NeuronOptions
+from ..specs.surroundings import Channel, Checkpoint, Network, Output
 from ..strategies import STRATEGIES
 from .__main__ import COMMANDS, load
 

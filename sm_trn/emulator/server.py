@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..specs import EMULATED_ACCOUNT
+from ..specs.snapshot import EMULATED_ACCOUNT
 from . import options, sdk_settings
 from .api.shapes import service_model
 from .container.context import Shared

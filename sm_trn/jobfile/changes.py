@@ -10,7 +10,7 @@ from typing import Any, Final
 from cattrs.errors import BaseValidationError
 
 from ..errors import InvalidJobFile
-from ..specs import JobSpec
+from ..specs.job import JobSpec
 from . import schema
 from .faults import Fault, MismatchError, faults_of
 

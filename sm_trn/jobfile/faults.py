@@ -12,7 +12,7 @@ from typing import Any
 
 from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
 
-from ..specs import suggestion
+from ..specs.value import suggestion
 from .places import Path, Place
 
 WIDTH = 79

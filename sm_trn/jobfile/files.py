@@ -13,7 +13,8 @@ import yaml
 from cattrs.errors import BaseValidationError
 
 from ..errors import InvalidJobFile, UnknownName
-from ..specs import JobSpec, suggestion
+from ..specs.job import JobSpec
+from ..specs.value import suggestion
 from . import in_json, in_toml, in_yaml, schema
 from .faults import Fault, MismatchError, faults_of, unknown
 from .places import Path, Place, Places

@@ -17,7 +17,10 @@ from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, make_mapping_structure_fn
 
 from ..errors import SmTrnError
-from ..specs import Channel, Distribution, Framework, HyperValue, JobSpec
+from ..specs.framework import Framework
+from ..specs.job import HyperValue, JobSpec
+from ..specs.launch import Distribution
+from ..specs.surroundings import Channel
 from ..strategies import STRATEGIES
 from .faults import MismatchError, UnknownKeyError, shown
 

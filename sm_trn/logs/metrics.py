@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import NamedTuple
 
-from ..specs import MetricPoint, MetricRule
+from ..specs.metrics import MetricPoint, MetricRule
 from .dicts import dicts, whole_dicts
 from .events import LogEvent
 from .marks import BRACE, COMPILER

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import regex
 
-from ..specs import MetricRule
+from ..specs.metrics import MetricRule
 from .dicts import NAN
 
 # The parser of `re` has no public name; what it returns has been the same since Python 3.3.

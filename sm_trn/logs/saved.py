@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
 
-from ..specs import MetricPoint
+from ..specs.metrics import MetricPoint
 from .events import LogEvent
 from .marks import HEAD, marked_lines
 from .metrics import AT_ONCE, MetricLine, MetricLog, MetricReader

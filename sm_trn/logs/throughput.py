@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..specs import MetricPoint
+from ..specs.metrics import MetricPoint
 
 # name of the windowed rate, name of the run's average, unit
 _RATES = (

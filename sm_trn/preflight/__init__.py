@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..specs import JobSpec, Problem, Problems
+from ..specs.job import JobSpec
+from ..specs.problems import Problem, Problems
 from . import (
     compiler,
     cost,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..catalog import compiler, find_instance, images
-from ..specs import Advice, Change, Container, Field, HuggingFace, JobSpec, Problem, Rule, Severity
-from ..strategies import PyTorchXLA, SMDataParallel
+from ..catalog import compiler, images
+from ..catalog.instances import find_instance
+from ..specs.framework import Container, HuggingFace
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..strategies.smddp import SMDataParallel
+from ..strategies.xla import PyTorchXLA
 
 GUIDE = "SageMaker developer guide, training-compiler-support"
 SDK = "SageMaker SDK 2.257.7, TrainingCompilerConfig.validate"

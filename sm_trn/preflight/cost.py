@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..catalog import find_instance
-from ..pricing import ceiling, most_billed_s, snapshot_book
-from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
+from ..catalog.instances import find_instance
+from ..pricing.book import snapshot_book
+from ..pricing.cost import ceiling, most_billed_s
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
 
 DEAR_USD = 1000
 REGION = "us-west-2"  # the region of most rows of the shipped price table; a session re-prices for its own

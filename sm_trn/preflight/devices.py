@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..catalog import find_instance
-from ..specs import Accelerator, Advice, JobSpec, Line, Problem, Rule, Severity
+from ..catalog.instances import find_instance
+from ..specs.compute import Accelerator
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Line, Problem, Rule, Severity
 from . import source
 
 ASKS_FIRST = "is_available"  # a script that asks whether there is CUDA is taken to have an answer for "no"

@@ -6,30 +6,19 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Final
 
-from ..catalog import compiler, find_instance
-from ..specs import (
-    Accelerator,
-    Advice,
-    Change,
-    Container,
-    Field,
-    HuggingFace,
-    JobSpec,
-    Library,
-    Problem,
-    Rule,
-    Severity,
-)
-from ..strategies import (
-    GROUPS_HYPERPARAMETER,
-    SingleProcess,
-    SMDataParallel,
-    SMModelParallelV2,
-    TorchDistributed,
-    plan,
-    strategy,
-)
+from ..catalog import compiler
+from ..catalog.instances import find_instance
+from ..specs.compute import Accelerator
+from ..specs.framework import Container, HuggingFace
+from ..specs.job import JobSpec
+from ..specs.launch import Library
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..strategies import GROUPS_HYPERPARAMETER, plan, strategy
 from ..strategies.rules import DIST004
+from ..strategies.single import SingleProcess
+from ..strategies.smddp import SMDataParallel
+from ..strategies.smp_v2 import SMModelParallelV2
+from ..strategies.torchrun import TorchDistributed
 from . import reading
 
 # A script that names one of these starts workers itself, or has a library that does.

@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import images
-from ..specs import (
-    Advice,
-    Change,
-    Container,
-    Field,
-    HuggingFace,
-    HuggingFaceNeuronX,
-    JobSpec,
-    NeuronX,
-    Problem,
-    PyTorch,
-    Rule,
-    Severity,
-)
+from ..specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 
 TABLE = "sm_trn/catalog/images.json"
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..catalog import limits
-from ..specs import Advice, Field, JobSpec, Kept, Problem, Rule, Severity
+from ..specs.job import JobSpec
+from ..specs.kept import Kept
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
 
 SHOWN = 12
 REQUEST = "CreateTrainingJobRequest"

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..catalog import find_instance, limits
-from ..specs import SERVERLESS, Advice, Change, Field, JobSpec, Problem, Rule, Severity, suggestion
+from ..catalog import limits
+from ..catalog.instances import find_instance
+from ..specs.compute import SERVERLESS
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.value import suggestion
 from ..strategies import debugged, plan, profiled
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"

@@ -12,10 +12,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..catalog import find_instance
+from ..catalog.instances import find_instance
 from ..catalog.models import ModelSize, model_size
-from ..specs import Accelerator, Advice, Change, Field, InstanceType, JobSpec, NeuronOptions, Problem, Rule, Severity
-from ..strategies import SMModelParallel, SMModelParallelV2, plan
+from ..specs.compute import Accelerator, InstanceType
+from ..specs.job import JobSpec
+from ..specs.neuron import NeuronOptions
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..strategies import plan
+from ..strategies.smp import SMModelParallel
+from ..strategies.smp_v2 import SMModelParallelV2
 from . import reading, source
 
 GIB = 2**30

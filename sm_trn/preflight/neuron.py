@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..catalog import find_instance
-from ..specs import Accelerator, Advice, Change, Field, JobSpec, NeuronOptions, Problem, Rule, Severity
+from ..catalog.instances import find_instance
+from ..specs.compute import Accelerator
+from ..specs.job import JobSpec
+from ..specs.neuron import NeuronOptions
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 from ..strategies import plan
 from .memory import next_to
 

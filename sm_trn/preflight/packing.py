@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pathspec
 
-from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from . import source
 
 IGNORE_FILE = ".sm_trn_ignore"

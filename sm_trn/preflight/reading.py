@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..specs import JobSpec
+from ..specs.job import JobSpec
 from . import source
 
 FILES = 200  # of a source folder that are looked at: a folder with more is a data set

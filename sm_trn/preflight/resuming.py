@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..specs import Advice, Field, JobSnapshot, JobSpec, JobStatus, Problem, Rule, Severity
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.snapshot import JobSnapshot, JobStatus
 
 SPOT010 = Rule(
     "SPOT010", (Severity.ERROR,), "a job to be resumed that still runs", "Two jobs would write the same checkpoints."

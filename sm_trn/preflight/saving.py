@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..specs import Advice, Change, Field, JobSpec, Problem, Rule, Severity
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 from . import source
 from .spot import DEFAULT_PATH
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import compiler
-from ..specs import Advice, Field, JobSpec, Problem, Rule, Severity
-from ..strategies import SMModelParallel, SMModelParallelV2, plan
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..strategies import plan
+from ..strategies.smp import SMModelParallel
+from ..strategies.smp_v2 import SMModelParallelV2
 
 BATCH_FLAGS = ("per_device_train_batch_size", "batch_size", "train_batch_size")
 MODEL_FLAGS = ("model_name_or_path", "model_name", "model", "model_id")

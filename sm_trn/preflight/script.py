@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import _entry
-from ..specs import Advice, Container, Field, JobSpec, Line, Problem, Rule, Runner, Severity, suggestion
+from ..specs.framework import Container
+from ..specs.job import JobSpec
+from ..specs.launch import Runner
+from ..specs.problems import Advice, Field, Line, Problem, Rule, Severity
+from ..specs.value import suggestion
 from ..strategies import plan
 from . import source
 

@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 
 from .. import _entry
-from ..specs import JobSpec
+from ..specs.job import JobSpec
 
 SIZE_CAP = 1_000_000  # bytes of Python that are read per file: no entry script is longer
 KEPT = 256  # files whose text and tree are remembered

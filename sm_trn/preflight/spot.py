@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import limits
-from ..pricing import snapshot_book, usd_for
-from ..specs import Advice, Change, Field, JobSpec, Problem, Rule, Severity, Spot, WallSeconds
+from ..pricing.book import snapshot_book
+from ..pricing.cost import usd_for
+from ..specs.compute import Spot
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.units import WallSeconds
 from .source import source_text
 
 API = "API reference, StoppingCondition"

@@ -13,7 +13,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from ..errors import SmTrnError
-from ..specs import Usd
+from ..specs.units import Usd
 
 SCHEMA = 1
 _DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from ..formatting.cards import HasCard
-from ..specs import JobSnapshot, JobSpec, Usd, WallSeconds, instance_seconds
+from ..specs.job import JobSpec
+from ..specs.snapshot import JobSnapshot
+from ..specs.units import Usd, WallSeconds, instance_seconds
 from .book import Price
 
 CENT = Decimal("0.01")

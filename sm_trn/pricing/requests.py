@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..formatting.cards import HasCard
-from ..specs import Usd
+from ..specs.units import Usd
 from .book import Price
 from .cost import usd_per_thousand
 

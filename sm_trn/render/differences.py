@@ -10,7 +10,9 @@ from typing import Any
 
 from ..catalog import limits
 from ..formatting.cards import HasCard
-from ..specs import Channel, Destination, JobSpec
+from ..specs.job import JobSpec
+from ..specs.launch import Destination
+from ..specs.surroundings import Channel
 from . import request as target
 from .from_describe import decoded, destination_of
 from .keeping import NAMED

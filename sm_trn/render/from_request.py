@@ -14,25 +14,12 @@ from typing import Any, Final, TypeVar
 
 from ..catalog import images
 from ..errors import SmTrnError, UnknownName
-from ..specs import (
-    SERVERLESS,
-    Channel,
-    Checkpoint,
-    Compute,
-    Container,
-    Destination,
-    InputMode,
-    InstanceGroup,
-    JobSpec,
-    MetricRule,
-    Network,
-    Output,
-    S3Kind,
-    Script,
-    Spot,
-    Spread,
-    TrainingCompiler,
-)
+from ..specs.compute import SERVERLESS, Compute, InstanceGroup, Spot
+from ..specs.framework import Container, TrainingCompiler
+from ..specs.job import JobSpec, Script
+from ..specs.launch import Destination
+from ..specs.metrics import MetricRule
+from ..specs.surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from ..strategies import recognise
 from . import request as target
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER, as_request, decoded, destination_of

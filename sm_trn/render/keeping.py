@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..specs import Kept, json_text, pointer
+from ..specs.kept import Kept, json_text, pointer
 
 # Lists whose items have a name: what is said of one item stays with it when others come and go.
 NAMED: Mapping[str, str] = {

@@ -15,8 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from .. import _entry
-from ..catalog import find_instance, images
-from ..specs import Accelerator, Destination, JobSpec, Runner
+from ..catalog import images
+from ..catalog.instances import find_instance
+from ..specs.compute import Accelerator
+from ..specs.job import JobSpec
+from ..specs.launch import Destination, Runner
 from ..strategies import plan
 
 MASTER = "YOUR-FIRST-HOST"  # the placeholder of a run on several hosts: the address of the first

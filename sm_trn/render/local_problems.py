@@ -11,7 +11,10 @@ from typing import Final
 
 from .. import _entry
 from ..catalog import images
-from ..specs import Advice, Field, InputMode, JobSpec, Problem, Rule, Runner, S3Kind, Severity, Spread
+from ..specs.job import JobSpec
+from ..specs.launch import Runner
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.surroundings import InputMode, S3Kind, Spread
 from ..strategies import debugged, plan, profiled, strategy
 from . import unsaid
 

@@ -10,8 +10,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from .. import _entry
-from ..catalog import hosting_image
-from ..specs import Advice, Container, Destination, Field, JobSpec, Problem, Rule, Severity
+from ..catalog.inference import hosting_image
+from ..specs.framework import Container
+from ..specs.job import JobSpec
+from ..specs.launch import Destination
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from .calls import EstimatorCall
 
 ANSWERED: Final = frozenset({"train_text_classification.py", "train_glue.py"})  # what inference.py can load

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..specs import JobSpec
+from ..specs.job import JobSpec
 from .policy_parts import CODE, Place, allow, in_a_container, places
 
 NAMED = 40  # letters of the job's name that its endpoints, models and transforms begin with

@@ -8,8 +8,11 @@ from typing import Any
 
 from typing_extensions import assert_never
 
-from ..catalog import image_uri
-from ..specs import Channel, Container, Destination, JobSpec, LaunchPlan, Library, Runner
+from ..catalog.images import image_uri
+from ..specs.framework import Container
+from ..specs.job import JobSpec
+from ..specs.launch import Destination, LaunchPlan, Library, Runner
+from ..specs.surroundings import Channel
 from ..strategies import GROUPS_HYPERPARAMETER, debugged, plan, profiled
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER
 from .keeping import restored

@@ -7,8 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _entry
-from ..catalog import compiler, image_uri, images
-from ..specs import Channel, Destination, Git, HuggingFace, HuggingFaceNeuronX, JobSpec, Library, PyTorch, Runner
+from ..catalog import compiler, images
+from ..catalog.images import image_uri
+from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
+from ..specs.job import Git, JobSpec
+from ..specs.launch import Destination, Library, Runner
+from ..specs.surroundings import Channel
 from ..strategies import debugged, plan, profiled
 from .calls import EstimatorCall
 

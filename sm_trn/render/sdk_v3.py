@@ -14,8 +14,11 @@ from typing import Any
 from typing_extensions import assert_never
 
 from .. import _entry
-from ..catalog import find_instance, image_uri
-from ..specs import Channel, Destination, JobSpec, LaunchPlan, Library, Runner
+from ..catalog.images import image_uri
+from ..catalog.instances import find_instance
+from ..specs.job import JobSpec
+from ..specs.launch import Destination, LaunchPlan, Library, Runner
+from ..specs.surroundings import Channel
 from ..strategies import plan
 from .calls import EstimatorCall
 

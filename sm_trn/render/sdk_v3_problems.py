@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..specs import Advice, Channel, Field, JobSpec, Library, Problem, Rule, Runner, Severity
+from ..specs.job import JobSpec
+from ..specs.launch import Library, Runner
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.surroundings import Channel
 from ..strategies import debugged, plan, profiled
 from . import unsaid
 

@@ -9,7 +9,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..specs import Advice, Container, Field, JobSpec, Kept, Problem, Rule, Severity
+from ..specs.framework import Container
+from ..specs.job import JobSpec
+from ..specs.kept import Kept
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
 
 FIELDS: Final = "arguments of sagemaker 2.257.7's estimators, fields of sagemaker 3.27.0's ModelTrainer"
 STAY: Final = "submit it with Session.submit: the request target says it"

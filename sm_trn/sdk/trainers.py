@@ -10,7 +10,8 @@ from typing import Any
 import boto3
 
 from ..render import render
-from ..specs import Destination, JobSpec
+from ..specs.job import JobSpec
+from ..specs.launch import Destination
 from .estimators import QUIET_CONFIG, build, contained, load
 
 

@@ -15,11 +15,15 @@ from typing import Any, Final, TypeVar
 
 from .. import _entry
 from ..errors import InvalidJobFile, SmTrnError
-from ..jobfile import dump_job, load_jobs
+from ..jobfile.files import dump_job, load_jobs
 from ..ports import Storage
-from ..render import as_request, destination_of, parse_request, render
+from ..render import render
 from ..render.differences import placed_as
-from ..specs import Destination, JobSpec, Script, json_text
+from ..render.from_describe import as_request, destination_of
+from ..render.from_request import parse_request
+from ..specs.job import JobSpec, Script
+from ..specs.kept import json_text
+from ..specs.launch import Destination
 from .cloud import Cloud
 
 T = TypeVar("T")

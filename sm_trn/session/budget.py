@@ -12,8 +12,11 @@ from decimal import Decimal
 
 from ..errors import CloudError, InvalidJob, NotConfigured
 from ..formatting import numbers as fmt
-from ..pricing import Price, ceiling, most_billed_s, usd_for
-from ..specs import JobSnapshot, JobSpec, JobStatus, Usd, WallSeconds
+from ..pricing.book import Price
+from ..pricing.cost import ceiling, most_billed_s, usd_for
+from ..specs.job import JobSpec
+from ..specs.snapshot import JobSnapshot, JobStatus
+from ..specs.units import Usd, WallSeconds
 
 PriceOf = Callable[[Iterable[tuple[str, int]]], Price | None]  # of one host of some machines
 

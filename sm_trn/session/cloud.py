@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import NotConfigured
 from ..ports import Account, Backend, Clock, Hosting, LogSource, Storage, Utilization
-from ..pricing import Price, PriceBook, snapshot_book
+from ..pricing.book import Price, PriceBook, snapshot_book
 from .pace import SystemClock
 
 if TYPE_CHECKING:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownName
-from ..pricing import PriceBook
-from ..render import Diff
-from ..render import diff as compared
-from ..specs import JobRecord, JobSpec, parse_record, suggestion
+from ..pricing.book import PriceBook
+from ..render.differences import Diff
+from ..render.differences import diff as compared
+from ..specs.job import JobSpec
+from ..specs.record import JobRecord, parse_record
+from ..specs.value import suggestion
 from .connecting import known_prices
 from .handles import TrainingJob
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NotConfigured, UnknownName
 from ..ports import Backend
-from ..pricing import PriceBook, parse_prices, snapshot_book
-from ..specs import JobSpec, suggestion
+from ..pricing.book import PriceBook, parse_prices, snapshot_book
+from ..specs.job import JobSpec
+from ..specs.value import suggestion
 from .handles import Session
 from .pace import SystemClock
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._entry import scripts_folder, shipped_scripts
-from ..catalog import hosting_image
+from ..catalog.inference import hosting_image
 from ..errors import CloudError, InvalidJob, LaunchUnknown
 from ..ports import Artefact, Model
-from ..specs import Advice, Field, JobSnapshot, JobSpec, Problem, Rule, Severity
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.snapshot import JobSnapshot
 from .cloud import Cloud
 from .launching import unique_name
 

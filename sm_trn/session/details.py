@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ..errors import CloudError
 from ..ports import Backend, JobFeed, JobQuery, Trouble
-from ..specs import JobSnapshot
+from ..specs.snapshot import JobSnapshot
 
 READERS = 8  # Describe and ListTags allow more a second; the account's other clients want some too
 DESCRIBED = 20  # so few are described one by one; of more, Search tells a hundred a call

@@ -16,10 +16,13 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import CloudError
-from ..logs import printable
+from ..logs.events import printable
 from ..ports import EndpointSnapshot, TransformRequest
-from ..pricing import Price, RequestCost, usd_per_thousand
-from ..specs import Usd, parse_time
+from ..pricing.book import Price
+from ..pricing.cost import usd_per_thousand
+from ..pricing.requests import RequestCost
+from ..specs.snapshot import parse_time
+from ..specs.units import Usd
 from . import deploying
 from .cloud import Cloud
 from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
@@ -107,7 +110,7 @@ class Endpoint:
         )
 
     def _repr_html_(self) -> str:
-        from ..report.cards import endpoint_card  # noqa: PLC0415 - only a notebook asks
+        from ..report.cards.handles import endpoint_card  # noqa: PLC0415 - only a notebook asks
 
         made = self.deployment
         return endpoint_card(
@@ -164,7 +167,7 @@ class Endpoints:
         return "\n".join(_line_of(row) for row in self.rows) or "No endpoints here: none is billed."
 
     def _repr_html_(self) -> str:
-        from ..report.cards import endpoints_card  # noqa: PLC0415 - only a notebook asks
+        from ..report.cards.handles import endpoints_card  # noqa: PLC0415 - only a notebook asks
 
         return endpoints_card(self.rows, self.usd_per_hour)
 
@@ -243,7 +246,7 @@ class Transform:
         return [_line(line) for line in text.splitlines() if line]
 
     def _repr_html_(self) -> str:
-        from ..report.cards import transform_card  # noqa: PLC0415 - only a notebook asks
+        from ..report.cards.handles import transform_card  # noqa: PLC0415 - only a notebook asks
 
         return transform_card(self.name, output=self.output, emulated=self.session.emulated)
 

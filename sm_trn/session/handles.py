@@ -13,25 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from ..errors import InvalidJob, JobFailed, UnknownName
-from ..logs import LogEvent, LogFilter, MetricLog, printable
+from ..logs.events import LogEvent, printable
+from ..logs.metrics import MetricLog
+from ..logs.selection import LogFilter
 from ..ports import JobQuery, StoredObjects
 from ..preflight import check
 from ..preflight.resuming import resuming
-from ..pricing import JobCost, Price, ceiling, job_cost
-from ..render import Diff, diff, render
-from ..specs import (
-    Destination,
-    JobRecord,
-    JobSnapshot,
-    JobSpec,
-    JobStatus,
-    MetricPoint,
-    Problems,
-    Severity,
-    Usd,
-    WallSeconds,
-    record,
-)
+from ..pricing.book import Price
+from ..pricing.cost import JobCost, ceiling, job_cost
+from ..render import render
+from ..render.differences import Diff, diff
+from ..specs import record
+from ..specs.job import JobSpec
+from ..specs.launch import Destination
+from ..specs.metrics import MetricPoint
+from ..specs.problems import Problems, Severity
+from ..specs.record import JobRecord
+from ..specs.snapshot import JobSnapshot, JobStatus
+from ..specs.units import Usd, WallSeconds
 from . import endpoints
 from .attaching import Attached, fetch_attached, once, remember
 from .budget import as_usd, refuse_over
@@ -79,7 +78,7 @@ class TrainingJob:
     def _repr_html_(self) -> str:
         """For a notebook; asks the service nothing."""
         from ..formatting.numbers import instances  # noqa: PLC0415 - as above
-        from ..report.cards import job_card  # noqa: PLC0415 - only a notebook asks
+        from ..report.cards.handles import job_card  # noqa: PLC0415 - only a notebook asks
 
         compute = self._asked.compute if self._asked is not None else None
         machine = instances(" + ".join(compute.instances), compute.hosts) if compute is not None else ""

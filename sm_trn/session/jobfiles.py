@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import UnknownName
-from ..jobfile import JobFile, dump_job, parse_jobs
-from ..specs import Channel, JobSpec, suggestion
+from ..jobfile.files import JobFile, dump_job, parse_jobs
+from ..specs.job import JobSpec
+from ..specs.surroundings import Channel
+from ..specs.value import suggestion
 
 FORMAT_OF = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 SIZE_CAP_BYTES = 4_000_000

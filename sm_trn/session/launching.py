@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from .. import _entry
 from ..errors import CloudError, LaunchUnknown, SmTrnError, UnknownName
 from ..ports import Clock, Storage
-from ..specs import Git, JobSpec, Script
+from ..specs.job import Git, JobSpec, Script
 from .pace import CREATES_PER_S, send_times
 
 LAUNCHERS = 4  # at once: with an answer in half a second, more would only be throttled
@@ -140,7 +140,7 @@ class Staging:
         if git is None:
             folder = script.source_dir or str(_entry.scripts_folder())
             return self.storage.put_source(folder, allow_secrets=self.allow_secrets), {}
-        from ..aws import checkout  # noqa: PLC0415 - `import sm_trn` loads no boto3
+        from ..aws.git import checkout  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
         pinned = checkout(git)
         try:

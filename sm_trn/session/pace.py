@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from ..specs import JobSnapshot
+from ..specs.snapshot import JobSnapshot
 
 EMULATED_PAUSE_S = 0.5
 FIRST_PAUSE_S = 5.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import CloudError
 from ..ports import Clock, JobFeed, JobQuery, Trouble
-from ..specs import JobSnapshot, parse_snapshot
+from ..specs.snapshot import JobSnapshot, parse_snapshot
 from .pace import LONGEST_PAUSE_S, next_look_s
 
 PLAIN = 1  # so few are described one by one; two cost less in a list, with a describe for each change

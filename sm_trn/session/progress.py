@@ -13,11 +13,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..errors import CloudError
-from ..logs import MetricReader
+from ..logs.metrics import MetricReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
-from ..pricing import Price
+from ..pricing.book import Price
 from ..report.watch.rows import Checkpoints, WatchRow
-from ..specs import JobSnapshot, MetricPoint
+from ..specs.metrics import MetricPoint
+from ..specs.snapshot import JobSnapshot
 from .budget import PriceOf
 from .reading import expected_streams, settled, streams_missing
 

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CloudError
-from ..logs import LogEvent, LogFilter, MetricLog, MetricReader, SavedLog, since_s
+from ..logs.events import LogEvent
+from ..logs.metrics import MetricLog, MetricReader
+from ..logs.saved import SavedLog
+from ..logs.selection import LogFilter, since_s
 from ..ports import LogBatch, LogCursor, Trouble
-from ..specs import EVALUATION_METRICS, TRAINER_METRICS, JobSnapshot, JobSpec, MetricPoint, MetricRule
+from ..specs.job import JobSpec
+from ..specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
+from ..specs.snapshot import JobSnapshot
 from .cloud import Cloud
 from .pace import FIRST_PAUSE_S, next_delay
 

@@ -12,9 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..errors import EmulatorError, JobFailed
-from ..logs import LogEvent, points
+from ..logs.events import LogEvent
+from ..logs.metrics import points
 from ..ports import LogCursor
-from ..specs import JobSnapshot, JobSpec, JobStatus, MetricPoint, Spot
+from ..specs.compute import Spot
+from ..specs.job import JobSpec
+from ..specs.metrics import MetricPoint
+from ..specs.snapshot import JobSnapshot, JobStatus
 from .connecting import connect
 from .handles import Session, TrainingJob
 
@@ -57,7 +61,7 @@ class Rehearsal:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        from ..report.cards import rehearsal_card  # noqa: PLC0415 - only a notebook asks
+        from ..report.cards.handles import rehearsal_card  # noqa: PLC0415 - only a notebook asks
 
         return rehearsal_card(self._lines(), self.files)
 
@@ -259,7 +263,7 @@ def _last(found: Sequence[MetricPoint], name: str) -> float | None:
 
 
 def _compared(session: Session, plain: JobSnapshot, ended: JobSnapshot) -> Mapping[str, bool]:
-    from ..aws import model_digests  # noqa: PLC0415 - `import sm_trn` loads no boto3
+    from ..aws.artefacts import model_digests  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
     if not plain.model_s3_uri or not ended.model_s3_uri:
         return MappingProxyType({})

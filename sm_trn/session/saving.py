@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..errors import SmTrnError
-from ..logs import LogEvent, LogFilter, saved_line
+from ..logs.events import LogEvent
+from ..logs.saved import saved_line
+from ..logs.selection import LogFilter
 from ..ports import LogCursor, dump_cursor, parse_cursor
 from .reading import JobLog
 

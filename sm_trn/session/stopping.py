@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..errors import CloudError
 from ..ports import Backend
-from ..specs import JobStatus
+from ..specs.snapshot import JobStatus
 from .details import each
 
 

@@ -10,7 +10,9 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from ..errors import CloudError
-from ..specs import JobSnapshot, JobSpec, Usd
+from ..specs.job import JobSpec
+from ..specs.snapshot import JobSnapshot
+from ..specs.units import Usd
 from .budget import Budget
 from .cloud import Cloud
 from .poller import Poller

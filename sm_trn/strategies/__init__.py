@@ -6,8 +6,12 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..catalog import find_instance, limits
-from ..specs import Accelerator, Distribution, HuggingFace, JobSpec, LaunchPlan, complete
+from ..catalog import limits
+from ..catalog.instances import find_instance
+from ..specs.compute import Accelerator
+from ..specs.framework import HuggingFace
+from ..specs.job import JobSpec
+from ..specs.launch import Distribution, LaunchPlan, complete
 from .ddp import PyTorchDDP
 from .mpi import MPI
 from .single import SingleProcess

@@ -7,20 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import compiler, find_instance, find_instances
-from ..specs import (
-    Accelerator,
-    Change,
-    Field,
-    HuggingFace,
-    JobSpec,
-    LaunchPlan,
-    Library,
-    Named,
-    Problem,
-    Runner,
-    suggesting,
-)
+from ..catalog import compiler
+from ..catalog.instances import find_instance, find_instances
+from ..specs.compute import Accelerator
+from ..specs.framework import HuggingFace
+from ..specs.job import JobSpec
+from ..specs.launch import LaunchPlan, Library, Runner
+from ..specs.problems import Change, Field, Named, Problem
+from ..specs.value import suggesting
 from .rules import DIST003, DIST014
 
 

@@ -7,19 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import find_instance, find_instances
-from ..specs import (
-    Accelerator,
-    Change,
-    Field,
-    InstanceType,
-    JobSpec,
-    LaunchPlan,
-    Named,
-    Problem,
-    Runner,
-    suggesting,
-)
+from ..catalog.instances import find_instance, find_instances
+from ..specs.compute import Accelerator, InstanceType
+from ..specs.job import JobSpec
+from ..specs.launch import LaunchPlan, Runner
+from ..specs.problems import Change, Field, Named, Problem
+from ..specs.value import suggesting
 from .rules import DIST007, DIST015, DIST023
 
 

@@ -1,6 +1,6 @@
 """The rules that strategies share: what is looked for, and why. Strategies import this table, never one another."""
 
-from ..specs import Rule, Severity
+from ..specs.problems import Rule, Severity
 
 ERROR, WARNING, INFO = (Severity.ERROR,), (Severity.WARNING,), (Severity.INFO,)
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..specs import JobSpec, LaunchPlan, Problem, Runner, suggesting
+from ..specs.job import JobSpec
+from ..specs.launch import LaunchPlan, Runner
+from ..specs.problems import Problem
+from ..specs.value import suggesting
 
 
 @suggesting

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import compiler, find_instance, find_instances, images
-from ..specs import Accelerator, Advice, Change, Field, JobSpec, LaunchPlan, Library, Named, Problem, Runner, suggesting
+from ..catalog import compiler, images
+from ..catalog.instances import find_instance, find_instances
+from ..specs.compute import Accelerator
+from ..specs.job import JobSpec
+from ..specs.launch import LaunchPlan, Library, Runner
+from ..specs.problems import Advice, Change, Field, Named, Problem
+from ..specs.value import suggesting
 from .rules import DIST003, DIST005, DIST006, DIST012
 
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"

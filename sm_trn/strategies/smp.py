@@ -8,22 +8,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import compiler, find_instance, find_instances
-from ..specs import (
-    Accelerator,
-    Advice,
-    Change,
-    Field,
-    InstanceType,
-    JobSpec,
-    LaunchPlan,
-    Library,
-    Problem,
-    Rule,
-    Runner,
-    fits,
-    suggesting,
-)
+from ..catalog import compiler
+from ..catalog.instances import find_instance, find_instances
+from ..specs.compute import Accelerator, InstanceType
+from ..specs.job import JobSpec
+from ..specs.launch import LaunchPlan, Library, Runner
+from ..specs.problems import Advice, Change, Field, Problem, Rule
+from ..specs.value import fits, suggesting
 from .rules import DIST003, DIST004, DIST015, DIST017, DIST018, DIST023
 
 _OWN = frozenset({"processes_per_host", "custom_mpi_options"})

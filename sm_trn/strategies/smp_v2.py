@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import find_instance
-from ..specs import Advice, Change, Field, JobSpec, LaunchPlan, Library, Problem, PyTorch, Runner, fits, suggesting
+from ..catalog.instances import find_instance
+from ..specs.framework import PyTorch
+from ..specs.job import JobSpec
+from ..specs.launch import LaunchPlan, Library, Runner
+from ..specs.problems import Advice, Change, Field, Problem
+from ..specs.value import fits, suggesting
 from .rules import DIST004, DIST019
 
 INSTANCES = ("ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p5.48xlarge")

@@ -7,21 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import compiler, find_instance, find_instances
-from ..specs import (
-    Accelerator,
-    Advice,
-    Change,
-    Field,
-    HuggingFaceNeuronX,
-    InstanceType,
-    JobSpec,
-    LaunchPlan,
-    NeuronX,
-    Problem,
-    Runner,
-    suggesting,
-)
+from ..catalog import compiler
+from ..catalog.instances import find_instance, find_instances
+from ..specs.compute import Accelerator, InstanceType
+from ..specs.framework import HuggingFaceNeuronX, NeuronX
+from ..specs.job import JobSpec
+from ..specs.launch import LaunchPlan, Runner
+from ..specs.problems import Advice, Change, Field, Problem
+from ..specs.value import suggesting
 from .rules import DIST002, DIST010, DIST011, DIST016
 
 ESTIMATOR = MappingProxyType({"torch_distributed": MappingProxyType({"enabled": True})})

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import find_instance, find_instances
-from ..specs import Accelerator, Advice, Change, Field, JobSpec, LaunchPlan, Named, Problem, Runner, suggesting
+from ..catalog.instances import find_instance, find_instances
+from ..specs.compute import Accelerator
+from ..specs.job import JobSpec
+from ..specs.launch import LaunchPlan, Runner
+from ..specs.problems import Advice, Change, Field, Named, Problem
+from ..specs.value import suggesting
 from .rules import DIST007, DIST013
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...formatting import numbers as fmt
-from ...pricing import Price, ceiling, most_billed_s
-from ...session import known_prices
-from ...specs import JobSpec, Usd
+from ...pricing.book import Price
+from ...pricing.cost import ceiling, most_billed_s
+from ...session.connecting import known_prices
+from ...specs.job import JobSpec
+from ...specs.units import Usd
 
 REGION = "us-west-2"  # of most rows of the shipped prices
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...errors import InvalidJobFile
-from ...jobfile import JobFile
+from ...jobfile.files import JobFile
 from ...preflight import check
 from ..shared import cents, emit, json_option, say
 from . import ceilings, files, problems, rules

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ...errors import InvalidJobFile
-from ...jobfile import JobFile
+from ...jobfile.files import JobFile
 from ...session.jobfiles import FORMAT_OF, only, read_file, save, split
-from ...specs import JobSpec
+from ...specs.job import JobSpec
 
 __all__ = ["FORMAT_OF", "all_jobs", "label", "looks_like_a_file", "only", "read_file", "save", "split"]
 

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from ...jobfile import schema
-from ...specs import Change, Named
+from ...specs.problems import Change, Named
 from ...strategies import STRATEGIES
 
 _NAMED = {cls.__name__: cls for cls in STRATEGIES.values()}

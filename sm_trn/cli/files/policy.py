@@ -6,8 +6,8 @@ import dataclasses
 
 import click
 
-from ...render import policies
-from ...specs import Destination
+from ...render.policy import policies
+from ...specs.launch import Destination
 from ..shared import emit, json_option
 from . import files
 

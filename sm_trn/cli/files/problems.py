@@ -13,9 +13,11 @@ from typing import Any
 import click
 
 from ...formatting import numbers as fmt
-from ...jobfile import JobFile, Place
+from ...jobfile.files import JobFile
+from ...jobfile.places import Place
 from ...preflight import source
-from ...specs import JobSpec, Line, Problem, Severity
+from ...specs.job import JobSpec
+from ...specs.problems import Line, Problem, Severity
 from . import files, fixes
 
 WIDTH = 80

@@ -8,7 +8,8 @@ import pkgutil
 from collections.abc import Iterator
 
 from ...errors import UnknownName
-from ...specs import Rule, suggestion
+from ...specs.problems import Rule
+from ...specs.value import suggestion
 
 HOMES = ("preflight", "strategies", "render", "aws.online", "session.deploying")
 FAMILIES = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...session import Session
+from ...session.handles import Session
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 

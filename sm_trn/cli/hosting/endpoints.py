@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from ...formatting import numbers as fmt
-from ...session import Session
 from ...session.endpoints import EndpointRow
+from ...session.handles import Session
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 

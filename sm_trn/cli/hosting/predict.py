@@ -8,7 +8,7 @@ from typing import IO
 
 import click
 
-from ...session import Session
+from ...session.handles import Session
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 

@@ -9,8 +9,9 @@ import click
 
 from ...catalog import limits
 from ...report import published_record
-from ...session import Session, TrainingJob, as_record, compare
-from ...specs import JobRecord
+from ...session.comparing import as_record, compare
+from ...session.handles import Session, TrainingJob
+from ...specs.record import JobRecord
 from ..connection import connection_options
 from ..shared import json_option, say
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from ...formatting import numbers as fmt
-from ...pricing import job_cost
+from ...pricing.cost import job_cost
 from ...report import published_record
-from ...session import Session, known_prices
+from ...session.connecting import known_prices
 from ...session.fleets import MOST, moment
-from ...specs import JobSnapshot
+from ...session.handles import Session
+from ...specs.snapshot import JobSnapshot
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from .selection import pair

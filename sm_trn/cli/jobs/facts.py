@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...formatting import numbers as fmt
-from ...specs import JobSnapshot
+from ...specs.snapshot import JobSnapshot
 
 
 def facts(snapshot: JobSnapshot) -> dict[str, Any]:

@@ -9,11 +9,14 @@ from typing import Any
 import click
 
 from ...formatting import numbers as fmt
-from ...jobfile import JobFile
+from ...jobfile.files import JobFile
 from ...preflight import check
 from ...render import render
-from ...session import LaunchInterrupted, PartialLaunch, Session, TrainingJob, connect
-from ...specs import JobSpec, JobStatus
+from ...session.connecting import connect
+from ...session.handles import Session, TrainingJob
+from ...session.launching import LaunchInterrupted, PartialLaunch
+from ...specs.job import JobSpec
+from ...specs.snapshot import JobStatus
 from ..files import files, problems
 from ..files.ceilings import ceiling_of
 from ..files.problems import Located

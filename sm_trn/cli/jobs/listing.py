@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 
 from ...formatting import numbers as fmt
-from ...session import Session
+from ...session.handles import Session
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import facts

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
-from ...logs import LogEvent, LogFilter, shown
-from ...session import Session
+from ...logs import shown
+from ...logs.events import LogEvent
+from ...logs.selection import LogFilter
+from ...session.handles import Session
 from ...session.reading import JobLog
 from ...session.saving import save_log
 from ..connection import connection_options

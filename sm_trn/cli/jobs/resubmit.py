@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import click
 
-from ...jobfile import change_job
+from ...jobfile.changes import change_job
 from ...preflight import check
-from ...render import diff, problems
-from ...session import Session
-from ...specs import JobSpec
+from ...render import problems
+from ...render.differences import diff
+from ...session.handles import Session
+from ...specs.job import JobSpec
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import waiting

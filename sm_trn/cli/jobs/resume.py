@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from ...session import Session
+from ...session.handles import Session
 from ..connection import connection_options
 from ..shared import json_option
 from . import waiting

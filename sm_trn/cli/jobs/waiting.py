@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from ...formatting import numbers as fmt
-from ...session import Session, TrainingJob
-from ...specs import JobSnapshot, JobStatus
+from ...session.handles import Session, TrainingJob
+from ...specs.snapshot import JobSnapshot, JobStatus
 from ..shared import cents, emit, say
 from . import facts
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import click
 
-from ...session import Session
-from ...specs import JobStatus
+from ...session.handles import Session
+from ...specs.snapshot import JobStatus
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import facts

@@ -11,22 +11,18 @@ import click
 from ... import __version__
 from ...formatting import numbers as fmt
 from ...preflight import check
-from ...session import Session, TrainingJob, compare, connect
-from ...specs import (
-    EVALUATION_METRICS,
-    TRAINER_METRICS,
-    Compute,
-    JobRecord,
-    JobSpec,
-    JobStatus,
-    NeuronX,
-    Origin,
-    PyTorch,
-    Script,
-    Severity,
-    dump_record,
-)
-from ...strategies import SMDataParallel, TorchDistributed
+from ...session.comparing import compare
+from ...session.connecting import connect
+from ...session.handles import Session, TrainingJob
+from ...specs.compute import Compute
+from ...specs.framework import NeuronX, PyTorch
+from ...specs.job import JobSpec, Script
+from ...specs.metrics import EVALUATION_METRICS, TRAINER_METRICS
+from ...specs.problems import Severity
+from ...specs.record import JobRecord, Origin, dump_record
+from ...specs.snapshot import JobStatus
+from ...strategies.smddp import SMDataParallel
+from ...strategies.torchrun import TorchDistributed
 from ..shared import emit, json_option, say
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ...specs import EMULATED_ACCOUNT
+from ...specs.snapshot import EMULATED_ACCOUNT
 from ..api.paging import page
 from ..api.tags import Tagged
 from ..errors import AwsError, validation

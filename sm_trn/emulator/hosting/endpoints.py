@@ -13,7 +13,7 @@ import traceback
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from ...specs import EMULATED_ACCOUNT
+from ...specs.snapshot import EMULATED_ACCOUNT
 from ..errors import AwsError
 from ..fault_injection import CAPACITY
 from .model_server import LARGEST_ANSWER, ModelServer, NoAnswer, Reply, ServingError

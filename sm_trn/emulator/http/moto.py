@@ -13,7 +13,7 @@ import traceback
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from ...specs import EMULATED_ACCOUNT
+from ...specs.snapshot import EMULATED_ACCOUNT
 from .response import Answer
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
 
-from ...specs import EMULATED_ACCOUNT
+from ...specs.snapshot import EMULATED_ACCOUNT
 from ..errors import validation
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ...specs import EMULATED_ACCOUNT
+from ...specs.snapshot import EMULATED_ACCOUNT
 from ..errors import AwsError
 
 if TYPE_CHECKING:

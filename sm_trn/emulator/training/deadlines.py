@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...catalog.instances import find_instance
-from ...specs import Accelerator
+from ...specs.compute import Accelerator
 from .engine import Event
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from ...catalog.instances import find_instance
-from ...specs import Accelerator
+from ...specs.compute import Accelerator
 from ..container.cluster import HOMOGENEOUS, Group, Plan
 
 if TYPE_CHECKING:
