@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from .session.reading import read_log
     from .session.rehearsing import Rehearsal, rehearse
     from .specs.compute import Compute, InstanceGroup, Spot
+    from .specs.destination import Destination
     from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
     from .specs.job import Git, JobSpec, Script
     from .specs.kept import Kept
-    from .specs.launch import Destination
     from .specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricRule
     from .specs.neuron import NeuronOptions
     from .specs.problems import Problem, Problems, Severity

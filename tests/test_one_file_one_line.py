@@ -176,7 +176,7 @@ def test_a_rule(copy: Path) -> None:
     answer = run(
         copy,
         """
-from sm_trn.cli import rules
+from sm_trn.cli.files import rules
 found = lambda job: [problem.id for problem in st.check(job) if problem.id == "DATA900"]
 print(json.dumps([found(job), found(job.replace(name="a-spring-job")),
                   "A haiku names one." in rules.explain("data900"), "| DATA900 | warning | a name without a season |" in rules.page()]))

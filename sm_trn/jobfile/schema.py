@@ -18,8 +18,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, make_ma
 
 from ..errors import SmTrnError
 from ..specs.framework import Framework
-from ..specs.job import HyperValue, JobSpec
-from ..specs.launch import Distribution
+from ..specs.job import Distribution, HyperValue, JobSpec
 from ..specs.surroundings import Channel
 from ..strategies import STRATEGIES
 from .faults import MismatchError, UnknownKeyError, shown

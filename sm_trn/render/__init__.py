@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import InvalidJob, UnknownName
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination
 from ..specs.problems import Problem, Severity
 from ..specs.value import suggestion
 from . import local, local_problems, model_v2, request, request_problems, sdk_v2, sdk_v3, sdk_v3_problems, unsaid

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..catalog import limits
 from ..formatting.cards import HasCard
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination
 from ..specs.surroundings import Channel
 from . import request as target
 from .from_describe import decoded, destination_of

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..catalog import limits
-from ..specs.launch import Destination
+from ..specs.destination import Destination
 
 OWN_TAGS: Final = (
     "sm_trn:",

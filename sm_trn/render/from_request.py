@@ -15,9 +15,9 @@ from typing import Any, Final, TypeVar
 from ..catalog import images
 from ..errors import SmTrnError, UnknownName
 from ..specs.compute import SERVERLESS, Compute, InstanceGroup, Spot
+from ..specs.destination import Destination
 from ..specs.framework import Container, TrainingCompiler
 from ..specs.job import JobSpec, Script
-from ..specs.launch import Destination
 from ..specs.metrics import MetricRule
 from ..specs.surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from ..strategies import recognise

@@ -18,8 +18,9 @@ from .. import _entry
 from ..catalog import images
 from ..catalog.instances import find_instance
 from ..specs.compute import Accelerator
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination, Runner
+from ..specs.launch import Runner
 from ..strategies import plan
 
 MASTER = "YOUR-FIRST-HOST"  # the placeholder of a run on several hosts: the address of the first

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from .. import _entry
 from ..catalog.inference import hosting_image
+from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
-from ..specs.launch import Destination
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from .calls import EstimatorCall
 

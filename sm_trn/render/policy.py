@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination
 from . import policy_hosting
 from .policy_parts import CODE, Place, allow, in_a_container, places, policy
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination
 
 VERSION = "2012-10-17"
 LOG_GROUP = "/aws/sagemaker/TrainingJobs"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import UnknownName
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.kept import Kept
-from ..specs.launch import Destination
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from . import request, unsaid
 from .keeping import kept_parts, restored

@@ -9,9 +9,10 @@ from typing import Any
 from .. import _entry
 from ..catalog import compiler, images
 from ..catalog.images import image_uri
+from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
 from ..specs.job import Git, JobSpec
-from ..specs.launch import Destination, Library, Runner
+from ..specs.launch import Library, Runner
 from ..specs.surroundings import Channel
 from ..strategies import debugged, plan, profiled
 from .calls import EstimatorCall

@@ -16,8 +16,9 @@ from typing_extensions import assert_never
 from .. import _entry
 from ..catalog.images import image_uri
 from ..catalog.instances import find_instance
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination, LaunchPlan, Library, Runner
+from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.surroundings import Channel
 from ..strategies import plan
 from .calls import EstimatorCall

@@ -18,8 +18,8 @@ import boto3
 from ..errors import NotConfigured
 from ..render import render
 from ..render.calls import EstimatorCall
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination
 
 # The SDK's own switch for its usage reports (schema 1.0 of its defaults file).
 QUIET_CONFIG = {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": {"TelemetryOptOut": True}}}}

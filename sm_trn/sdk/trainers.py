@@ -10,8 +10,8 @@ from typing import Any
 import boto3
 
 from ..render import render
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination
 from .estimators import QUIET_CONFIG, build, contained, load
 
 

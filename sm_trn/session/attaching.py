@@ -21,9 +21,9 @@ from ..render import render
 from ..render.differences import placed_as
 from ..render.from_describe import as_request, destination_of
 from ..render.from_request import parse_request
+from ..specs.destination import Destination
 from ..specs.job import JobSpec, Script
 from ..specs.kept import json_text
-from ..specs.launch import Destination
 from .cloud import Cloud
 
 T = TypeVar("T")

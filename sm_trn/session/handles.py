@@ -24,8 +24,8 @@ from ..pricing.cost import JobCost, ceiling, job_cost
 from ..render import render
 from ..render.differences import Diff, diff
 from ..specs import record
+from ..specs.destination import Destination
 from ..specs.job import JobSpec
-from ..specs.launch import Destination
 from ..specs.metrics import MetricPoint
 from ..specs.problems import Problems, Severity
 from ..specs.record import JobRecord

@@ -1,10 +1,11 @@
 """Values: what is asked for, what came back, what is wrong. No I/O, no clock."""
 
 from .compute import SERVERLESS, Accelerator, Compute, InstanceGroup, InstanceType, Spot
+from .destination import Destination
 from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
-from .job import Git, HyperValue, JobSpec, Script
+from .job import Distribution, Git, HyperValue, JobSpec, Script
 from .kept import Kept, json_text, pointer
-from .launch import Destination, Distribution, LaunchPlan, Library, Runner, complete
+from .launch import LaunchPlan, Library, Runner, complete
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from .neuron import NeuronOptions
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity

@@ -1,21 +1,22 @@
-"""What is asked for: one training job as a value."""
+"""What is asked for: one training job as a value, and what a strategy is to it."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from ..formatting.cards import HasCard
 from .compute import Compute, Spot
 from .framework import Framework, TrainingCompiler
 from .kept import Kept
-from .launch import NOTHING, Distribution
+from .launch import NOTHING, LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
 from .neuron import NeuronOptions
+from .problems import Problem
 from .surroundings import Channel, Checkpoint, Network, Output
 from .value import suggesting
 
@@ -52,6 +53,28 @@ class Script:
     _: KW_ONLY
     source_dir: str | None = None
     git: Git | None = None
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """A strategy: one file in ``sm_trn/strategies`` and one line in its registry.
+
+    ``image_family`` names the table of images that the strategy's library lives in, when that is not the framework's own.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def image_family(self) -> str | None: ...
+
+    def problems(self, job: JobSpec) -> Iterator[Problem]: ...
+
+    def plan(self, job: JobSpec) -> LaunchPlan: ...
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> Distribution | None:
+        """The strategy that ``plan`` wrote these decoded hyperparameters for; None when they are not its own."""
 
 
 @suggesting

@@ -10,8 +10,8 @@ from ..catalog import limits
 from ..catalog.instances import find_instance
 from ..specs.compute import Accelerator
 from ..specs.framework import HuggingFace
-from ..specs.job import JobSpec
-from ..specs.launch import Distribution, LaunchPlan, complete
+from ..specs.job import Distribution, JobSpec
+from ..specs.launch import LaunchPlan, complete
 from .ddp import PyTorchDDP
 from .mpi import MPI
 from .single import SingleProcess

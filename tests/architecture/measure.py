@@ -111,10 +111,11 @@ def longest_chain(kind: Imports) -> list[str]:
     @functools.cache
     def below(name: str) -> tuple[str, ...]:
         chains: list[tuple[str, ...]] = [below(other) for other in sorted(graph[name])]
-        longest: tuple[str, ...] = max(chains, key=len) if chains else ()
-        return (name, *longest)
+        chains.sort(key=len)
+        return (name, *chains[-1]) if chains else (name,)
 
-    return list(max((below(name) for name in sorted(graph)), key=len))
+    chains = sorted((below(name) for name in sorted(graph)), key=len)
+    return list(chains[-1])
 
 
 def widths() -> Counter[str]:

@@ -7,7 +7,7 @@ import dataclasses
 import click
 
 from ...render.policy import policies
-from ...specs.launch import Destination
+from ...specs.destination import Destination
 from ..shared import emit, json_option
 from . import files
 

@@ -10,7 +10,7 @@ import click
 
 from ...preflight import check
 from ...render import TARGETS, render
-from ...specs.launch import Destination
+from ...specs.destination import Destination
 from ...specs.problems import Severity
 from ..shared import emit, json_option, say
 from . import files

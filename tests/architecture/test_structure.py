@@ -1,0 +1,35 @@
+"""The structure's numbers, held: what was reached cannot be lost again. Where more is wanted, the aim stands beside the bound."""
+
+from __future__ import annotations
+
+import measure
+import pytest
+from measure import Imports
+
+
+def test_no_module_needs_another_that_needs_it() -> None:
+    assert [] == measure.circles(Imports.ALL)
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [(Imports.AT_LOAD, 14), (Imports.ALL, 20)],  # aims: 12, 18
+)
+def test_a_chain_of_imports_is_short(kind: Imports, most: int) -> None:
+    chain = measure.longest_chain(kind)
+    assert len(chain) <= most, " > ".join(chain)
+
+
+def test_a_folder_can_be_read() -> None:
+    assert {} == {folder: count for folder, count in measure.widths().items() if count > 20}
+
+
+def test_dictionaries_of_anything_do_not_spread() -> None:
+    found = measure.open_dictionaries()
+    assert found.total() <= 310  # aim: 150
+    for room, most in (("report", 6), ("session", 8)):  # columns of a frame, requests as they are sent
+        assert sum(count for name, count in found.items() if name.startswith(f"sm_trn.{room}.")) <= most
+
+
+def test_closed_sets_are_matched_to_the_end() -> None:
+    assert measure.calls_of("assert_never") >= 2
