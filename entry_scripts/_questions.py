@@ -9,7 +9,8 @@ from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 from _console import Mistake
 from _corpus import import_datasets, load_hub
 from _data import READERS, SAMPLES, files_of
-from _examples import Examples, encode_examples, rounded
+from _examples import Examples, encode_examples
+from _parts import rounded
 
 SAMPLE = SAMPLES / "questions.jsonl"
 

@@ -25,9 +25,10 @@ from _arguments import Parser, integer, proper_fraction, str2bool
 from _checkpoint import StopRequest
 from _console import Console, Mistake, exit_code_of, leave
 from _data import cut, label_names, label_numbers
-from _examples import Collator, Examples, encode_examples, rounded
+from _examples import Collator, Examples, encode_examples
 from _models import load_classifier, load_config, load_tokenizer, longest_input
 from _pairs import Pair, read_pairs, task_pairs
+from _parts import rounded
 from _peers import grain_of, loading_turn, on_xla, settled
 from _scores import accuracy, f1
 

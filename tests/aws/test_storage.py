@@ -88,7 +88,7 @@ def test_a_large_file_goes_up_in_parts_that_are_counted_and_only_once(emulator: 
     (tmp_path / "data/large.bin").write_bytes(os.urandom(1000) * (2 * IN_ONE_BYTES // 1000 + 1))
     (tmp_path / "data/small.bin").write_bytes(b"x")
     told: list[tuple[str, int, int]] = []
-    storage = S3Storage(session.boto_session, session.bucket, progress=lambda *seen: told.append(seen))  # type: ignore[arg-type]
+    storage = S3Storage(session.boto_session, session.bucket, progress=lambda *seen: told.append(seen))
     uri = storage.put_input(str(tmp_path / "data"))
     size = (tmp_path / "data/large.bin").stat().st_size
     assert {("uploading large.bin", size)} == {(what, whole) for what, _, whole in told}

@@ -94,7 +94,7 @@ def job() -> None:
         }  # as a job has them
         quiet = {"env": {**os.environ, **alike}, "capture_output": True}
         for _ in range(TIMES):
-            bare.append(seconds(lambda: subprocess.run(torchrun, check=True, **quiet)))
+            bare.append(seconds(lambda: subprocess.run(torchrun, check=True, **quiet)))  # type: ignore[call-overload]  # by name
             request = bench.request(
                 SCRIPT,
                 {"sagemaker_torch_distributed_enabled": True},
@@ -211,7 +211,7 @@ def listing() -> None:
                             MaxResults=size, **filters, **more
                         )
                         began = time.perf_counter()
-                        page = call()
+                        page = call()  # type: ignore[no-untyped-call]  # a table of functions
                         took.append((time.perf_counter() - began) * 1000)
                         token = {"NextToken": page["NextToken"]} if "NextToken" in page else {}
                     took.sort()

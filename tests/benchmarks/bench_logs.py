@@ -100,7 +100,7 @@ def compare(megabytes: float, path: Path) -> None:
         four_s, four = best(lambda: four_expressions(path))
         assert [dict(line.values) for line in ours.lines] == four, name
         events = [LogEvent(float(index), "algo-1", line) for index, line in enumerate(text.split("\n"))]
-        events_s, _ = best(lambda events=events: list(MetricReader().lines(events)))
+        events_s, _ = best(lambda events=events: list(MetricReader().lines(events)))  # type: ignore[misc]  # bound at once
         mark = "  <- realistic" if name == REALISTIC else ""
         print(
             f"{name:28}{size / classic_s:10.0f}{size / ours_s:10.0f}{classic_s / ours_s:8.1f}{size / events_s:10.0f}"
@@ -150,7 +150,7 @@ def stream(megabytes: float) -> None:
         marks, lines = [], 0
         tracemalloc.start() if megabytes <= TRACED_MB else None
         started = time.perf_counter()
-        for batch in CloudWatchLogs(tap).stream_events("bench", LogCursor()):  # type: ignore[arg-type]  # as a boto session
+        for batch in CloudWatchLogs(tap).stream_events("bench", LogCursor()):
             lines += sum(1 for _ in reader.lines(batch.events))
             marks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         seconds = time.perf_counter() - started

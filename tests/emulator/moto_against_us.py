@@ -29,7 +29,7 @@ from sm_trn import emulator as embedded
 from sm_trn.emulator import EMULATED_ACCOUNT, Options
 
 moto.core.DEFAULT_ACCOUNT_ID = EMULATED_ACCOUNT  # the tests look for it in ARNs
-default_user_config["core"]["mock_credentials"] = False  # type: ignore[typeddict-item]  # moto would put its own key there
+default_user_config["core"]["mock_credentials"] = False
 
 
 @pytest.fixture(autouse=True)

@@ -168,7 +168,7 @@ def test_what_exists_cannot_be_made_again_and_what_does_not_cannot_be_used(api: 
         ("CreateModel", {"ModelName": "no_underscore", "PrimaryContainer": {}}, "regular expression pattern"),
         ("CreateEndpointConfig", {"EndpointConfigName": "x", "ProductionVariants": [{**VARIANT, "ServerlessConfig":
           {"MemorySizeInMB": 1024, "MaxConcurrency": 1}}]}, "no ServerlessConfig"),
-        ("CreateTransformJob", {**TRANSFORM, "TransformInput": {**TRANSFORM["TransformInput"], "SplitType": "RecordIO"}},
+        ("CreateTransformJob", {**TRANSFORM, "TransformInput": {**TRANSFORM["TransformInput"], "SplitType": "RecordIO"}},  # type: ignore[dict-item]  # of one kind
          "SplitType"),
         ("CreateTransformJob", {**TRANSFORM, "DataProcessing": {"JoinSource": "Input"}}, "neither filters nor joins"),
     ],

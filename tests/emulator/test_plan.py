@@ -63,8 +63,8 @@ def test_a_host_has_one_worker_at_least_and_never_more_than_the_real_one(instanc
     ],
 )
 def test_what_cannot_run_on_a_cpu_is_named(name: str, word: str) -> None:
-    assert plan.plan_of(request(**{name: True}), Options(), 2).substituted.endswith(f"for {word}")
-    assert "" == plan.plan_of(request(**{name: False}), Options(), 2).substituted
+    assert plan.plan_of(request(**{name: True}), Options(), 2).substituted.endswith(f"for {word}")  # type: ignore[arg-type]  # by name
+    assert "" == plan.plan_of(request(**{name: False}), Options(), 2).substituted  # type: ignore[arg-type]  # by name
 
 
 def test_torchrun_is_not_substituted() -> None:
@@ -78,7 +78,7 @@ def test_torchrun_is_not_substituted() -> None:
 )
 def test_the_plan_alone_decides_whether_a_container_starts_workers(name: str, switch: object) -> None:
     """The containers test the decoded hyperparameter for truth (``train`` of sagemaker_pytorch_container.training)."""
-    asked = request("ml.p4d.24xlarge", **{name: switch})
+    asked = request("ml.p4d.24xlarge", **{name: switch})  # type: ignore[arg-type]  # by name
     made = plan.plan_of(asked, Options(), 8)
     where: Any = SimpleNamespace(name="algo-1", seen_ml="/opt/ml", seen_own="/opt/sm_trn", seen_tmp="/tmp")
     access: Any = SimpleNamespace(
@@ -97,7 +97,7 @@ def test_no_program_of_a_container_reads_the_switches_again() -> None:
 
 def test_a_substitution_is_a_legal_tag() -> None:
     switches = dict.fromkeys((*plan._LAUNCHERS, "sagemaker_training_compiler_enabled"), True)
-    value = plan.plan_of(request(**switches), Options(), 2).substituted
+    value = plan.plan_of(request(**switches), Options(), 2).substituted  # type: ignore[arg-type]  # by name
     assert len(value) <= 256
     assert all(character.isalnum() or character in " _.:/=+-@" for character in value)
 

@@ -65,9 +65,9 @@ CALLS = [
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("service", "call"), CALLS)
 def test_they_are_taken_by_every_service_with_their_token_only(bench: Bench, way: str, service: str, call: str) -> None:
-    credentials = WAYS[way](bench)
+    credentials = WAYS[way](bench)  # type: ignore[no-untyped-call]  # a table of functions
     getattr(client(bench.endpoint, service, credentials), call)()
-    other = WAYS[way](bench)
+    other = WAYS[way](bench)  # type: ignore[no-untyped-call]  # a table of functions
     for wrong in (
         {"SessionToken": None},
         {"SessionToken": other["SessionToken"]},

@@ -27,7 +27,7 @@ from _runtime import detect
 STEPS, BATCH = 96, 8
 
 
-class RecordingMeter(Meter):  # type: ignore[misc]  # of a module that is not typed here
+class RecordingMeter(Meter):
     """Keeps the losses as they are, before they are rounded for a line."""
 
     def __init__(self, runtime: Any, samples_per_step: int) -> None:

@@ -129,7 +129,7 @@ def test_the_table_names_nothing_that_no_version_had() -> None:
 def parse(argv: list[str]) -> tuple[argparse.Namespace, object, list[str]]:
     parser = Parser(allow_abbrev=False)
     parser.add_argument("--block_size", type=int)
-    return parse_flags(parser, argv, {**trainer_defaults(), "seed": 3})  # type: ignore[no-any-return]  # of a module that is not typed here
+    return parse_flags(parser, argv, {**trainer_defaults(), "seed": 3})
 
 
 @pytest.mark.parametrize(

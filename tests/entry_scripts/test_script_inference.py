@@ -47,7 +47,7 @@ def ask(model_dir: Path) -> Callable[..., Any]:
     model = inference.model_fn(str(model_dir))
 
     def call(body: bytes | str, content_type: str = "application/json", accept: str = "application/json") -> str:
-        return inference.output_fn(inference.predict_fn(inference.input_fn(body, content_type), model), accept)  # type: ignore[no-any-return]  # of a module that is not typed here
+        return inference.output_fn(inference.predict_fn(inference.input_fn(body, content_type), model), accept)
 
     return call
 

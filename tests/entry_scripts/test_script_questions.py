@@ -167,7 +167,7 @@ def best(starts: dict[int, float], ends: dict[int, float], *, may_be_empty: bool
         for place, logit in logits.items():
             side[0, place] = logit
     arrays = sides[0].numpy(), sides[1].numpy()
-    return answers_of(asked, features, arrays, n_best=5, max_tokens=max_tokens, may_be_empty=may_be_empty)[0]  # type: ignore[no-any-return]  # of a module that is not typed here
+    return answers_of(asked, features, arrays, n_best=5, max_tokens=max_tokens, may_be_empty=may_be_empty)[0]
 
 
 def test_an_answer_lies_in_the_context_runs_forwards_and_is_not_too_long() -> None:

@@ -19,7 +19,7 @@ FOLDER = Path(_make_sample.__file__).parent
 
 @pytest.fixture(scope="module")
 def parts() -> tuple[Rows, Rows]:
-    return split(read_rows("sample", "train"), 0.1)  # type: ignore[no-any-return]  # of a module that is not typed here
+    return split(read_rows("sample", "train"), 0.1)
 
 
 def numbers(rows: Rows) -> list[int]:

@@ -26,7 +26,7 @@ def waves_of(here: int, size: int) -> list[tuple[int, int]]:
     found = []
     for local_rank in range(here):
         waits: list[int] = []
-        with turn(local_rank, here, lambda waits=waits: waits.append(1), size):
+        with turn(local_rank, here, lambda waits=waits: waits.append(1), size):  # type: ignore[misc]  # bound at once
             before = len(waits)
         found.append((before, len(waits) - before))
     return found

@@ -153,7 +153,7 @@ def test_all_that_is_wrong_with_an_artefact_is_said_at_once(session: st.Session,
     try:
         with pytest.raises(InvalidJob) as caught:
             doubler.deploy("ml.c5.xlarge")
-        assert ["HOST002", "HOST004"] == [problem.id for problem in caught.value.problems]  # type: ignore[attr-defined]  # problems
+        assert ["HOST002", "HOST004"] == [problem.id for problem in caught.value.problems]
         client.delete_object(Bucket=bucket, Key=key)
         with pytest.raises(InvalidJob, match="HOST001"):
             doubler.deploy("ml.c5.xlarge")

@@ -137,7 +137,8 @@ def test_a_login_that_expired_is_waited_for_and_a_new_one_taken() -> None:
     world = World(LogService())
     world.wrong = lambda w: refused("ExpiredTokenException") if 100 < w.time - w.began < 150 else None
     assert every_line() == [event.text for event in job_of(world).logs(follow=True)]
-    world, told = World(LogService()), []  # all night, as a wait does
+    told: list[str] = []
+    world = World(LogService())  # all night, as a wait does
     world.wrong = lambda w: refused("ExpiredTokenException") if 100 < w.time - w.began < 40_000 else None
     log = JobLog(cloud=job_of(world).session, name="job")
     assert every_line() == [event.text for event in log.events(follow=True, notice=told.append)]

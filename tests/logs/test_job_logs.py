@@ -215,7 +215,7 @@ def test_the_classic_analysis_of_a_trainer_job_comes_out_as_its_own_parsing_give
             script=st.Script("train_language_model.py"),
             framework=st.PyTorch("2.8.0", python="py312"),
             compute=st.Compute("ml.c5.xlarge"),
-            hyperparameters=tiny,
+            hyperparameters=tiny,  # type: ignore[arg-type]  # by name
             metrics=st.TRAINER_METRICS,
             max_run_s=600,
         )

@@ -115,7 +115,7 @@ def test_an_expression_that_tries_little_in_vain_needs_no_limit(expression: str,
 @pytest.mark.parametrize("seed", range(5))
 def test_a_text_is_read_the_same_in_blocks_of_any_density(seed: int) -> None:
     chance = random.Random(seed)
-    lines = []
+    lines: list[str] = []
     for _ in range(9000):
         dense = chance.random() < (0.02, 0.9)[seed % 2]
         lines.append(

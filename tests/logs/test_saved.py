@@ -69,7 +69,7 @@ def test_output_of_a_notebook_cell_is_told_apart_line_by_line() -> None:
 
 def test_the_sdks_last_words_are_read() -> None:
     ending = parse_log(FIT).ending
-    assert (666, 200, 70.0, 1) == (ending.training, ending.billable, ending.savings_percent, ending.exit_code)
+    assert (666, 200, 70.0, 1) == (ending.training, ending.billable, ending.savings_percent, ending.exit_code)  # type: ignore[comparison-overlap]  # numbers of several kinds
     assert ending.failure_reason.startswith("AlgorithmError: ExecuteUserScriptError:\nExitCode 1")
 
 

@@ -47,7 +47,7 @@ def step_lines(
     points = []
     for step in range(every, steps + 1, every):
         share = step / steps
-        place = {"step": float(step), "epoch": share * epochs, "time_s": START + first_s + step / rate}
+        place: dict[str, Any] = {"step": float(step), "epoch": share * epochs, "time_s": START + first_s + step / rate}
         wobble = 1 + 0.02 * math.sin(step)
         points += [
             MetricPoint("loss", final + 2.2 * math.exp(-4 * share), **place),

@@ -43,7 +43,7 @@ def test_nothing_is_wider_than_a_phone(name: str, tmp_path: Path) -> None:
         "f.contentDocument.body.children.length ? r() : f.onload = r); return f.contentDocument.documentElement.scrollWidth"
     )
     file_access = browser.FLAGS
-    browser.FLAGS = (*file_access, "--allow-file-access-from-files")
+    browser.FLAGS = (*file_access, "--allow-file-access-from-files")  # type: ignore[assignment]  # another of its kind
     try:
         assert PHONE >= browser.ask(frame, script, tmp_path)
     finally:

@@ -360,7 +360,7 @@ def test_old_encodings_get_ascii() -> None:
     display = TerminalDisplay(stream, environ={}, size=(80, 24))
     display.show(ALL, NOW)
     stream.flush()
-    assert stream.buffer.getvalue().decode("ascii")  # type: ignore[attr-defined]
+    assert stream.buffer.getvalue().decode("ascii")
 
 
 def test_no_jobs_is_said() -> None:

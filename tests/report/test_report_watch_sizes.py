@@ -93,7 +93,7 @@ def test_one_job_shows_its_phases_loss_and_checkpoint() -> None:
 
 
 class Terminal(io.StringIO):
-    encoding = "utf-8"  # type: ignore[assignment]  # StringIO has none to change
+    encoding = "utf-8"
 
     def isatty(self) -> bool:
         return True

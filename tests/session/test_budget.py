@@ -92,7 +92,7 @@ def watch(here: World) -> Callable[..., tuple[list[JobSnapshot], list[str]]]:
     def run(*names: str, **money: float) -> tuple[list[JobSnapshot], list[str]]:
         shown = Recorder()
         jobs = tuple(attached(here.session, name) for name in names)
-        final = Wait(session=here.session, jobs=jobs, display=shown).run(**{k: as_usd(v) for k, v in money.items()})
+        final = Wait(session=here.session, jobs=jobs, display=shown).run(**{k: as_usd(v) for k, v in money.items()})  # type: ignore[arg-type]  # by name
         return final, shown.notes
 
     return run

@@ -54,7 +54,7 @@ def test_a_create_that_never_arrived_is_a_failure(here: World, spec: st.JobSpec)
     here.wire.reset = 0.0
 
     class Deaf(Service):
-        def answer(self, operation: str, body: object) -> dict[str, object]:  # type: ignore[override]  # passed on
+        def answer(self, operation: str, body: object) -> dict[str, object]:
             if operation == "CreateTrainingJob":
                 raise Refusal("InternalFailure", "try later", 500)
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
@@ -67,7 +67,7 @@ def test_a_create_that_never_arrived_is_a_failure(here: World, spec: st.JobSpec)
 
 def test_when_nobody_knows_whether_it_was_made_the_message_says_what_to_do(here: World, spec: st.JobSpec) -> None:
     class Collapsing(Service):
-        def answer(self, operation: str, body: object) -> dict[str, object]:  # type: ignore[override]  # passed on
+        def answer(self, operation: str, body: object) -> dict[str, object]:
             if operation in {"CreateTrainingJob", "DescribeTrainingJob"}:
                 raise Refusal("InternalFailure", "try later", 500)
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
@@ -93,7 +93,7 @@ def test_a_foreign_job_of_the_same_name_is_not_taken_for_ours(here: World, spec:
 
 def test_what_was_launched_is_not_lost_when_something_else_was_refused(here: World, spec: st.JobSpec) -> None:
     class Full(Service):
-        def answer(self, operation: str, body: object) -> dict[str, object]:  # type: ignore[override]  # passed on
+        def answer(self, operation: str, body: object) -> dict[str, object]:
             if operation == "CreateTrainingJob" and len(self.jobs) >= 2:
                 raise Refusal("ResourceLimitExceeded", "the account-level service limit is 2 instances")
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
@@ -107,7 +107,7 @@ def test_what_was_launched_is_not_lost_when_something_else_was_refused(here: Wor
 
 @pytest.mark.parametrize("name", [".env", "deploy.pem", "id_rsa", "credentials", ".netrc", "tls.key", ".aws/config"])
 def test_a_secret_in_the_source_is_refused_before_anything_is_sent(here: World, spec: st.JobSpec, name: str) -> None:
-    secret = Path(str(spec.script.source_dir), name)
+    secret = Path(str(spec.script.source_dir), name)  # type: ignore[union-attr]  # there is one
     secret.parent.mkdir(exist_ok=True)
     secret.write_text("hunter2")
     with pytest.raises(st.InvalidJob, match="SCRIPT011"):
@@ -118,7 +118,7 @@ def test_a_secret_in_the_source_is_refused_before_anything_is_sent(here: World, 
 
 
 def test_a_secret_that_is_meant_is_named_in_the_ignore_file(here: World, spec: st.JobSpec) -> None:
-    folder = Path(str(spec.script.source_dir))
+    folder = Path(str(spec.script.source_dir))  # type: ignore[union-attr]  # there is one
     (folder / "public.key").write_text("no secret")
     (folder / ".sm_trn_ignore").write_text("!/public.key\n")
     here.session.submit(spec)

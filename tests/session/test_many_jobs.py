@@ -50,7 +50,7 @@ def test_a_fleet_has_its_seconds_and_tags_in_few_calls(here: World) -> None:
 @pytest.mark.parametrize("code", ["AccessDeniedException", "UnknownOperationException"])
 def test_where_search_may_not_be_asked_every_job_is_described(here: World, code: str) -> None:
     class Closed(Service):
-        def answer(self, operation: str, body: object) -> dict[str, object]:  # type: ignore[override]  # passed on
+        def answer(self, operation: str, body: object) -> dict[str, object]:
             if operation == "Search":
                 raise Refusal(code, "no")
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on

@@ -129,7 +129,7 @@ def test_an_expired_login_is_said_once_and_the_watch_goes_on_after_renewal(here:
 def test_a_login_that_somebody_else_renewed_in_time_is_not_even_mentioned(here: World) -> None:
     start = here.clock.now()
     here.service.add("long", created=start, story=Story(phases=(("Training", 600.0),)))
-    here.clock.at(start + 300, lambda: (here.log_in("SECOND"), here.wire.expired.add("FIRST")))
+    here.clock.at(start + 300, lambda: (here.log_in("SECOND"), here.wire.expired.add("FIRST")))  # type: ignore[arg-type,func-returns-value]  # by name
     final, shown = wait(here, "long")
     assert ("Completed", []) == (final[0].status_word, shown.notes)
 
@@ -186,7 +186,7 @@ def test_a_clock_that_is_wrong_by_minutes_is_set_right_by_the_services_date(here
 def test_a_job_that_is_deleted_meanwhile_is_given_back_as_it_was_last_seen(here: World) -> None:
     for name in ("kept", "gone"):
         here.service.add(name, created=here.clock.now())
-    here.clock.at(here.clock.now() + 300, lambda: here.service.jobs.pop("gone"))
+    here.clock.at(here.clock.now() + 300, lambda: here.service.jobs.pop("gone"))  # type: ignore[arg-type]  # by name
     final, shown = wait(here, "gone", "kept")
     assert ["InProgress", "Completed"] == [snapshot.status_word for snapshot in final]
     assert ["gone was deleted; it was last seen InProgress."] == shown.notes
@@ -204,7 +204,7 @@ def test_a_job_that_never_was_is_a_clear_error(here: World, others: int) -> None
 class Forbidding(Service):
     """An account whose identity may not look at jobs."""
 
-    def answer(self, operation: str, body: object) -> dict[str, object]:  # type: ignore[override]  # the body is no matter
+    def answer(self, operation: str, body: object) -> dict[str, object]:
         raise Refusal("AccessDeniedException", f"not authorized to perform sagemaker:{operation} on {body}")
 
 
@@ -255,7 +255,7 @@ def test_the_age_of_the_newest_checkpoint_is_shown(here: World) -> None:
 
 def test_a_log_that_may_not_be_read_does_not_end_the_watch(here: World) -> None:
     class Silent(Service):
-        def answer(self, operation: str, body: object) -> dict[str, object]:  # type: ignore[override]  # passed on
+        def answer(self, operation: str, body: object) -> dict[str, object]:
             if operation == "DescribeLogStreams":
                 raise Refusal("AccessDeniedException", "no")
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
