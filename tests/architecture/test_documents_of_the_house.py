@@ -30,7 +30,7 @@ def test_what_a_page_names_is_there(page: Path) -> None:
         assert (page.parent / link).exists(), link
     for path in re.findall(r"`((?:tests|sm_trn)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path
-    for name in re.findall(r"`((?:preflight|render|strategies|catalog)/[\w/.]+)`", text):
+    for name in re.findall(r"`((?:preflight|render|strategies|catalog)/[\w/]+\.\w+)`", text):
         assert (ROOT / "sm_trn" / name).exists(), name
 
 
@@ -41,3 +41,23 @@ def test_a_record_is_a_page_and_says_what_was_decided_and_why(page: Path) -> Non
     assert "**Decision.**" in text
     assert "**Why.**" in text or "| ours | why |" in text
     assert page.name in (DOCS / "decisions" / "README.md").read_text("utf-8")
+
+
+def test_the_trips_lead_through_modules_that_are_there() -> None:
+    section = (DOCS / "architecture.md").read_text("utf-8").split("## Four trips")[1].split("\n## ")[0]
+    steps = re.findall(
+        r"`((?:session|render|catalog|aws|logs|specs|report|emulator|preflight|strategies)[\w/]*)`", section
+    )
+    assert len(steps) > 20
+    for step in steps:
+        assert (ROOT / "sm_trn" / f"{step}.py").exists() or (ROOT / "sm_trn" / step).is_dir(), step
+
+
+def test_every_room_of_the_emulator_is_on_the_map() -> None:
+    section = (DOCS / "architecture.md").read_text("utf-8").split("## Rooms of the emulator")[1].split("\n## ")[0]
+    there = {
+        path.name
+        for path in (ROOT / "sm_trn" / "emulator").iterdir()
+        if path.is_dir() and not path.name.startswith("__")
+    }
+    assert there == set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
