@@ -145,13 +145,22 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
     ):
         yield MEM002.problem(
             Field("compute.instance"),
-            f"{workers} workers that load {'16-bit' if bytes_each == 2 else 'float32'} weights at once exceed the host's memory",
+            _loading(workers, bytes_each),
             got=f"{need:,.0f} GiB",
             wanted=f"at most {instance.memory_gib:,} GiB on {instance.name}",
             fix=Advice(
                 "load in waves (num_local_ranks_per_step), or NeuronOptions(malloc_arena_max=64) and low_cpu_mem_usage"
+                if instance.accelerator is Accelerator.NEURON
+                else "a larger instance, or low_cpu_mem_usage=True with 16-bit weights"
             ),
         )
+
+
+def _loading(workers: int, bytes_each: int) -> str:
+    kind = "16-bit" if bytes_each == 2 else "float32"
+    if workers == 1:
+        return f"{kind} weights alone exceed the host's memory"
+    return f"{workers} workers that load {kind} weights at once exceed the host's memory"
 
 
 def whole_heads(job: JobSpec) -> Iterator[Problem]:

@@ -280,7 +280,7 @@ def gated_model(job: JobSpec) -> Iterator[Problem]:
         got="no HF_TOKEN" + (", and the source is not on this machine" if elsewhere else ""),
         wanted="a token, or the model in a channel",
         fix=Advice(
-            "inputs={'model': 's3://…'} and a path below /opt/ml/input/data/model, or a script that reads HF_TOKEN from Secrets Manager"
+            "put the model into a channel and name its folder in /opt/ml/input/data, or let the script read HF_TOKEN from Secrets Manager"
         ),
     )
 

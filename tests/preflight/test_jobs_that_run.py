@@ -386,3 +386,15 @@ def test_a_gated_model_of_a_shipped_script_is_told_of() -> None:
         script=st.Script("finetune_llama.py"), hyperparameters={"model_name_or_path": "meta-llama/Llama-2-7b-hf"}
     )
     assert [WARNING] == severities(job, "DATA004")
+
+
+@pytest.mark.parametrize(
+    ("instance", "words", "fix"),
+    [("ml.m5.xlarge", "float32 weights alone", "larger instance"), ("ml.trn1.32xlarge", "32 workers", "in waves")],
+)
+def test_a_hosts_memory_is_told_of_in_the_words_of_the_host(source: str, instance: str, words: str, fix: str) -> None:
+    job = jobs.trainium(source).replace(
+        compute=st.Compute(instance), distribution=None if "m5" in instance else st.TorchDistributed()
+    )
+    (problem,) = found(job.replace(hyperparameters=dict(LLAMA)), "MEM002")
+    assert (words in problem.what, fix in problem.fix) == (True, True)
