@@ -60,8 +60,8 @@ def test_an_exception_is_shown_and_is_exit_code_1(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_signals_are_passed_on(number: signal.Signals, tmp_path: Path) -> None:
     code = (
-        "import signal, sys, time\n"
-        f"signal.signal({int(number)}, lambda *_: (print('caught', flush=True), sys.exit(9)))\n"
+        "import os, signal, sys, time\n"  # the signal may come while "ready" is still being written: no print in the handler
+        f"signal.signal({int(number)}, lambda *_: (os.write(1, b'caught\\n'), sys.exit(9)))\n"
         "print('ready', flush=True)\ntime.sleep(60)"
     )
     process = subprocess.Popen([python_with(), "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
