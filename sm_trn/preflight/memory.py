@@ -103,6 +103,12 @@ class State:
         return parameters * (mine + self.optimizer / self.optimizer_over) / GIB
 
 
+def state_gib(size: ModelSize, *, tensor: int, pipeline: int, sharded_over: int) -> float:
+    """GiB of bfloat16 weights and gradients, and of float32 optimizer state, on one worker; ZeRO-1 spreads the state alone."""
+    state = State(weights=2, gradients=2, optimizer=12, optimizer_over=sharded_over)
+    return state.gib(size.parameters / (tensor * pipeline))
+
+
 def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
     """MEM001: weights, gradients and optimizer state alone exceed a worker's memory."""
     instance, size = _instance(job), _size(job)
@@ -273,7 +279,8 @@ def _mixed_by_deepspeed(job: JobSpec) -> bool:
 def _cannot_tell(job: JobSpec, instance: InstanceType, size: ModelSize) -> str | None:
     """Why the script may need less than the arguments say: in words, empty where it cannot, None where it surely does."""
     script = job.script
-    if script is None or script.git is not None or (script.source_dir or "").startswith("s3://"):
+    elsewhere = script is None or script.git is not None or (script.source_dir or "").startswith("s3://")
+    if elsewhere and job.neuron is None:  # Neuron options say themselves how a model is shared among cores
         return "the source is not on this machine"
     if job.arguments.get("deepspeed") and not _deepspeed(job):
         return f"{job.arguments['deepspeed']!r} cannot be read"

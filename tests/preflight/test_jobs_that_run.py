@@ -289,6 +289,16 @@ def test_source_that_is_elsewhere_is_a_warning_that_cannot_tell() -> None:
     assert (WARNING, True) == (problem.severity, "cannot tell" in problem.consequence)
 
 
+def test_neuron_options_say_how_a_model_is_shared_wherever_the_source_is() -> None:
+    git = st.Script(
+        "run_clm.py", source_dir="examples", git=st.Git("https://github.com/huggingface/optimum-neuron.git")
+    )
+    job = jobs.trainium("x").replace(script=git, hyperparameters=dict(LLAMA))
+    assert [WARNING] == severities(job, "MEM001")
+    assert [ERROR] == severities(job.replace(neuron=st.NeuronOptions(tensor_parallel=2)), "MEM001")
+    assert [] == severities(job.replace(neuron=st.NeuronOptions(tensor_parallel=8, zero_1=True)), "MEM001")
+
+
 @pytest.mark.parametrize(("asked", "near"), [(3, "2 or 4"), (5, "4 or 8"), (20, "16 or 32"), (48, "32")])
 def test_the_next_divisors_are_proposed(source: str, asked: int, near: str) -> None:
     job = jobs.trainium(source).replace(hyperparameters=dict(LLAMA), neuron=st.NeuronOptions(tensor_parallel=asked))
