@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -69,7 +70,9 @@ def _misfit(value: object, wanted: str) -> str:
 
 @functools.cache
 def _hints(cls: Any) -> Mapping[str, Any]:
-    return typing.get_type_hints(cls)
+    # Of the fields alone: Python 3.10 takes the marker KW_ONLY, which stands among a class's annotations, for no type.
+    written = types.SimpleNamespace(__annotations__={field.name: field.type for field in dataclasses.fields(cls)})
+    return typing.get_type_hints(written, globalns=vars(sys.modules[cls.__module__]))
 
 
 @functools.cache
