@@ -9,10 +9,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Endpoint, Options
 
+# The same examples each time, so that a red run is the change's own doing; new ones: --hypothesis-profile=random
+_PROFILE = settings(deadline=None, suppress_health_check=list(HealthCheck))  # machines are slow, fixtures shared
+settings.register_profile("repeatable", _PROFILE, derandomize=True)
+settings.register_profile("random", _PROFILE)
+settings.load_profile("repeatable")
 # Before torch is loaded: several tests and jobs share the machine's cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 _NEEDED = ("boto3", "moto", "flask_cors", "sagemaker_training")

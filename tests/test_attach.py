@@ -13,7 +13,7 @@ from typing import Any
 
 import jobs as specs
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from strategies_of_values import sensible
 
 import sm_trn as st
@@ -65,11 +65,8 @@ def test_the_spec_of_a_submitted_job_comes_back_equal(session: Session, source: 
 
     @settings(
         max_examples=100,
-        deadline=None,
         phases=[Phase.generate],
-        derandomize=True,
         database=None,
-        suppress_health_check=list(HealthCheck),
     )
     @given(job=sensible(str(source)))
     def compare(job: st.JobSpec) -> None:

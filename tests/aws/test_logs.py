@@ -73,7 +73,7 @@ def test_what_is_held_is_a_page_a_stream_not_the_log() -> None:
     assert max(sizes) <= 30
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     some.integers(1, 4),
     some.integers(0, 25),

@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.aws.storage import pack
@@ -31,7 +31,6 @@ def unpack(body: bytes) -> dict[str, bytes]:
         return {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]  # files only
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=some.dictionaries(NAMES, some.binary(max_size=50), min_size=1, max_size=6))
 def test_a_source_comes_back_and_its_bytes_depend_on_content_alone(
     files: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory

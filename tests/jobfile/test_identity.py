@@ -62,7 +62,7 @@ def anything() -> Any:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(job=anything())
 def test_a_spec_is_equal_after_its_file(form: str, job: JobSpec) -> None:
     assert (job,) == load_jobs(dump_job(job, form), form)
@@ -72,7 +72,7 @@ MIXED = some.dictionaries(TEXTS, some.one_of(TEXTS, CHANNELS), min_size=2, max_s
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(inputs=MIXED)
 def test_channels_stay_in_their_order(form: str, inputs: dict[str, str | st.Channel]) -> None:
     job = st.JobSpec(
@@ -83,7 +83,7 @@ def test_channels_stay_in_their_order(form: str, inputs: dict[str, str | st.Chan
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(job=anything())
 def test_windows_line_ends_change_nothing(form: str, job: JobSpec) -> None:
     text = dump_job(job, form)
@@ -110,7 +110,7 @@ PARSERS = {"toml": in_toml.parse, "json": in_json.parse, "yaml": in_yaml.parse}
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(job=anything(), inputs=MIXED)
 def test_every_value_is_found_where_it_stands(form: str, job: JobSpec, inputs: dict[str, str | st.Channel]) -> None:
     text = dump_job(job.replace(inputs=inputs), form)

@@ -34,7 +34,7 @@ TREES = some.recursive(
 OBJECTS = some.dictionaries(NAMES, TREES, max_size=5)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(one=OBJECTS, two=OBJECTS)
 def test_one_object_and_what_another_says_beyond_it_are_the_other(one: dict[str, Any], two: dict[str, Any]) -> None:
     untouched = copy.deepcopy(one)

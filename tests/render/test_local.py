@@ -15,7 +15,7 @@ from typing import Any
 
 import jobs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from nursery import TORCH, python_with
 from strategies_of_values import sensible, specs
 
@@ -98,7 +98,7 @@ def test_the_snippet_of_the_shipped_script_really_trains(distribution: Any, work
     assert ["bin", "tiny"] == sorted({"bin", *(path.name for path in tmp_path.iterdir())})
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150)
 @given(job=specs("."))
 def test_arguments_are_those_of_the_training_toolkit(job: JobSpec) -> None:
     mapping = pytest.importorskip("sagemaker_training.mapping", reason="needs sm_trn[local]")
@@ -107,7 +107,7 @@ def test_arguments_are_those_of_the_training_toolkit(job: JobSpec) -> None:
     assert mapping.to_cmd_args(user) == list(local.arguments(job))
 
 
-@settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80)
 @given(job=sensible("./src"))
 def test_the_snippet_is_the_same_words_as_the_data(job: JobSpec) -> None:
     if any(problem.severity is Severity.ERROR for problem in problems(job, TARGET)):

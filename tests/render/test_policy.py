@@ -36,7 +36,7 @@ def objects(uri: str) -> str:
     return f"arn:aws:s3:::{uri.removeprefix('s3://').rstrip('/')}/object"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(job=sensible("s3://a-bucket/source.tar.gz"))
 def test_the_role_may_read_and_write_every_place_that_the_request_names(job: st.JobSpec) -> None:
     request, policy = st.render(job, at=AT) if not _refused(job) else None, st.policies(job, AT).execution

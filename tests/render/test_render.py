@@ -68,7 +68,6 @@ def test_request_is_valid_under_botocores_model(letter: str) -> None:
 
 @settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
 )
 @given(data=some.data())
@@ -87,7 +86,7 @@ def test_a_spec_without_errors_renders_everywhere_but_where_a_target_has_a_probl
 
 
 @given(job=specs("."))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_hyperparameters_come_back_from_their_json(job: JobSpec) -> None:
     sent = request.encode(job.hyperparameters)
     assert dict(job.hyperparameters) == {key: json.loads(value) for key, value in sent.items()}

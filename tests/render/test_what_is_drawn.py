@@ -6,7 +6,7 @@ import collections
 import dataclasses
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from strategies_of_values import REGIONS, sensible
 
 from sm_trn.catalog import images, instances
@@ -38,8 +38,7 @@ def test_every_accelerator_region_strategy_and_field_is_drawn() -> None:
     types: set[type] = set()
 
     @settings(
-        max_examples=DRAWS, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        max_examples=DRAWS, database=None, phases=[Phase.generate],
     )  # fmt: skip
     @given(job=sensible("./src"), region=REGIONS)
     def draw(job: JobSpec, region: str) -> None:

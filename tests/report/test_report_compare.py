@@ -253,14 +253,14 @@ def mixes(draw: st.DrawFn) -> list[JobRecord]:
     return jobs
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(mixes())
 def test_emulated_jobs_are_in_no_number(jobs: list[JobRecord]) -> None:
     frame = compare(jobs).frame
     assert frame.loc[frame["emulated"], list(NUMBERS)].isna().all(axis=None)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(mixes())
 def test_emulated_jobs_change_no_number_of_the_others(jobs: list[JobRecord]) -> None:
     measured = [item for item in jobs if not item.snapshot.emulated]
@@ -273,7 +273,7 @@ def test_emulated_jobs_change_no_number_of_the_others(jobs: list[JobRecord]) -> 
     assert sorted(f.text for f in alone.findings) == sorted(spoken)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(mixes())
 def test_cost_is_billable_times_price(jobs: list[JobRecord]) -> None:
     frame = compare(jobs).frame

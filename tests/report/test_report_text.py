@@ -56,7 +56,7 @@ def test_only_emulated_jobs_show_learning_and_no_money() -> None:
     assert "$" not in text
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(60, 200))
 def test_no_line_is_wider_than_asked(width: int) -> None:
     rehearsal = emulated_job("bert-trn1-spot", workload=pair()[0].workload)

@@ -196,13 +196,13 @@ def test_table_names_what_is_missing() -> None:
     assert "gpt2-smddp-b25: CUDA out of memory. Next: sm-trn logs gpt2-smddp-b25" in text
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(56, 200), st.permutations(ALL), st.booleans())
 def test_no_line_is_wider_than_the_terminal(width: int, rows: list[WatchRow], one: bool) -> None:
     assert max(map(len, watch_text(rows[:1] if one else rows, NOW, width).splitlines())) <= width
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.permutations(ALL), st.sets(st.integers(0, 6), min_size=2), st.integers(10, 40))
 def test_printed_dollars_add_up_to_the_total(rows: list[WatchRow], kept: set[int], height: int) -> None:
     shown = [rows[number] for number in kept]

@@ -45,7 +45,7 @@ def test_a_watch_fits_a_screen_of_24_lines(number: int, width: int) -> None:
     assert width >= max(map(len, lines))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some.integers(0, 50), some.integers(40, 200), some.integers(5, 60))
 def test_a_watch_is_never_higher_than_its_screen(number: int, width: int, height: int) -> None:
     assert height >= len(watch_text(MANY[:number], NOW, width, height=height).split("\n"))

@@ -15,7 +15,7 @@ from typing import Any
 import boto3
 import jobs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from strategies_of_values import REGIONS, sensible
 from test_same_request import ANSWERS, Answered, differences
 
@@ -104,9 +104,7 @@ def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Wire, source: str
     compared: collections.Counter[str] = collections.Counter()
     refused: collections.Counter[str] = collections.Counter()
 
-    @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES <= 500, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=EXAMPLES, derandomize=EXAMPLES <= 500)
     @given(job=sensible(source), region=REGIONS)
     def compare(job: JobSpec, region: str) -> None:
         found = [*st.check(job), *problems(job, "estimator-v2")]
@@ -137,7 +135,7 @@ def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Wire, source: str
 
 
 def test_what_preflight_refuses_names_a_rule_and_a_fix(source: str) -> None:
-    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=300)
     @given(job=sensible(str(Path(source))))
     def refuse(job: JobSpec) -> None:
         for problem in st.check(job):

@@ -15,7 +15,7 @@ from typing import Any
 import jobs
 import pytest
 from botocore.exceptions import ParamValidationError
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as some
 from strategies_of_values import sensible
 from v3_wire import Wire, command_line, installed
@@ -133,10 +133,8 @@ def test_the_real_model_trainer_sends_our_request(wire: Wire, source: str) -> No
 
     @settings(
         max_examples=EXAMPLES,
-        deadline=None,
         derandomize=EXAMPLES == 100,
         phases=QUICK,
-        suppress_health_check=list(HealthCheck),
     )
     @given(job=sensible(source).map(sayable).filter(said_by_v3))
     def compare(job: JobSpec) -> None:
@@ -247,7 +245,7 @@ WORDS = some.one_of(
 def test_what_v3s_container_passes_to_the_script_is_what_was_asked_or_a_problem(source: str, tmp_path: Path) -> None:
     """Through v3's own container scripts: each value arrives as asked, or TARGET009/TARGET010 said that it would not."""
 
-    @settings(max_examples=40, deadline=None, derandomize=True, phases=QUICK, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, phases=QUICK)
     @given(
         hyperparameters=some.dictionaries(
             some.from_regex(r"[a-z][a-z_.]{1,4}", fullmatch=True), WORDS, min_size=1, max_size=3
