@@ -19,7 +19,7 @@ from ..strategies.single import SingleProcess
 from ..strategies.smddp import SMDataParallel
 from ..strategies.smp_v2 import SMModelParallelV2
 from ..strategies.torchrun import TorchDistributed
-from . import reading
+from . import reading, source
 
 # A script that names one of these starts workers itself, or has a library that does.
 LAUNCHERS = (
@@ -136,8 +136,9 @@ def hosts_apart(job: JobSpec) -> Iterator[Problem]:
         return
     yield DIST008.problem(
         Field("distribution"),
-        "every host would train a model of its own" + (", unless the script joins them" if _unread(job, found) else ""),
-        severity=Severity.INFO if _unread(job, found) else Severity.WARNING,
+        "every host would train a model of its own"
+        + (", unless the script joins them" if source.elsewhere(job) else ""),
+        severity=Severity.INFO if source.elsewhere(job) else Severity.WARNING,
         got=f"no distribution on {job.compute.hosts} instances",
         wanted="a distribution, or one instance",
         fix=Advice("distribution=TorchDistributed(), or count=1"),
@@ -158,8 +159,8 @@ def idle_accelerators(job: JobSpec) -> Iterator[Problem]:
         Field("distribution"),
         f"Trainer would drive {instance.workers} GPUs from one process, which is slower than a worker for each"
         if trainer
-        else alone + (", unless the script starts more" if _unread(job, found) else ""),
-        severity=Severity.INFO if _unread(job, found) else Severity.WARNING,
+        else alone + (", unless the script starts more" if source.elsewhere(job) else ""),
+        severity=Severity.INFO if source.elsewhere(job) else Severity.WARNING,
         got="no distribution",
         wanted="a distribution that starts one worker each",
         fix=Change(distribution=TorchDistributed()),
@@ -203,7 +204,7 @@ def _uses_torchs_own(job: JobSpec) -> str:
         return ""  # its Trainer takes the library as soon as the toolkit says that it is on
     found = reading.words(job)
     if found is None:
-        return "if the script uses torch's own DDP" if _unread(job, found) else ""
+        return "if the script uses torch's own DDP" if source.elsewhere(job) else ""
     if found.any_of("smdistributed", "smddp"):
         return ""
     ddp = found.any_of("DistributedDataParallel", "init_process_group", "Trainer", "Accelerator", "accelerate")
@@ -225,13 +226,6 @@ def _one_process(job: JobSpec) -> bool:
 
 def _only_serves(found: reading.Words) -> bool:
     return bool(found.any_of(*SERVES)) and not found.any_of(*TRAINS)
-
-
-def _unread(job: JobSpec, found: reading.Words | None) -> bool:
-    """Whether the source cannot be looked at from here: it may well start its workers itself."""
-    script = job.script
-    elsewhere = script is not None and (script.git is not None or (script.source_dir or "").startswith("s3://"))
-    return found is None and elsewhere
 
 
 RULES = (distribution, groups, newer_cuda, hosts_apart, idle_accelerators, without_smddp)

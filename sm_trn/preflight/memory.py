@@ -24,7 +24,6 @@ from ..strategies.smp_v2 import SMModelParallelV2
 from . import reading, source
 
 GIB = 2**30
-MODEL_FLAGS = ("model", "model_name_or_path", "model_id", "model_name")
 HALF = frozenset({"bfloat16", "float16", "bf16", "fp16", "half"})
 TYPE_FLAGS = ("torch_dtype", "dtype", "model_dtype", "param_dtype")
 LOW_RANK_FLAGS = ("use_lora", "lora_r", "lora_rank", "use_peft", "peft")
@@ -278,9 +277,7 @@ def _mixed_by_deepspeed(job: JobSpec) -> bool:
 
 def _cannot_tell(job: JobSpec, instance: InstanceType, size: ModelSize) -> str | None:
     """Why the script may need less than the arguments say: in words, empty where it cannot, None where it surely does."""
-    script = job.script
-    elsewhere = script is None or script.git is not None or (script.source_dir or "").startswith("s3://")
-    if elsewhere and job.neuron is None:  # Neuron options say themselves how a model is shared among cores
+    if source.elsewhere(job) and job.neuron is None:  # Neuron options say themselves how a model is shared among cores
         return "the source is not on this machine"
     if job.arguments.get("deepspeed") and not _deepspeed(job):
         return f"{job.arguments['deepspeed']!r} cannot be read"
@@ -359,8 +356,7 @@ def _instance(job: JobSpec) -> InstanceType | None:
 
 
 def _size(job: JobSpec) -> ModelSize | None:
-    names = (str(job.arguments[flag]) for flag in MODEL_FLAGS if flag in job.arguments)
-    return next((size for name in names if (size := model_size(name)) is not None), None)
+    return next((size for name in source.models_named(job) if (size := model_size(name)) is not None), None)
 
 
 RULES = (accelerator_memory, host_memory, whole_heads)

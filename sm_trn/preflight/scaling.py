@@ -10,9 +10,9 @@ from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from ..strategies import plan
 from ..strategies.smp import SMModelParallel
 from ..strategies.smp_v2 import SMModelParallelV2
+from . import source
 
 BATCH_FLAGS = ("per_device_train_batch_size", "batch_size", "train_batch_size")
-MODEL_FLAGS = ("model_name_or_path", "model_name", "model", "model_id")
 
 SCALE001 = Rule(
     "SCALE001",
@@ -80,8 +80,7 @@ def _batch(job: JobSpec) -> int | None:
 
 
 def _model(job: JobSpec) -> str | None:
-    found = next((job.arguments[flag] for flag in MODEL_FLAGS if flag in job.arguments), None)
-    return str(found).rsplit("/", 1)[-1] if found is not None else None
+    return next((name.rsplit("/", 1)[-1] for name in source.models_named(job)), None)
 
 
 def _number(job: JobSpec, flag: str) -> float | None:

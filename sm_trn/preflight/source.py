@@ -10,6 +10,7 @@ from .. import _entry
 from ..specs.job import JobSpec
 
 SIZE_CAP = 1_000_000  # bytes of Python that are read per file: no entry script is longer
+MODEL_FLAGS = ("model_name_or_path", "model_name", "model", "model_id")
 KEPT = 256  # files whose text and tree are remembered
 
 
@@ -20,6 +21,16 @@ def source_folder(job: JobSpec) -> Path | None:
     if job.script.source_dir is None:
         return _entry.scripts_folder()
     return None if job.script.source_dir.startswith("s3://") else Path(job.script.source_dir)
+
+
+def elsewhere(job: JobSpec) -> bool:
+    """Whether what the job runs cannot be looked at from here: it lies in S3, in git or in an image."""
+    return source_folder(job) is None
+
+
+def models_named(job: JobSpec) -> tuple[str, ...]:
+    """The models that the job's arguments name: hub ids, folders, or the scripts' own ``tiny-random``."""
+    return tuple(str(job.arguments[flag]) for flag in MODEL_FLAGS if flag in job.arguments)
 
 
 def entry_path(job: JobSpec) -> Path | None:

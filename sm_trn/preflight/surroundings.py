@@ -12,7 +12,7 @@ from ..catalog import limits
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 from ..specs.surroundings import InputMode, S3Kind
-from . import reading
+from . import reading, source
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
 _SECRET = re.compile(
@@ -246,8 +246,7 @@ def no_way_out(job: JobSpec) -> Iterator[Problem]:
     """LIMIT025: a container without network reaches no model hub."""
     if job.network is None or not job.network.isolation:
         return
-    named = (str(job.arguments[flag]) for flag in ("model", "model_name_or_path", "model_id") if flag in job.arguments)
-    model = next((name for name in named if not name.startswith(("/", "tiny-"))), "")
+    model = next((name for name in source.models_named(job) if not name.startswith(("/", "tiny-"))), "")
     if model:
         yield LIMIT025.problem(
             Field("network.isolation"),
@@ -260,24 +259,18 @@ def no_way_out(job: JobSpec) -> Iterator[Problem]:
 
 def gated_model(job: JobSpec) -> Iterator[Problem]:
     """DATA004: a gated model is downloaded with a token only; without one the job ends after its machines have started."""
-    named = (
-        str(job.arguments[flag])
-        for flag in ("model", "model_name_or_path", "model_id", "model_name")
-        if flag in job.arguments
-    )
-    model = next((name for name in named if name.startswith(GATED)), "")
+    model = next((name for name in source.models_named(job) if name.startswith(GATED)), "")
     given = [name for name in (*job.variables, *job.arguments) if _TOKEN.search(name)]
     if not model or given or Path(model).exists() or (job.network is not None and job.network.isolation):
         return
     found = reading.words(job)
     if found is not None and found.any_of(*FETCHES_TOKEN):
         return
-    elsewhere = found is None and job.script is not None and job.script.source_dir is not None
     yield DATA004.problem(
         Field("environment.HF_TOKEN"),
         f"the Hugging Face hub gives {model} to those only who show a token",
-        severity=Severity.INFO if elsewhere else Severity.WARNING,
-        got="no HF_TOKEN" + (", and the source is not on this machine" if elsewhere else ""),
+        severity=Severity.INFO if source.elsewhere(job) else Severity.WARNING,
+        got="no HF_TOKEN" + (", and the source is not on this machine" if source.elsewhere(job) else ""),
         wanted="a token, or the model in a channel",
         fix=Advice(
             "put the model into a channel and name its folder in /opt/ml/input/data, or let the script read HF_TOKEN from Secrets Manager"

@@ -408,3 +408,16 @@ def test_a_hosts_memory_is_told_of_in_the_words_of_the_host(source: str, instanc
     )
     (problem,) = found(job.replace(hyperparameters=dict(LLAMA)), "MEM002")
     assert (words in problem.what, fix in problem.fix) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        (st.Script("train.py", git=st.Git("https://github.com/a/b")), INFO),
+        (st.Script("train.py", source_dir="s3://a-bucket/source.tar.gz"), INFO),
+        (st.Script("train.py", source_dir="./not-there"), WARNING),
+    ],
+)
+def test_what_lies_in_git_or_s3_may_show_a_token(script: st.Script, severity: Severity) -> None:
+    job = jobs.trainium("x").replace(script=script, hyperparameters=dict(LLAMA))
+    assert [severity] == severities(job, "DATA004")
