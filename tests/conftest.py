@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,9 @@ _PROFILE = settings(deadline=None, suppress_health_check=list(HealthCheck))  # m
 settings.register_profile("repeatable", _PROFILE, derandomize=True)
 settings.register_profile("random", _PROFILE)
 settings.load_profile("repeatable")
+# A shell starts what it puts in the background deaf to Ctrl-C, and every child of ours would be.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Before torch is loaded: several tests and jobs share the machine's cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 _NEEDED = ("boto3", "moto", "flask_cors", "sagemaker_training")

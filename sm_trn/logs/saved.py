@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import io
 import json
 import math
@@ -17,7 +15,7 @@ from typing import IO
 from ..specs.metrics import MetricPoint
 from .events import LogEvent
 from .marks import HEAD, marked_lines
-from .metrics import AT_ONCE, MetricLine, MetricLog, MetricReader
+from .metrics import AT_ONCE, MetricLine, MetricLog, MetricReader, uncollected
 from .sdk_output import Ending, SdkOutput, StatusLine, host_and_text, host_colours
 from .sdk_panel import is_panel
 
@@ -79,11 +77,11 @@ class SavedLog:
                         yield from reader.feed(*host_and_text(line, hosts), None)
 
     def metrics(self) -> MetricLog:
-        with _uncollected():
+        with uncollected():
             return MetricLog(tuple(self.lines()))
 
     def points(self) -> tuple[MetricPoint, ...]:
-        with _uncollected():
+        with uncollected():
             return tuple(point for line in self.lines() for point in line.points())
 
     def _open(self) -> IO[bytes]:
@@ -120,19 +118,6 @@ class SavedLog:
 def parse_log(text: str | bytes) -> SavedLog:
     """Any text is a log; only what it tells differs."""
     return SavedLog(text if isinstance(text, bytes) else text.encode("utf-8", "replace"))
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """No search for garbage meanwhile: a hundred thousand lines that all stay are looked through again and again, for a third
-    of the time. None of them is in a cycle, and those of others wait."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _line_parser(raw: bytes) -> Callable[[str], tuple[float, str, str]] | None:
