@@ -6,15 +6,15 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Final
 
-from ..catalog import compiler
-from ..catalog.instances import find_instance
+from ..catalog import compiler, images
+from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator
 from ..specs.framework import Container, HuggingFace
 from ..specs.job import JobSpec
 from ..specs.launch import Library
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 from ..strategies import GROUPS_HYPERPARAMETER, plan, strategy
-from ..strategies.rules import DIST004
+from ..strategies.rules import DIST004, DIST006
 from ..strategies.single import SingleProcess
 from ..strategies.smddp import SMDataParallel
 from ..strategies.smp_v2 import SMModelParallelV2
@@ -198,6 +198,21 @@ def without_smddp(job: JobSpec) -> Iterator[Problem]:
     )
 
 
+def images_without_smddp(job: JobSpec) -> Iterator[Problem]:
+    """DIST006: the library is part of the container, and AWS builds it into no new one."""
+    row = images.choose(job) if isinstance(job.distribution, SMDataParallel) and not job.image_uri else None
+    cuda = all(each.accelerator is Accelerator.CUDA for each in find_instances(job.compute.instances))
+    if row is None or not cuda or row.pytorch in compiler.SMDDP_PYTORCH:
+        return
+    yield DIST006.problem(
+        Field("framework"),
+        f"{SMDataParallel.name!r} is not in the container of this PyTorch version",
+        got=f"pytorch {job.framework.pytorch!r}",
+        wanted=", ".join(compiler.SMDDP_PYTORCH),
+        fix=Advice("a version of the list, or distribution=TorchDistributed()"),
+    )
+
+
 def _uses_torchs_own(job: JobSpec) -> str:
     """Why the job may run without the library, in words; empty when it cannot."""
     if isinstance(job.framework, HuggingFace):
@@ -228,4 +243,4 @@ def _only_serves(found: reading.Words) -> bool:
     return bool(found.any_of(*SERVES)) and not found.any_of(*TRAINS)
 
 
-RULES = (distribution, groups, newer_cuda, hosts_apart, idle_accelerators, without_smddp)
+RULES = (distribution, groups, newer_cuda, hosts_apart, idle_accelerators, without_smddp, images_without_smddp)

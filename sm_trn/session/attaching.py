@@ -17,10 +17,10 @@ from .. import _entry
 from ..errors import InvalidJobFile, SmTrnError
 from ..jobfile.files import dump_job, load_jobs
 from ..ports import Storage
-from ..render import render
 from ..render.differences import placed_as
 from ..render.from_describe import as_request, destination_of
 from ..render.from_request import parse_request
+from ..render.request import render
 from ..specs.destination import Destination
 from ..specs.job import JobSpec, Script
 from ..specs.kept import json_text

@@ -18,7 +18,7 @@ from .connecting import known_prices
 from .handles import TrainingJob
 
 if TYPE_CHECKING:
-    from ..report import Comparison
+    from ..report.comparison.compare import Comparison
 
 
 Side = JobSpec | TrainingJob | Mapping[str, Any]
@@ -37,27 +37,27 @@ def compare(
     ``at`` re-prices everything at that date, ``region`` in another region; ``book`` None is ``known_prices()``.
     Raises UnknownName for a name that is none of these.
     """
-    from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
+    from ..report.comparison.compare import compare as side_by_side  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
-    return report.compare(
+    return side_by_side(
         [as_record(job) for job in jobs], baseline=baseline, at=at, region=region, book=book or known_prices()
     )
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:
     """The record behind a handle, a file, or the name of a published pair (``published/bert-trn1``)."""
-    from .. import report  # noqa: PLC0415 - see compare
+    from ..report.published import published_names, published_record  # noqa: PLC0415 - see compare
 
     if isinstance(job, JobRecord):
         return job
     if isinstance(job, TrainingJob):
         return job.record()
-    published = report.published_record(str(job))
+    published = published_record(str(job))
     if published is not None:
         return published
     path = Path(job)
     if not path.is_file():
-        names = report.published_names()
+        names = published_names()
         raise UnknownName(
             f"job: got {str(job)!r}, wanted a TrainingJob, the file of a saved record, or one of {', '.join(names)}"
             f"{suggestion(str(job), names)}"

@@ -13,7 +13,7 @@ from .cloud import Cloud
 from .details import fetch_details, fetch_tags, listed
 
 if TYPE_CHECKING:
-    from ..report import Fleet
+    from ..report.fleets.fleet import Fleet
 
 MOST = 5_000
 
@@ -45,7 +45,7 @@ class Search:
 
 def fetch_fleet(cloud: Cloud, search: Search, *, tags: bool, at: date | str | None, limit: int) -> Fleet:
     """List, describe and price the jobs; with their tags when they are asked for. Raises CloudError."""
-    from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
+    from ..report.fleets.fleet import fleet  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
     seen = list(itertools.islice(listed(cloud.backend, search.query), limit + 1))
     jobs, tag = fetch_details(cloud.backend, search.query, seen[:limit]), search.tag
@@ -54,7 +54,7 @@ def fetch_fleet(cloud: Cloud, search: Search, *, tags: bool, at: date | str | No
         known = fetch_tags(cloud.backend, jobs)
     wanted = [(job, own) for job, own in zip(jobs, known, strict=True) if tag is None or own.get(tag[0]) == tag[1]]
     cut = limit if len(seen) > limit else None
-    return report.fleet(wanted, book=cloud.prices, at=at, title=str(search), cut=cut)
+    return fleet(wanted, book=cloud.prices, at=at, title=str(search), cut=cut)
 
 
 def moment(day: date | str | None, *, end: bool = False) -> datetime | None:

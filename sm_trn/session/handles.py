@@ -48,7 +48,7 @@ from .waiting import Wait, poller_for
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..report import Fleet
+    from ..report.fleets.fleet import Fleet
 
 Notice = Callable[[str], None]
 SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source

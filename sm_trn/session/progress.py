@@ -23,7 +23,7 @@ from .budget import PriceOf
 from .reading import expected_streams, settled, streams_missing
 
 if TYPE_CHECKING:
-    from ..report import Display
+    from ..report.watch.display import Display
 
 NEWEST = 2000  # numbers: five minutes of a job that logs several of them every second
 LOSSES = 256  # of the whole run; twice as many are thinned to every other one

@@ -19,7 +19,7 @@ from .poller import Poller
 from .stopping import stop_one
 
 if TYPE_CHECKING:
-    from ..report import Display
+    from ..report.watch.display import Display
     from .progress import Progress
 
 _MOST_NAMED = 4  # jobs, in the words of who stops watching
@@ -126,11 +126,11 @@ class Wait:
             # the stop did not get through: the next look asks again
 
     def _progress(self, stream: TextIO | None) -> Progress | None:
-        from .. import report  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
+        from ..report.watch.display import display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
         from .progress import Progress, Reader  # noqa: PLC0415 - as above
 
         if self.display is None and stream is not None:
-            self.display = report.display_for(stream)
+            self.display = display_for(stream)
         if self.display is None:
             return None
         session = self.session

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..catalog import compiler, images
+from ..catalog import compiler
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator
 from ..specs.job import JobSpec
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import Advice, Change, Field, Named, Problem
 from ..specs.value import suggesting
-from .rules import DIST003, DIST005, DIST006, DIST012
+from .rules import DIST003, DIST005, DIST012
 
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
@@ -54,8 +54,6 @@ class SMDataParallel:
                 wanted=" or ".join(compiler.SMDDP_INSTANCES),
                 fix=Advice("compute=Compute('ml.p4d.24xlarge'), or TorchDistributed() on a newer PyTorch"),
             )
-        if other is None:
-            yield from self._version_problems(job)
         if job.compute.hosts == 1:
             yield DIST012.problem(
                 Field("compute.count"),
@@ -63,18 +61,6 @@ class SMDataParallel:
                 got="1 instance",
                 wanted="2 or more",
             )
-
-    def _version_problems(self, job: JobSpec) -> Iterator[Problem]:
-        row = images.choose(job)
-        if job.image_uri or row is None or row.pytorch in compiler.SMDDP_PYTORCH:
-            return
-        yield DIST006.problem(
-            Field("framework"),
-            f"{self.name!r} is not in the container of this PyTorch version",
-            got=f"pytorch {job.framework.pytorch!r}",
-            wanted=", ".join(compiler.SMDDP_PYTORCH),
-            fix=Advice("a version of the list, or distribution=TorchDistributed()"),
-        )
 
     @classmethod
     def recognise(cls, sent: Mapping[str, Any]) -> SMDataParallel | None:
