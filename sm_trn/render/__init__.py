@@ -12,7 +12,7 @@ from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.problems import Problem, Severity
 from ..specs.value import suggestion
-from . import local, local_problems, model_v2, request, request_problems, sdk_v2, sdk_v3, sdk_v3_problems, unsaid
+from . import local, local_problems, model_v2, request, request_problems, sdk_v2, sdk_v3, sdk_v3_problems
 from .calls import EstimatorCall
 from .differences import Diff, Difference, diff
 from .from_describe import OWN_TAGS, as_request, destination_of
@@ -37,7 +37,7 @@ class Target:
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "request": Target(render=request.render, problems=request_problems.problems),
-        "estimator-v2": Target(render=sdk_v2.render, problems=unsaid.problems),
+        "estimator-v2": Target(render=sdk_v2.render, problems=sdk_v2.problems),
         "model-trainer-v3": Target(render=sdk_v3.render, problems=sdk_v3_problems.problems),
         "model-v2": Target(render=model_v2.render, problems=model_v2.problems),
         "local": Target(render=local.render, problems=local_problems.problems),

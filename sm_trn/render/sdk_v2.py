@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -13,9 +13,34 @@ from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
 from ..specs.job import Git, JobSpec
 from ..specs.launch import Library, Runner
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from ..specs.surroundings import Channel
 from ..strategies import debugged, plan, profiled
+from ..strategies.smp import SMModelParallel
+from . import unsaid
 from .calls import EstimatorCall
+
+TARGET103 = Rule(
+    "TARGET103",
+    (Severity.ERROR,),
+    "a default_partition without partitions",
+    "SDK v2 compares the two and ends with a KeyError.",
+    "SageMaker SDK 2.257.7, fw_utils.py, validate_mp_config",
+)
+
+
+def problems(job: JobSpec) -> Iterator[Problem]:
+    """TARGET103, and what neither SDK has words for."""
+    yield from unsaid.problems(job)
+    smp = job.distribution
+    if isinstance(smp, SMModelParallel) and smp.default_partition is not None and smp.partitions is None:
+        yield TARGET103.problem(
+            Field("distribution.default_partition"),
+            "SDK v2 ends with a KeyError where partitions is not given",
+            got=f"default_partition={smp.default_partition}",
+            wanted="partitions beside it",
+            fix=Advice(f"partitions={smp.pipeline_parallel_degree or 1}, or submit the job with Session.submit"),
+        )
 
 
 def render(job: JobSpec, at: Destination) -> EstimatorCall:

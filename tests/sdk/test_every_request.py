@@ -15,8 +15,8 @@ from typing import Any
 import boto3
 import jobs
 import pytest
-from hypothesis import given, settings
-from strategies_of_values import REGIONS, sensible
+from hypothesis import example, given, settings
+from strategies_of_values import REGIONS, SMP, sensible
 from test_same_request import ANSWERS, Answered, differences
 
 import sm_trn as st
@@ -26,6 +26,8 @@ from sm_trn.render import EstimatorCall, problems
 from sm_trn.specs import Container, Destination, JobSpec, Severity
 
 pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+from sagemaker.fw_utils import validate_mp_config
+
 from sm_trn import sdk
 from sm_trn.emulator.api import shapes
 
@@ -145,3 +147,17 @@ def test_what_preflight_refuses_names_a_rule_and_a_fix(source: str) -> None:
                 assert all((problem.got, problem.wanted, problem.fix)), problem
 
     refuse()
+
+
+@settings(max_examples=400)
+@given(wish=SMP)
+@example(wish=st.SMModelParallel(default_partition=0))
+def test_what_sdk_v2_refuses_of_model_parallelism_is_refused_before(wish: st.SMModelParallel) -> None:
+    """fw_utils.py, validate_mp_config: whatever it raises for, an estimator is not rendered for."""
+    job = jobs.smddp("s").replace(distribution=wish)
+    found = [*st.check(job), *problems(job, "estimator-v2")]
+    errors = {problem.id for problem in found if problem.severity is Severity.ERROR}
+    try:
+        validate_mp_config(dict(wish.parameters()))
+    except (ValueError, KeyError):
+        assert errors & {"DIST017", "TARGET103"}
