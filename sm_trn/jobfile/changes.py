@@ -11,6 +11,7 @@ from cattrs.errors import BaseValidationError
 
 from ..errors import InvalidJobFile
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from . import schema
 from .faults import Fault, MismatchError, faults_of
 
@@ -52,16 +53,15 @@ def _value(text: str) -> Any:
         return text
 
 
-def _insert(tree: dict[str, Any], steps: list[str], value: Any) -> bool:
+def _insert(tree: dict[str, Json], steps: list[str], value: Any) -> bool:
     *above, last = steps
     for depth, step in enumerate(above):
-        if step not in tree:
-            tree[step] = {}
-        if depth == 1 and above[0] == "inputs" and isinstance(tree[step], str):
-            tree[step] = {"uri": tree[step]}  # a channel that was only its place
-        if not isinstance(tree[step], dict):
+        below = tree.setdefault(step, {})
+        if depth == 1 and above[0] == "inputs" and isinstance(below, str):
+            below = tree[step] = {"uri": below}  # a channel that was only its place
+        if not isinstance(below, dict):
             return False
-        tree = tree[step]
+        tree = below
     tree[last] = value
     return True
 

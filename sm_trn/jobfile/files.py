@@ -14,6 +14,7 @@ from cattrs.errors import BaseValidationError
 
 from ..errors import InvalidJobFile, UnknownName
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.value import suggestion
 from . import in_json, in_toml, in_yaml, schema
 from .faults import Fault, MismatchError, faults_of, unknown
@@ -29,7 +30,7 @@ class Format:
     """``parse`` raises ValueError or yaml.YAMLError; ``dump`` writes any tree that ``schema.unstructure`` makes."""
 
     parse: Callable[[str], tuple[Any, Places]]
-    dump: Callable[[dict[str, Any]], str]
+    dump: Callable[[dict[str, Json]], str]
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
@@ -145,7 +146,7 @@ def _invalid(what: str, name: str, *, line: int | None = None, got: str = "", wa
     return InvalidJobFile((Fault(what=what, file=name, place=place, got=got, wanted=wanted),))
 
 
-def _several(tree: Mapping[str, Any]) -> tuple[list[tuple[Path, Any]], list[Fault]]:
+def _several(tree: Mapping[str, Json]) -> tuple[list[tuple[Path, Any]], list[Fault]]:
     """The trees of a file with several jobs; beside the list nothing else may stand."""
     faults = [unknown(str(key), (SEVERAL,), path=(str(key),)) for key in tree if key != SEVERAL]
     listed = tree[SEVERAL]

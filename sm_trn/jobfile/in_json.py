@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from ..specs.json import Json
 from .places import Path, Places
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -20,11 +21,11 @@ def parse(text: str) -> tuple[Any, Places]:
     return tree, places
 
 
-def dump(tree: dict[str, Any]) -> str:
+def dump(tree: dict[str, Json]) -> str:
     return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Json]:
     tree = dict(pairs)
     if len(tree) < len(pairs):
         names = [name for name, _ in pairs]

@@ -8,6 +8,7 @@ from typing import Any
 
 import tomli_w
 
+from ..specs.json import Json
 from .places import Path, Places
 
 if sys.version_info >= (3, 11):
@@ -35,14 +36,14 @@ def parse(text: str) -> tuple[Any, Places]:
     return tree, walker.places
 
 
-def dump(tree: dict[str, Any]) -> str:
+def dump(tree: dict[str, Json]) -> str:
     """The text of ``tree``. A table that mixes values and tables keeps their order, for which it is written in dotted keys."""
     mixed = {name: value for name, value in tree.items() if isinstance(value, dict) and _mixed(value)}
     text = tomli_w.dumps({name: value for name, value in tree.items() if name not in mixed})
     return text + "".join(f"\n[{_key(name)}]\n{_dotted(value)}" for name, value in mixed.items())
 
 
-def _mixed(table: dict[str, Any]) -> bool:
+def _mixed(table: dict[str, Json]) -> bool:
     """Whether these are texts and flat tables whose order tomli_w, which writes values before tables, would change."""
     kinds = [isinstance(value, dict) for value in table.values()]
     flat = all(
@@ -53,7 +54,7 @@ def _mixed(table: dict[str, Any]) -> bool:
     return flat and kinds != sorted(kinds)
 
 
-def _dotted(table: dict[str, Any]) -> str:
+def _dotted(table: dict[str, Json]) -> str:
     lines = []
     for name, value in table.items():
         parts = (

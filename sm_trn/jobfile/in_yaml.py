@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from ..specs.json import Json
 from .places import Path, Places
 
 MOST_VALUES = 100_000  # aliases repeat values: a short text can stand for a tree that fills the memory
@@ -30,7 +31,7 @@ _CORE = (  # https://yaml.org/spec/1.2.2/#103-core-schema
 class _Loader(yaml.SafeLoader):
     """Plain values only: no tag can make an object of another kind."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's own way to say it
+    yaml_implicit_resolvers: dict[str, Json] = {}  # noqa: RUF012 - PyYAML's own way to say it
 
 
 class _Dumper(yaml.SafeDumper):
@@ -68,7 +69,7 @@ def parse(text: str) -> tuple[Any, Places]:
         loader.dispose()
 
 
-def dump(tree: dict[str, Any]) -> str:
+def dump(tree: dict[str, Json]) -> str:
     return yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=ONE_LINE)
 
 

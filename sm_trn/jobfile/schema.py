@@ -19,6 +19,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, make_ma
 from ..errors import SmTrnError
 from ..specs.framework import Framework
 from ..specs.job import Distribution, HyperValue, JobSpec
+from ..specs.json import Json
 from ..specs.surroundings import Channel
 from ..strategies import STRATEGIES
 from .faults import MismatchError, UnknownKeyError, shown
@@ -33,9 +34,9 @@ def structure(tree: Any) -> JobSpec:
     return job
 
 
-def unstructure(job: JobSpec) -> dict[str, Any]:
+def unstructure(job: JobSpec) -> dict[str, Json]:
     """The tree of a spec, without what is left at its default."""
-    tree: dict[str, Any] = _converter().unstructure(job, JobSpec)
+    tree: dict[str, Json] = _converter().unstructure(job, JobSpec)
     return tree
 
 
@@ -162,7 +163,7 @@ def _kind(converter: Converter, registry: Mapping[str, type[Any]], value: Any, _
     return converter.structure({key: item for key, item in value.items() if key != "kind"}, registry[kind])
 
 
-def _strategy_tree(converter: Converter, value: Any) -> dict[str, Any]:
+def _strategy_tree(converter: Converter, value: Any) -> dict[str, Json]:
     if STRATEGIES.get(value.name) is not type(value):
         raise SmTrnError(
             f"distribution: got a {type(value).__name__} ({value.name!r}), wanted one of the registry; register it in STRATEGIES"
@@ -170,15 +171,15 @@ def _strategy_tree(converter: Converter, value: Any) -> dict[str, Any]:
     return {"kind": value.name, **_fields(converter, value)}
 
 
-def _framework_tree(converter: Converter, value: Any) -> dict[str, Any]:
+def _framework_tree(converter: Converter, value: Any) -> dict[str, Json]:
     return {"kind": value.family, **_fields(converter, value)}
 
 
-def _fields(converter: Converter, value: Any) -> dict[str, Any]:
+def _fields(converter: Converter, value: Any) -> dict[str, Json]:
     return _unstructure_fields(converter, type(value))(value)
 
 
-def _unstructure_fields(converter: Converter, cls: Any) -> Callable[[Any], dict[str, Any]]:
+def _unstructure_fields(converter: Converter, cls: Any) -> Callable[[Any], dict[str, Json]]:
     return make_dict_unstructure_fn(_readable(cls), converter, _cattrs_omit_if_default=True)
 
 

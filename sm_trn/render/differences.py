@@ -12,6 +12,7 @@ from ..catalog import limits
 from ..formatting.cards import HasCard
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.surroundings import Channel
 from . import request as target
 from .from_describe import decoded, destination_of
@@ -66,7 +67,7 @@ class Diff(HasCard):
 
 
 def diff(
-    before: JobSpec | Mapping[str, Any], after: JobSpec | Mapping[str, Any], *, names: tuple[str, str] | None = None
+    before: JobSpec | Mapping[str, Json], after: JobSpec | Mapping[str, Json], *, names: tuple[str, str] | None = None
 ) -> Diff:
     """What ``after`` asks for that ``before`` does not. Each is a spec, a request, or a describe answer (with its Tags).
 
@@ -79,7 +80,7 @@ def diff(
     return Diff(before=titles[0], after=titles[1], differences=tuple(differences(one, two, names_matter=not sent)))
 
 
-def _request(side: JobSpec | Mapping[str, Any], sent: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _request(side: JobSpec | Mapping[str, Json], sent: Mapping[str, Json] | None) -> Mapping[str, Json]:
     if not isinstance(side, JobSpec):
         return side
     if sent is None:
@@ -87,17 +88,17 @@ def _request(side: JobSpec | Mapping[str, Any], sent: Mapping[str, Any] | None) 
     return target.render(placed_as(side, sent), destination_of(sent))
 
 
-def _title(side: JobSpec | Mapping[str, Any]) -> str:
+def _title(side: JobSpec | Mapping[str, Json]) -> str:
     return side.name if isinstance(side, JobSpec) else str(side.get(NAME, "request"))
 
 
-def fields(request: Mapping[str, Any]) -> dict[str, Any]:
+def fields(request: Mapping[str, Json]) -> dict[str, Json]:
     """The fields that CreateTrainingJob has, each by its path; hyperparameters as the values that their JSON stands for."""
     known = limits.shapes()["CreateTrainingJobRequest"]["members"]
     return dict(_walk("", {name: value for name, value in request.items() if name in known}))
 
 
-def differences(before: Mapping[str, Any], after: Mapping[str, Any], *, names_matter: bool) -> list[Difference]:
+def differences(before: Mapping[str, Json], after: Mapping[str, Json], *, names_matter: bool) -> list[Difference]:
     """Every field that differs, in the order of the first request. A service default equals an absent field."""
     one, two = fields(before), fields(after)
     ignored = {FOLLOWS_THE_NAME} if names_matter else {FOLLOWS_THE_NAME, NAME}

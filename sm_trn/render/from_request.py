@@ -18,6 +18,7 @@ from ..specs.compute import SERVERLESS, Compute, InstanceGroup, Spot
 from ..specs.destination import Destination
 from ..specs.framework import Container, TrainingCompiler
 from ..specs.job import JobSpec, Script
+from ..specs.json import Json
 from ..specs.metrics import MetricRule
 from ..specs.surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from ..strategies import recognise
@@ -64,7 +65,7 @@ def _hostile() -> Iterator[None]:
         ) from error
 
 
-def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mapping[str, Any]]:
+def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mapping[str, Json]]:
     """The spec without strategy, hyperparameters and kept parts, and the decoded hyperparameters."""
     texts = request.get("HyperParameters") or {}
     sent = {key: decoded(text) for key, text in texts.items()}
@@ -121,7 +122,7 @@ def _compute(config: Mapping[str, Any]) -> Compute:
     )
 
 
-def _compiler(sent: Mapping[str, Any]) -> TrainingCompiler | None:
+def _compiler(sent: Mapping[str, Json]) -> TrainingCompiler | None:
     if sent.get("sagemaker_training_compiler_enabled") is not True:
         return None
     return TrainingCompiler(debug=sent.get("sagemaker_training_compiler_debug_mode") is True)
@@ -163,7 +164,7 @@ def _places(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"checkpoint": Checkpoint(s3_uri=uri, local_path=local)} if uri else {}
 
 
-def _inputs(request: Mapping[str, Any], sent: Mapping[str, Any]) -> Iterator[tuple[str, str | Channel]]:
+def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tuple[str, str | Channel]]:
     """The channels that read S3. Others are kept, as is the one that only carries the source of an isolated job."""
     channels = list(request.get("InputDataConfig") or ())
     isolated = sent.get("sagemaker_submit_directory") == CODE_IN_CONTAINER
@@ -192,7 +193,7 @@ def _member(kind: type[E], value: Any) -> E | None:
     return next((member for member in kind if member.value == value), None)
 
 
-def _distributed(job: JobSpec, sent: Mapping[str, Any], at: Destination) -> JobSpec:
+def _distributed(job: JobSpec, sent: Mapping[str, Json], at: Destination) -> JobSpec:
     """With the strategy that explains most of the toolkit's hyperparameters and says nothing that was not sent."""
     if job.script is None:
         return job
@@ -219,7 +220,7 @@ def _selecting_its_image(job: JobSpec, at: Destination) -> JobSpec:
     return chosen if same else job
 
 
-def _hyperparameters(job: JobSpec, texts: Mapping[str, str], at: Destination) -> dict[str, Any]:
+def _hyperparameters(job: JobSpec, texts: Mapping[str, str], at: Destination) -> dict[str, Json]:
     """The user's own. Texts that no scalar stands for are kept; with a program of its own, an image gets texts as they are."""
     if job.script is None:
         return {key: text for key, text in texts.items() if _writable(text)}

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..specs.json import Json
 from ..specs.kept import Kept, json_text, pointer
 
 # Lists whose items have a name: what is said of one item stays with it when others come and go.
@@ -23,33 +24,33 @@ NAMED: Mapping[str, str] = {
 Steps = tuple[str, ...]
 
 
-def kept_parts(rendered: Mapping[str, Any], sent: Mapping[str, Any]) -> tuple[Kept, ...]:
+def kept_parts(rendered: Mapping[str, Json], sent: Mapping[str, Json]) -> tuple[Kept, ...]:
     """What ``sent`` says that ``rendered`` does not, in the smallest parts. Raises TypeError for what JSON cannot carry."""
     return tuple(_object(rendered, sent, ()))
 
 
-def restored(rendered: Mapping[str, Any], kept: Iterable[Kept]) -> tuple[dict[str, Any], tuple[Kept, ...]]:
+def restored(rendered: Mapping[str, Json], kept: Iterable[Kept]) -> tuple[dict[str, Json], tuple[Kept, ...]]:
     """``rendered`` with the kept parts put back, and those that have lost their place."""
     request = copy.deepcopy(dict(rendered))
     stale = tuple(part for part in kept if not _put_back(request, part))
     return request, stale
 
 
-def _object(rendered: Mapping[str, Any], sent: Mapping[str, Any], above: Steps) -> Iterator[Kept]:
+def _object(rendered: Mapping[str, Json], sent: Mapping[str, Json], above: Steps) -> Iterator[Kept]:
     for key in dict.fromkeys((*rendered, *sent)):
         here = (*above, key)
         if key not in sent:
             yield Kept(pointer(here), instead_of=json_text(rendered[key]))
-        elif key in rendered and isinstance(rendered[key], Mapping) and isinstance(sent[key], Mapping):
-            yield from _object(rendered[key], sent[key], here)
+        elif isinstance(before := rendered.get(key), Mapping) and isinstance(after := sent[key], Mapping):
+            yield from _object(before, after, here)
         elif key not in rendered or json_text(rendered[key]) != json_text(sent[key]):
             yield from _value(rendered, sent, here)
 
 
-def _value(rendered: Mapping[str, Any], sent: Mapping[str, Any], here: Steps) -> Iterator[Kept]:
+def _value(rendered: Mapping[str, Json], sent: Mapping[str, Json], here: Steps) -> Iterator[Kept]:
     key = here[-1]
     parts = tuple(_items(rendered.get(key, []), sent[key], here)) if key in NAMED and sent[key] else ()
-    request: dict[str, Any] = {key: rendered[key]} if key in rendered else {}
+    request: dict[str, Json] = {key: rendered[key]} if key in rendered else {}
     within = [Kept(pointer(part.steps[len(here) - 1 :]), sent=part.sent, instead_of=part.instead_of) for part in parts]
     found, stale = restored(request, within)
     if parts and not stale and json_text(found.get(key)) == json_text(sent[key]):
@@ -75,14 +76,14 @@ def _items(rendered: Any, sent: Any, here: Steps) -> Iterator[Kept]:
             yield Kept(pointer((*here, str(index))), sent=json_text(item))
 
 
-def _by_name(items: Any, name: str) -> dict[str, Mapping[str, Any]] | None:
+def _by_name(items: Any, name: str) -> dict[str, Mapping[str, Json]] | None:
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
         return None
     found = {item.get(name): item for item in items}
     return found if len(found) == len(items) and all(isinstance(word, str) for word in found) else None
 
 
-def _put_back(request: dict[str, Any], part: Kept) -> bool:
+def _put_back(request: dict[str, Json], part: Kept) -> bool:
     *above, last = part.steps
     place: Any = request
     for step in above:
@@ -107,7 +108,7 @@ def _named_item(items: list[Any], step: str) -> Any:
     return next((item for item in items if isinstance(item, dict) and item.get(name) == word), None)
 
 
-def _put_into_object(place: dict[str, Any], key: str, part: Kept) -> bool:
+def _put_into_object(place: dict[str, Json], key: str, part: Kept) -> bool:
     if (json_text(place[key]) if key in place else None) != _normal(part.instead_of):
         return False
     if part.sent is None:

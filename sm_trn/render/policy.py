@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from . import policy_hosting
-from .policy_parts import CODE, Place, allow, in_a_container, places, policy
+from .policy_parts import CODE, Place, Policy, Statement, allow, in_a_container, places, policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +23,11 @@ class Policies:
     asked, used for batch transforms and deleted.
     """
 
-    launch: dict[str, Any]
-    execution: dict[str, Any]
-    trust: dict[str, Any]
-    hosting: dict[str, Any]
-    hosting_execution: dict[str, Any]
+    launch: Policy
+    execution: Policy
+    trust: Policy
+    hosting: Policy
+    hosting_execution: Policy
 
 
 def policies(job: JobSpec, at: Destination | None = None) -> Policies:
@@ -49,7 +48,7 @@ def policies(job: JobSpec, at: Destination | None = None) -> Policies:
     )
 
 
-def _launch(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
+def _launch(job: JobSpec, where: Place) -> Iterator[Statement]:
     at = where.at
     jobs = [where.arn("sagemaker", f"training-job/{job.name.lower()}-*")]
     own = {"CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTags"}
@@ -62,7 +61,7 @@ def _launch(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
         "RoleOfTheJob",
         ["iam:PassRole"],
         [at.role],
-        Condition={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
+        condition={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
     )
     yield allow(
         "SourcesAndSpecs",
@@ -74,13 +73,13 @@ def _launch(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
     yield allow("Utilization", ["cloudwatch:GetMetricData"], ["*"])  # knows no resource
 
 
-def _looking(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
+def _looking(job: JobSpec, where: Place) -> Iterator[Statement]:
     """The bucket must be found to exist, and the age of checkpoints is shown."""
     buckets = {where.at.bucket, *(bucket for bucket, _ in places([job.checkpoints.s3_uri] if job.checkpoints else []))}
     yield allow("Buckets", ["s3:ListBucket"], (where.s3(bucket) for bucket in buckets))
 
 
-def _execution(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
+def _execution(job: JobSpec, where: Place) -> Iterator[Statement]:
     at = where.at
     inputs = [channel.uri for channel in job.channels.values() if channel.uri.startswith("s3://")]
     kept = [job.checkpoints.s3_uri] if job.checkpoints else []
@@ -99,7 +98,7 @@ def _execution(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
     yield from _encrypted(job, where)
 
 
-def _in_vpc(job: JobSpec) -> Iterator[dict[str, Any]]:
+def _in_vpc(job: JobSpec) -> Iterator[Statement]:
     if job.network is None or not job.network.subnets:
         return
     actions = (
@@ -109,7 +108,7 @@ def _in_vpc(job: JobSpec) -> Iterator[dict[str, Any]]:
     yield allow("Vpc", (f"ec2:{name}" for name in actions), ["*"])
 
 
-def _encrypted(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
+def _encrypted(job: JobSpec, where: Place) -> Iterator[Statement]:
     keys = [key for key in (job.output.kms_key, job.compute.volume_kms_key) if key]
     if keys:
         arns = [

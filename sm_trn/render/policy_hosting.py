@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..specs.job import JobSpec
-from .policy_parts import CODE, Place, allow, in_a_container, places
+from .policy_parts import CODE, Place, Statement, allow, in_a_container, places
 
 NAMED = 40  # letters of the job's name that its endpoints, models and transforms begin with
 LOG_GROUPS = ("/aws/sagemaker/Endpoints", "/aws/sagemaker/TransformJobs")
 
 
-def people(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
+def people(job: JobSpec, where: Place) -> Iterator[Statement]:
     """For whoever deploys the job's model. Endpoints are found by the beginning of the job's name."""
     own = [where.arn("sagemaker", f"{kind}/{_stem(job)}-*") for kind in ("endpoint", "endpoint-config", "model")]
     transforms = [where.arn("sagemaker", f"transform-job/{_stem(job)}-*")]
@@ -32,7 +31,7 @@ def people(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
         "RoleOfTheHost",
         ["iam:PassRole"],
         [where.at.role],
-        Condition={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
+        condition={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
     )
     yield allow("Artefact", ["s3:GetObject"], [where.s3(_artefacts(job, where)), *_answers(job, where)])
     yield allow("CodeAndInputs", ["s3:GetObject", "s3:PutObject"], [where.s3(f"{where.at.bucket}/{CODE}/*")])
@@ -41,7 +40,7 @@ def people(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
     )
 
 
-def role(job: JobSpec, where: Place) -> Iterator[dict[str, Any]]:
+def role(job: JobSpec, where: Place) -> Iterator[Statement]:
     """For the role that the model runs under."""
     bucket = where.at.bucket
     yield allow("Model", ["s3:GetObject"], [where.s3(_artefacts(job, where)), where.s3(f"{bucket}/{CODE}/*")])

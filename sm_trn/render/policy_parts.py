@@ -1,10 +1,10 @@
-"""What policies are made of: ARNs of one account and region, statements, places in S3. Knows no deed."""
+"""What policies are made of: ARNs of one account and region, statements, places in S3. Knows no operation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
@@ -14,8 +14,28 @@ LOG_GROUP = "/aws/sagemaker/TrainingJobs"
 CODE = "sm_trn"  # the prefix of sources, uploaded inputs and specs in the session's bucket
 
 
+class Statement(TypedDict, total=False):
+    """One statement of a policy, by IAM's own names."""
+
+    Sid: str
+    Effect: str
+    Principal: dict[str, str]
+    Action: str | list[str]
+    Resource: str | list[str]
+    Condition: dict[str, dict[str, str]]
+
+
+class Policy(TypedDict):
+    """A policy as IAM takes it, before it is JSON."""
+
+    Version: str
+    Statement: list[Statement]
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
+    """The account, partition and region that a policy's ARNs are of."""
+
     at: Destination
 
     @property
@@ -39,20 +59,27 @@ class Place:
         return [self.arn("logs", f"{group}:*"), self.arn("logs", f"{group}:log-stream:{job.name}-*")]
 
 
-def policy(statements: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def policy(statements: Iterable[Statement]) -> Policy:
+    """A whole policy."""
     return {"Version": VERSION, "Statement": list(statements)}
 
 
-def allow(sid: str, actions: Iterable[str], resources: Iterable[str], **more: Any) -> dict[str, Any]:
-    return {"Sid": sid, "Effect": "Allow", "Action": sorted(actions), "Resource": sorted(set(resources)), **more}
+def allow(
+    sid: str, actions: Iterable[str], resources: Iterable[str], condition: dict[str, dict[str, str]] | None = None
+) -> Statement:
+    """A statement that allows ``actions`` on ``resources``, each named once."""
+    said = Statement(Sid=sid, Effect="Allow", Action=sorted(actions), Resource=sorted(set(resources)))
+    if condition:
+        said["Condition"] = condition
+    return said
 
 
-def in_a_container(where: Place, log_streams: Iterable[str]) -> Iterator[dict[str, Any]]:
+def in_a_container(where: Place, log_streams: Iterable[str]) -> Iterator[Statement]:
     """What every role of a container needs: to write its log, put its metrics and be pulled."""
     logs = ("CreateLogGroup", "CreateLogStream", "DescribeLogStreams", "PutLogEvents")
     yield allow("Logs", (f"logs:{name}" for name in logs), log_streams)
     own = {"StringLike": {"cloudwatch:namespace": "/aws/sagemaker/*"}}
-    yield allow("Metrics", ["cloudwatch:PutMetricData"], ["*"], Condition=own)
+    yield allow("Metrics", ["cloudwatch:PutMetricData"], ["*"], own)
     yield allow("Login", ["ecr:GetAuthorizationToken"], ["*"])
     pull = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
     yield allow("Image", pull, [f"arn:{where.partition}:ecr:{where.at.region}:*:repository/*"])

@@ -12,6 +12,7 @@ from ..catalog.images import image_uri
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.surroundings import Channel
 from ..strategies import GROUPS_HYPERPARAMETER, debugged, plan, profiled
@@ -67,7 +68,7 @@ def isolated(job: JobSpec) -> bool:
     return job.network is not None and job.network.isolation
 
 
-def encode(hyperparameters: Mapping[str, Any]) -> dict[str, str]:
+def encode(hyperparameters: Mapping[str, Json]) -> dict[str, str]:
     """Every value as JSON text, which is how SDK v2 sends it and how the toolkit in the container reads it."""
     return {str(key): json.dumps(value) for key, value in hyperparameters.items()}
 
@@ -79,12 +80,12 @@ def _hyperparameters(job: JobSpec, at: Destination) -> dict[str, str]:
     return encode({**job.arguments, **toolkit_hyperparameters(job, at)})
 
 
-def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Any]:
+def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Json]:
     """What the training toolkit in the container needs beside the user's own hyperparameters; without a script, nothing."""
     if job.script is None:
         return {}
     launch = plan(job)
-    own: dict[str, Any] = dict(launch.toolkit)
+    own: dict[str, Json] = dict(launch.toolkit)
     if len(job.compute.groups) == 1 and _names_groups(launch):
         own[GROUPS_HYPERPARAMETER] = [group.name for group in job.compute.groups]
     if job.compiler is not None and job.compiled:
@@ -111,8 +112,8 @@ def _names_groups(launch: LaunchPlan) -> bool:
     assert_never(launch.library)
 
 
-def _algorithm(job: JobSpec, at: Destination) -> dict[str, Any]:
-    algorithm: dict[str, Any] = {
+def _algorithm(job: JobSpec, at: Destination) -> dict[str, Json]:
+    algorithm: dict[str, Json] = {
         **_program(job, at),
         "TrainingInputMode": "File",
         "EnableSageMakerMetricsTimeSeries": True,
@@ -128,7 +129,7 @@ def _program(job: JobSpec, at: Destination) -> dict[str, str]:
     return {"TrainingImage": image_uri(job, at.region)}
 
 
-def _channel(name: str, channel: Channel) -> dict[str, Any]:
+def _channel(name: str, channel: Channel) -> dict[str, Json]:
     source = _given(
         S3DataType=channel.kind.value,
         S3Uri=channel.uri,
@@ -145,10 +146,10 @@ def _channel(name: str, channel: Channel) -> dict[str, Any]:
     )
 
 
-def _resources(job: JobSpec) -> dict[str, Any]:
+def _resources(job: JobSpec) -> dict[str, Json]:
     compute = job.compute
     if compute.groups:
-        machines: dict[str, Any] = {
+        machines: dict[str, Json] = {
             "InstanceGroups": [
                 {"InstanceGroupName": group.name, "InstanceType": group.instance, "InstanceCount": group.count}
                 for group in compute.groups
@@ -163,7 +164,7 @@ def _resources(job: JobSpec) -> dict[str, Any]:
     )
 
 
-def _output(job: JobSpec, at: Destination) -> dict[str, Any]:
+def _output(job: JobSpec, at: Destination) -> dict[str, Json]:
     return _given(
         S3OutputPath=job.output.s3_uri or f"s3://{at.bucket}/",
         KmsKeyId=job.output.kms_key,
@@ -171,11 +172,11 @@ def _output(job: JobSpec, at: Destination) -> dict[str, Any]:
     )
 
 
-def _network(job: JobSpec) -> dict[str, Any]:
+def _network(job: JobSpec) -> dict[str, Json]:
     network = job.network
     if network is None:
         return {}
-    found: dict[str, Any] = {}
+    found: dict[str, Json] = {}
     if network.subnets:
         found["VpcConfig"] = {"Subnets": list(network.subnets), "SecurityGroupIds": list(network.security_groups)}
     if network.encrypt_traffic:
@@ -185,6 +186,6 @@ def _network(job: JobSpec) -> dict[str, Any]:
     return found
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _given(**fields: Json) -> dict[str, Json]:
     """The fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from .json import Json
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -44,11 +46,11 @@ class LaunchPlan:
     workers_per_host: int
     named_workers: bool = False
     library: Library | None = None
-    parameters: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    parameters: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
     mpi_options: str = ""
-    toolkit: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    estimator: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    beside: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    toolkit: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
+    estimator: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
+    beside: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
 
 
 def complete(protocol: type[Any]) -> tuple[str, ...]:

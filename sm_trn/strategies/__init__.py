@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from ..catalog import limits
 from ..catalog.instances import find_instance
 from ..specs.compute import Accelerator
 from ..specs.framework import HuggingFace
 from ..specs.job import Distribution, JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, complete
 from .ddp import PyTorchDDP
 from .mpi import MPI
@@ -60,7 +61,7 @@ def plan(job: JobSpec) -> LaunchPlan:
     return strategy(job).plan(job)
 
 
-def recognise(sent: Mapping[str, Any]) -> Iterator[Distribution]:
+def recognise(sent: Mapping[str, Json]) -> Iterator[Distribution]:
     """Every strategy that may have written these decoded hyperparameters, by what each says of itself."""
     for strategy_class in STRATEGIES.values():
         found = strategy_class.recognise(sent)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..catalog import compiler
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator
 from ..specs.framework import HuggingFace
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import Change, Field, Named, Problem
 from ..specs.value import suggesting
@@ -57,16 +58,16 @@ class PyTorchDDP:
             )
 
     @classmethod
-    def recognise(cls, sent: Mapping[str, Any]) -> PyTorchDDP | None:
+    def recognise(cls, sent: Mapping[str, Json]) -> PyTorchDDP | None:
         """Its MPI options are in no request: the SDK drops them."""
         return cls() if sent.get("sagemaker_pytorch_ddp_enabled") is True else None
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
-        wish: dict[str, Any] = {"enabled": True}
+        wish: dict[str, Json] = {"enabled": True}
         if self.custom_mpi_options:
             wish["custom_mpi_options"] = self.custom_mpi_options
-        toolkit: dict[str, Any] = {"sagemaker_pytorch_ddp_enabled": True}
+        toolkit: dict[str, Json] = {"sagemaker_pytorch_ddp_enabled": True}
         if job.compute.instance:
             toolkit["sagemaker_instance_type"] = job.compute.instance
         return LaunchPlan(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator, InstanceType
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
 from ..specs.problems import Change, Field, Named, Problem
 from ..specs.value import suggesting
@@ -64,7 +65,7 @@ class MPI:
             )
 
     @classmethod
-    def recognise(cls, sent: Mapping[str, Any]) -> MPI | None:
+    def recognise(cls, sent: Mapping[str, Json]) -> MPI | None:
         if sent.get("sagemaker_mpi_enabled") is not True:
             return None
         processes = sent.get("sagemaker_mpi_num_of_processes_per_host")
@@ -76,7 +77,7 @@ class MPI:
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
         processes = self.processes_per_host or (instance.chips if instance and instance.chips else 1)
-        wish: dict[str, Any] = {"enabled": True, "processes_per_host": processes}
+        wish: dict[str, Json] = {"enabled": True, "processes_per_host": processes}
         if self.custom_mpi_options:
             wish["custom_mpi_options"] = self.custom_mpi_options
         return LaunchPlan(

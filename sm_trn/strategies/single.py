@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
 from ..specs.problems import Problem
 from ..specs.value import suggesting
@@ -30,7 +31,7 @@ class SingleProcess:
         yield from ()
 
     @classmethod
-    def recognise(cls, sent: Mapping[str, Any]) -> SingleProcess | None:
+    def recognise(cls, sent: Mapping[str, Json]) -> SingleProcess | None:
         del sent
         return None  # it writes nothing; a job without any strategy is the same
 

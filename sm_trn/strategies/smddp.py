@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..catalog import compiler
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import Advice, Change, Field, Named, Problem
 from ..specs.value import suggesting
@@ -63,14 +64,14 @@ class SMDataParallel:
             )
 
     @classmethod
-    def recognise(cls, sent: Mapping[str, Any]) -> SMDataParallel | None:
+    def recognise(cls, sent: Mapping[str, Json]) -> SMDataParallel | None:
         if sent.get("sagemaker_distributed_dataparallel_enabled") is not True:
             return None
         return cls(custom_mpi_options=str(sent.get("sagemaker_distributed_dataparallel_custom_mpi_options") or ""))
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
-        wish: dict[str, Any] = {"enabled": True}
+        wish: dict[str, Json] = {"enabled": True}
         if self.custom_mpi_options:
             wish["custom_mpi_options"] = self.custom_mpi_options
         return LaunchPlan(

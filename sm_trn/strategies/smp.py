@@ -12,6 +12,7 @@ from ..catalog import compiler
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator, InstanceType
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import Advice, Change, Field, Problem, Rule
 from ..specs.value import fits, suggesting
@@ -63,7 +64,7 @@ class SMModelParallel:
     name: ClassVar[str] = "smdistributed.modelparallel"
     image_family: ClassVar[str | None] = None
 
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, Json]:
         """``mp_parameters``: what was set."""
         fields = (field.name for field in dataclasses.fields(self) if field.name not in _OWN)
         return {name: value for name in fields if (value := getattr(self, name)) is not None}
@@ -199,11 +200,11 @@ class SMModelParallel:
         return self.processes_per_host or (instance.chips if instance and instance.chips else 1)
 
     @classmethod
-    def recognise(cls, sent: Mapping[str, Any]) -> SMModelParallel | None:
+    def recognise(cls, sent: Mapping[str, Json]) -> SMModelParallel | None:
         if sent.get("sagemaker_mpi_enabled") is not True or not _LIBRARY & set(sent):
             return None
         parameters, processes = sent.get("mp_parameters"), sent.get("sagemaker_mpi_num_of_processes_per_host")
-        given = parameters if isinstance(parameters, Mapping) else {}
+        given: Mapping[Any, Any] = parameters if isinstance(parameters, Mapping) else {}
         return cls(
             **{name: value for name, value in given.items() if name not in _OWN and fits(cls, name, value)},
             processes_per_host=processes if type(processes) is int else None,
@@ -212,10 +213,12 @@ class SMModelParallel:
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         processes = self._processes(job)
-        mpi: dict[str, Any] = {"enabled": True, "processes_per_host": processes}
+        mpi: dict[str, Json] = {"enabled": True, "processes_per_host": processes}
         if self.custom_mpi_options:
             mpi["custom_mpi_options"] = self.custom_mpi_options
-        wish = MappingProxyType({"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))})
+        wish: Mapping[str, Json] = MappingProxyType(
+            {"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))}
+        )
         return LaunchPlan(
             runner=Runner.MPI,
             workers_per_host=processes,

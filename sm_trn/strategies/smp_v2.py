@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from ..catalog.instances import find_instance
 from ..specs.framework import PyTorch
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import Advice, Change, Field, Problem
 from ..specs.value import fits, suggesting
@@ -40,7 +41,7 @@ class SMModelParallelV2:
     name: ClassVar[str] = "smdistributed.modelparallel.v2"
     image_family: ClassVar[str | None] = "pytorch-smp"
 
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, Json]:
         """``mp_parameters``: what was set."""
         return {
             field.name: value for field in dataclasses.fields(self) if (value := getattr(self, field.name)) is not None
@@ -67,16 +68,18 @@ class SMModelParallelV2:
             )
 
     @classmethod
-    def recognise(cls, sent: Mapping[str, Any]) -> SMModelParallelV2 | None:
+    def recognise(cls, sent: Mapping[str, Json]) -> SMModelParallelV2 | None:
         if sent.get("sagemaker_torch_distributed_enabled") is not True or not _LIBRARY & set(sent):
             return None
         parameters = sent.get("mp_parameters")
-        given = parameters if isinstance(parameters, Mapping) else {}
+        given: Mapping[Any, Any] = parameters if isinstance(parameters, Mapping) else {}
         return cls(**{name: value for name, value in given.items() if fits(cls, name, value)})
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
-        wish = MappingProxyType({"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))})
+        wish: Mapping[str, Json] = MappingProxyType(
+            {"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))}
+        )
         return LaunchPlan(
             runner=Runner.TORCHRUN,
             workers_per_host=instance.workers if instance else 1,

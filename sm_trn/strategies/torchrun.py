@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..catalog import compiler
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator, InstanceType
 from ..specs.framework import HuggingFaceNeuronX, NeuronX
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
 from ..specs.problems import Advice, Change, Field, Problem
 from ..specs.value import suggesting
@@ -100,7 +101,7 @@ class TorchDistributed:
             )
 
     @classmethod
-    def recognise(cls, sent: Mapping[str, Any]) -> TorchDistributed | None:
+    def recognise(cls, sent: Mapping[str, Json]) -> TorchDistributed | None:
         if sent.get("sagemaker_torch_distributed_enabled") is not True:
             return None
         workers = sent.get("sagemaker_mpi_num_of_processes_per_host")
@@ -108,7 +109,7 @@ class TorchDistributed:
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
-        toolkit: dict[str, Any] = {"sagemaker_torch_distributed_enabled": True}
+        toolkit: dict[str, Json] = {"sagemaker_torch_distributed_enabled": True}
         if job.compute.instance:  # the SDK names no instance type for groups
             toolkit["sagemaker_instance_type"] = job.compute.instance
         beside = (

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
 from ..specs.problems import Advice, Change, Field, Named, Problem
 from ..specs.value import suggesting
@@ -50,7 +51,7 @@ class PyTorchXLA:
             )
 
     @classmethod
-    def recognise(cls, sent: Mapping[str, Any]) -> PyTorchXLA | None:
+    def recognise(cls, sent: Mapping[str, Json]) -> PyTorchXLA | None:
         return cls() if sent.get("sagemaker_pytorch_xla_multi_worker_enabled") is True else None
 
     def plan(self, job: JobSpec) -> LaunchPlan:

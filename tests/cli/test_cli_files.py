@@ -313,7 +313,7 @@ def test_a_job_from_its_file_to_its_end_and_back_to_the_file(emulator: Any, fold
     assert 0 == sm_trn("stop", entry["name"], "--wait", *where).returncode
 
 
-ANSWER = {
+ANSWER: dict[str, Any] = {
     "TrainingJobName": "j-1",
     "TrainingJobArn": "arn:aws:sagemaker:eu-west-1:123456789012:training-job/j-1",
     "TrainingJobStatus": "Completed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fnmatch
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,11 @@ CODE = "import json\ndef model_fn(f): return 2\ndef input_fn(b, c): return json.
 AT = Destination(role="arn:aws:iam::111122223333:role/training", region="us-west-2", bucket="a-bucket")
 
 
-def actions(policy: dict[str, Any]) -> set[str]:
+def actions(policy: Mapping[str, Any]) -> set[str]:
     return {action for statement in policy["Statement"] for action in statement["Action"]}
 
 
-def allowed(policy: dict[str, Any], action: str, resource: str) -> bool:
+def allowed(policy: Mapping[str, Any], action: str, resource: str) -> bool:
     return any(
         action in statement["Action"]
         and any(fnmatch.fnmatchcase(resource, pattern) for pattern in statement["Resource"])
@@ -150,7 +151,7 @@ def test_the_hosts_role_reads_the_model_and_writes_the_answers() -> None:
     assert {"cloudwatch:PutMetricData", "ecr:GetAuthorizationToken"} == _everywhere(policy)
 
 
-def _everywhere(policy: dict[str, Any]) -> set[str]:
+def _everywhere(policy: Mapping[str, Any]) -> set[str]:
     return {
         action for statement in policy["Statement"] if "*" in statement["Resource"] for action in statement["Action"]
     }

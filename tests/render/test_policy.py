@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import jobs
@@ -24,7 +25,7 @@ NO_RESOURCE = {
 }  # fmt: skip
 
 
-def allowed(policy: dict[str, Any], action: str, resource: str) -> bool:
+def allowed(policy: Mapping[str, Any], action: str, resource: str) -> bool:
     return any(
         action in statement["Action"]
         and any(fnmatch.fnmatchcase(resource, pattern) for pattern in statement["Resource"])
