@@ -5,7 +5,7 @@ from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
 from .git import Checkout, checkout
 from .hosting import Boto3Hosting
-from .identity import find_bucket, find_region, find_role, has_credentials, knock
+from .identity import check_endpoint, find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
 from .online import Boto3Account, online_problems
 from .prices import fetch_prices
@@ -23,13 +23,13 @@ __all__ = [
     "EndpointSession",
     "RenewableSession",
     "S3Storage",
+    "check_endpoint",
     "checkout",
     "fetch_prices",
     "find_bucket",
     "find_region",
     "find_role",
     "has_credentials",
-    "knock",
     "make_client",
     "model_digests",
     "online_problems",

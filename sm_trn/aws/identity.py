@@ -36,8 +36,9 @@ def find_region(session: boto3.Session, region: str | None) -> str:
     return found
 
 
-def knock() -> None:
-    """Raise CloudError at once when an endpoint of one's own, on this machine, is down: boto3 would ask it ten times over."""
+def check_endpoint() -> None:
+    """Check at once that a local endpoint, if one is set, answers: boto3 would try ten times. Raises CloudError
+    (from EndpointConnectionError) when it is down."""
     url = own_endpoint() or ""
     parts = urlsplit(url)
     if parts.hostname not in {"127.0.0.1", "localhost", "::1"}:

@@ -28,7 +28,7 @@ def cents(usd: Decimal | None) -> Decimal | None:
 
 
 def plain(value: object) -> object:
-    """Times as ISO 8601 UTC, money as text, paths as text."""
+    """Return what JSON can hold: times as ISO 8601 UTC, money and paths as text. Raises TypeError for any other object."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, (Decimal, Path)):

@@ -88,7 +88,8 @@ def dump_job(spec: JobSpec, format: str) -> str:  # noqa: A002 - the word users 
 
 
 def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  # noqa: A002 - the word users know it by
-    """As ``load_jobs``, with the way back into the text. ``name`` stands in messages."""
+    """Read a text as ``load_jobs`` does, and keep the place of each field. ``name`` stands in messages. Raises
+    InvalidJobFile."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     tree, places = _parse(text, format, name)
     if isinstance(tree, Mapping) and SEVERAL in tree:

@@ -46,7 +46,8 @@ def refuse_over(max_usd: Usd | float, jobs: Sequence[JobSpec], price_of: PriceOf
 
 
 def as_usd(value: Usd | float) -> Usd:
-    """Money as it was written: 0.1 is a tenth of a dollar, not its binary neighbour."""
+    """Return US dollars as they were written: 0.1 is a tenth of a dollar, not its binary neighbour. Raises NotConfigured
+    for a number below 0 and for what is no number."""
     amount = Decimal(str(value))
     if not amount.is_finite() or amount < 0:
         raise NotConfigured(f"USD: got {value!r}, wanted a number of dollars from 0")
@@ -78,7 +79,8 @@ class Budget:
     _said: set[str] = field(default_factory=set)
 
     def guard(self, jobs: Iterable[JobSnapshot], now: datetime) -> None:
-        """One look at the sum. Raises NotConfigured for a job whose price is not known, and what ``stop`` raises."""
+        """Add up what the jobs cost so far, and stop them all when the limit is reached. Raises NotConfigured for a job whose
+        price is not known, CloudError when a job could not be stopped."""
         seen = list(jobs)
         spent = sum((self._cost(job, now) for job in seen), Decimal(0))
         if spent < self.max_usd:

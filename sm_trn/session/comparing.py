@@ -45,7 +45,8 @@ def compare(
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:
-    """The record behind a handle, a file, or the name of a published pair (``published/bert-trn1``)."""
+    """Return the record of a handle, of a file, or of a published pair (``published/bert-trn1``). Raises UnknownName for
+    a text that names neither."""
     from ..report.published import published_names, published_record  # noqa: PLC0415 - see compare
 
     if isinstance(job, JobRecord):

@@ -69,7 +69,7 @@ def connect(
             "or rehearse on this machine with SM_TRN_BACKEND=emulator"
         )
     where = aws.find_region(boto_session, region)
-    aws.knock()
+    aws.check_endpoint()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
     return _session(
         boto_session,

@@ -81,7 +81,8 @@ class HostingInterrupted(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def naming(kind: str, name: str, end: str) -> Iterator[None]:
-    """From a create until its handle is returned: whatever ends this, its error tells the name, and how the billing ends."""
+    """Name what may have been made when a create is interrupted or its answer is lost, and how to end its billing. Raises
+    HostingInterrupted after Ctrl-C, LaunchUnknown after a lost answer."""
     words = f"the {kind} {name} may have been made, and goes on and is billed then; to end it: {end}"
     try:
         yield

@@ -281,7 +281,7 @@ class TransformOptions:
 
 
 def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
-    """See ``TrainingJob.deploy``."""
+    """Create the endpoint that ``TrainingJob.deploy`` returns. Raises ValueError for a count below 1."""
     if how.count < 1:
         raise ValueError(f"count: got {how.count!r}, wanted at least 1")
     tags = {JOB_TAG: job.now.name}

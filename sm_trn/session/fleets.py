@@ -58,7 +58,8 @@ def fetch_fleet(cloud: Cloud, search: Search, *, tags: bool, at: date | str | No
 
 
 def moment(day: date | str | None, *, end: bool = False) -> datetime | None:
-    """A date, a datetime or ISO text as an aware datetime; a date is its first moment, or with ``end`` its last, in UTC."""
+    """A date, a datetime or ISO text as an aware datetime; a date is its first moment, or with ``end`` its last, in UTC.
+    Raises ValueError for a text that is no date."""
     if day is None:
         return None
     if isinstance(day, str):

@@ -104,7 +104,7 @@ def rehearse(
 
     A job that is not on spot is rehearsed as if it were. Interruptions come at random steps (``seed``), without ``notice``
     as a SIGKILL. ``tell`` hears what is going on, for it takes as long as two runs. Raises InvalidJob when the job is not
-    launchable, JobFailed when a run does not complete.
+    launchable, JobFailed when a run does not complete, ValueError for less than one interruption.
     """
     if interruptions < 1:
         raise ValueError(f"interruptions: got {interruptions!r}, wanted at least 1")

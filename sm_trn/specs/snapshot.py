@@ -111,7 +111,8 @@ class JobSnapshot:
 
 
 def parse_time(value: object) -> datetime | None:
-    """An AWS time – datetime, epoch seconds or ISO text – as an aware UTC datetime; None stays None."""
+    """An AWS time – datetime, epoch seconds or ISO text – as an aware UTC datetime; None stays None.
+    Raises TypeError for anything else, ValueError for a text that is no time."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):

@@ -20,7 +20,8 @@ def looks_like_a_file(name: str) -> bool:
 
 
 def all_jobs(names: Iterable[str]) -> list[tuple[JobFile, int, JobSpec]]:
-    """Every job of every file: its file, its place in it, the spec. Raises as ``read_file``, for all files together."""
+    """Return every job of every file: its file, its place in it, the spec. Raises InvalidJobFile for the faults of all
+    files together."""
     found = []
     faults: list[object] = []
     for name in names:

@@ -41,7 +41,7 @@ class Comparison(HasCard, Figures, Compared):
         return frame(self.cells())
 
     def section(self, workload: str | None = None) -> Section:
-        """The section of a workload; the first one when None."""
+        """Return the section of a workload; the first one when None. Raises UnknownName for a workload that is not there."""
         if workload is None:
             return self.sections[0]
         known = {section.workload: section for section in self.sections}
