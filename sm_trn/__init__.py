@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .session.reading import read_log
     from .session.rehearsing import Rehearsal, rehearse
     from .specs.compute import Compute, InstanceGroup, Spot
+    from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
     from .specs.destination import Destination
     from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
     from .specs.job import Git, JobSpec, Script
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from .specs.problems import Problem, Problems, Severity
     from .specs.record import JobRecord
     from .specs.snapshot import JobSnapshot, JobStatus
-    from .specs.surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
     from .strategies.ddp import PyTorchDDP
     from .strategies.mpi import MPI
     from .strategies.single import SingleProcess

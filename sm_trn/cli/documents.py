@@ -20,12 +20,12 @@ from ..pricing.cost import CENT
 from ..render import TARGETS
 from ..session.comparing import compare
 from ..specs.compute import Accelerator, Compute, InstanceGroup, Spot
+from ..specs.data import Channel, Checkpoint, Network, Output
 from ..specs.framework import Framework, TrainingCompiler
 from ..specs.job import Git, JobSpec, Script
 from ..specs.kept import Kept
 from ..specs.metrics import MetricRule
 from ..specs.neuron import NeuronOptions
-from ..specs.surroundings import Channel, Checkpoint, Network, Output
 from ..strategies import STRATEGIES
 from .__main__ import COMMANDS, load
 

@@ -17,10 +17,10 @@ from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, make_mapping_structure_fn
 
 from ..errors import SmTrnError
+from ..specs.data import Channel
 from ..specs.framework import Framework
 from ..specs.job import Distribution, HyperValue, JobSpec
 from ..specs.json import Json
-from ..specs.surroundings import Channel
 from ..strategies import STRATEGIES
 from .faults import MismatchError, UnknownKeyError, shown
 

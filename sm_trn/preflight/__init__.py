@@ -12,6 +12,7 @@ from ..specs.problems import Problem, Problems
 from . import (
     compiler,
     cost,
+    data,
     devices,
     distribution,
     images,
@@ -24,7 +25,6 @@ from . import (
     scaling,
     script,
     spot,
-    surroundings,
 )
 
 RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
@@ -34,7 +34,7 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *compiler.RULES,
     *spot.RULES,
     *limits.RULES,
-    *surroundings.RULES,
+    *data.RULES,
     *script.RULES,
     *packing.RULES,
     *memory.RULES,

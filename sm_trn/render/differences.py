@@ -10,10 +10,10 @@ from typing import Any
 
 from ..catalog import limits
 from ..formatting.cards import HasCard
+from ..specs.data import Channel
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.json import Json
-from ..specs.surroundings import Channel
 from . import request as target
 from .from_describe import decoded, destination_of
 from .keeping import NAMED

@@ -15,12 +15,12 @@ from typing import Any, Final, TypeVar
 from ..catalog import images
 from ..errors import SmTrnError, UnknownName
 from ..specs.compute import SERVERLESS, Compute, InstanceGroup, Spot
+from ..specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from ..specs.destination import Destination
 from ..specs.framework import Container, TrainingCompiler
 from ..specs.job import JobSpec, Script
 from ..specs.json import Json
 from ..specs.metrics import MetricRule
-from ..specs.surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from ..strategies import recognise
 from . import request as target
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER, as_request, decoded, destination_of

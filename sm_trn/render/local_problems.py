@@ -11,12 +11,12 @@ from typing import Final
 
 from .. import _entry
 from ..catalog import images
+from ..specs.data import InputMode, S3Kind, Spread
 from ..specs.job import JobSpec
 from ..specs.launch import Runner
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
-from ..specs.surroundings import InputMode, S3Kind, Spread
 from ..strategies import debugged, plan, profiled, strategy
-from . import unsaid
+from . import passthrough
 
 REHEARSE: Final = "rehearse it in the emulator, which says what it puts in the place of that"
 IMAGES: Final = "the library comes with AWS's images; it is in no package index"
@@ -242,7 +242,7 @@ def kept(job: JobSpec) -> Iterator[Problem]:
         yield TARGET063.problem(
             Field("kept"),
             "the commands cannot do what this job's request says",
-            got=unsaid.listed(lost),
+            got=passthrough.listed(lost),
             wanted="a script, and data in S3 or here",
             fix=Advice(f"replace(kept=()) to leave it out, or {REHEARSE}"),
         )

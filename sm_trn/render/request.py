@@ -9,12 +9,12 @@ from typing import Any
 from typing_extensions import assert_never
 
 from ..catalog.images import image_uri
+from ..specs.data import Channel
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
-from ..specs.surroundings import Channel
 from ..strategies import GROUPS_HYPERPARAMETER, debugged, plan, profiled
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER
 from .keeping import restored

@@ -12,7 +12,7 @@ from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.kept import Kept
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
-from . import request, unsaid
+from . import passthrough, request
 from .keeping import kept_parts, restored
 
 _PREVIEW = Destination()
@@ -36,7 +36,7 @@ def problems(job: JobSpec) -> Iterator[Problem]:
         yield TARGET150.problem(
             Field("kept"),
             "the spec was changed where a part of the original request was kept: the change is sent, the kept part is not",
-            got=unsaid.listed(lost),
+            got=passthrough.listed(lost),
             fix=Advice("nothing, if that is meant"),
         )
 

@@ -9,15 +9,15 @@ from typing import Any
 from .. import _entry
 from ..catalog import compiler, images
 from ..catalog.images import image_uri
+from ..specs.data import Channel
 from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
 from ..specs.job import Git, JobSpec
 from ..specs.launch import Library, Runner
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
-from ..specs.surroundings import Channel
 from ..strategies import debugged, plan, profiled
 from ..strategies.smp import SMModelParallel
-from . import unsaid
+from . import passthrough
 from .calls import EstimatorCall
 
 TARGET103 = Rule(
@@ -31,7 +31,7 @@ TARGET103 = Rule(
 
 def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET103, and what neither SDK has words for."""
-    yield from unsaid.problems(job)
+    yield from passthrough.problems(job)
     smp = job.distribution
     if isinstance(smp, SMModelParallel) and smp.default_partition is not None and smp.partitions is None:
         yield TARGET103.problem(

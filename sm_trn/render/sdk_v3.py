@@ -16,10 +16,10 @@ from typing_extensions import assert_never
 from .. import _entry
 from ..catalog.images import image_uri
 from ..catalog.instances import find_instance
+from ..specs.data import Channel
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.launch import LaunchPlan, Library, Runner
-from ..specs.surroundings import Channel
 from ..strategies import plan
 from .calls import EstimatorCall
 

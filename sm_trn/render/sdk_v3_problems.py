@@ -1,6 +1,6 @@
 """What SDK v3's ModelTrainer cannot say, or says differently, as problems. Must not know how a job is rendered.
 
-Ids TARGET001 to TARGET049, and those of ``unsaid``, which both SDKs share. Facts are those of sagemaker 3.27.0
+Ids TARGET001 to TARGET049, and those of ``passthrough``, which both SDKs share. Facts are those of sagemaker 3.27.0
 (sagemaker-train 1.27.0, sagemaker-core 2.27.0): its fields, and the scripts that it uploads into the container in place
 of the training toolkit.
 """
@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from ..specs.data import Channel
 from ..specs.job import JobSpec
 from ..specs.launch import Library, Runner
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
-from ..specs.surroundings import Channel
 from ..strategies import debugged, plan, profiled
-from . import unsaid
+from . import passthrough
 
 FIELDS: Final = "sagemaker 3.27.0, ModelTrainer's fields"
 DRIVERS: Final = "sagemaker-train 1.27.0, container_drivers"
@@ -391,5 +391,5 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     script,
     series,
     empty_tags,
-    unsaid.problems,
+    passthrough.problems,
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..errors import UnknownName
 from ..jobfile.files import JobFile, dump_job, parse_jobs
+from ..specs.data import Channel
 from ..specs.job import JobSpec
-from ..specs.surroundings import Channel
 from ..specs.value import suggestion
 
 FORMAT_OF = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}

@@ -1,6 +1,7 @@
 """Values: what is asked for, what came back, what is wrong. No I/O, no clock."""
 
 from .compute import SERVERLESS, Accelerator, Compute, InstanceGroup, InstanceType, Spot
+from .data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from .destination import Destination
 from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
 from .job import Distribution, Git, HyperValue, JobSpec, Script
@@ -11,7 +12,6 @@ from .neuron import NeuronOptions
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
-from .surroundings import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
 from .units import InstanceSeconds, Usd, WallSeconds, instance_seconds
 from .value import fits, suggesting, suggestion
 

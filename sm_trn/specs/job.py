@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from ..formatting.cards import HasCard
 from .compute import Compute, Spot
+from .data import Channel, Checkpoint, Network, Output
 from .framework import Framework, TrainingCompiler
 from .kept import Kept
 from .launch import NOTHING, LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
 from .neuron import NeuronOptions
 from .problems import Problem
-from .surroundings import Channel, Checkpoint, Network, Output
 from .value import suggesting
 
 HyperValue: TypeAlias = str | int | float | bool

@@ -1,4 +1,4 @@
-"""One wrong spec per rule of parallel sizes, devices, checkpoints and surroundings – and beside it a right one, which is left alone."""
+"""One wrong spec a rule of parallel sizes, devices, checkpoints, channels and network – and beside it a right one, which is left alone."""
 
 from __future__ import annotations
 

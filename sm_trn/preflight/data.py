@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..catalog import limits
+from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
-from ..specs.surroundings import InputMode, S3Kind
 from . import reading, source
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
