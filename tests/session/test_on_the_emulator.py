@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +96,12 @@ def test_the_shell_stops_what_it_is_told_and_only_with_yes(
 def test_the_shell_watches_all_that_run_or_those_that_fit(
     emulator: Any, session: st.Session, endless: st.JobSpec
 ) -> None:
-    for search in ((), ("--containing", "seen"), ("--tag", "owner=cleo")):
-        job = session.submit(endless.replace(name="seen", max_run_s=2, tags={"owner": "cleo"}))
-        watched = shell(emulator, "watch", *search, "--json")
-        assert 0 == watched.returncode, watched.stderr
-        assert (job.name, "Stopped") in [(row["name"], row["status"]) for row in json.loads(watched.stdout)]
+    job = session.submit(endless.replace(name="seen", max_run_s=15, tags={"owner": "cleo"}))  # all find it running
+    searches: list[tuple[str, ...]] = [(), ("--containing", "seen"), ("--tag", "owner=cleo")]
+    with ThreadPoolExecutor() as several:
+        for watched in several.map(lambda search: shell(emulator, "watch", *search, "--json"), searches):
+            assert 0 == watched.returncode, watched.stderr
+            assert (job.name, "Stopped") in [(row["name"], row["status"]) for row in json.loads(watched.stdout)]
     assert (
         "No running job matches. List all jobs: sm-trn list\n" == shell(emulator, "watch", "--tag", "owner=cleo").stdout
     )
