@@ -11,7 +11,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from .host import Host, HostSpec, bubblewrap_available
+from .host import Host, bubblewrap_available
+from .inside.container_init import HostSpec
 
 _PROBE_S = 10.0
 _OWN = (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..options import DATA_FOLDER
-from .host import HostSpec
+from .inside.container_init import HostSpec
 from .isolation import Isolation, hidden_paths
 from .orphans import NOTE
 
@@ -181,7 +181,7 @@ def localized(text: str, where: Where) -> str:
 
 
 def host_spec(
-    where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: Mapping[str, str], *, toolkit: bool
+    where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: dict[str, str], *, toolkit: bool
 ) -> HostSpec:
     """Describe how a process starts on the host. ``state`` is the emulator's folder, of which it sees nothing but its own."""
     return HostSpec(
