@@ -5,8 +5,8 @@ It talks to it over HTTP with the folder's key, as any client would; it must not
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
-import hashlib
 import http.client
 import json
 import os
@@ -176,39 +176,18 @@ def ask(endpoint: Endpoint, operation: str, body: Mapping[str, Any]) -> dict[str
     """Make one signed control call. Raises EmulatorError with the emulator's own sentence."""
     payload = json.dumps(dict(body)).encode()
     host = endpoint.url.removeprefix("http://")
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     headers = {
         "content-type": "application/x-amz-json-1.1",
         "host": host,
-        "x-amz-date": moment,
+        "x-amz-date": time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
         "x-amz-target": f"SmTrnEmulator.{operation}",
     }
-    credential = signature.Credential(
-        access_key=endpoint.access_key,
-        date=moment[:8],
-        region=endpoint.region,
-        service="sagemaker",
-        signed_headers=tuple(sorted(headers)),
-        signature="",
-    )
-    signed = signature.Signed(
-        method="POST",
-        path="/",
-        query="",
-        headers=list(headers.items()),
-        payload=hashlib.sha256(payload).hexdigest(),
-        timestamp=moment,
-    )
-    seal = signature.sign(signed, credential, endpoint.secret_key)
-    connection = http.client.HTTPConnection(host, timeout=_ASK_S)
-    try:
-        connection.request(
-            "POST", "/", payload, {**headers, "authorization": signature.authorization(credential, seal)}
-        )
+    keys = endpoint.access_key, endpoint.secret_key
+    sealed = {**headers, "authorization": signature.authorize(headers, payload, *keys, endpoint.region)}
+    with contextlib.closing(http.client.HTTPConnection(host, timeout=_ASK_S)) as connection:
+        connection.request("POST", "/", payload, sealed)
         answer = connection.getresponse()
         document: dict[str, Any] = json.loads(answer.read() or b"{}")
-    finally:
-        connection.close()
     if answer.status != 200:
         raise EmulatorError(f"{operation}: {document.get('message', answer.status)}")
     return document
@@ -220,7 +199,7 @@ def _folder(state: Path | None) -> Path:
 
 def _read(folder: Path) -> Endpoint | None:
     try:
-        return options.load(json.loads((folder / "endpoint.json").read_text(encoding="utf-8")))
+        return options.load((folder / "endpoint.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

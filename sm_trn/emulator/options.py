@@ -5,14 +5,12 @@ It must import nothing heavy: the public module of the package brings it in.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 ROLE_NAME: Final = "SageMakerExecutionRole"
 EMULATED_TAG: Final = "sm_trn:emulated"
@@ -144,10 +142,12 @@ class Endpoint:
         }
 
 
-def dump(endpoint: Endpoint) -> dict[str, Any]:
-    names = Endpoint.__dataclass_fields__
-    return {name: str(getattr(endpoint, name)) if name == "state" else getattr(endpoint, name) for name in names}
+def dump(endpoint: Endpoint) -> str:
+    """Return the text of endpoint.json."""
+    return json.dumps(asdict(endpoint), default=str)
 
 
-def load(document: Mapping[str, Any]) -> Endpoint:
+def load(text: str) -> Endpoint:
+    """Read endpoint.json. Raises ValueError or TypeError for a text that is none, KeyError for one without a state."""
+    document = json.loads(text)
     return Endpoint(**{**document, "state": Path(document["state"])})

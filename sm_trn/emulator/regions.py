@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from .container.context import Shared
 from .container.orphans import REGIONS, clean_up_orphans
@@ -32,7 +32,6 @@ from .training.jobs import Jobs
 from .training.supervisor import JobSupervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from .http.moto import Moto
@@ -66,9 +65,9 @@ class Region:
 
     def prepare(self, moto: Moto) -> None:
         """Tell moto what it has to know of the region."""
-        target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
         body = json.dumps({"logGroupName": GROUP}).encode()
-        moto.call("logs", "POST", "/", headers=target, body=body, region=self.name)
+        target, kind = "Logs_20140328.CreateLogGroup", "application/x-amz-json-1.1"
+        moto.call("logs", "POST", "/", body, region=self.name, x_amz_target=target, content_type=kind)
 
 
 class Regions:
@@ -102,11 +101,10 @@ class Regions:
         with self._lock:
             return list(self._open.values())
 
-    def interrupt(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Interrupt a job, wherever it is: the emulator's own control names no region."""
-        name = str(body.get("TrainingJobName"))
+    def interrupt(self, name: str, *, notice: bool) -> None:
+        """Interrupt a job, wherever it is: the emulator's own control names no region. Raises AwsError."""
         regions = self.all()
-        return next((each for each in regions if each.jobs.has(name)), regions[0]).training.interrupt(body)
+        next((each for each in regions if each.jobs.has(name)), regions[0]).training.interrupt(name, notice=notice)
 
     def shutdown(self, until: float) -> None:
         """End all that runs, and wait for it until then (``time.monotonic``)."""
@@ -158,5 +156,5 @@ def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: Moto) -
 
 def _found_in(store: Store) -> str:
     """Most of what a state holds that was written before regions were kept apart is of this one."""
-    found = Counter(str(row["arn"]).split(":")[3] for row in chain(store.jobs(), store.records()))
+    found = Counter(str(json.loads(text)["arn"]).split(":")[3] for text in chain(store.jobs(), store.records()))
     return found.most_common(1)[0][0] if found else ""

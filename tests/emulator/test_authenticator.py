@@ -23,6 +23,7 @@ from emulator.bench import Bench
 
 from sm_trn.emulator import Endpoint
 from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.http.request import HttpRequest
 from sm_trn.emulator.iam import authenticator, keys, signature
 from sm_trn.emulator.state.quota import Quota
 
@@ -310,16 +311,20 @@ def test_a_presigned_url_ends_with_its_time(bench: Bench, tmp_path: Path, versio
     assert (403, True) == (status, b"Request has expired" in said)
 
 
-def asked_by_url(endpoint: Endpoint, path: str) -> dict[str, Any]:
-    host = endpoint.url.removeprefix("http://")
-    return {
-        "REQUEST_METHOD": "GET",
-        "REQUEST_URI": path,
-        "PATH_INFO": path.partition("?")[0],
-        "HTTP_HOST": host,
-        "wsgi.input": io.BytesIO(),
-        "sm_trn.headers": [("host", host), ("accept", "*/*")],
-    }
+def asked_by_url(endpoint: Endpoint, path: str) -> HttpRequest:
+    return arrived("GET", path, b"", host=endpoint.url.removeprefix("http://"))
+
+
+def arrived(method: str, path: str, body: bytes, **headers: str) -> HttpRequest:
+    raw_path, _, query = path.partition("?")
+    return HttpRequest(
+        method=method,
+        path=raw_path,
+        raw_path=raw_path,
+        query=query,
+        headers=tuple(headers.items()),
+        content=io.BytesIO(body),
+    )
 
 
 def test_a_presigned_request_is_taken_for_objects_only(bench: Bench) -> None:
@@ -343,31 +348,11 @@ def test_a_recorded_request_is_of_no_use_after_a_quarter_of_an_hour(tmp_path: Pa
         entrance.authenticate(recorded())
 
 
-def recorded_request(key: keys.Key, at: float) -> Callable[[], dict[str, Any]]:
+def recorded_request(key: keys.Key, at: float) -> Callable[[], HttpRequest]:
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
-    headers = [("host", "127.0.0.1:5000"), ("x-amz-date", moment), ("x-amz-target", "SageMaker.ListTrainingJobs")]
-    credential = signature.Credential(
-        access_key=key.access,
-        date=moment[:8],
-        region="us-west-2",
-        service="sagemaker",
-        signed_headers=("host", "x-amz-date", "x-amz-target"),
-        signature="",
-    )
-    payload = hashlib.sha256(b"{}").hexdigest()
-    signed = signature.Signed(method="POST", path="/", query="", headers=headers, payload=payload, timestamp=moment)
-    sealed = signature.authorization(credential, signature.sign(signed, credential, key.secret))
-    return lambda: {
-        "REQUEST_METHOD": "POST",
-        "REQUEST_URI": "/",
-        "PATH_INFO": "/",
-        "HTTP_HOST": "127.0.0.1:5000",
-        "HTTP_X_AMZ_DATE": moment,
-        "HTTP_AUTHORIZATION": sealed,
-        "CONTENT_LENGTH": "2",
-        "wsgi.input": io.BytesIO(b"{}"),
-        "sm_trn.headers": [*headers, ("authorization", sealed)],
-    }
+    headers = {"host": "127.0.0.1:5000", "x-amz-date": moment, "x-amz-target": "SageMaker.ListTrainingJobs"}
+    authorization = signature.authorize(headers, b"{}", key.access, key.secret, "us-west-2")
+    return lambda: arrived("POST", "/", b"{}", **headers, **{"content-length": "2", "authorization": authorization})
 
 
 def connected(endpoint: Endpoint, sent: bytes = b"") -> socket.socket:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -68,7 +69,7 @@ class World:
     def operations(self) -> frozenset[str]:
         return self.table.names
 
-    def ask(self, operation: str, body: dict[str, Any]) -> dict[str, Any] | None:
+    def ask(self, operation: str, body: dict[str, Any]) -> Mapping[str, Any] | None:
         """The answer after it was held against the model; None when it was refused, with a code of the model."""
         self.now += 1.0
         allowed = {shape.name for shape in service_model().operation_model(operation).error_shapes} | COMMON

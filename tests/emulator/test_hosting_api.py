@@ -89,7 +89,7 @@ def api(tmp_path: Path) -> Operations:
     return made
 
 
-def call(api: Operations, operation: str, **body: Any) -> dict[str, Any]:
+def call(api: Operations, operation: str, **body: Any) -> Mapping[str, Any]:
     """The answer, checked against the service model: nothing it does not name, all that it requires."""
     answer = api.answer(operation, body)
     assert answer is not None
@@ -217,8 +217,9 @@ def test_records_outlive_the_process(tmp_path: Path) -> None:
 def test_splitting_by_line_loses_and_invents_nothing(lines: list[bytes]) -> None:
     content = b"\n".join(lines)
     wanted = [line for line in content.splitlines() if line.strip()]
-    split = {"TransformInput": {"SplitType": "Line"}}
-    assert wanted == list(payloads(content, {**split, "BatchStrategy": "SingleRecord"}))
+    split: Any = {"TransformInput": {"SplitType": "Line"}}
+    single: Any = {**split, "BatchStrategy": "SingleRecord"}
+    assert wanted == list(payloads(content, single))
     assert wanted == b"".join(payloads(content, split)).splitlines()
     assert [content] == list(payloads(content, {"TransformInput": {}}))
 

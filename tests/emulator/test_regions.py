@@ -161,7 +161,7 @@ def test_each_region_has_its_own_after_a_restart(state: Path, described: dict[st
 
 def test_a_state_of_before_keeps_its_jobs_in_the_region_of_their_arns(tmp_path: Path) -> None:
     store = Store(tmp_path / "emulator.db")
-    request = {"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}, "OutputDataConfig": {}}
+    request: Any = {"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}, "OutputDataConfig": {}}
     ended = engine.advance(engine.begin(1.7e9), engine.Event.FAIL, 1.7e9 + 1, reason="x")
     arn = f"arn:aws:sagemaker:{HERE}:000000000000:training-job/old"
     store.save_job("old", dump(Job(name="old", arn=arn, request=request, state=ended, tags={})))

@@ -33,7 +33,7 @@ _PATTERN_LIMIT = 4096  # longer texts already break their length; a regular expr
 
 
 def service_model(service: str = "sagemaker") -> Any:
-    """botocore's description of a service, read once: SageMaker's takes 14 MB."""
+    """Return botocore's description of a service. It is read once: SageMaker's takes 14 MB."""
     return _read_model(service)
 
 
@@ -53,10 +53,14 @@ def check(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -
         raise validation(f"{len(problems)} validation {noun} detected: {'; '.join(problems)}")
 
 
-def known(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+def known(operation: str, body: Mapping[str, Any]) -> Any:
     """Return what the model knows of a checked request: an unknown member is ignored, not echoed, and null is not given."""
-    kept: dict[str, Any] = _known(service_model().operation_model(operation).input_shape, body)
-    return kept
+    return _known(service_model().operation_model(operation).input_shape, body)
+
+
+def given(**members: Any) -> dict[str, Any]:
+    """Return the members of an answer that have a value."""
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _known(shape: Shape, value: Any) -> Any:

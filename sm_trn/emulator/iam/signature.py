@@ -157,6 +157,19 @@ def matches(request: Signed, credential: Credential, secret: str) -> bool:
     return hmac.compare_digest(made.encode(), credential.signature.encode())
 
 
+def authorize(headers: Mapping[str, str], payload: bytes, access_key: str, secret: str, region: str) -> str:
+    """Return the Authorization header of a POST to SageMaker with these headers, names in lower case, x-amz-date among them."""
+    names, moment = tuple(sorted(headers)), headers["x-amz-date"]
+    credential = Credential(
+        access_key=access_key, date=moment[:8], region=region, service="sagemaker", signed_headers=names, signature=""
+    )
+    digest = hashlib.sha256(payload).hexdigest()
+    request = Signed(
+        method="POST", path="/", query="", headers=tuple(headers.items()), payload=digest, timestamp=moment
+    )
+    return authorization(credential, sign(request, credential, secret))
+
+
 def authorization(credential: Credential, signature: str) -> str:
     names = ";".join(sorted(credential.signed_headers))
     scope = f"{credential.access_key}/{credential.scope}"

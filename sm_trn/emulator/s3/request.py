@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from ..errors import AwsError
@@ -22,6 +22,7 @@ from . import chunked
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..http.request import HttpRequest
     from ..state.store import StoredObject
     from .object_store import ObjectStore
 
@@ -64,11 +65,10 @@ class S3Request:
     body: Spool
 
 
-def parse_request(environ: Mapping[str, Any], body: Spool) -> S3Request:
-    """Raises AwsError for a path that names no object: not UTF-8, with a NUL, or too long."""
-    path, _, query = environ["REQUEST_URI"].partition("?")
+def parse_request(http: HttpRequest, body: Spool) -> S3Request:
+    """Read what S3 is asked. Raises AwsError for a path that names no object: not UTF-8, with a NUL, or too long."""
     try:
-        name = unquote_to_bytes(path).decode("utf-8").removeprefix("/")
+        name = unquote_to_bytes(http.raw_path).decode("utf-8").removeprefix("/")
     except UnicodeDecodeError as error:
         raise AwsError("InvalidURI", "Couldn't parse the specified URI.") from error
     bucket, _, key = name.partition("/")
@@ -76,14 +76,12 @@ def parse_request(environ: Mapping[str, Any], body: Spool) -> S3Request:
         raise AwsError("InvalidURI", "Couldn't parse the specified URI: a key cannot hold NUL.")
     if len(key.encode()) > _LONGEST_KEY:
         raise AwsError("KeyTooLongError", "Your key is too long")
-    headers: dict[str, str] = {}
-    for header, value in environ["sm_trn.headers"]:
-        headers[header.lower()] = " ".join(str(value).split())
-    names = {name: value for name, value in parse_qsl(query, keep_blank_values=True) if name not in _NO_QUESTION}
+    headers = {header: " ".join(value.split()) for header, value in http.headers}
+    names = {name: value for name, value in parse_qsl(http.query, keep_blank_values=True) if name not in _NO_QUESTION}
     for header in ("content-type", *(name for name in names if name.startswith("x-amz-"))):
         if header in names:  # a presigned URL may hold what is otherwise sent as headers
             headers.setdefault(header, names.pop(header))
-    return S3Request(method=environ["REQUEST_METHOD"], bucket=bucket, key=key, names=names, headers=headers, body=body)
+    return S3Request(method=http.method, bucket=bucket, key=key, names=names, headers=headers, body=body)
 
 
 def check_bucket(objects: ObjectStore, bucket: str) -> None:

@@ -77,20 +77,20 @@ class Store:
     def set(self, name: str, value: str) -> None:
         self._write("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, value)
 
-    def jobs(self) -> Iterator[dict[str, Any]]:
-        return (json.loads(row[0]) for row in self._all("SELECT document FROM jobs"))
+    def jobs(self) -> list[str]:
+        return [str(document) for (document,) in self._all("SELECT document FROM jobs")]
 
-    def save_job(self, name: str, document: Mapping[str, Any]) -> None:
-        self._write("INSERT OR REPLACE INTO jobs VALUES (?, ?)", name, json.dumps(document))
+    def save_job(self, name: str, document: str) -> None:
+        self._write("INSERT OR REPLACE INTO jobs VALUES (?, ?)", name, document)
 
     def drop_job(self, name: str) -> None:
         self._write("DELETE FROM jobs WHERE name = ?", name)
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        return (json.loads(row[0]) for row in self._all("SELECT document FROM records"))
+    def records(self) -> list[str]:
+        return [str(document) for (document,) in self._all("SELECT document FROM records")]
 
-    def save_record(self, kind: str, name: str, document: Mapping[str, Any]) -> None:
-        self._write("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", kind, name, json.dumps(document))
+    def save_record(self, kind: str, name: str, document: str) -> None:
+        self._write("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", kind, name, document)
 
     def drop_record(self, kind: str, name: str) -> None:
         self._write("DELETE FROM records WHERE kind = ? AND name = ?", kind, name)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import validation
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .job import Job
+    from .request import TrainingRequest
 
 _REMOTE_DEBUG = ("Downloading", "Training")  # the API reference of UpdateTrainingJob
-_PROFILING = ("ProfilerConfig", "ProfilerRuleConfigurations")
 
 
-def updated(job: Job, body: Mapping[str, Any], now: float) -> tuple[dict[str, Any], float | None]:
+def updated(job: Job, body: TrainingRequest, now: float) -> tuple[TrainingRequest, float | None]:
     """Return the job's request after the change, and when its warm pool ends if the change ends it. Raises AwsError."""
-    request, pool_end = dict(job.request), None
-    for name in _PROFILING:
-        if body.get(name):
-            if job.state.terminal:
-                raise validation(f"{name}: the training job is in status {job.state.status}; its profiling is over")
-            request[name] = {**request.get(name, {}), **body[name]} if name == "ProfilerConfig" else body[name]
+    request, pool_end = job.request.copy(), None
+    profiler, rules = body.get("ProfilerConfig"), body.get("ProfilerRuleConfigurations")
+    if (profiler or rules) and job.state.terminal:
+        name = "ProfilerConfig" if profiler else "ProfilerRuleConfigurations"
+        raise validation(f"{name}: the training job is in status {job.status}; its profiling is over")
+    if profiler:
+        request["ProfilerConfig"] = {**request.get("ProfilerConfig", {}), **profiler}
+    if rules:
+        request["ProfilerRuleConfigurations"] = rules
     if body.get("RemoteDebugConfig"):
         if job.state.secondary not in _REMOTE_DEBUG:
             raise validation(

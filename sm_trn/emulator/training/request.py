@@ -1,0 +1,127 @@
+"""These types say what the emulator reads of the requests on training jobs, in the service's own spelling.
+
+botocore's model has checked a request before it gets one of these types (api/shapes.py): a member that is there is of its type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import TypedDict
+
+if TYPE_CHECKING:
+    from ..api.tags import Tag
+    from ..container.cluster import Channel
+
+
+class MetricDefinition(TypedDict):
+    Name: str
+    Regex: str
+
+
+class Algorithm(TypedDict, total=False):
+    TrainingImage: str
+    AlgorithmName: str
+    TrainingInputMode: str
+    ContainerEntrypoint: list[str]
+    ContainerArguments: list[str]
+    MetricDefinitions: list[MetricDefinition]
+
+
+class InstanceGroup(TypedDict, total=False):
+    InstanceGroupName: str
+    InstanceType: str
+    InstanceCount: int
+
+
+class Resources(TypedDict, total=False):
+    InstanceType: str
+    InstanceCount: int
+    InstanceGroups: list[InstanceGroup]
+    InstancePreferences: list[Any]
+    VolumeSizeInGB: int
+    KeepAlivePeriodInSeconds: int
+    TrainingPlanArn: str
+
+
+class Output(TypedDict, total=False):
+    S3OutputPath: str
+    CompressionType: str
+
+
+class Checkpoint(TypedDict, total=False):
+    S3Uri: str
+    LocalPath: str
+
+
+class Stopping(TypedDict, total=False):
+    MaxRuntimeInSeconds: int
+    MaxWaitTimeInSeconds: int
+    MaxPendingTimeInSeconds: int
+
+
+class Retry(TypedDict, total=False):
+    MaximumRetryAttempts: int
+
+
+class Echoed(TypedDict, total=False):
+    """What a describe says as it was sent. HyperParameters is absent, not empty, when none were sent."""
+
+    HyperParameters: dict[str, str]
+    AlgorithmSpecification: Algorithm
+    RoleArn: str
+    ResourceConfig: Resources
+    VpcConfig: Any
+    StoppingCondition: Stopping
+    CheckpointConfig: Checkpoint
+    DebugHookConfig: Any
+    DebugRuleConfigurations: Any
+    TensorBoardOutputConfig: Any
+    ExperimentConfig: Any
+    ProfilerConfig: Any
+    ProfilerRuleConfigurations: Any
+    Environment: dict[str, str]
+    RetryStrategy: Retry
+    RemoteDebugConfig: Any
+    InfraCheckConfig: Any
+    MlflowConfig: Any
+    ModelPackageConfig: Any
+
+
+class Flags(TypedDict, total=False):
+    """A describe says each of them, false where it was not sent."""
+
+    EnableNetworkIsolation: bool
+    EnableInterContainerTrafficEncryption: bool
+    EnableManagedSpotTraining: bool
+
+
+class TrainingRequest(Echoed, Flags, total=False):
+    """CreateTrainingJob; the requests that name a job, and UpdateTrainingJob, are parts of it."""
+
+    TrainingJobName: str
+    InputDataConfig: list[Channel]
+    OutputDataConfig: Output
+    Tags: list[Tag]
+
+
+class Filter(TypedDict, total=False):
+    Name: str
+    Operator: str
+    Value: str
+
+
+class Expression(TypedDict, total=False):
+    Filters: list[Filter]
+    NestedFilters: list[Any]
+    SubExpressions: list[Any]
+    Operator: str
+
+
+class SearchRequest(TypedDict, total=False):
+    Resource: str
+    SearchExpression: Expression
+    SortBy: str
+    SortOrder: str
+    MaxResults: int
+    NextToken: str
