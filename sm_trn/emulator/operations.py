@@ -100,12 +100,12 @@ class Operations:
 
 def _check_handler(operation: str, handler: Handler) -> None:
     """Raise TypeError for a line of the table that could answer nothing."""
-    if not operation.isidentifier() or not callable(handler):
-        raise TypeError(f"operations: {operation!r}: got {handler!r}, wanted the function that answers the operation")
+    if not callable(handler):
+        raise TypeError(f"operations: {operation}: got {handler!r}, wanted a function from the request to the answer")
     try:
         inspect.signature(handler).bind({})
     except TypeError as error:
-        raise TypeError(f"operations: {operation}: the function has to take the request alone: {error}") from error
+        raise TypeError(f"operations: {operation}: wanted a function of the request alone: {error}") from error
 
 
 def is_motos(operation: str) -> bool:
