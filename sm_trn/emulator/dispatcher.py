@@ -65,20 +65,12 @@ class Dispatcher:
 
     def __init__(self, authenticator: Authenticator, services: Services) -> None:
         self._authenticator = authenticator
-        self._regions = services.regions
-        self._objects = services.objects
-        self._s3_api = services.s3
-        self._sts = services.sts
-        self._roles = services.roles
-        self._quota = services.quota
-        self._moto = services.moto
-        self._faults = services.faults
-        self._control = services.control
+        self._owners = services
 
     @property
     def operations(self) -> frozenset[str]:
         """SageMaker's operations that are ours: none of them is moto's answer."""
-        return self._regions.all()[0].operations.names
+        return self._owners.regions.all()[0].operations.names
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         request_id, http = str(uuid.uuid4()), HttpRequest.of(environ)
@@ -87,9 +79,9 @@ class Dispatcher:
             try:
                 operation = _operation(request)
                 if operation:
-                    self._faults.before(operation)
+                    self._owners.faults.before(operation)
                 answer = self._route(request)
-                if operation and self._faults.loses_answer(operation):
+                if operation and self._owners.faults.loses_answer(operation):
                     return _hang_up(environ["werkzeug.socket"], start_response)
                 if answer.status >= 500:  # moto's; ours are raised
                     raise _unknown(http)
@@ -113,7 +105,7 @@ class Dispatcher:
             return self._invoke(request)
         if service == "logs" and (document := self._log_answer(operation, request)) is not None:
             return _json(document)
-        if service == "sts" and (answer := self._sts.answer(_form(request), request)) is not None:
+        if service == "sts" and (answer := self._owners.sts.answer(_form(request), request)) is not None:
             return answer
         if service == "iam" and _form(request).get("Action") == "CreateAccessKey":
             raise AwsError(
@@ -123,20 +115,20 @@ class Dispatcher:
         return self._forward(request)
 
     def _forward(self, request: AuthenticatedRequest) -> Answer:
-        if not self._objects.ready.wait(_RESTORE_S):
+        if not self._owners.objects.ready.wait(_RESTORE_S):
             raise AwsError("SlowDown", "the emulator is still starting", 429)
-        return self._moto.forward(request.http, request.body)
+        return self._owners.moto.forward(request.http, request.body)
 
     def _sagemaker(self, request: AuthenticatedRequest, prefix: str, operation: str) -> Answer:
         body = _document(request.body)
         if prefix == PREFIX:
             if not request.owner:
                 raise refused("AccessDeniedException", "a job may not control the emulator")
-            return _json(self._control.answer(operation, body))
+            return _json(self._owners.control.answer(operation, body))
         if operation in _FILL_THE_DISK:
-            self._quota.check_job()
-        self._roles.check(operation, body)
-        document = self._regions.of(request.region).operations.answer(operation, body)
+            self._owners.quota.check_job()
+        self._owners.roles.check(operation, body)
+        document = self._owners.regions.of(request.region).operations.answer(operation, body)
         if document is not None:
             return _json(document)
         if not is_motos(operation):
@@ -147,27 +139,27 @@ class Dispatcher:
         match = _INVOCATIONS.fullmatch(request.http.path)
         if match is None or request.http.method != "POST":
             raise _unknown(request.http)
-        hosting = self._regions.of(request.region).hosting
+        hosting = self._owners.regions.of(request.region).hosting
         headers, body = hosting.invoke(match[1], request.body.read(), request.http.fields)
         return Answer(200, tuple(headers.items()), body)
 
     def _log_answer(self, operation: str, request: AuthenticatedRequest) -> LogAnswer | None:
-        body, logs = _document(request.body), self._regions.of(request.region).logs
+        body, logs = _document(request.body), self._owners.regions.of(request.region).logs
         return (
             logs.answer(operation, cast("LogRequest", body)) if logs.owns(operation, cast("LogRequest", body)) else None
         )
 
     def _s3(self, request: AuthenticatedRequest) -> Answer:
         asked = parse_request(request.http, request.body)
-        answer = self._s3_api.answer(asked)
+        answer = self._owners.s3.answer(asked)
         if answer is not None:
             return answer
         answer = self._forward(request)
         if answer.status < 300 and asked.bucket and not asked.key and not asked.names:
             if asked.method == "PUT":
-                self._objects.create_bucket(asked.bucket, request.region)
+                self._owners.objects.create_bucket(asked.bucket, request.region)
             elif asked.method == "DELETE":
-                self._objects.drop_bucket(asked.bucket)
+                self._owners.objects.drop_bucket(asked.bucket)
         return answer
 
 

@@ -22,6 +22,7 @@ class AwsError(Exception):
 
 
 def validation(message: str) -> AwsError:
+    """Return the error of a request that breaks a rule."""
     return AwsError("ValidationException", message)
 
 

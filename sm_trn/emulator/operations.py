@@ -20,20 +20,13 @@ if TYPE_CHECKING:
 
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
 # jobs and endpoints are not: they are finished, or in service, without anything having run.
-_VERBS: Final = ("Create", "Describe", "List", "Delete", "Add", "Update", "Associate", "Disassociate", "BatchDescribe")
+_VERBS: Final = (
+    "Create", "Describe", "List", "Delete", "Add", "Update", "Associate", "Disassociate", "BatchDescribe",
+)  # fmt: skip
 _NOUNS: Final = (
-    "ModelPackage",
-    "ModelPackages",
-    "ModelPackageGroup",
-    "ModelPackageGroups",
-    "Experiment",
-    "Experiments",
-    "Trial",
-    "Trials",
-    "TrialComponent",
-    "TrialComponents",
-    "Tags",
-)
+    "ModelPackage", "ModelPackages", "ModelPackageGroup", "ModelPackageGroups", "Experiment", "Experiments", "Trial", "Trials",
+    "TrialComponent", "TrialComponents", "Tags",
+)  # fmt: skip
 
 
 Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of its own operation's request

@@ -56,7 +56,7 @@ _TRUST = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Everything that lives as long as the process."""
+    """These values live as long as the process."""
 
     endpoint: Endpoint
     regions: Regions
@@ -159,7 +159,7 @@ def serve(state: Path, region: str, options: Options, ready: Callable[[str], Non
     _publish(parts.endpoint)
     threading.Thread(target=parts.warm_up, name="warm-up", daemon=True).start()
     thread = threading.Thread(
-        target=parts.server.serve_forever, kwargs={"poll_interval": 0.1}, name="front", daemon=True
+        target=parts.server.serve_forever, kwargs={"poll_interval": 0.1}, name="http server", daemon=True
     )
     end = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

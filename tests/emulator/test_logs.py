@@ -34,7 +34,7 @@ def filtered(lines: LogLines, **asked: Any) -> list[str]:
     while True:
         body: Any = {"logGroupName": GROUP, **asked, **({"nextToken": token} if token else {})}
         answer = api(lines).answer("FilterLogEvents", body)
-        found += [event["message"] for event in answer["events"]]
+        found += [str(event["message"]) for event in answer["events"]]
         token = answer.get("nextToken")
         if token is None:
             return found

@@ -22,7 +22,7 @@ _SORT_BY: Final = {"Name": "name", "CreationTime": "created", "Status": "status"
 
 
 class Listed(Protocol):
-    """What every listed thing has. Times are epoch seconds."""
+    """This is what every listed thing has. Times are epoch seconds."""
 
     @property
     def name(self) -> str: ...
@@ -38,7 +38,7 @@ T = TypeVar("T", bound=Listed)
 
 
 class ListRequest(TypedDict, total=False):
-    """What is read of a request for a list; the last two are of training jobs only."""
+    """This is what is read of a request for a list; the last two are of training jobs only."""
 
     NameContains: str
     CreationTimeAfter: float

@@ -26,7 +26,7 @@ class Tag(TypedDict):
 
 
 class TagsRequest(TypedDict, total=False):
-    """What is read of AddTags, ListTags, DeleteTags, and of whatever creates a resource."""
+    """This is what is read of AddTags, ListTags, DeleteTags, and of whatever creates a resource."""
 
     ResourceArn: str
     Tags: list[Tag]
@@ -39,7 +39,7 @@ class TagList(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """What a resource has of tags, and how they are changed."""
+    """This is what a resource has of tags, and how they are changed."""
 
     tags: Mapping[str, str]
     save: Callable[[dict[str, str]], object]

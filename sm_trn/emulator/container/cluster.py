@@ -46,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What the runner does. ``substituted`` is empty when every launcher asked for exists here."""
+    """This is what the runner does. ``substituted`` is empty when every launcher asked for exists here."""
 
     groups: tuple[Group, ...]
     distributed: bool

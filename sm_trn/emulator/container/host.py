@@ -95,7 +95,7 @@ class Host:
 
 
 class LineSplitter:
-    """Bytes to lines. A progress bar's carriage returns end a line too; empty lines are not events."""
+    """It makes lines of bytes. A progress bar's carriage returns end a line too; empty lines are not events."""
 
     def __init__(self) -> None:
         self._rest = b""

@@ -128,7 +128,7 @@ def archive(out: IO[bytes], roots: Sequence[tuple[str, Path]], note: Callable[[s
 
 
 def check_volume(roots: Sequence[Path], volume_gb: int) -> None:
-    """Refuse what would not have been on a host's volume: a file with holes can be longer than any disk."""
+    """Raise TransferError for what would not fit on a host's volume: a file with holes can be longer than any disk."""
     for root in roots:
         length = sum(path.lstat().st_size for _, path in plain_files(root))
         if length > volume_gb * 2**30:

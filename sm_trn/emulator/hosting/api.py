@@ -40,7 +40,7 @@ class HostingApi:
         self._region = region
 
     def invoke(self, name: str, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
-        """InvokeEndpoint: headers and body of the answer. ``headers`` have lower-case names."""
+        """Return headers and body of InvokeEndpoint's answer; ``headers`` have lower-case names. Raises AwsError."""
         if len(body) > LARGEST_BODY:
             raise AwsError("ValidationError", f"the body has {len(body)} bytes, more than {LARGEST_BODY}", 413)
         sent = {"Content-Type": headers.get("content-type") or "application/json", "Accept": headers.get("accept", "")}

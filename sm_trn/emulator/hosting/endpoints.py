@@ -35,7 +35,7 @@ Fleet = dict[str, tuple[ModelServer, float]]
 
 
 class Endpoints:
-    """What runs behind the records of endpoints."""
+    """This is what runs behind the records of endpoints."""
 
     def __init__(self, resources: Resources, lines: LogLines, context: RunContext) -> None:
         self._resources = resources

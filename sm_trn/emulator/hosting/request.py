@@ -76,7 +76,7 @@ class Transform(TypedDict, total=False):
 
 
 class HostingRequest(Transform, total=False):
-    """What is read of any request but one for a list; each has the members of its own operation."""
+    """This is what is read of any request but one for a list; each has the members of its own operation."""
 
     EndpointName: str
     EndpointConfigName: str

@@ -60,7 +60,7 @@ class Resource:
 
 
 class Resources(Registry[Resource]):
-    """All of them, by kind and name."""
+    """It keeps all of them, by kind and name."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         super().__init__(

@@ -85,11 +85,13 @@ def parse_request(http: HttpRequest, body: Spool) -> S3Request:
 
 
 def check_bucket(objects: ObjectStore, bucket: str) -> None:
+    """Raise AwsError where the bucket does not exist."""
     if not objects.has_bucket(bucket):
         raise AwsError("NoSuchBucket", "The specified bucket does not exist", 404)
 
 
 def check_absent(objects: ObjectStore, request: S3Request) -> None:
+    """Raise AwsError for an object that is there, where the request wants it not to be."""
     if request.headers.get("if-none-match") == "*" and objects.find(request.bucket, request.key) is not None:
         raise unmet()
 
@@ -118,7 +120,7 @@ def find_source(objects: ObjectStore, request: S3Request) -> tuple[StoredObject,
 
 
 def check_grants(headers: Mapping[str, str]) -> None:
-    """Buckets are their owner's, as all are that were made at AWS since April 2023 and not changed: no access lists.
+    """Raise AwsError for access lists: buckets are their owner's, as all are that were made at AWS since April 2023 and not changed.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/about-object-ownership.html
     """
@@ -128,7 +130,7 @@ def check_grants(headers: Mapping[str, str]) -> None:
 
 
 def check_object_tags(pairs: Sequence[tuple[str, str]]) -> None:
-    """https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-tagging.html"""
+    """Raise AwsError for tags that no object takes: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-tagging.html"""
     keys = [key for key, _ in pairs]
     if len(set(keys)) < len(keys):
         raise AwsError("InvalidTag", "Cannot provide multiple Tags with the same key")
@@ -166,7 +168,7 @@ def checked(body: Spool, request: S3Request, trailers: Mapping[str, str] | None 
 
 
 def span(text: str, size: int) -> tuple[int, int]:
-    """First byte and length. A range that is none is as good as absent, one beyond the end is refused."""
+    """Return first byte and length. A range that is none is as good as absent; raises AwsError for one beyond the end."""
     match = RANGE.fullmatch(text)
     if match is None or match[0] == "bytes=-":
         return 0, size
@@ -210,6 +212,7 @@ def _compare(wanted: str, found: bytes, name: str) -> None:
 
 
 def whole_number(text: str | None, name: str, otherwise: int) -> int:
+    """Read a number of the query. Raises AwsError for a text that is none."""
     if text is None or text == "":
         return otherwise
     if not text.isdecimal() or len(text) > 9:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Registered(Protocol):
-    """What every resource has; ``created`` is in epoch seconds."""
+    """This is what every resource has; ``created`` is in epoch seconds."""
 
     @property
     def kind(self) -> str: ...

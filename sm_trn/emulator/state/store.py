@@ -29,7 +29,7 @@ class StoredObject:
 
     key: str
     file: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     size: int
     etag: str
     modified: float
@@ -51,7 +51,7 @@ class StoredUpload:
     id: str
     bucket: str
     key: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     started: float
 
 
@@ -123,20 +123,9 @@ class Store:
         """Make the object visible, and ``upload`` gone, at once; the files that nothing names any more."""
         with self._transaction():
             left = self._all("SELECT file FROM objects WHERE bucket = ? AND key = ?", bucket, entry.key)
-            row = (
-                bucket,
-                entry.key,
-                entry.file,
-                json.dumps(dict(entry.headers)),
-                entry.size,
-                entry.etag,
-                entry.modified,
-            )
-            self._db.execute(
-                "INSERT OR REPLACE INTO objects (bucket, key, file, headers, size, etag, modified) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
+            row = (bucket, entry.key, entry.file, json.dumps(entry.headers), entry.size, entry.etag, entry.modified)
+            columns = "bucket, key, file, headers, size, etag, modified"
+            self._db.execute(f"INSERT OR REPLACE INTO objects ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)  # noqa: S608 - a constant
             return [str(file) for (file,) in left] + (self.drop_upload(upload) if upload else [])
 
     def change_headers(self, bucket: str, key: str, headers: Mapping[str, str]) -> None:
@@ -151,7 +140,7 @@ class Store:
             return [str(file) for (file,) in left]
 
     def save_upload(self, upload: StoredUpload) -> None:
-        headers = json.dumps(dict(upload.headers))
+        headers = json.dumps(upload.headers)
         self._write(
             "INSERT INTO uploads VALUES (?, ?, ?, ?, ?)", upload.id, upload.bucket, upload.key, headers, upload.started
         )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import TypedDict
 
 from ...specs.snapshot import EMULATED_ACCOUNT
+from ..api.shapes import given
 from ..errors import AwsError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _WRITERS: Final = frozenset({"PutLogEvents", "CreateLogStream", "DeleteLogStream
 
 
 class LogRequest(TypedDict, total=False):
-    """What is read of the requests; nobody has checked it, for other groups are moto's."""
+    """This is what is read of the requests; nobody has checked it, for other groups are moto's."""
 
     logGroupName: str
     logGroupIdentifier: str
@@ -53,32 +54,14 @@ class LogRequest(TypedDict, total=False):
 
 
 class LogAnswer(TypedDict, total=False):
-    """What the answers say."""
+    """This is what the answers say."""
 
-    events: list[EventRow]
-    logStreams: list[StreamRow]
+    events: list[dict[str, str | int]]
+    logStreams: list[dict[str, str | int]]
     searchedLogStreams: list[str]
     nextToken: str
     nextForwardToken: str
     nextBackwardToken: str
-
-
-class EventRow(TypedDict, total=False):
-    logStreamName: str
-    timestamp: int
-    message: str
-    ingestionTime: int
-    eventId: str
-
-
-class StreamRow(TypedDict, total=False):
-    logStreamName: str
-    creationTime: int
-    storedBytes: int
-    arn: str
-    firstEventTimestamp: int
-    lastEventTimestamp: int
-    lastIngestionTime: int
 
 
 class _Group:
@@ -143,18 +126,16 @@ def _describe(group: _Group, body: LogRequest, arn: str) -> LogAnswer:
     return {"logStreams": [_stream(facts, arn) for facts in found[start : start + limit]], **more}
 
 
-def _stream(facts: StreamFacts, arn: str) -> StreamRow:
-    times: StreamRow = {}
-    if facts.first is not None and facts.last is not None:
-        times = {"firstEventTimestamp": facts.first, "lastEventTimestamp": facts.last, "lastIngestionTime": facts.last}
-    name = facts.name
-    return {
-        "logStreamName": name,
-        "creationTime": facts.created,
-        "storedBytes": 0,
-        "arn": f"{arn}:log-stream:{name}",
-        **times,
-    }
+def _stream(facts: StreamFacts, arn: str) -> dict[str, str | int]:
+    return given(
+        logStreamName=facts.name,
+        creationTime=facts.created,
+        storedBytes=0,
+        arn=f"{arn}:log-stream:{facts.name}",
+        firstEventTimestamp=facts.first,
+        lastEventTimestamp=facts.last,
+        lastIngestionTime=facts.last,
+    )
 
 
 def _get(group: _Group, body: LogRequest) -> LogAnswer:
@@ -171,7 +152,7 @@ def _get(group: _Group, body: LogRequest) -> LogAnswer:
     start, stop = (start, min(stop, start + limit)) if forward else (max(start, stop - limit), max(start, stop))
     page = _capped(list(group.read(stream, start, stop)), newest=not forward)
     first, last = (page[0].index, page[-1].index + 1) if page else (position, position)
-    events: list[EventRow] = [
+    events: list[dict[str, str | int]] = [
         {"timestamp": line.timestamp, "message": line.message, "ingestionTime": line.ingestion} for line in page
     ]
     return {"events": events, "nextForwardToken": f"f/{last:034d}", "nextBackwardToken": f"b/{first:034d}"}
@@ -203,7 +184,7 @@ def _group(body: LogRequest) -> str:
     return given.rpartition("log-group:")[2].rstrip(":*")
 
 
-def _event(stream: str, line: Line) -> EventRow:
+def _event(stream: str, line: Line) -> dict[str, str | int]:
     return {
         "logStreamName": stream,
         "timestamp": line.timestamp,

@@ -48,7 +48,7 @@ class TrainingApi:
         self._region = region
 
     def interrupt(self, name: str, *, notice: bool) -> None:
-        """Take a spot job's capacity away, with or without notice: the emulator's own control."""
+        """Take a spot job's capacity away, with or without notice: the emulator's own control. Raises AwsError."""
         job = self._jobs.get(name)
         if not job.state.spot:
             raise validation(f"{job.name!r} is no managed spot job; only those can be interrupted")
@@ -118,7 +118,7 @@ class TrainingApi:
         return {}
 
     def tagged(self, arn: str) -> Tagged | None:
-        """Return the tags of a training job; None for the ARN of anything else."""
+        """Return the tags of a training job; None for the ARN of anything else. Raises AwsError where it has no job."""
         if f":{KIND}/" not in arn:
             return None
         job = self._jobs.by_arn(arn)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Event(enum.Enum):
-    """What can happen to a job."""
+    """This is what can happen to a job."""
 
     WAIT = "no room on the machine"
     PREPARE = "room found"

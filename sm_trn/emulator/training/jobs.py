@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Jobs(Registry[Job]):
-    """All training jobs of a region, by name."""
+    """It keeps all training jobs of a region, by name."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         found = (load(text) for text in store.jobs())

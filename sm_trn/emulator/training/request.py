@@ -65,7 +65,7 @@ class Retry(TypedDict, total=False):
 
 
 class Echoed(TypedDict, total=False):
-    """What a describe says as it was sent. HyperParameters is absent, not empty, when none were sent."""
+    """This is what a describe says as it was sent. HyperParameters is absent, not empty, when none were sent."""
 
     HyperParameters: dict[str, str]
     AlgorithmSpecification: Algorithm

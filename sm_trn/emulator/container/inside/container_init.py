@@ -29,7 +29,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class HostSpec(NamedTuple):
-    """What this program needs to know of its host; the emulator writes it as JSON beside the host's folder."""
+    """This is what this program needs to know of its host; the emulator writes it as JSON beside the host's folder."""
 
     namespace: bool
     hostname: str

@@ -41,7 +41,7 @@ class Resources(TypedDict):
 
 
 class Told(NamedTuple):
-    """What the files of /opt/ml/input/config say, hyperparameters decoded."""
+    """This is what the files of /opt/ml/input/config say, hyperparameters decoded."""
 
     base: Path
     given: dict[str, Any]
