@@ -12,6 +12,7 @@ class S3Source(TypedDict, total=False):
     S3DataType: str
     S3Uri: str
     S3DataDistributionType: str
+    CompressionType: str
     InstanceGroupNames: list[str]
 
 

@@ -11,24 +11,15 @@ from typing_extensions import TypedDict
 
 if TYPE_CHECKING:
     from ..api.tags import Tag
+    from ..container.cluster import DataSource, S3Source
     from .resources import Resource
-
-
-class S3Data(TypedDict, total=False):
-    S3Uri: str
-    S3DataType: str
-    CompressionType: str
-
-
-class Source(TypedDict, total=False):
-    S3DataSource: S3Data
 
 
 class Container(TypedDict, total=False):
     Image: str
     Mode: str
     ModelDataUrl: str
-    ModelDataSource: Source
+    ModelDataSource: DataSource
     Environment: dict[str, str]
 
 
@@ -41,25 +32,10 @@ class Variant(TypedDict, total=False):
 
 
 class TransformInput(TypedDict, total=False):
-    DataSource: Source
+    DataSource: DataSource
     ContentType: str
     CompressionType: str
     SplitType: str
-
-
-class TransformOutput(TypedDict, total=False):
-    S3OutputPath: str
-    Accept: str
-    AssembleWith: str
-
-
-class ModelClient(TypedDict, total=False):
-    InvocationsTimeoutInSeconds: int
-
-
-class DataProcessing(TypedDict, total=False):
-    InputFilter: str
-    JoinSource: str
 
 
 class Transform(TypedDict, total=False):
@@ -68,11 +44,11 @@ class Transform(TypedDict, total=False):
     ModelName: str
     Environment: dict[str, str]
     TransformInput: TransformInput
-    TransformOutput: TransformOutput
+    TransformOutput: dict[str, str]
     BatchStrategy: str
     MaxPayloadInMB: int
-    ModelClientConfig: ModelClient
-    DataProcessing: DataProcessing
+    ModelClientConfig: dict[str, int]
+    DataProcessing: dict[str, str]
 
 
 class HostingRequest(Transform, total=False):
@@ -103,7 +79,7 @@ def variants_of(config: Resource) -> list[Variant]:
     return request["ProductionVariants"]
 
 
-def model_data(container: Container) -> tuple[str, S3Data]:
+def model_data(container: Container) -> tuple[str, S3Source]:
     """Return where a container's model is, empty where it has none, and how it is kept there."""
     source = container.get("ModelDataSource", {}).get("S3DataSource", {})
     return container.get("ModelDataUrl") or source.get("S3Uri", ""), source

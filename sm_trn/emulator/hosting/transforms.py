@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..s3.uri import parse_s3_uri
 from .model_server import ModelServer, NoAnswer, ServingError
-from .request import Transform, TransformOutput, container_of
+from .request import Transform, container_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ..container.context import RunContext
     from ..telemetry.log_store import LogLines
@@ -137,7 +137,7 @@ class Transforms:
             raise NoAnswer(f"Bad HTTP status received from algorithm: {reply.status} for {key}: {said}")
         return reply.body
 
-    def _put(self, output: TransformOutput, key: str, answers: list[bytes]) -> None:
+    def _put(self, output: Mapping[str, str], key: str, answers: list[bytes]) -> None:
         bucket, prefix = parse_s3_uri(output["S3OutputPath"].rstrip("/") + "/")
         body = b"".join(answers)
         if output.get("AssembleWith") == "Line":

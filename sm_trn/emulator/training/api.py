@@ -18,7 +18,6 @@ from .job import KIND, Job
 from .jobs import Jobs
 from .listing import list_jobs, search
 from .plan import plan_of
-from .update import updated
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class TrainingApi:
 
     def update(self, body: TrainingRequest) -> dict[str, str]:
         job = self._jobs.get(body["TrainingJobName"])
-        request, pool_end = updated(job, body, self._jobs.now())
+        request, pool_end = rules.updated(job, body, self._jobs.now())
         self._jobs.update(job.name, request, pool_end=pool_end)
         return {"TrainingJobArn": job.arn}
 

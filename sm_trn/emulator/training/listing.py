@@ -13,7 +13,7 @@ from .warm_pool import pool_of
 
 if TYPE_CHECKING:
     from .job import Job
-    from .request import Filter, SearchRequest
+    from .request import SearchRequest
 
 
 def list_jobs(jobs: Sequence[Job], body: ListRequest, now: float) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def _wanted(job: Job, body: ListRequest, now: float) -> bool:
     ) in {None, plan}
 
 
-def _filter(entry: Filter) -> Callable[[Job, Mapping[str, Any]], bool]:
+def _filter(entry: Mapping[str, str]) -> Callable[[Job, Mapping[str, Any]], bool]:
     name, operator, wanted = entry["Name"], entry.get("Operator", "Equals"), entry.get("Value", "")
     tests: Mapping[str, Callable[[Any], bool]] = {
         "Equals": lambda got: str(got) == wanted,

@@ -14,18 +14,13 @@ if TYPE_CHECKING:
     from ..container.cluster import Channel
 
 
-class MetricDefinition(TypedDict):
-    Name: str
-    Regex: str
-
-
 class Algorithm(TypedDict, total=False):
     TrainingImage: str
     AlgorithmName: str
     TrainingInputMode: str
     ContainerEntrypoint: list[str]
     ContainerArguments: list[str]
-    MetricDefinitions: list[MetricDefinition]
+    MetricDefinitions: list[dict[str, str]]  # Name and Regex
 
 
 class InstanceGroup(TypedDict, total=False):
@@ -44,26 +39,6 @@ class Resources(TypedDict, total=False):
     TrainingPlanArn: str
 
 
-class Output(TypedDict, total=False):
-    S3OutputPath: str
-    CompressionType: str
-
-
-class Checkpoint(TypedDict, total=False):
-    S3Uri: str
-    LocalPath: str
-
-
-class Stopping(TypedDict, total=False):
-    MaxRuntimeInSeconds: int
-    MaxWaitTimeInSeconds: int
-    MaxPendingTimeInSeconds: int
-
-
-class Retry(TypedDict, total=False):
-    MaximumRetryAttempts: int
-
-
 class Echoed(TypedDict, total=False):
     """This is what a describe says as it was sent. HyperParameters is absent, not empty, when none were sent."""
 
@@ -72,8 +47,8 @@ class Echoed(TypedDict, total=False):
     RoleArn: str
     ResourceConfig: Resources
     VpcConfig: Any
-    StoppingCondition: Stopping
-    CheckpointConfig: Checkpoint
+    StoppingCondition: dict[str, int]
+    CheckpointConfig: dict[str, str]
     DebugHookConfig: Any
     DebugRuleConfigurations: Any
     TensorBoardOutputConfig: Any
@@ -81,7 +56,7 @@ class Echoed(TypedDict, total=False):
     ProfilerConfig: Any
     ProfilerRuleConfigurations: Any
     Environment: dict[str, str]
-    RetryStrategy: Retry
+    RetryStrategy: dict[str, int]
     RemoteDebugConfig: Any
     InfraCheckConfig: Any
     MlflowConfig: Any
@@ -101,18 +76,12 @@ class TrainingRequest(Echoed, Flags, total=False):
 
     TrainingJobName: str
     InputDataConfig: list[Channel]
-    OutputDataConfig: Output
+    OutputDataConfig: dict[str, str]
     Tags: list[Tag]
 
 
-class Filter(TypedDict, total=False):
-    Name: str
-    Operator: str
-    Value: str
-
-
 class Expression(TypedDict, total=False):
-    Filters: list[Filter]
+    Filters: list[dict[str, str]]  # Name, Operator, Value
     NestedFilters: list[Any]
     SubExpressions: list[Any]
     Operator: str

@@ -1,4 +1,4 @@
-"""These are the rules of CreateTrainingJob that need more than one member or more than the shape: spot, counts, inputs.
+"""These are the rules of CreateTrainingJob, and of UpdateTrainingJob, that need more than one member or more than the shape.
 
 Texts marked (verbatim) are the service's own; the others say the same in our words.
 """
@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from ..errors import AwsError, validation
 from ..s3.uri import parse_s3_uri
+from .warm_pool import pool_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..container.cluster import Channel, S3Source
+    from .job import Job
     from .request import Algorithm, InstanceGroup, Resources, TrainingRequest
 
 _DAY = 86_400
+_REMOTE_DEBUG = ("Downloading", "Training")  # the API reference of UpdateTrainingJob
 
 
 def check_request(body: TrainingRequest, has_objects: Callable[[str, str], bool], region: str) -> None:
@@ -122,3 +125,32 @@ def _check_source(channel: Channel, source: S3Source, groups: set[str], body: Tr
     mode = channel.get("InputMode") or body["AlgorithmSpecification"]["TrainingInputMode"]
     if source["S3DataType"] == "AugmentedManifestFile" and mode != "Pipe":  # the API reference of S3DataType
         raise validation(f"channel {name!r}: AugmentedManifestFile needs the input mode Pipe, got {mode}")
+
+
+def updated(job: Job, body: TrainingRequest, now: float) -> tuple[TrainingRequest, float | None]:
+    """Return the job's request after the change, and when its warm pool ends if the change ends it. Raises AwsError."""
+    request, pool_end = job.request.copy(), None
+    profiler, rules = body.get("ProfilerConfig"), body.get("ProfilerRuleConfigurations")
+    if (profiler or rules) and job.state.terminal:
+        name = "ProfilerConfig" if profiler else "ProfilerRuleConfigurations"
+        raise validation(f"{name}: the training job is in status {job.status}; its profiling is over")
+    if profiler:
+        request["ProfilerConfig"] = {**request.get("ProfilerConfig", {}), **profiler}
+    if rules:
+        request["ProfilerRuleConfigurations"] = rules
+    if body.get("RemoteDebugConfig"):
+        if job.state.secondary not in _REMOTE_DEBUG:
+            raise validation(
+                f"RemoteDebugConfig: got a training job in {job.state.secondary}, wanted one in {' or '.join(_REMOTE_DEBUG)}"
+            )
+        request["RemoteDebugConfig"] = body["RemoteDebugConfig"]
+    if body.get("ResourceConfig"):
+        pool = pool_of(job, now)
+        if pool is None or pool.status not in {"InUse", "Available"}:
+            raise validation(
+                f"ResourceConfig.KeepAlivePeriodInSeconds: the training job's warm pool is {pool.status if pool else 'absent'}; "
+                "wanted one that is InUse or Available"
+            )
+        request["ResourceConfig"] = {**request["ResourceConfig"], **body["ResourceConfig"]}
+        pool_end = None if body["ResourceConfig"]["KeepAlivePeriodInSeconds"] else now
+    return request, pool_end
