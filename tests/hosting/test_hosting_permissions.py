@@ -55,11 +55,6 @@ def allowed(policy: dict[str, Any], action: str, resource: str) -> bool:
     )
 
 
-@pytest.fixture
-def session(emulator: Any) -> st.Session:
-    return st.connect("emulator", state=emulator.state)
-
-
 @pytest.mark.local
 def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()

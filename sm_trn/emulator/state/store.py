@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _OBJECT = "key, file, headers, size, etag, modified"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StoredObject:
     """One object; ``file`` is relative to the folder of all objects, ``modified`` in epoch seconds."""
 
@@ -35,7 +35,7 @@ class StoredObject:
     modified: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StoredPart:
     """One part of an upload that is not complete."""
 
@@ -46,7 +46,7 @@ class StoredPart:
     modified: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StoredUpload:
     id: str
     bucket: str
@@ -148,8 +148,7 @@ class Store:
     def uploads(self, bucket: str) -> list[StoredUpload]:
         query = "SELECT id, bucket, key, headers, started FROM uploads WHERE bucket = ? ORDER BY key, started, id"
         return [
-            StoredUpload(id=row[0], bucket=row[1], key=row[2], headers=json.loads(row[3]), started=row[4])
-            for row in self._all(query, bucket)
+            StoredUpload(name, of, key, json.loads(text), at) for name, of, key, text, at in self._all(query, bucket)
         ]
 
     def save_part(self, upload: str, part: StoredPart) -> list[str]:
@@ -163,7 +162,7 @@ class Store:
         rows = self._all(
             "SELECT number, file, size, etag, modified FROM parts WHERE upload = ? ORDER BY number", upload
         )
-        return [StoredPart(number=n, file=f, size=s, etag=e, modified=m) for n, f, s, e, m in rows]
+        return [StoredPart(*row) for row in rows]
 
     def drop_upload(self, upload: str) -> list[str]:
         with self._transaction():
@@ -214,5 +213,5 @@ class Store:
 
 
 def _object(row: tuple[Any, ...]) -> StoredObject:
-    key, file, headers, size, etag, modified = row
-    return StoredObject(key=key, file=file, headers=json.loads(headers), size=size, etag=etag, modified=modified)
+    key, file, headers, *facts = row
+    return StoredObject(key, file, json.loads(headers), *facts)
