@@ -24,24 +24,6 @@ from .mocking import mocked
 from .options import EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, Endpoint, Fault, Options
 
 __all__ = [
-    "EMULATED_ACCOUNT",
-    "EMULATED_TAG",
-    "FAULTS",
-    "SUBSTITUTED_TAG",
-    "Endpoint",
-    "Fault",
-    "Options",
-    "Status",
-    "active_faults",
-    "add_fault",
-    "clear_faults",
-    "default_state",
-    "down",
-    "find",
-    "interrupt",
-    "log_file",
-    "mocked",
-    "reset",
-    "status",
-    "up",
-]
+    "EMULATED_ACCOUNT", "EMULATED_TAG", "FAULTS", "SUBSTITUTED_TAG", "Endpoint", "Fault", "Options", "Status", "active_faults",
+    "add_fault", "clear_faults", "default_state", "down", "find", "interrupt", "log_file", "mocked", "reset", "status", "up",
+]  # fmt: skip

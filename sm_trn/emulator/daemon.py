@@ -5,8 +5,8 @@ It talks to it over HTTP with the folder's key, as any client would; it must not
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
-import hashlib
 import http.client
 import json
 import os
@@ -35,7 +35,7 @@ _ASK_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What ``status`` found. ``jobs`` counts them by TrainingJobStatus, ``endpoints`` by EndpointStatus."""
+    """This is what ``status`` found. ``jobs`` counts them by TrainingJobStatus, ``endpoints`` by EndpointStatus."""
 
     alive: bool
     state: Path
@@ -51,7 +51,7 @@ class Status:
 
 
 def default_state() -> Path:
-    """$SM_TRN_STATE, else sm-trn in the user's state folder."""
+    """Return $SM_TRN_STATE, else sm-trn in the user's state folder."""
     if chosen := os.environ.get("SM_TRN_STATE"):
         return Path(chosen)
     base = os.environ.get("XDG_STATE_HOME")
@@ -94,7 +94,7 @@ def up(state: Path | None = None, *, region: str = "us-west-2", options: Options
 
 
 def down(state: Path | None = None) -> bool:
-    """End the emulator of this folder and its jobs; False when none ran. Its state stays."""
+    """End the emulator of this folder and its jobs; False when none ran. Its state stays. Raises EmulatorError if it does not end."""
     folder = _folder(state)
     endpoint = _read(folder)
     if endpoint is None or not _locked(folder):
@@ -130,19 +130,8 @@ def status(state: Path | None = None) -> Status:
     if endpoint is None:
         return Status(alive=False, state=folder, disk_bytes=size)
     known = ask(endpoint, "Status", {})
-    return Status(
-        alive=True,
-        state=folder,
-        url=endpoint.url,
-        pid=endpoint.pid,
-        region=endpoint.region,
-        isolation=known["isolation"],
-        jobs=known["jobs"],
-        endpoints=known["endpoints"],
-        disk_bytes=size,
-        limit_bytes=known["limit_bytes"],
-        object_bytes=known["object_bytes"],
-    )
+    told = ("url", "pid", "region", "isolation", "jobs", "endpoints", "limit_bytes", "object_bytes")
+    return Status(alive=True, state=folder, disk_bytes=size, **{name: known[name] for name in told})
 
 
 def interrupt(name: str, state: Path | None = None, *, notice: bool = True) -> None:
@@ -156,12 +145,13 @@ def add_fault(fault: Fault, state: Path | None = None) -> None:
 
 
 def active_faults(state: Path | None = None) -> tuple[Fault, ...]:
-    """Return the faults that were asked for, with the times that are left of each; used-up ones are left out."""
+    """Return the faults that were asked for, with the times that are left of each; used-up ones are left out. Raises EmulatorError."""
     rows = ask(_running(state), "ListFaults", {})["Faults"]
     return tuple(Fault(**row) for row in rows if row["times"] != 0)
 
 
 def clear_faults(state: Path | None = None) -> None:
+    """Take back every fault that was asked for. Raises EmulatorError."""
     ask(_running(state), "ClearFaults", {})
 
 
@@ -176,39 +166,18 @@ def ask(endpoint: Endpoint, operation: str, body: Mapping[str, Any]) -> dict[str
     """Make one signed control call. Raises EmulatorError with the emulator's own sentence."""
     payload = json.dumps(dict(body)).encode()
     host = endpoint.url.removeprefix("http://")
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     headers = {
         "content-type": "application/x-amz-json-1.1",
         "host": host,
-        "x-amz-date": moment,
+        "x-amz-date": time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
         "x-amz-target": f"SmTrnEmulator.{operation}",
     }
-    credential = signature.Credential(
-        access_key=endpoint.access_key,
-        date=moment[:8],
-        region=endpoint.region,
-        service="sagemaker",
-        signed_headers=tuple(sorted(headers)),
-        signature="",
-    )
-    signed = signature.Signed(
-        method="POST",
-        path="/",
-        query="",
-        headers=list(headers.items()),
-        payload=hashlib.sha256(payload).hexdigest(),
-        timestamp=moment,
-    )
-    seal = signature.sign(signed, credential, endpoint.secret_key)
-    connection = http.client.HTTPConnection(host, timeout=_ASK_S)
-    try:
-        connection.request(
-            "POST", "/", payload, {**headers, "authorization": signature.authorization(credential, seal)}
-        )
+    keys = endpoint.access_key, endpoint.secret_key
+    sealed = {**headers, "authorization": signature.authorize(headers, payload, *keys, endpoint.region)}
+    with contextlib.closing(http.client.HTTPConnection(host, timeout=_ASK_S)) as connection:
+        connection.request("POST", "/", payload, sealed)
         answer = connection.getresponse()
         document: dict[str, Any] = json.loads(answer.read() or b"{}")
-    finally:
-        connection.close()
     if answer.status != 200:
         raise EmulatorError(f"{operation}: {document.get('message', answer.status)}")
     return document
@@ -220,7 +189,7 @@ def _folder(state: Path | None) -> Path:
 
 def _read(folder: Path) -> Endpoint | None:
     try:
-        return options.load(json.loads((folder / "endpoint.json").read_text(encoding="utf-8")))
+        return options.load((folder / "endpoint.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
@@ -250,19 +219,8 @@ def _alive(pid: int) -> bool:
 
 def _start(folder: Path, region: str, options: Options) -> None:
     reader, writer = os.pipe()
-    command = [
-        sys.executable,
-        "-m",
-        "sm_trn.emulator",
-        "--state",
-        str(folder),
-        "--region",
-        region,
-        "--options",
-        json.dumps(asdict(options)),
-        "--ready-fd",
-        str(writer),
-    ]
+    command = [sys.executable, "-m", "sm_trn.emulator", "--state", str(folder), "--region", region]
+    command += ["--options", json.dumps(asdict(options)), "--ready-fd", str(writer)]
     with (folder / "emulator.log").open("ab") as log:
         (folder / "emulator.log").chmod(0o600)
         try:

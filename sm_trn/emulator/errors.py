@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 from xml.sax.saxutils import escape
 
 
 class AwsError(Exception):
     """An error answer. It never leaves the emulator as an exception."""
 
-    def __init__(self, code: str, message: str, status: int = 400, more: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, code: str, message: str, status: int = 400, more: Mapping[str, str | int] | None = None) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
@@ -23,6 +22,7 @@ class AwsError(Exception):
 
 
 def validation(message: str) -> AwsError:
+    """Return the error of a request that breaks a rule."""
     return AwsError("ValidationException", message)
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import random
 import threading
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from .errors import AwsError, validation
-from .options import Fault
+from .errors import AwsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from .options import Fault
 
 CAPACITY: Final = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
@@ -29,26 +28,21 @@ class FaultInjector:
         self._faults: list[tuple[Fault, random.Random]] = []
         self._left: list[int | None] = []
 
-    def add(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            fault = Fault(**body)
-        except (TypeError, ValueError) as error:
-            raise validation(f"AddFault: {error}") from error
+    def add(self, fault: Fault) -> None:
         with self._lock:
             self._faults.append((fault, random.Random(fault.seed)))  # noqa: S311 - dice to be repeated, not to be secret
             self._left.append(fault.times)
-        return {}
 
-    def clear(self, _body: Mapping[str, Any]) -> dict[str, Any]:
+    def clear(self) -> None:
         with self._lock:
             self._faults.clear()
             self._left.clear()
-        return {}
 
-    def listed(self, _body: Mapping[str, Any]) -> dict[str, Any]:
+    def all(self) -> list[Fault]:
+        """Return the faults that can still be met, with the times that are left of each."""
         with self._lock:
-            rows = [{**asdict(fault), "times": left} for (fault, _), left in zip(self._faults, self._left, strict=True)]
-        return {"Faults": rows}
+            found = zip(self._faults, self._left, strict=True)
+            return [replace(fault, times=left) for (fault, _), left in found if left != 0]
 
     def next_fault(self, operation: str, *kinds: str) -> Fault | None:
         """Return the first fault of these kinds that this operation meets now; it counts as met."""

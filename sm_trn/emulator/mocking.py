@@ -6,6 +6,7 @@ STS are answered by it – a job has to find its data where the test put it – 
 
 from __future__ import annotations
 
+import io
 import re
 import tempfile
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 from . import daemon
 from .iam import signature
 from .options import Options
+from .s3 import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,15 +122,9 @@ def _plain(request: Any) -> None:
     """Take S3's chunks with a trailing checksum apart: HTTPS clients send them, and their end is signed by nobody."""
     if "aws-chunked" not in request.headers.get("Content-Encoding", ""):
         return
-    rest, parts = bytes(request.data), []
-    while rest:
-        size, _, rest = rest.partition(b"\r\n")
-        length = int(size.partition(b";")[0], 16)
-        if length == 0:
-            break
-        parts.append(rest[:length])
-        rest = rest[length + 2 :]
-    request.data = b"".join(parts)
+    plain = io.BytesIO()
+    chunked.decode(io.BytesIO(bytes(request.data)), plain)
+    request.data = plain.getvalue()
     kept = [name for name in request.headers.get("Content-Encoding", "").split(",") if name.strip() != "aws-chunked"]
     for name in ("Content-Encoding", "X-Amz-Trailer", "X-Amz-Decoded-Content-Length", "Transfer-Encoding"):
         del request.headers[name]

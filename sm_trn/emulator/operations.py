@@ -5,6 +5,8 @@ A new operation is a function from request to answer in its room, and one line h
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,28 +14,22 @@ from .api import shapes
 from .api.tags import add_tags, check_tags, delete_tags, list_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from .api.tags import Tagged
+    from .api.tags import Tagged, TagList, TagsRequest
     from .hosting.api import HostingApi
     from .training.api import TrainingApi
 
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
 # jobs and endpoints are not: they are finished, or in service, without anything having run.
-_VERBS: Final = ("Create", "Describe", "List", "Delete", "Add", "Update", "Associate", "Disassociate", "BatchDescribe")
+_VERBS: Final = (
+    "Create", "Describe", "List", "Delete", "Add", "Update", "Associate", "Disassociate", "BatchDescribe",
+)  # fmt: skip
 _NOUNS: Final = (
-    "ModelPackage",
-    "ModelPackages",
-    "ModelPackageGroup",
-    "ModelPackageGroups",
-    "Experiment",
-    "Experiments",
-    "Trial",
-    "Trials",
-    "TrialComponent",
-    "TrialComponents",
-    "Tags",
-)
+    "ModelPackage", "ModelPackages", "ModelPackageGroup", "ModelPackageGroups", "Experiment", "Experiments", "Trial", "Trials",
+    "TrialComponent", "TrialComponents", "Tags",
+)  # fmt: skip
+
+
+Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of its own operation's request
 
 
 class Operations:
@@ -41,7 +37,7 @@ class Operations:
 
     def __init__(self, training: TrainingApi, hosting: HostingApi) -> None:
         self._taggable = (training.tagged, hosting.tagged)
-        self._table: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {
+        self._table: Final[Mapping[str, Handler]] = {
             "CreateTrainingJob": training.create,
             "DescribeTrainingJob": training.describe,
             "ListTrainingJobs": training.listed,
@@ -52,11 +48,11 @@ class Operations:
             "CreateModel": hosting.create_model,
             "DescribeModel": partial(hosting.describe, "model"),
             "ListModels": partial(hosting.listed, "model"),
-            "DeleteModel": partial(hosting.drop, "model"),
+            "DeleteModel": hosting.delete_model,
             "CreateEndpointConfig": hosting.create_config,
             "DescribeEndpointConfig": partial(hosting.describe, "endpoint-config"),
             "ListEndpointConfigs": partial(hosting.listed, "endpoint-config"),
-            "DeleteEndpointConfig": partial(hosting.drop, "endpoint-config"),
+            "DeleteEndpointConfig": hosting.delete_config,
             "CreateEndpoint": hosting.create_endpoint,
             "DescribeEndpoint": partial(hosting.describe, "endpoint"),
             "ListEndpoints": partial(hosting.listed, "endpoint"),
@@ -70,29 +66,39 @@ class Operations:
             "ListTags": self._tagging(list_tags),
             "DeleteTags": self._tagging(delete_tags),
         }
+        for name, handler in self._table.items():
+            _check_handler(name, handler)
         self.names: Final = frozenset(self._table)
 
-    def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+    def answer(self, operation: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the answer; None when the operation, or the resource that it names, is not ours. Raises AwsError."""
         if operation not in self._table:
             return None
         shapes.check(operation, body)
-        check_tags(body)
+        check_tags(body.get("Tags") or ())
         return self._table[operation](shapes.known(operation, body))
 
-    def _tagging(
-        self, change: Callable[[Tagged, Mapping[str, Any]], dict[str, Any]]
-    ) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
+    def _tagging(self, change: Callable[[Tagged, TagsRequest], TagList]) -> Handler:
         """An operation on whatever has the ARN; None where that is nothing of ours."""
 
-        def answer(body: Mapping[str, Any]) -> dict[str, Any] | None:
+        def answer(body: TagsRequest) -> TagList | None:
             for tagged in self._taggable:
-                found = tagged(str(body["ResourceArn"]))
+                found = tagged(body["ResourceArn"])
                 if found is not None:
                     return change(found, body)
             return None
 
         return answer
+
+
+def _check_handler(operation: str, handler: Handler) -> None:
+    """Raise TypeError for a line of the table that could answer nothing."""
+    if not callable(handler):
+        raise TypeError(f"operations: {operation}: got {handler!r}, wanted a function from the request to the answer")
+    try:
+        inspect.signature(handler).bind({})
+    except TypeError as error:
+        raise TypeError(f"operations: {operation}: wanted a function of the request alone: {error}") from error
 
 
 def is_motos(operation: str) -> bool:

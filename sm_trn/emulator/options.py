@@ -5,14 +5,12 @@ It must import nothing heavy: the public module of the package brings it in.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 ROLE_NAME: Final = "SageMakerExecutionRole"
 EMULATED_TAG: Final = "sm_trn:emulated"
@@ -50,19 +48,19 @@ class Options:
     state_max_gb: float = field(default_factory=lambda: float(os.environ.get("SM_TRN_STATE_MAX_GB") or 50))
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.spot_discount < 1.0:
-            raise ValueError(f"spot_discount: got {self.spot_discount!r}, wanted at least 0 and less than 1")
-        if self.max_jobs < 1:
-            raise ValueError(f"max_jobs: got {self.max_jobs!r}, wanted at least 1")
-        if self.stop_grace_s < 0 or self.start_delay_s < 0:
-            raise ValueError("stop_grace_s and start_delay_s: wanted at least 0 seconds")
-        if self.invoke_timeout_s <= 0 or self.ping_timeout_s <= 0:
-            raise ValueError("invoke_timeout_s and ping_timeout_s: wanted more than 0 seconds")
-        if self.state_max_gb <= 0:
-            raise ValueError(f"state_max_gb: got {self.state_max_gb!r}, wanted more than 0")
         tiers = ("auto", "namespace", "bubblewrap", "folder")
-        if self.isolation not in tiers:
-            raise ValueError(f"isolation: got {self.isolation!r}, wanted one of {', '.join(tiers)}")
+        for name, holds, wanted in (
+            ("spot_discount", 0.0 <= self.spot_discount < 1.0, "at least 0 and less than 1"),
+            ("max_jobs", self.max_jobs >= 1, "at least 1"),
+            ("stop_grace_s", self.stop_grace_s >= 0, "at least 0 seconds"),
+            ("start_delay_s", self.start_delay_s >= 0, "at least 0 seconds"),
+            ("invoke_timeout_s", self.invoke_timeout_s > 0, "more than 0 seconds"),
+            ("ping_timeout_s", self.ping_timeout_s > 0, "more than 0 seconds"),
+            ("state_max_gb", self.state_max_gb > 0, "more than 0"),
+            ("isolation", self.isolation in tiers, f"one of {', '.join(tiers)}"),
+        ):
+            if not holds:
+                raise ValueError(f"{name}: got {getattr(self, name)!r}, wanted {wanted}")
 
 
 FAULTS: Final = ("throttling", "internal", "quota", "capacity", "slow-start", "lost-answer", "broken-host")
@@ -86,23 +84,19 @@ class Fault:
     delay_s: float = 5.0
 
     def __post_init__(self) -> None:
-        if self.kind not in FAULTS:
-            raise ValueError(f"kind: got {self.kind!r}, wanted one of {', '.join(FAULTS)}")
-        if self.times is not None and self.times < 1:
-            raise ValueError(f"times: got {self.times!r}, wanted at least 1, or None for no end")
-        if not 0.0 < self.probability <= 1.0:
-            raise ValueError(f"probability: got {self.probability!r}, wanted more than 0 and at most 1")
-        if not 0.0 <= self.delay_s <= 3600.0:
-            raise ValueError(f"delay_s: got {self.delay_s!r}, wanted 0 to 3600 seconds")
-        starts = ("*", "CreateTrainingJob", "CreateEndpoint")
-        if self.kind in {"capacity", "slow-start"} and self.operation not in starts:
-            raise ValueError(f"operation: got {self.operation!r}, wanted one of {', '.join(starts)} for {self.kind!r}")
-        if self.kind == "broken-host" and self.operation not in starts[:2]:
-            raise ValueError(
-                f"operation: got {self.operation!r}, wanted one of {', '.join(starts[:2])} for 'broken-host'"
-            )
-        if self.kind == "quota" and self.operation != "*" and not self.operation.startswith(("Create", "Update")):
-            raise ValueError(f"operation: got {self.operation!r}, wanted one that creates or updates, for 'quota'")
+        starts = ("*", "CreateTrainingJob", *(() if self.kind == "broken-host" else ("CreateEndpoint",)))
+        begins = self.kind not in {"capacity", "slow-start", "broken-host"} or self.operation in starts
+        changes = self.kind != "quota" or self.operation == "*" or self.operation.startswith(("Create", "Update"))
+        for name, holds, wanted in (
+            ("kind", self.kind in FAULTS, f"one of {', '.join(FAULTS)}"),
+            ("times", self.times is None or self.times >= 1, "at least 1, or None for no end"),
+            ("probability", 0.0 < self.probability <= 1.0, "more than 0 and at most 1"),
+            ("delay_s", 0.0 <= self.delay_s <= 3600.0, "0 to 3600 seconds"),
+            ("operation", begins, f"one of {', '.join(starts)} for {self.kind!r}"),
+            ("operation", changes, "one that creates or updates, for 'quota'"),
+        ):
+            if not holds:
+                raise ValueError(f"{name}: got {getattr(self, name)!r}, wanted {wanted}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +138,12 @@ class Endpoint:
         }
 
 
-def dump(endpoint: Endpoint) -> dict[str, Any]:
-    names = Endpoint.__dataclass_fields__
-    return {name: str(getattr(endpoint, name)) if name == "state" else getattr(endpoint, name) for name in names}
+def dump(endpoint: Endpoint) -> str:
+    """Return the text of endpoint.json."""
+    return json.dumps(asdict(endpoint), default=str)
 
 
-def load(document: Mapping[str, Any]) -> Endpoint:
+def load(text: str) -> Endpoint:
+    """Read endpoint.json. Raises ValueError or TypeError for a text that is none, KeyError for one without a state."""
+    document = json.loads(text)
     return Endpoint(**{**document, "state": Path(document["state"])})

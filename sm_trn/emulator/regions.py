@@ -10,9 +10,8 @@ import json
 import re
 import threading
 from collections import Counter
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from .container.context import Shared
 from .container.orphans import REGIONS, clean_up_orphans
@@ -32,7 +31,6 @@ from .training.jobs import Jobs
 from .training.supervisor import JobSupervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from .http.moto import Moto
@@ -41,22 +39,25 @@ _NAME: Final = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
 _SETTING: Final = "region"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """All that one region has of its own."""
+    """It holds all that one region has of its own, in a folder of its own."""
 
-    name: str
-    store: Store
-    jobs: Jobs
-    resources: Resources
-    metrics: MetricStore
-    supervisor: JobSupervisor
-    endpoints: Endpoints
-    transforms: Transforms
-    training: TrainingApi
-    hosting: HostingApi
-    operations: Operations
-    logs: LogsApi
+    def __init__(self, name: str, store: Store, folder: Path, shared: Shared, moto: Moto) -> None:
+        self.name = name
+        self.store = store
+        self.jobs, self.resources = Jobs(store), Resources(store)
+        self.metrics = MetricStore(folder / "metrics", moto, name)
+        lines, hosted = LogLines(folder / "logs"), LogLines(folder / "hosted-logs")
+        context = TrainingContext(
+            shared=shared, jobs=self.jobs, lines=lines, metrics=self.metrics, state=folder, region=name
+        )
+        self.supervisor = JobSupervisor(context)
+        self.endpoints = Endpoints(self.resources, hosted, context)
+        self.transforms = Transforms(self.resources, hosted, context)
+        self.training = TrainingApi(self.jobs, shared.objects, self.supervisor, shared.options, name)
+        self.hosting = HostingApi(self.resources, shared.objects, self.endpoints, self.transforms, name)
+        self.operations = Operations(self.training, self.hosting)
+        self.logs = LogsApi(lines, name, hosted)
 
     def restore(self) -> None:
         """Bring back what was in service before a restart, and fail what ran."""
@@ -66,13 +67,13 @@ class Region:
 
     def prepare(self, moto: Moto) -> None:
         """Tell moto what it has to know of the region."""
-        target = {"x-amz-target": "Logs_20140328.CreateLogGroup", "content-type": "application/x-amz-json-1.1"}
         body = json.dumps({"logGroupName": GROUP}).encode()
-        moto.call("logs", "POST", "/", headers=target, body=body, region=self.name)
+        target, kind = "Logs_20140328.CreateLogGroup", "application/x-amz-json-1.1"
+        moto.call("logs", "POST", "/", body, region=self.name, x_amz_target=target, content_type=kind)
 
 
 class Regions:
-    """Safe to share between threads."""
+    """They may be shared between threads."""
 
     def __init__(self, shared: Shared, store: Store, moto: Moto, region: str) -> None:
         self._shared = shared
@@ -82,12 +83,12 @@ class Regions:
         store.set(_SETTING, first)
         folder = shared.root / REGIONS
         folder.mkdir(exist_ok=True)
-        self._open = {first: _opened(first, store, shared.root, shared, moto)}
+        self._open = {first: Region(first, store, shared.root, shared, moto)}
         for each in {region, *(path.name for path in folder.iterdir() if _NAME.fullmatch(path.name))} - {first}:
             self._open[each] = self._made(each)
 
     def of(self, name: str) -> Region:
-        """Raises AwsError for a name that no region has."""
+        """Return a region, made now if need be. Raises AwsError for a name that no region has."""
         with self._lock:
             if name in self._open:
                 return self._open[name]
@@ -102,11 +103,10 @@ class Regions:
         with self._lock:
             return list(self._open.values())
 
-    def interrupt(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Interrupt a job, wherever it is: the emulator's own control names no region."""
-        name = str(body.get("TrainingJobName"))
+    def interrupt(self, name: str, *, notice: bool) -> None:
+        """Interrupt a job, wherever it is: the emulator's own control names no region. Raises AwsError."""
         regions = self.all()
-        return next((each for each in regions if each.jobs.has(name)), regions[0]).training.interrupt(body)
+        next((each for each in regions if each.jobs.has(name)), regions[0]).training.interrupt(name, notice=notice)
 
     def shutdown(self, until: float) -> None:
         """End all that runs, and wait for it until then (``time.monotonic``)."""
@@ -128,35 +128,10 @@ class Regions:
         folder = self._shared.root / REGIONS / name
         folder.mkdir(exist_ok=True)
         clean_up_orphans(folder)
-        return _opened(name, Store(folder / "emulator.db"), folder, self._shared, self._moto)
-
-
-def _opened(name: str, store: Store, folder: Path, shared: Shared, moto: Moto) -> Region:
-    jobs, resources = Jobs(store), Resources(store)
-    lines, hosted = LogLines(folder / "logs"), LogLines(folder / "hosted-logs")
-    metrics = MetricStore(folder / "metrics", moto, name)
-    context = TrainingContext(shared=shared, jobs=jobs, lines=lines, metrics=metrics, state=folder, region=name)
-    supervisor = JobSupervisor(context)
-    endpoints, transforms = Endpoints(resources, hosted, context), Transforms(resources, hosted, context)
-    training = TrainingApi(jobs, shared.objects, supervisor, shared.options, name)
-    hosting = HostingApi(resources, shared.objects, endpoints, transforms, name)
-    return Region(
-        name=name,
-        store=store,
-        jobs=jobs,
-        resources=resources,
-        metrics=metrics,
-        supervisor=supervisor,
-        endpoints=endpoints,
-        transforms=transforms,
-        training=training,
-        hosting=hosting,
-        operations=Operations(training, hosting),
-        logs=LogsApi(lines, name, hosted),
-    )
+        return Region(name, Store(folder / "emulator.db"), folder, self._shared, self._moto)
 
 
 def _found_in(store: Store) -> str:
     """Most of what a state holds that was written before regions were kept apart is of this one."""
-    found = Counter(str(row["arn"]).split(":")[3] for row in chain(store.jobs(), store.records()))
+    found = Counter(str(json.loads(text)["arn"]).split(":")[3] for text in chain(store.jobs(), store.records()))
     return found.most_common(1)[0][0] if found else ""

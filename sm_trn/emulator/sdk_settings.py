@@ -34,34 +34,26 @@ def write(state: Path, url: str) -> None:
     """Put both into the state folder."""
     file = state / DATA_FOLDER / _FILE
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(_rules(url), indent=1), encoding="utf-8")
+    file.write_text(_rules(url), encoding="utf-8")
     (state / DATA_FOLDER / SDK_DEFAULTS).write_text(_DEFAULTS, encoding="utf-8")
 
 
-def _rules(url: str) -> dict[str, Any]:
+def _rules(url: str) -> str:
     given = {"fn": "isSet", "argv": [{"ref": "Endpoint"}]}
     region = {"fn": "isSet", "argv": [{"ref": "Region"}]}
     ours = [
         _rule(url, given, region, {"fn": "stringEquals", "argv": [{"ref": "Endpoint"}, address]})
         for address in _REGIONAL
     ]
-    flags = (
-        ("UseDualStack", "AWS::UseDualStack"),
-        ("UseFIPS", "AWS::UseFIPS"),
-        ("UseGlobalEndpoint", "AWS::STS::UseGlobalEndpoint"),
-    )
-    return {
-        "version": "1.0",
-        "parameters": {
-            "Region": {"builtIn": "AWS::Region", "required": False, "type": "String"},
-            "Endpoint": {"builtIn": "SDK::Endpoint", "required": False, "type": "String"},
-            **{
-                name: {"builtIn": builtin, "required": True, "default": False, "type": "Boolean"}
-                for name, builtin in flags
-            },
-        },
-        "rules": [*ours, _rule({"ref": "Endpoint"}, given), _rule(_REGIONAL[0], region)],
+    flags = {"UseDualStack": "AWS", "UseFIPS": "AWS", "UseGlobalEndpoint": "AWS::STS"}
+    flag = {"required": True, "default": False, "type": "Boolean"}
+    parameters = {
+        "Region": {"builtIn": "AWS::Region", "required": False, "type": "String"},
+        "Endpoint": {"builtIn": "SDK::Endpoint", "required": False, "type": "String"},
+        **{name: {"builtIn": f"{owner}::{name}", **flag} for name, owner in flags.items()},
     }
+    rules = [*ours, _rule({"ref": "Endpoint"}, given), _rule(_REGIONAL[0], region)]
+    return json.dumps({"version": "1.0", "parameters": parameters, "rules": rules}, indent=1)
 
 
 def _rule(url: str | dict[str, str], *conditions: dict[str, Any]) -> dict[str, Any]:

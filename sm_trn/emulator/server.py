@@ -12,17 +12,18 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..specs.snapshot import EMULATED_ACCOUNT
 from . import options, sdk_settings
 from .api.shapes import service_model
 from .container.context import Shared
-from .container.isolation import Isolation, probe
+from .container.isolation import probe
 from .container.orphans import clean_up_orphans
 from .container.slots import JobSlots
+from .control import Control
 from .dispatcher import Dispatcher, Services
 from .fault_injection import FaultInjector
 from .http.moto import Moto, settle_environment
@@ -39,7 +40,7 @@ from .state.store import Store
 from .training.supervisor import ToolkitCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
 _SHUTDOWN_S = 12.0
@@ -55,7 +56,7 @@ _TRUST = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Everything that lives as long as the process."""
+    """These values live as long as the process."""
 
     endpoint: Endpoint
     regions: Regions
@@ -82,32 +83,15 @@ def hold_lock(state: Path) -> None:
 
 
 def build(state: Path, region: str, options: Options) -> Parts:
-    """Open the state folder and make the server; nothing is served yet."""
+    """Open the state folder and make the server; nothing is served yet. Raises EmulatorError, or OSError for a port that is taken."""
     settle_environment()
     clean_up_orphans(state)
     store = Store(state / "emulator.db")
-    key = _stored_key(store)
-    principals = Principals(key)
-    moto = Moto(region)
-    quota = Quota(state, options.state_max_gb)
+    key, server = _stored_key(store), _listen(store, options.port)
+    endpoint = _endpoint(state, region, key, int(server.server_port))
+    principals, moto, quota = Principals(key), Moto(region), Quota(state, options.state_max_gb)
     objects = ObjectStore(state / "s3", store, quota)
-    server = _listen(store, options.port)
-    port = int(server.server_port)
-    # The version by way of sys.modules: an import of the package would point up the layers.
-    endpoint = Endpoint(
-        url=f"http://127.0.0.1:{port}",
-        access_key=key.access,
-        secret_key=key.secret,
-        region=region,
-        account_id=EMULATED_ACCOUNT,
-        pid=os.getpid(),
-        state=state,
-        version=vars(sys.modules["sm_trn"])["__version__"],
-        bucket=f"sagemaker-{region}-{EMULATED_ACCOUNT}",
-        role_arn=_ROLE,
-    )
     objects.create_bucket(endpoint.bucket, region)
-    faults = FaultInjector()
     shared = Shared(
         objects=objects,
         principals=principals,
@@ -117,18 +101,10 @@ def build(state: Path, region: str, options: Options) -> Parts:
         root=state,
         url=endpoint.url,
         toolkit_error=ToolkitCheck(options.job_python),
-        faults=faults,
+        faults=FaultInjector(),
     )
-    regions = Regions(shared, store, moto, region)
-    control: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-        "InterruptTrainingJob": regions.interrupt,
-        "AddFault": faults.add,
-        "ClearFaults": faults.clear,
-        "ListFaults": faults.listed,
-        "Status": lambda _body: _status(endpoint, shared.isolation, regions) | quota.facts(),
-    }
-    roles = Roles(moto, objects.ready)
-    owners = Services(
+    regions, roles = Regions(shared, store, moto, region), Roles(moto, objects.ready)
+    services = Services(
         regions=regions,
         objects=objects,
         s3=S3Api(objects, state / "tmp"),
@@ -136,24 +112,44 @@ def build(state: Path, region: str, options: Options) -> Parts:
         roles=roles,
         quota=quota,
         moto=moto,
-        faults=faults,
-        control=control,
+        faults=shared.faults,
+        control=Control(endpoint, shared.isolation.value, regions, shared.faults, quota),
     )
-    server.app = Dispatcher(Authenticator(principals, port, state / "tmp", quota, region=region), owners)
+    entrance = Authenticator(principals, int(server.server_port), state / "tmp", quota, region=region)
+    server.app = Dispatcher(entrance, services)
     for each in regions.all():
         each.restore()
+    return Parts(endpoint=endpoint, regions=regions, server=server, warm_up=partial(_warm_up, moto, objects, regions))
 
-    def warm_up() -> None:
-        try:
-            _prepare_moto(moto, objects)
-            for each in regions.all():
-                each.prepare(moto)
-                each.metrics.restore()
-        finally:
-            objects.ready.set()
-        service_model()
 
-    return Parts(endpoint=endpoint, regions=regions, server=server, warm_up=warm_up)
+def _endpoint(state: Path, region: str, key: Key, port: int) -> Endpoint:
+    return Endpoint(
+        url=f"http://127.0.0.1:{port}",
+        access_key=key.access,
+        secret_key=key.secret,
+        region=region,
+        account_id=EMULATED_ACCOUNT,
+        pid=os.getpid(),
+        state=state,
+        version=vars(sys.modules["sm_trn"])["__version__"],  # an import of the package would point up the layers
+        bucket=f"sagemaker-{region}-{EMULATED_ACCOUNT}",
+        role_arn=_ROLE,
+    )
+
+
+def _warm_up(moto: Moto, objects: ObjectStore, regions: Regions) -> None:
+    """Tell moto what there is, then read the service model: what nobody has to wait for who starts an emulator."""
+    try:
+        for bucket, region in objects.buckets().items():
+            moto.create_bucket(bucket, region)
+        role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
+        moto.query("iam", "CreateRole", "2010-05-08", role)
+        for each in regions.all():
+            each.prepare(moto)
+            each.metrics.restore()
+    finally:
+        objects.ready.set()
+    service_model()
 
 
 def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
@@ -163,7 +159,7 @@ def serve(state: Path, region: str, options: Options, ready: Callable[[str], Non
     _publish(parts.endpoint)
     threading.Thread(target=parts.warm_up, name="warm-up", daemon=True).start()
     thread = threading.Thread(
-        target=parts.server.serve_forever, kwargs={"poll_interval": 0.1}, name="front", daemon=True
+        target=parts.server.serve_forever, kwargs={"poll_interval": 0.1}, name="http server", daemon=True
     )
     end = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -207,31 +203,10 @@ def _server(port: int) -> Any:
     return LoopbackServer("127.0.0.1", port, _CONNECTIONS)
 
 
-def _prepare_moto(moto: Moto, objects: ObjectStore) -> None:
-    for bucket, region in objects.buckets().items():
-        moto.create_bucket(bucket, region)
-    role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
-    moto.query("iam", "CreateRole", "2010-05-08", role)
-
-
 def _publish(endpoint: Endpoint) -> None:
     """endpoint.json, readable by the owner only, complete or not there; before it, what SDKs are to know of us."""
     sdk_settings.write(endpoint.state, endpoint.url)
     fresh = endpoint.state / f"{_ENDPOINT}.new"
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-        json.dump(options.dump(endpoint), out)
+        out.write(options.dump(endpoint))
     fresh.replace(endpoint.state / _ENDPOINT)
-
-
-def _status(endpoint: Endpoint, isolation: Isolation, regions: Regions) -> dict[str, Any]:
-    found = regions.all()
-    return {
-        "url": endpoint.url,
-        "pid": endpoint.pid,
-        "region": endpoint.region,
-        "version": endpoint.version,
-        "isolation": isolation.value,
-        "jobs": dict(Counter(job.state.status for each in found for job in each.jobs.all())),
-        "endpoints": dict(Counter(resource.status for each in found for resource in each.resources.all("endpoint"))),
-        "python": sys.executable,
-    }

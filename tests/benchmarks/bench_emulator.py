@@ -233,7 +233,7 @@ def finished(name: str, at: float) -> Job:
     ):
         at += 1
         state = engine.advance(state, event, at)
-    request = {"TrainingJobName": name, "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}}
+    request: Any = {"TrainingJobName": name, "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}}
     return Job(
         name=name,
         arn=f"arn:aws:sagemaker:us-west-2:000000000000:training-job/{name}",

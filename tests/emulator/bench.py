@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
 import tarfile
 import textwrap
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from sm_trn.emulator import Endpoint
+from sm_trn import emulator as embedded
+from sm_trn.emulator import Endpoint, Options
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 IMAGE = "763104351884.dkr.ecr.us-west-2.amazonaws.com/pytorch-training:1.13.1-cpu-py39"
+VARIANT = {"InitialInstanceCount": 1, "InstanceType": "ml.c5.xlarge"}
 TERMINAL = ("Completed", "Failed", "Stopped")
 _NUMBER = itertools.count(1)
 
@@ -106,16 +110,46 @@ class Bench:
 
     def lines(self, name: str) -> list[str]:
         """Every line of every host, host by host."""
-        pages = (
-            self.logs.get_log_events(logGroupName=GROUP, logStreamName=stream, startFromHead=True)
-            for stream in self.streams(name)
-        )
-        return [event["message"] for page in pages for event in page["events"]]
+        return lines_of(self.logs, GROUP, f"{name}/")
 
     def model(self, name: str) -> dict[str, bytes]:
         """Names and contents of the plain files in a job's model.tar.gz."""
         bucket, _, key = self.describe(name)["ModelArtifacts"]["S3ModelArtifacts"].removeprefix("s3://").partition("/")
         return unpacked(self.s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+
+    # --- hosting ---
+
+    def hosted(self, archive: bytes, environment: Mapping[str, str] | None = None) -> str:
+        """The name of a new model with this archive."""
+        name = f"model-{next(_NUMBER)}"
+        self.s3.put_object(Bucket=self.endpoint.bucket, Key=f"{name}/model.tar.gz", Body=archive)
+        container = {
+            "Image": IMAGE.replace("training", "inference"),
+            "ModelDataUrl": f"s3://{self.endpoint.bucket}/{name}/model.tar.gz",
+            "Environment": {"SAGEMAKER_PROGRAM": "inference.py", **(environment or {})},
+        }
+        self.sagemaker.create_model(ModelName=name, ExecutionRoleArn=self.endpoint.role_arn, PrimaryContainer=container)
+        return name
+
+    def config(self, *models: str) -> str:
+        name = f"config-{next(_NUMBER)}"
+        variants = [{**VARIANT, "VariantName": f"v{at}", "ModelName": model} for at, model in enumerate(models)]
+        self.sagemaker.create_endpoint_config(EndpointConfigName=name, ProductionVariants=variants)
+        return name
+
+    def deploy(self, archive: bytes, environment: Mapping[str, str] | None = None) -> str:
+        """The name of a new endpoint, whatever became of it."""
+        name, config = f"endpoint-{next(_NUMBER)}", self.config(self.hosted(archive, environment))
+        self.sagemaker.create_endpoint(EndpointName=name, EndpointConfigName=config)
+        self.settled(name)
+        return name
+
+    def settled(self, name: str) -> dict[str, Any]:
+        """How an endpoint is described once nothing is under way."""
+        moving = {"Creating", "Updating", "SystemUpdating"}
+        look = partial(self.sagemaker.describe_endpoint, EndpointName=name)
+        assert within(lambda: look()["EndpointStatus"] not in moving, 60)
+        return dict(look())
 
 
 def packed(files: Mapping[str, str]) -> bytes:
@@ -133,20 +167,57 @@ def unpacked(content: bytes) -> dict[str, bytes]:
         return {member.name: tar.extractfile(member).read() for member in tar if member.isreg()}  # type: ignore[union-attr]  # a regular member has a file
 
 
-def client_of(endpoint: Endpoint, service: str) -> Any:
-    """Made from the endpoint's own key, without retries."""
+def lines_of(logs: Any, group: str, prefix: str = "") -> list[str]:
+    """Every line of a group's streams, stream by stream."""
+    more = {"logStreamNamePrefix": prefix} if prefix else {}
+    streams = logs.describe_log_streams(logGroupName=group, **more)["logStreams"]
+    read = partial(logs.get_log_events, logGroupName=group, startFromHead=True)
+    return [event["message"] for each in streams for event in read(logStreamName=each["logStreamName"])["events"]]
+
+
+def marked(mark: str) -> list[int]:
+    """Every living process with ``mark`` on its command line."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdecimal() and mark.encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def within(what: Callable[[], object], seconds: float = 20) -> bool:
+    """Whether it comes true in that time."""
+    deadline = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def client_of(endpoint: Endpoint, service: str, **changed: Any) -> Any:
+    """Made from the endpoint's own key, without retries, unless something else is asked for; ``config`` is added to that."""
     import boto3
     from botocore.config import Config
 
-    return boto3.client(
-        service,
-        endpoint_url=endpoint.url,
-        aws_access_key_id=endpoint.access_key,
-        aws_secret_access_key=endpoint.secret_key,
-        region_name=endpoint.region,
-        config=Config(retries={"total_max_attempts": 1}),
-    )
+    config = Config(retries={"total_max_attempts": 1}).merge(changed.pop("config", Config()))
+    known = {
+        "endpoint_url": endpoint.url,
+        "aws_access_key_id": endpoint.access_key,
+        "aws_secret_access_key": endpoint.secret_key,
+        "region_name": endpoint.region,
+    }
+    return boto3.client(service, **{**known, **changed}, config=config)
 
 
 def bench_of(endpoint: Endpoint) -> Bench:
     return Bench(endpoint, partial(client_of, endpoint))
+
+
+@contextlib.contextmanager
+def running(state: Path, **options: Any) -> Iterator[Bench]:
+    """An emulator of its own for as long as the block lasts; its jobs start at once."""
+    try:
+        yield bench_of(embedded.up(state, options=Options(**{"start_delay_s": 0.0, **options})))
+    finally:
+        embedded.down(state)

@@ -1,12 +1,29 @@
-"""What botocore's model says of an answer, and random requests of its shapes. Knows no operation by name."""
+"""What botocore's model says of an answer, random requests of its shapes, and the two APIs to ask. Knows no operation by name."""
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from hypothesis import strategies as some
 
+from sm_trn.emulator import Options
+from sm_trn.emulator.api.shapes import service_model
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.hosting.api import HostingApi
+from sm_trn.emulator.hosting.resources import Resources
+from sm_trn.emulator.operations import Operations
+from sm_trn.emulator.state.store import Store
+from sm_trn.emulator.telemetry.metrics import FinalMetric
+from sm_trn.emulator.training.api import TrainingApi
+from sm_trn.emulator.training.engine import Event
+from sm_trn.emulator.training.jobs import Jobs
+
 DEEPEST = 5
+# What refuses any request, beside what the model says of an operation.
+COMMON: Final = {"ValidationException", "SerializationException"}
 # Required by the model, absent in real answers: a job has no artefacts before its end, and a failed one has none at all.
 ABSENT_IN_REAL_ANSWERS = {("DescribeTrainingJobResponse", "ModelArtifacts"), ("TrainingJob", "ModelArtifacts")}
 _PYTHON = {
@@ -83,3 +100,61 @@ def requests(shape: Any, values: dict[str, list[Any]], depth: int = 0) -> Any:  
         "double": some.floats(0, 2),
     }
     return plain.get(shape.type_name, some.integers(min(low, 0), max(low, min(high, 5000))))
+
+
+class World:
+    """The two APIs over a store in memory; nothing runs, so that any state can be brought about."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.now = 1000.0
+        store = store or Store(Path(":memory:"))
+        self.jobs = Jobs(store, lambda: self.now)
+        self.resources = Resources(store, lambda: self.now)
+        self.ready = threading.Event()
+        self.ready.set()
+        me: Any = self
+        self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
+        self.table = Operations(self.training, HostingApi(self.resources, me, me, me, "us-west-2"))
+
+    # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
+    def keys(self, _bucket: str, prefix: str) -> list[str]:
+        return [] if prefix == "missing" else [prefix]
+
+    def create(self, name: str) -> None: ...
+    def start(self, name: str) -> None: ...
+    def stop(self, name: str) -> None: ...
+    def interrupt(self, name: str, *, notice: bool) -> None: ...
+    def delete(self, name: str) -> None: ...
+    def update(self, name: str, config: str) -> None: ...
+
+    def operations(self) -> frozenset[str]:
+        return self.table.names
+
+    def ask(self, operation: str, body: dict[str, Any]) -> Mapping[str, Any] | None:
+        """The answer after it was held against the model; None when it was refused, with a code of the model."""
+        self.now += 1.0
+        allowed = {shape.name for shape in service_model().operation_model(operation).error_shapes} | COMMON
+        try:
+            answer = self.table.answer(operation, body)
+        except AwsError as fault:
+            refusal = fault
+        else:
+            refusal = None  # type: ignore[assignment]  # another of its kind
+        if refusal is not None:
+            assert refusal.code in allowed, (operation, refusal.code, refusal.message)
+            assert refusal.message
+            return None
+        if answer is not None:  # type: ignore[unreachable]  # mypy loses the branch
+            assert [] == misfits(service_model().operation_model(operation).output_shape, answer), operation
+        return answer
+
+    def happen(self, name: str, what: Event) -> None:
+        """An event of a job's life, and what its run would have kept by then."""
+        self.now += 7.3
+        if name in {job.name for job in self.jobs.all()}:
+            self.jobs.apply(name, what, reason="AlgorithmError: " + "x" * 2000)
+            self.jobs.change(name, metrics=(FinalMetric(name="loss", value=0.5, timestamp=1),))
+            if what is Event.FINISH:
+                self.jobs.change(name, model_uri="s3://b/model.tar.gz")
+            if what is Event.DOWNLOAD:
+                self.jobs.claim_pool(name)

@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from emulator.bench import GROUP, IMAGE, TERMINAL, packed
+from emulator.bench import GROUP, IMAGE, TERMINAL, client_of, lines_of, packed
 
 from sm_trn.emulator import Endpoint
 
@@ -67,18 +66,8 @@ class World:
 
     def meet(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        config = Config(retries={"total_max_attempts": 1}, read_timeout=20)
-        self._clients = {
-            service: boto3.client(
-                service,
-                endpoint_url=endpoint.url,
-                aws_access_key_id=endpoint.access_key,
-                aws_secret_access_key=endpoint.secret_key,
-                region_name=endpoint.region,
-                config=config,
-            )
-            for service in ("s3", "sagemaker", "logs")
-        }
+        impatient = Config(read_timeout=20)
+        self._clients = {each: client_of(endpoint, each, config=impatient) for each in ("s3", "sagemaker", "logs")}
         self._sagemaker.meta.events.register("before-parse.sagemaker.DescribeTrainingJob", self._hear)
 
     # --- work ---
@@ -350,14 +339,7 @@ class World:
         self._heard.body = response_dict["body"].decode()
 
     def lines(self, name: str) -> list[str]:
-        streams = self._logs.describe_log_streams(logGroupName=GROUP, logStreamNamePrefix=f"{name}/")["logStreams"]
-        return [
-            event["message"]
-            for stream in streams
-            for event in self._logs.get_log_events(
-                logGroupName=GROUP, logStreamName=stream["logStreamName"], startFromHead=True
-            )["events"]
-        ]
+        return lines_of(self._logs, GROUP, f"{name}/")
 
     @property
     def _here(self) -> Endpoint:

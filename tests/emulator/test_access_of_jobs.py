@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from emulator.bench import IMAGE, Bench, packed
+from emulator.bench import Bench, packed
 from emulator.test_kills import below
 
 pytest.importorskip("sagemaker_training")
@@ -50,7 +50,7 @@ def loopback(address: str) -> bool:
 
 def test_nothing_of_a_job_or_an_endpoint_listens_beyond_this_machine(bench: Bench) -> None:
     pytest.importorskip("torch")
-    serve(bench)
+    endpoint = bench.deploy(packed({"code/inference.py": HANDLERS}))
     name = bench.submit(
         WORKERS,
         {"sagemaker_torch_distributed_enabled": True},
@@ -59,35 +59,10 @@ def test_nothing_of_a_job_or_an_endpoint_listens_beyond_this_machine(bench: Benc
     bench.said(name, "together 2", 90)
     found = listeners(bench.endpoint.pid)
     bench.sagemaker.stop_training_job(TrainingJobName=name)
-    bench.sagemaker.delete_endpoint(EndpointName="listens-not")
+    bench.sagemaker.delete_endpoint(EndpointName=endpoint)
     assert any("train.py" in command or "torchrun" in command for command in found.values()), found
     assert [] == [f"{address} {command}" for address, command in found.items() if not loopback(address)]
     bench.finished(name)
-
-
-def serve(bench: Bench) -> None:
-    bench.s3.put_object(
-        Bucket=bench.endpoint.bucket, Key="listens-not.tar.gz", Body=packed({"code/inference.py": HANDLERS})
-    )
-    container = {
-        "Image": IMAGE.replace("training", "inference"),
-        "ModelDataUrl": f"s3://{bench.endpoint.bucket}/listens-not.tar.gz",
-    }
-    bench.sagemaker.create_model(
-        ModelName="listens-not", ExecutionRoleArn=bench.endpoint.role_arn, PrimaryContainer=container
-    )
-    variant = {
-        "VariantName": "v",
-        "ModelName": "listens-not",
-        "InitialInstanceCount": 1,
-        "InstanceType": "ml.c5.xlarge",
-    }
-    bench.sagemaker.create_endpoint_config(EndpointConfigName="listens-not", ProductionVariants=[variant])
-    bench.sagemaker.create_endpoint(EndpointName="listens-not", EndpointConfigName="listens-not")
-    until = time.monotonic() + 60
-    while bench.sagemaker.describe_endpoint(EndpointName="listens-not")["EndpointStatus"] != "InService":
-        assert time.monotonic() < until
-        time.sleep(0.1)
 
 
 def test_special_files_among_a_jobs_outputs_neither_hang_it_nor_fill_the_disk(bench: Bench) -> None:

@@ -199,7 +199,7 @@ def test_a_lost_host_is_met_with_another_attempt_as_often_as_was_asked(bench: Be
 def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, instance: str) -> None:
     now = [0.0]
     jobs = Jobs(Store(tmp_path / "db"), lambda: now[0])
-    request = {
+    request: Any = {
         "AlgorithmSpecification": {"TrainingImage": "i", "TrainingInputMode": "File"},
         "ResourceConfig": {"InstanceType": instance, "InstanceCount": 1},
         "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 1800},
@@ -224,7 +224,7 @@ def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, insta
 
 
 def test_workers_are_shared_out_among_the_hosts_of_all_groups() -> None:
-    request = {
+    request: Any = {
         "AlgorithmSpecification": {"TrainingImage": "i", "TrainingInputMode": "File"},
         "ResourceConfig": {
             "InstanceGroups": [

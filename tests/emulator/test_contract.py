@@ -5,97 +5,27 @@ shape the model gives it, and its refusals the codes. The operations are asked o
 from __future__ import annotations
 
 import os
-import threading
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from emulator.bench import Bench
-from emulator.contract import misfits, requests
+from emulator.bench import Bench, client_of
+from emulator.contract import World, misfits, requests
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 from requests_of_the_model import requests as training_requests
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Fault, Options
+from sm_trn.emulator import Fault
 from sm_trn.emulator.api.shapes import service_model
-from sm_trn.emulator.errors import AwsError
-from sm_trn.emulator.hosting.api import HostingApi
-from sm_trn.emulator.hosting.resources import Resources
-from sm_trn.emulator.operations import Operations
-from sm_trn.emulator.state.store import Store
-from sm_trn.emulator.telemetry.metrics import FinalMetric
-from sm_trn.emulator.training.api import TrainingApi
 from sm_trn.emulator.training.engine import Event
-from sm_trn.emulator.training.jobs import Jobs
 
 pytest.importorskip("boto3")
 EXAMPLES: Final = int(os.environ.get("SM_TRN_EXAMPLES", "40"))
 ROLE: Final = "arn:aws:iam::000000000000:role/SageMakerExecutionRole"
 ARN: Final = "arn:aws:sagemaker:us-west-2:000000000000"
-# What refuses any request, beside what the model says of an operation.
-COMMON: Final = {"ValidationException", "SerializationException"}
-
-
-class World:
-    """The two APIs over a store in memory; nothing runs, so that any state can be brought about."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        store = Store(Path(":memory:"))
-        self.jobs = Jobs(store, lambda: self.now)
-        self.resources = Resources(store, lambda: self.now)
-        self.ready = threading.Event()
-        self.ready.set()
-        me: Any = self
-        self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
-        self.table = Operations(self.training, HostingApi(self.resources, me, me, me, "us-west-2"))
-
-    # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
-    def keys(self, _bucket: str, prefix: str) -> list[str]:
-        return [] if prefix == "missing" else [prefix]
-
-    def create(self, name: str) -> None: ...
-    def start(self, name: str) -> None: ...
-    def stop(self, name: str) -> None: ...
-    def interrupt(self, name: str, *, notice: bool) -> None: ...
-    def delete(self, name: str) -> None: ...
-    def update(self, name: str, config: str) -> None: ...
-
-    def operations(self) -> frozenset[str]:
-        return self.table.names
-
-    def ask(self, operation: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer after it was held against the model; None when it was refused, with a code of the model."""
-        self.now += 1.0
-        allowed = {shape.name for shape in service_model().operation_model(operation).error_shapes} | COMMON
-        try:
-            answer = self.table.answer(operation, body)
-        except AwsError as fault:
-            refusal = fault
-        else:
-            refusal = None  # type: ignore[assignment]  # another of its kind
-        if refusal is not None:
-            assert refusal.code in allowed, (operation, refusal.code, refusal.message)
-            assert refusal.message
-            return None
-        if answer is not None:  # type: ignore[unreachable]  # mypy loses the branch
-            assert [] == misfits(service_model().operation_model(operation).output_shape, answer), operation
-        return answer
-
-    def happen(self, name: str, what: Event) -> None:
-        """An event of a job's life, and what its run would have kept by then."""
-        self.now += 7.3
-        if name in {job.name for job in self.jobs.all()}:
-            self.jobs.apply(name, what, reason="AlgorithmError: " + "x" * 2000)
-            self.jobs.change(name, metrics=(FinalMetric(name="loss", value=0.5, timestamp=1),))
-            if what is Event.FINISH:
-                self.jobs.change(name, model_uri="s3://b/model.tar.gz")
-            if what is Event.DOWNLOAD:
-                self.jobs.claim_pool(name)
 
 
 NAMES: Final = ["one", "Two", "three"]
@@ -402,17 +332,7 @@ def documented() -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def raw(bench: Bench) -> Any:
     """A client that lets every mistake through."""
-    import boto3
-
-    end = bench.endpoint
-    return boto3.client(
-        "sagemaker",
-        endpoint_url=end.url,
-        aws_access_key_id=end.access_key,
-        aws_secret_access_key=end.secret_key,
-        region_name=end.region,
-        config=Config(parameter_validation=False, retries={"total_max_attempts": 1}),
-    )
+    return client_of(bench.endpoint, "sagemaker", config=Config(parameter_validation=False))
 
 
 def code_of(client: Any, operation: str, body: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from sm_trn.emulator.training.plan import plan_of
 
 
 def deadlines(instance: str = "ml.p4d.24xlarge", **condition: int) -> Deadlines:
-    asked: dict[str, Any] = {**request(instance), "StoppingCondition": condition}
+    asked: Any = {**request(instance), "StoppingCondition": condition}
     return deadlines_of(
         Job(name="a", arn="arn", request=asked, state=engine.begin(1000.0), tags={}), plan_of(asked, Options())
     )

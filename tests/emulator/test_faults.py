@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,7 +137,5 @@ def test_every_kind_can_be_asked_for_on_the_shell_and_in_code(bench: Bench, stat
 def test_a_slow_start_does_not_hold_up_a_stop(bench: Bench, state: Path) -> None:
     embedded.add_fault(Fault(kind="slow-start", delay_s=60), state)
     name = bench.submit("print('never')")
-    began = time.monotonic()
     bench.sagemaker.stop_training_job(TrainingJobName=name)
-    assert "Stopped" == bench.finished(name)["TrainingJobStatus"]
-    assert time.monotonic() - began < 10
+    assert "Stopped" == bench.finished(name, 30)["TrainingJobStatus"]  # half the delay

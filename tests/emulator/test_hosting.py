@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import io
-import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
 import tarfile
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import numpy as np
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
-from emulator.bench import Bench, packed
+from emulator.bench import Bench, client_of, lines_of, marked, packed, within
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Endpoint, Options
+from sm_trn.emulator import Options
 
 pytestmark = pytest.mark.local
 
@@ -51,104 +47,26 @@ def output_fn(prediction, accept):
     return (",".join(map(str, prediction)), "text/csv") if accept == "text/csv" else (json.dumps(prediction), accept)
 """
 DOUBLE = "import json\ndef model_fn(folder): return 2\ndef input_fn(b, c): return json.loads(b)\ndef predict_fn(d, m): return d * m\n"
-_NUMBER = itertools.count(1)
 
 
-class Hosts:
-    """Deploys code to one emulator."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
-        self.sagemaker = self.client("sagemaker")
-        self.runtime = self.client("sagemaker-runtime")
-        self.s3 = self.client("s3")
-
-    def client(self, service: str) -> Any:
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint.url,
-            aws_access_key_id=self.endpoint.access_key,
-            aws_secret_access_key=self.endpoint.secret_key,
-            region_name=self.endpoint.region,
-            config=Config(retries={"total_max_attempts": 1}),
-        )
-
-    def model(self, archive: bytes, environment: Mapping[str, str] | None = None) -> str:
-        name = f"model-{next(_NUMBER)}"
-        self.s3.put_object(Bucket=self.endpoint.bucket, Key=f"{name}/model.tar.gz", Body=archive)
-        self.sagemaker.create_model(
-            ModelName=name,
-            ExecutionRoleArn=self.endpoint.role_arn,
-            PrimaryContainer={
-                "Image": "763104351884.dkr.ecr.us-west-2.amazonaws.com/pytorch-inference:2.6.0-cpu-py312",
-                "ModelDataUrl": f"s3://{self.endpoint.bucket}/{name}/model.tar.gz",
-                "Environment": {"SAGEMAKER_PROGRAM": "inference.py", **(environment or {})},
-            },
-        )
-        return name
-
-    def config(self, *models: str) -> str:
-        name = f"config-{next(_NUMBER)}"
-        variants = [
-            {"VariantName": f"v{at}", "ModelName": model, "InitialInstanceCount": 1, "InstanceType": "ml.c5.xlarge"}
-            for at, model in enumerate(models)
-        ]
-        self.sagemaker.create_endpoint_config(EndpointConfigName=name, ProductionVariants=variants)
-        return name
-
-    def deploy(self, archive: bytes, environment: Mapping[str, str] | None = None) -> str:
-        """The endpoint's name, whatever became of it."""
-        name = f"endpoint-{next(_NUMBER)}"
-        self.sagemaker.create_endpoint(
-            EndpointName=name, EndpointConfigName=self.config(self.model(archive, environment))
-        )
-        self.settled(name)
-        return name
-
-    def settled(self, name: str, seconds: float = 60) -> dict[str, Any]:
-        deadline = time.monotonic() + seconds
-        while True:
-            answer = dict(self.sagemaker.describe_endpoint(EndpointName=name))
-            if answer["EndpointStatus"] not in {"Creating", "Updating", "SystemUpdating"}:
-                return answer
-            assert time.monotonic() < deadline, answer
-            time.sleep(0.05)
+class Hosts(Bench):
+    """Asks the endpoints of one emulator."""
 
     def ask(
         self, name: str, body: bytes | str, kind: str = "application/json", accept: str = "application/json"
     ) -> Any:
-        sent = self.runtime.invoke_endpoint(EndpointName=name, Body=body, ContentType=kind, Accept=accept)
+        runtime = self.client("sagemaker-runtime")
+        sent = runtime.invoke_endpoint(EndpointName=name, Body=body, ContentType=kind, Accept=accept)
         content = sent["Body"].read()
         return json.loads(content) if sent["ContentType"] == "application/json" else content
 
-    def lines(self, name: str) -> list[str]:
-        logs, group = self.client("logs"), f"/aws/sagemaker/Endpoints/{name}"
-        streams = logs.describe_log_streams(logGroupName=group)["logStreams"]
-        return [
-            event["message"]
-            for stream in streams
-            for event in logs.get_log_events(
-                logGroupName=group, logStreamName=stream["logStreamName"], startFromHead=True
-            )["events"]
-        ]
+    def said_by(self, name: str) -> list[str]:
+        return lines_of(self.logs, f"/aws/sagemaker/Endpoints/{name}")
 
 
-def marked(mark: str) -> list[int]:
-    found = []
-    for folder in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if folder.name.isdecimal() and mark.encode() in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-    return found
-
-
-def within(what: Callable[[], object], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+def hosts_of(state: Path, **options: Any) -> Hosts:
+    endpoint = embedded.up(state, options=Options(**options))
+    return Hosts(endpoint, functools.cache(functools.partial(client_of, endpoint)))
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +78,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def hosts(state: Path) -> Hosts:
-    return Hosts(embedded.up(state, options=Options(invoke_timeout_s=2.0, start_delay_s=0.05)))
+    return hosts_of(state, invoke_timeout_s=2.0, start_delay_s=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -176,8 +94,8 @@ def test_an_endpoint_runs_the_models_own_functions(hosts: Hosts, running: str) -
     )
     assert [3, 6] == hosts.ask(running, "[1, 2]")
     assert b"3.0,6.0" == hosts.ask(running, "1,2", "text/csv", "text/csv")
-    assert any("stands in for image" in line for line in hosts.lines(running))
-    assert any("model_fn" in line and "weights" in line for line in hosts.lines(running))
+    assert any("stands in for image" in line for line in hosts.said_by(running))
+    assert any("model_fn" in line and "weights" in line for line in hosts.said_by(running))
 
 
 def test_every_answer_has_the_shape_of_the_service_model(hosts: Hosts, running: str) -> None:
@@ -267,20 +185,20 @@ def test_a_model_that_cannot_load_fails_its_health_check_and_says_why_in_its_log
     assert (
         "The primary container for production variant v0 did not pass the ping health check" in answer["FailureReason"]
     )
-    assert any("no weights here" in line for line in hosts.lines(name))
+    assert any("no weights here" in line for line in hosts.said_by(name))
 
 
 def test_an_update_answers_with_the_old_model_until_the_new_one_does(hosts: Hosts) -> None:
     name = hosts.deploy(packed({"code/inference.py": DOUBLE}))
     assert 4 == hosts.ask(name, "2")
-    broken = hosts.config(hosts.model(packed({"code/inference.py": "raise SystemExit(1)"})))
+    broken = hosts.config(hosts.hosted(packed({"code/inference.py": "raise SystemExit(1)"})))
     hosts.sagemaker.update_endpoint(EndpointName=name, EndpointConfigName=broken)
     assert "InService" == hosts.settled(name)["EndpointStatus"]
     assert 4 == hosts.ask(name, "2")
     hosts.sagemaker.update_endpoint(
         EndpointName=name,
         EndpointConfigName=hosts.config(
-            hosts.model(packed({"code/inference.py": DOUBLE.replace("return 2", "return 5")}))
+            hosts.hosted(packed({"code/inference.py": DOUBLE.replace("return 2", "return 5")}))
         ),
     )
     assert "InService" == hosts.settled(name)["EndpointStatus"]
@@ -299,12 +217,12 @@ def test_a_deleted_endpoint_leaves_no_process_and_its_name_is_free(hosts: Hosts,
 
 
 def test_variants_share_the_requests_and_can_be_named(hosts: Hosts) -> None:
-    models = [hosts.model(packed({"code/inference.py": DOUBLE.replace("return 2", f"return {n}")})) for n in (2, 7)]
+    models = [hosts.hosted(packed({"code/inference.py": DOUBLE.replace("return 2", f"return {n}")})) for n in (2, 7)]
     hosts.sagemaker.create_endpoint(EndpointName="two", EndpointConfigName=hosts.config(*models))
     hosts.settled("two")
     answers = [hosts.ask("two", "1") for _ in range(20)]
     assert {2: 10, 7: 10} == {value: answers.count(value) for value in (2, 7)}
-    sent = hosts.runtime.invoke_endpoint(
+    sent = hosts.client("sagemaker-runtime").invoke_endpoint(
         EndpointName="two", Body="1", ContentType="application/json", TargetVariant="v1"
     )
     assert ("v1", b"7") == (sent["InvokedProductionVariant"], sent["Body"].read())
@@ -335,7 +253,7 @@ def test_the_real_inference_toolkit_serves_where_it_is_installed(hosts: Hosts) -
     pytest.importorskip("sagemaker_pytorch_serving_container", reason="needs the [hosting] extra")
     where = str(Path(str(toolkit.__file__)).parents[1])
     name = hosts.deploy(packed({"code/inference.py": DOUBLE}), {"PYTHONPATH": where})
-    assert any("served by sagemaker-inference" in line for line in hosts.lines(name))
+    assert any("served by sagemaker-inference" in line for line in hosts.said_by(name))
     assert 6 == hosts.ask(name, "3")
     with pytest.raises(ClientError, match="ModelError") as caught:
         hosts.ask(name, "not json")
@@ -348,7 +266,7 @@ def test_the_real_inference_toolkit_serves_where_it_is_installed(hosts: Hosts) -
 @pytest.mark.parametrize("strategy", ["SingleRecord", "MultiRecord"])
 def test_a_batch_transform_writes_an_answer_beside_every_object(hosts: Hosts, strategy: str) -> None:
     code = "def model_fn(f): return 0\ndef transform_fn(m, body, kind, accept): return ','.join(body.split()), accept\n"
-    model, place = hosts.model(packed({"code/inference.py": code})), f"batch-{strategy}"
+    model, place = hosts.hosted(packed({"code/inference.py": code})), f"batch-{strategy}"
     for key, text in (("a.json", "1\n2\n"), ("sub/b.json", "3\n4\n")):
         hosts.s3.put_object(Bucket=hosts.endpoint.bucket, Key=f"{place}/in/{key}", Body=text)
     answer = transformed(hosts, f"t-{strategy}", model, place, BatchStrategy=strategy)
@@ -362,7 +280,7 @@ def test_a_batch_transform_writes_an_answer_beside_every_object(hosts: Hosts, st
 
 
 def test_a_transform_of_a_record_that_the_model_refuses_fails_and_says_which(hosts: Hosts) -> None:
-    model = hosts.model(packed({"code/inference.py": DOUBLE}))
+    model = hosts.hosted(packed({"code/inference.py": DOUBLE}))
     hosts.s3.put_object(Bucket=hosts.endpoint.bucket, Key="bad/in/x.json", Body="nope\n")
     answer = transformed(hosts, "t-bad", model, "bad")
     assert "Failed" == answer["TransformJobStatus"]
@@ -383,19 +301,14 @@ def transformed(hosts: Hosts, name: str, model: str, place: str, **more: Any) ->
         TransformResources={"InstanceType": "ml.c5.xlarge", "InstanceCount": 1},
         **more,
     )
-    assert within(
-        lambda: (
-            hosts.sagemaker.describe_transform_job(TransformJobName=name)["TransformJobStatus"]
-            not in {"InProgress", "Stopping"}
-        ),
-        60,
-    )
-    return dict(hosts.sagemaker.describe_transform_job(TransformJobName=name))
+    look = functools.partial(hosts.sagemaker.describe_transform_job, TransformJobName=name)
+    assert within(lambda: look()["TransformJobStatus"] not in {"InProgress", "Stopping"}, 60)
+    return dict(look())
 
 
 def test_a_transform_that_is_stopped_ends_stopped(hosts: Hosts) -> None:
     slow = "import time\ndef model_fn(f): time.sleep(60)\n"
-    model = hosts.model(packed({"code/inference.py": slow}))
+    model = hosts.hosted(packed({"code/inference.py": slow}))
     hosts.s3.put_object(Bucket=hosts.endpoint.bucket, Key="slow/in/x.json", Body="1\n")
     root = f"s3://{hosts.endpoint.bucket}/slow"
     hosts.sagemaker.create_transform_job(
@@ -429,22 +342,21 @@ def test_the_aws_command_line_asks_an_endpoint(hosts: Hosts, running: str, tmp_p
 def test_a_killed_emulator_leaves_no_container_and_brings_its_endpoints_back(tmp_path: Path) -> None:
     state = tmp_path / "state"
     try:
-        hosts = Hosts(embedded.up(state))
+        hosts = hosts_of(state)
         name = hosts.deploy(packed({"code/inference.py": CODE.replace("MARK", "orphan-endpoint")}))
         assert [3] == hosts.ask(name, "[1]")
         os.kill(hosts.endpoint.pid, signal.SIGKILL)
         assert within(lambda: not marked("orphan-endpoint"))
-        again = Hosts(embedded.up(state))
+        again = hosts_of(state)
         assert "InService" == again.settled(name)["EndpointStatus"]
         assert [3] == again.ask(name, "[1]")
         embedded.down(state)
         assert within(lambda: not marked("orphan-endpoint"))
-        assert "InService" == Hosts(embedded.up(state)).settled(name)["EndpointStatus"]
+        assert "InService" == hosts_of(state).settled(name)["EndpointStatus"]
     finally:
         embedded.down(state)
     assert within(lambda: not marked("orphan-endpoint"))
 
 
-def test_a_job_bench_and_endpoints_share_one_emulator(hosts: Hosts) -> None:
-    bench = Bench(hosts.endpoint, hosts.client)
-    assert "Completed" == bench.finished(bench.submit("print('trained')"))["TrainingJobStatus"]
+def test_a_job_and_endpoints_share_one_emulator(hosts: Hosts) -> None:
+    assert "Completed" == hosts.finished(hosts.submit("print('trained')"))["TrainingJobStatus"]

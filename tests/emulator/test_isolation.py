@@ -8,11 +8,10 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from emulator.bench import IMAGE, Bench, bench_of
+from emulator.bench import IMAGE, Bench, running
 from emulator.test_kills import all_gone, below
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Options
 
 pytest.importorskip("moto")
 
@@ -31,26 +30,17 @@ test -e /opt/ml/input/config/resourceconfig.json && printf "$CURRENT_HOST" > "/o
 
 @pytest.fixture(scope="module", params=TIERS)
 def tier(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Bench]]:
-    wanted, tmp_path = str(request.param), tmp_path_factory.mktemp("tier")
-    try:
-        endpoint = embedded.up(tmp_path, options=Options(start_delay_s=0.0, stop_grace_s=0.3, isolation=wanted))
-        if embedded.status(tmp_path).isolation != TIERS[wanted]:
+    wanted = str(request.param)
+    with running(tmp_path_factory.mktemp("tier"), stop_grace_s=0.3, isolation=wanted) as bench:
+        if embedded.status(bench.endpoint.state).isolation != TIERS[wanted]:
             pytest.skip(f"{wanted}: this machine cannot")
-        yield wanted, bench_of(endpoint)
-    finally:
-        embedded.down(tmp_path)
+        yield wanted, bench
 
 
 def submitted(bench: Bench, script: str, hosts: int) -> str:
-    request = bench.request("")
-    request["AlgorithmSpecification"] = {
-        "TrainingImage": IMAGE,
-        "TrainingInputMode": "File",
-        "ContainerEntrypoint": ["/bin/sh", "-c", script],
-    }
-    request["ResourceConfig"] |= {"InstanceCount": hosts}
-    bench.sagemaker.create_training_job(**request)
-    return str(request["TrainingJobName"])
+    algorithm = {"TrainingImage": IMAGE, "TrainingInputMode": "File", "ContainerEntrypoint": ["/bin/sh", "-c", script]}
+    resources = {"InstanceType": "ml.m5.large", "InstanceCount": hosts, "VolumeSizeInGB": 10}
+    return bench.submit("", AlgorithmSpecification=algorithm, ResourceConfig=resources)
 
 
 def test_a_job_of_two_hosts_runs_in_every_tier(tier: tuple[str, Bench]) -> None:

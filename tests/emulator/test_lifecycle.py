@@ -375,13 +375,6 @@ def test_what_the_emulator_lacks_is_refused_once_and_clearly(
     assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] < 500
 
 
-def test_describing_is_fast(bench: Bench, completed: dict[str, Any]) -> None:
-    began = time.perf_counter()
-    for _ in range(20):
-        bench.describe(completed["TrainingJobName"])
-    assert (time.perf_counter() - began) / 20 < 0.05
-
-
 def test_hyperparameters_reach_the_toolkit_as_they_were_sent(bench: Bench, completed: dict[str, Any]) -> None:
     assert {"epochs": 3, "flag": True, "name": "a b"} == {
         key: json.loads(completed["HyperParameters"][key]) for key in ("epochs", "flag", "name")

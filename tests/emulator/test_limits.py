@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.bench import Bench, bench_of
+from emulator.bench import Bench, running
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options
@@ -22,11 +22,8 @@ pytest.importorskip("moto")
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """An emulator that may hold 4 MB."""
-    state = tmp_path_factory.mktemp("small")
-    try:
-        yield bench_of(embedded.up(state, options=Options(start_delay_s=0.0, state_max_gb=0.004)))
-    finally:
-        embedded.down(state)
+    with running(tmp_path_factory.mktemp("small"), state_max_gb=0.004) as bench:
+        yield bench
 
 
 def shell(bench: Bench, *arguments: str) -> str:

@@ -35,11 +35,12 @@ JOBS = [job("b-one", 1.0, team="x"), job("A-two", 2.0, failed=True), job("c-thre
 
 
 def names(**asked: Any) -> list[str]:
-    return [row["TrainingJobName"] for row in list_jobs(JOBS, asked, 9.0)["TrainingJobSummaries"]]
+    body: Any = asked
+    return [row["TrainingJobName"] for row in list_jobs(JOBS, body, 9.0)["TrainingJobSummaries"]]
 
 
 def found(*filters: dict[str, str], **asked: Any) -> list[str]:
-    body = {"SearchExpression": {"Filters": list(filters)}, **asked}
+    body: Any = {"SearchExpression": {"Filters": list(filters)}, **asked}
     answer = search(JOBS, body, lambda one: describe(one, 10.0, 0.7))
     return [row["TrainingJob"]["TrainingJobName"] for row in answer["Results"]]
 
@@ -112,5 +113,5 @@ def test_a_search_joins_its_filters_as_asked() -> None:
     failed = {"Name": "TrainingJobStatus", "Operator": "Equals", "Value": "Failed"}
     team = {"Name": "Tags.team", "Operator": "Equals", "Value": "x"}
     assert [] == found(failed, team)
-    body = {"SearchExpression": {"Filters": [failed, team], "Operator": "Or"}}
+    body: Any = {"SearchExpression": {"Filters": [failed, team], "Operator": "Or"}}
     assert 2 == len(search(JOBS, body, lambda one: describe(one, 10.0, 0.7))["Results"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sm_trn.emulator.container.host import LineSplitter
 from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.telemetry.log_store import MAX_EVENT, LogLines
-from sm_trn.emulator.telemetry.logs import GROUP, LogsApi
+from sm_trn.emulator.telemetry.logs import GROUP, LogAnswer, LogRequest, LogsApi
 
 
 @pytest.fixture
@@ -24,16 +24,17 @@ def api(lines: LogLines) -> LogsApi:
     return LogsApi(lines, "us-west-2")
 
 
-def get(lines: LogLines, **asked: Any) -> dict[str, Any]:
-    return api(lines).answer("GetLogEvents", {"logGroupName": GROUP, "logStreamName": "job/algo-1-1", **asked})
+def get(lines: LogLines, **asked: Any) -> LogAnswer:
+    body: Any = {"logGroupName": GROUP, "logStreamName": "job/algo-1-1", **asked}
+    return api(lines).answer("GetLogEvents", body)
 
 
 def filtered(lines: LogLines, **asked: Any) -> list[str]:
     found, token = [], None
     while True:
-        body = {"logGroupName": GROUP, **asked, **({"nextToken": token} if token else {})}
+        body: Any = {"logGroupName": GROUP, **asked, **({"nextToken": token} if token else {})}
         answer = api(lines).answer("FilterLogEvents", body)
-        found += [event["message"] for event in answer["events"]]
+        found += [str(event["message"]) for event in answer["events"]]
         token = answer.get("nextToken")
         if token is None:
             return found
@@ -117,7 +118,7 @@ def test_a_structured_pattern_is_refused_not_ignored(lines: LogLines) -> None:
 
 
 def test_nobody_else_writes_to_the_group_of_training_jobs(lines: LogLines) -> None:
-    body = {"logGroupName": GROUP}
+    body: LogRequest = {"logGroupName": GROUP}
     assert api(lines).owns("PutLogEvents", body)
     assert not api(lines).owns("PutLogEvents", {"logGroupName": "/mine"})
     with pytest.raises(AwsError, match="alone writes"):

@@ -18,7 +18,7 @@ from sm_trn.emulator import Options, container
 from sm_trn.emulator.training import configuration, plan
 
 
-def request(instance: str = "ml.m5.large", count: int = 1, **hyperparameters: Any) -> dict[str, Any]:
+def request(instance: str = "ml.m5.large", count: int = 1, **hyperparameters: Any) -> Any:
     wired = {"sagemaker_program": "t.py", "sagemaker_submit_directory": "s3://b/k", **hyperparameters}
     return {
         "AlgorithmSpecification": {"TrainingImage": "i", "TrainingInputMode": "File"},
@@ -110,12 +110,13 @@ def test_strict_refuses_a_substitution() -> None:
 
 @pytest.mark.parametrize("local", ["/tmp/checkpoints", "/opt/ml/../../etc", "checkpoints"])
 def test_checkpoints_stay_under_opt_ml(local: str) -> None:
-    asked = {**request(), "CheckpointConfig": {"S3Uri": "s3://b/k", "LocalPath": local}}
+    asked: Any = {**request(), "CheckpointConfig": {"S3Uri": "s3://b/k", "LocalPath": local}}
     assert "LocalPath" in plan.plan_of(asked, Options(), 2).refusal
 
 
 def test_a_request_without_a_script_is_refused_with_the_reason() -> None:
-    assert "the emulator has no images" in plan.plan_of({**request(), "HyperParameters": {}}, Options(), 2).refusal
+    asked: Any = {**request(), "HyperParameters": {}}
+    assert "the emulator has no images" in plan.plan_of(asked, Options(), 2).refusal
 
 
 @pytest.mark.parametrize(

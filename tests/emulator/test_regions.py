@@ -115,16 +115,8 @@ def test_what_one_region_has_another_has_not(benches: dict[str, Bench], describe
 def test_models_and_endpoints_are_of_their_region(benches: dict[str, Bench]) -> None:
     here, there = benches[HERE], benches[THERE]
     model = packed({"code/inference.py": "def model_fn(_): return 1\ndef predict_fn(_data, model): return model\n"})
-    there.s3.put_object(Bucket=there.endpoint.bucket, Key="m.tar.gz", Body=model)
-    container = {"Image": "i", "ModelDataUrl": f"s3://{there.endpoint.bucket}/m.tar.gz"}
-    there.sagemaker.create_model(ModelName="m", ExecutionRoleArn=there.endpoint.role_arn, PrimaryContainer=container)
-    variant = {"VariantName": "v", "ModelName": "m", "InstanceType": "ml.m5.large", "InitialInstanceCount": 1}
-    there.sagemaker.create_endpoint_config(EndpointConfigName="c", ProductionVariants=[variant])
-    there.sagemaker.create_endpoint(EndpointName="e", EndpointConfigName="c")
-    there.sagemaker.get_waiter("endpoint_in_service").wait(
-        EndpointName="e", WaiterConfig={"Delay": 1, "MaxAttempts": 60}
-    )
-    asked = {"EndpointName": "e", "Body": b"[1]", "ContentType": "application/json"}
+    name = there.deploy(model)
+    asked = {"EndpointName": name, "Body": b"[1]", "ContentType": "application/json"}
     assert 1 == json.loads(there.client("sagemaker-runtime").invoke_endpoint(**asked)["Body"].read())
     with pytest.raises(ClientError, match="not found"):
         here.client("sagemaker-runtime").invoke_endpoint(**asked)
@@ -135,8 +127,8 @@ def test_models_and_endpoints_are_of_their_region(benches: dict[str, Bench]) -> 
     ):
         assert (0, 1) == tuple(len(getattr(each.sagemaker, list_them)()[key]) for each in (here, there))
     with pytest.raises(ClientError, match="Could not find model"):
-        here.sagemaker.create_endpoint_config(EndpointConfigName="c", ProductionVariants=[variant])
-    there.sagemaker.delete_endpoint(EndpointName="e")
+        here.config(there.sagemaker.list_models()["Models"][0]["ModelName"])
+    there.sagemaker.delete_endpoint(EndpointName=name)
 
 
 def test_buckets_are_everybodys(benches: dict[str, Bench]) -> None:
@@ -161,7 +153,7 @@ def test_each_region_has_its_own_after_a_restart(state: Path, described: dict[st
 
 def test_a_state_of_before_keeps_its_jobs_in_the_region_of_their_arns(tmp_path: Path) -> None:
     store = Store(tmp_path / "emulator.db")
-    request = {"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}, "OutputDataConfig": {}}
+    request: Any = {"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}, "OutputDataConfig": {}}
     ended = engine.advance(engine.begin(1.7e9), engine.Event.FAIL, 1.7e9 + 1, reason="x")
     arn = f"arn:aws:sagemaker:{HERE}:000000000000:training-job/old"
     store.save_job("old", dump(Job(name="old", arn=arn, request=request, state=ended, tags={})))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 
 from architecture import measure
@@ -34,7 +35,7 @@ def siblings(package: str) -> dict[str, set[str]]:
 def circles(graph: dict[str, set[str]]) -> list[str]:
     """Whoever reaches itself."""
 
-    def failpoint(start: str) -> set[str]:
+    def reached(start: str) -> set[str]:
         seen: set[str] = set()
         waiting = [start]
         while waiting:
@@ -43,7 +44,7 @@ def circles(graph: dict[str, set[str]]) -> list[str]:
                 waiting.append(other)
         return seen
 
-    return sorted(name for name in graph if name in failpoint(name))
+    return sorted(name for name in graph if name in reached(name))
 
 
 def test_no_two_modules_need_one_another() -> None:
@@ -58,3 +59,22 @@ def test_no_two_rooms_need_one_another() -> None:
 def test_no_room_is_crowded() -> None:
     crowded = {folder: count for folder, count in measure.widths().items() if "/emulator" in folder and count > WIDEST}
     assert {} == crowded
+
+
+def test_requests_and_answers_have_types() -> None:
+    """What is a dictionary of anything is what AWS's own protocols leave open."""
+    found = {name: count for name, count in measure.open_dictionaries().items() if name.startswith(PACKAGE)}
+    assert sum(found.values()) <= 36, found
+
+
+def test_a_function_can_be_read_at_once() -> None:
+    functions = {
+        f"{name}.{node.name}": node
+        for name, path in measure.modules().items()
+        if name.startswith(PACKAGE)
+        for node in ast.walk(measure.tree(path))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert [] == [name for name, node in functions.items() if (node.end_lineno or 0) - node.lineno >= 40]
+    taken = {name: [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] for name, node in functions.items()}
+    assert [] == [name for name, arguments in taken.items() if len(arguments) > 7]

@@ -9,12 +9,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from emulator.bench import Bench, bench_of
+from emulator.bench import Bench, running
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn import emulator as embedded
-from sm_trn.emulator import Options
 from sm_trn.emulator.container.slots import JobSlots, SlotRequest
 
 MANY = 150
@@ -78,13 +76,9 @@ def test_who_waits_past_a_deadline_is_told_and_only_then() -> None:
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """An emulator with one place, which a job has for as long as the module's tests last."""
-    state = tmp_path_factory.mktemp("narrow")
-    try:
-        bench = bench_of(embedded.up(state, options=Options(max_jobs=1, start_delay_s=0.0, stop_grace_s=5.0)))
+    with running(tmp_path_factory.mktemp("narrow"), max_jobs=1, stop_grace_s=5.0) as bench:
         bench.said(bench.submit("import time; print('has it', flush=True); time.sleep(600)"), "has it")
         yield bench
-    finally:
-        embedded.down(state)
 
 
 def test_jobs_that_wait_cost_no_thread_and_no_processor_time(narrow: Bench) -> None:
@@ -130,15 +124,10 @@ def test_a_job_that_waits_longer_than_it_may_is_ended(narrow: Bench) -> None:
 
 
 def test_an_emulator_with_many_that_wait_ends_in_time_and_says_of_each_what_became_of_it(tmp_path: Path) -> None:
-    options = Options(max_jobs=1, start_delay_s=0.0, stop_grace_s=1.0)
-    try:
-        bench = bench_of(embedded.up(tmp_path, options=options))
+    with running(tmp_path, max_jobs=1, stop_grace_s=1.0) as bench:
         request = bench.request("import time; time.sleep(600)")
         names = [f"{os.getpid()}-{number}" for number in range(MANY)]
         for name in names:
             bench.sagemaker.create_training_job(**{**request, "TrainingJobName": name})
-        assert embedded.down(tmp_path)
-        again = bench_of(embedded.up(tmp_path, options=options))
+    with running(tmp_path) as again:
         assert {"Stopped"} == {again.describe(name)["TrainingJobStatus"] for name in names}
-    finally:
-        embedded.down(tmp_path)

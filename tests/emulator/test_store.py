@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from pathlib import Path
 
@@ -41,11 +42,7 @@ def first_version(folder: Path) -> Path:
 
 def test_a_store_of_the_first_version_is_taken_over_whole(tmp_path: Path) -> None:
     store = Store(first_version(tmp_path))
-    assert ("1234", [{"name": "old"}], [("b", "us-west-2")]) == (
-        store.setting("port"),
-        list(store.jobs()),
-        store.buckets(),
-    )
+    assert ("1234", ['{"name": "old"}'], [("b", "us-west-2")]) == (store.setting("port"), store.jobs(), store.buckets())
     objects = ObjectStore(tmp_path / "s3", store, Quota(tmp_path, 1))
     assert ["deep/a.txt"] == objects.keys("b", "")
     entry, content = objects.open("b", "deep/a.txt")
@@ -149,10 +146,10 @@ RECORD = {
 
 def test_the_documents_of_a_state_are_read_and_written_as_ever(tmp_path: Path) -> None:
     store = Store(tmp_path / "emulator.db")
-    store.save_job("j", JOB)
-    store.save_record("endpoint", "e", RECORD)
+    store.save_job("j", json.dumps(JOB))
+    store.save_record("endpoint", "e", json.dumps(RECORD))
     jobs, resources = Jobs(store), Resources(store, lambda: 10.5)
     assert (1.5, "Completed") == (jobs.get("j").metrics[0].value, jobs.get("j").state.status)
     jobs.change("j", tags=jobs.get("j").tags)
     resources.change("endpoint", "e", status="InService")
-    assert ([JOB], [RECORD]) == (list(store.jobs()), list(store.records()))
+    assert [JOB, RECORD] == [json.loads(text) for text in (*store.jobs(), *store.records())]

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import boto3
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
-from emulator.bench import Bench
+from emulator.bench import Bench, client_of
 from hypothesis import given
 from hypothesis import strategies as some
 from test_authenticator import asked_by_url, plain_get
@@ -30,14 +29,13 @@ HOUR = 3600
 
 
 def client(endpoint: Endpoint, service: str, credentials: dict[str, Any], **more: Any) -> Any:
-    return boto3.client(
+    return client_of(
+        endpoint,
         service,
-        endpoint_url=endpoint.url,
-        region_name=endpoint.region,
         aws_access_key_id=credentials["AccessKeyId"],
         aws_secret_access_key=credentials["SecretAccessKey"],
         aws_session_token=credentials.get("SessionToken"),
-        config=Config(retries={"total_max_attempts": 1}, **more),
+        config=Config(**more),
     )
 
 

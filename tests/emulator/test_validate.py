@@ -29,7 +29,7 @@ def refusal(**members: Any) -> AwsError:
     return caught.value
 
 
-def judged(body: dict[str, Any]) -> None:
+def judged(body: Any) -> None:
     shapes.check("CreateTrainingJob", body)
     rules.check_request(body, lambda _bucket, prefix: prefix != "missing", "us-west-2")
 

@@ -29,7 +29,7 @@ def job(*events: Event, period: int = 100, **facts: Any) -> Job:
     state = engine.begin(1000.0)
     for index, event in enumerate(events, 1):
         state = engine.advance(state, event, 1000.0 + 10 * index, reason="x")
-    request = {
+    request: Any = {
         "ResourceConfig": {**CLUSTER, "KeepAlivePeriodInSeconds": period},
         "OutputDataConfig": {},
         "RoleArn": "r",
@@ -90,9 +90,9 @@ def test_no_pool_is_billed_beyond_its_period(now: float, period: int, events: tu
     ],
 )
 def test_a_pool_is_for_the_same_cluster_role_and_network(change: dict[str, Any], fits: bool) -> None:
-    kept = job().request
-    assert fits == matches(kept, {**kept, **change})
-    assert fits == matches({**kept, **change}, kept)
+    kept: Any = job().request
+    changed: Any = {**kept, **change}
+    assert (fits, fits) == (matches(kept, changed), matches(changed, kept))
 
 
 def test_the_oldest_pool_that_fits_is_claimed_once_and_the_store_remembers(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ import sm_trn as st
 
 CODE = "def model_fn(folder): return 2\n"
 BILLED = ("Endpoint", "TransformJob")
-Deed = Callable[[st.TrainingJob], object]
-DEEDS: dict[str, Deed] = {
+Step = Callable[[st.TrainingJob], object]
+STEPS: dict[str, Step] = {
     "deploy": lambda job: job.deploy("ml.c5.xlarge"),
     "deploy, no wait": lambda job: job.deploy("ml.c5.xlarge", wait=False),
     "transform": lambda job: job.transform("s3://a-bucket/in", "ml.c5.xlarge"),
@@ -57,9 +57,9 @@ def billed(here: World) -> dict[str, str]:
 
 
 def ended_at(
-    here: World, job: st.TrainingJob, deed: str, at: int, *, after: bool, happens: Callable[[], None]
+    here: World, job: st.TrainingJob, step: str, at: int, *, after: bool, happens: Callable[[], None]
 ) -> tuple[BaseException | None, int]:
-    """How a deed ends when something ``happens`` at its call number ``at``, and how many calls there were."""
+    """How a step ends when something ``happens`` at its call number ``at``, and how many calls there were."""
     seen = [0, 0]
 
     def meddle(_operation: str, done: bool) -> None:
@@ -70,7 +70,7 @@ def ended_at(
     here.service.hosting.made.clear()
     here.wire.meddle = meddle
     try:
-        DEEDS[deed](job)
+        STEPS[step](job)
     except BaseException as raised:  # noqa: BLE001 - what it is, the test says
         return raised, seen[0]
     return None, seen[0]
@@ -86,24 +86,24 @@ def unexpected() -> None:
 
 
 @pytest.mark.parametrize("happens", [sigint, unexpected])
-@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("step", STEPS)
 def test_whatever_ends_a_deployment_what_is_billed_is_named_with_how_to_end_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, deed: str, happens: Callable[[], None]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str, happens: Callable[[], None]
 ) -> None:
     here, job = finished(monkeypatch, tmp_path)
-    _, calls = ended_at(here, job, deed, 0, after=False, happens=happens)
+    _, calls = ended_at(here, job, step, 0, after=False, happens=happens)
     assert calls > 3
     for at in range(1, calls + 1):
         for after in (False, True):
-            raised, _ = ended_at(here, job, deed, at, after=after, happens=happens)
+            raised, _ = ended_at(here, job, step, at, after=after, happens=happens)
             assert isinstance(raised, KeyboardInterrupt if happens is sigint else Exception), at
             for name, kind in billed(here).items():
                 assert ENDS[kind].format(name) in str(raised), (at, after)
 
 
-@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("step", STEPS)
 def test_a_deployment_whose_answers_are_lost_is_found_by_its_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, deed: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
 ) -> None:
     here, job = finished(monkeypatch, tmp_path)
     lost = []
@@ -114,34 +114,34 @@ def test_a_deployment_whose_answers_are_lost_is_found_by_its_name(
             raise ConnectionClosedError(endpoint_url=operation)
 
     here.wire.meddle = once
-    made = DEEDS[deed](job)
+    made = STEPS[step](job)
     assert {made.name} == set(billed(here))  # type: ignore[attr-defined]  # both handles have one
     assert {"Model"} < {kind for kind, _ in here.service.hosting.made}
     assert 2 <= len(lost)
 
 
-@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("step", STEPS)
 def test_a_deployment_of_which_no_answer_comes_is_named_and_keeps_its_model(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, deed: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
 ) -> None:
     here, job = finished(monkeypatch, tmp_path)
     here.wire.lose_answers_of = {"CreateEndpoint", "DescribeEndpoint", "CreateTransformJob", "DescribeTransformJob"}
     with pytest.raises(st.CloudError) as caught:
-        DEEDS[deed](job)
+        STEPS[step](job)
     ((name, kind),) = billed(here).items()
     assert ENDS[kind].format(name) in str(caught.value)
     assert ("Model", name) in here.service.hosting.made
 
 
-@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("step", STEPS)
 def test_a_deployment_that_was_refused_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, deed: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
 ) -> None:
     here, job = finished(monkeypatch, tmp_path)
 
     here.service.hosting.refused = {"CreateEndpoint", "CreateTransformJob"}
     with pytest.raises(st.CloudError, match="ResourceLimitExceeded"):
-        DEEDS[deed](job)
+        STEPS[step](job)
     assert {} == here.service.hosting.made
 
 

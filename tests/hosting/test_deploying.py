@@ -25,11 +25,6 @@ from sm_trn.pricing import snapshot_book, usd_per_thousand
 CODE = "import json\ndef model_fn(f): return 2\ndef input_fn(b, c): return json.loads(b)\ndef predict_fn(d, m): return d * m\n"
 
 
-@pytest.fixture(scope="module")
-def session(emulator: Any) -> st.Session:
-    return st.connect("emulator", state=emulator.state)
-
-
 def spec(folder: Path, script: str) -> st.JobSpec:
     folder.mkdir(exist_ok=True)
     (folder / "train.py").write_text("import os, pathlib\nout = pathlib.Path(os.environ['SM_MODEL_DIR'])\n" + script)

@@ -1,4 +1,4 @@
-"""Each deed of hosting makes the calls that are written here, and the policies for hosting allow exactly those."""
+"""Each step of hosting makes the calls that are written here, and the policies for hosting allow exactly those."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEEDS = {
 }
 BUCKETS = {"s3:ListBucket"}  # without it S3 answers 403 where an object is missing, and the reason could not be said
 LOOK = {"DescribeTrainingJob", "HeadObject", "GetObject"}
-DEEDS = {
+STEPS = {
     "deploy": LOOK
     | {"ListTags", "PutObject", "CreateModel", "CreateEndpointConfig", "CreateEndpoint", "DescribeEndpoint"},
     "predict": {"InvokeEndpoint"},
@@ -54,11 +54,6 @@ def allowed(policy: Mapping[str, Any], action: str, resource: str) -> bool:
         and any(fnmatch.fnmatchcase(resource, pattern) for pattern in statement["Resource"])
         for statement in policy["Statement"]
     )
-
-
-@pytest.fixture
-def session(emulator: Any) -> st.Session:
-    return st.connect("emulator", state=emulator.state)
 
 
 @pytest.mark.local
@@ -98,8 +93,8 @@ def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: 
     job.wait(progress=False)
     found: dict[str, set[str]] = {}
 
-    def did(deed: str) -> None:
-        found[deed] = set(calls)
+    def did(step: str) -> None:
+        found[step] = set(calls)
         calls.clear()
 
     calls.clear()
@@ -119,7 +114,7 @@ def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: 
     with contextlib.suppress(CloudError):  # it has ended
         done.stop()
     did("stop")
-    assert found == DEEDS
+    assert found == STEPS
     policy = st.policies(spec, AT).hosting
     for each in made:
         for action, kind in (("CreateEndpoint", "endpoint"), ("CreateTransformJob", "transform-job")):
@@ -128,7 +123,7 @@ def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: 
 
 
 def test_the_policy_for_hosting_allows_what_is_called_and_nothing_else() -> None:
-    called = {action for calls in DEEDS.values() for call in calls for action in NEEDS.get(call, {f"sagemaker:{call}"})}
+    called = {action for calls in STEPS.values() for call in calls for action in NEEDS.get(call, {f"sagemaker:{call}"})}
     assert called | BUCKETS == actions(st.policies(jobs.trainium("."), AT).hosting)
 
 

@@ -43,11 +43,6 @@ def flat(value: Any, path: str) -> dict[str, Any]:
     return {path: value}
 
 
-@pytest.fixture
-def session(emulator: Any) -> st.Session:
-    return st.connect("emulator", state=emulator.state)
-
-
 def with_own_code(folder: Path) -> st.JobSpec:
     folder.mkdir()
     (folder / "train.py").write_text(

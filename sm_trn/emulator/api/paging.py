@@ -1,6 +1,6 @@
-"""This module cuts a listing into pages and makes the token that names the next page.
+"""This module filters, sorts and cuts a listing into pages, and makes the token that names the next page.
 
-It must not know what is listed but its name.
+It must not know what is listed but its name, its times and its status.
 """
 
 from __future__ import annotations
@@ -8,31 +8,86 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from typing_extensions import TypedDict
 
 from ..errors import validation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+
+_PAGE: Final = 10
+_SORT_BY: Final = {"Name": "name", "CreationTime": "created", "Status": "status"}
 
 
-def page(found: list[Any], body: Mapping[str, Any], default: int) -> tuple[list[Any], str | None]:
-    """Return a page and the token of the next. The token names the last job shown, so that new jobs shift nothing."""
-    start = 0
-    if body.get("NextToken"):
-        last = _decode(body["NextToken"])
-        names = [(item[0] if isinstance(item, tuple) else item).name for item in found]
+class Listed(Protocol):
+    """This is what every listed thing has. Times are epoch seconds."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def created(self) -> float: ...
+    @property
+    def modified(self) -> float: ...
+    @property
+    def status(self) -> str: ...
+
+
+T = TypeVar("T", bound=Listed)
+
+
+class ListRequest(TypedDict, total=False):
+    """This is what is read of a request for a list; the last two are of training jobs only."""
+
+    NameContains: str
+    CreationTimeAfter: float
+    CreationTimeBefore: float
+    LastModifiedTimeAfter: float
+    LastModifiedTimeBefore: float
+    StatusEquals: str
+    SortBy: str
+    SortOrder: str
+    MaxResults: int
+    NextToken: str
+    WarmPoolStatusEquals: str
+    TrainingPlanArnEquals: str
+
+
+class NextPage(TypedDict, total=False):
+    """The end of a page's answer: nothing on the last page."""
+
+    NextToken: str
+
+
+def select(found: Iterable[T], body: ListRequest) -> tuple[list[T], NextPage]:
+    """Return the page that is asked for, the newest first unless asked otherwise. Raises AwsError for a token that is none."""
+    kept = [each for each in found if _wanted(each, body)]
+    attribute = _SORT_BY[body.get("SortBy", "CreationTime")]
+    backwards = body.get("SortOrder", "Descending") == "Descending"
+    kept.sort(key=lambda each: (getattr(each, attribute), each.name), reverse=backwards)
+    return page(kept, body.get("NextToken"), body.get("MaxResults"))
+
+
+def page(found: list[T], token: str | None, size: int | None) -> tuple[list[T], NextPage]:
+    """Return a page, and the token of the next. It names the last one shown, so that new ones shift nothing. Raises AwsError."""
+    start, size = 0, size or _PAGE
+    if token:
+        last, names = _decode(token), [each.name for each in found]
         start = names.index(last) + 1 if last in names else len(found)
-    size = int(body.get("MaxResults") or default)
     rows = found[start : start + size]
     if start + size >= len(found) or not rows:
-        return rows, None
-    item = rows[-1]
-    return rows, _encode((item[0] if isinstance(item, tuple) else item).name)
+        return rows, {}
+    return rows, {"NextToken": base64.urlsafe_b64encode(json.dumps({"last": rows[-1].name}).encode()).decode()}
 
 
-def _encode(name: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps({"last": name}).encode()).decode()
+def _wanted(each: Listed, body: ListRequest) -> bool:
+    return (
+        body.get("NameContains", "").lower() in each.name.lower()
+        and float(body.get("CreationTimeAfter", "-inf")) < each.created < float(body.get("CreationTimeBefore", "inf"))
+        and float(body.get("LastModifiedTimeAfter", "-inf")) < each.modified
+        and each.modified < float(body.get("LastModifiedTimeBefore", "inf"))
+    )
 
 
 def _decode(token: str) -> str:

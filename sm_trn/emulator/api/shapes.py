@@ -7,6 +7,7 @@ a rule that the model does not state; rules over two members are in training/rul
 from __future__ import annotations
 
 import functools
+import operator
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import AwsError, validation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 Shape = Any  # botocore.model.Shape: botocore ships no types
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -33,7 +34,7 @@ _PATTERN_LIMIT = 4096  # longer texts already break their length; a regular expr
 
 
 def service_model(service: str = "sagemaker") -> Any:
-    """botocore's description of a service, read once: SageMaker's takes 14 MB."""
+    """Return botocore's description of a service. It is read once: SageMaker's takes 14 MB."""
     return _read_model(service)
 
 
@@ -53,10 +54,14 @@ def check(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -
         raise validation(f"{len(problems)} validation {noun} detected: {'; '.join(problems)}")
 
 
-def known(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+def known(operation: str, body: Mapping[str, Any]) -> Any:
     """Return what the model knows of a checked request: an unknown member is ignored, not echoed, and null is not given."""
-    kept: dict[str, Any] = _known(service_model().operation_model(operation).input_shape, body)
-    return kept
+    return _known(service_model().operation_model(operation).input_shape, body)
+
+
+def given(**members: Any) -> dict[str, Any]:
+    """Return the members of an answer that have a value."""
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _known(shape: Shape, value: Any) -> Any:
@@ -85,7 +90,7 @@ def _problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
         for item, noun in [*((key, "keys") for key in value), *((entry, "values") for entry in value.values())]:
             inner = shape.key if noun == "keys" else shape.value
             if inner.type_name == "string" and isinstance(item, str) and _broken(inner, item):
-                rules = ", ".join(_rules(inner))
+                rules = ", ".join(rule for rule, _ in _constraints(inner))
                 word = "Map keys" if noun == "keys" else "Map value"
                 rule = f"{word} must satisfy constraint: [{rules}]"
                 yield f"Value {said} at '{path}' failed to satisfy constraint: {rule}"
@@ -126,53 +131,29 @@ def _said(value: Any) -> str:
     return f"'{value}'"
 
 
-def _size(shape: Shape, value: Any) -> tuple[float | None, str]:
-    if shape.type_name in {"string", "list", "map"}:
-        return len(value), "length"
-    if shape.type_name in {"integer", "long", "float", "double"}:
-        return value, "value"
-    return None, ""
-
-
 def _broken(shape: Shape, value: Any) -> list[str]:
-    size, _ = _size(shape, value)
-    bounds, broken = shape.metadata, []
-    for rule, kind in zip(_rules(shape), _rule_kinds(shape), strict=True):
-        if (
-            (kind == "max" and size is not None and size > bounds["max"])
-            or (kind == "min" and size is not None and size < bounds["min"])
-            or (
-                kind == "pattern" and len(value) <= _PATTERN_LIMIT and not _compiled(bounds["pattern"]).fullmatch(value)
-            )
-            or (kind == "enum" and value not in shape.enum)
-        ):
-            broken.append(rule)
-    return broken
+    return [rule for rule, holds in _constraints(shape) if not holds(value)]
 
 
-def _rule_kinds(shape: Shape) -> list[str]:
-    return [kind for kind in ("max", "min", "pattern", "enum") if _stated(shape, kind)]
+def _constraints(shape: Shape) -> Iterator[tuple[str, Callable[[Any], bool]]]:
+    """What the model states of a shape, in the words of the service, and whether it holds of a value."""
+    kind, stated = shape.type_name, shape.metadata
+    numeric = kind in {"integer", "long", "float", "double"}
+    noun, size = ("value", float) if numeric else ("length", len)
+    if numeric or kind in {"string", "list", "map"}:
+        for name, word, holds in (("max", "less", operator.le), ("min", "greater", operator.ge)):
+            if name in stated:
+                rule = f"Member must have {noun} {word} than or equal to {stated[name]}"
+                yield rule, functools.partial(_compared, holds, size, stated[name])
+    if kind == "string" and "pattern" in stated:
+        rule = f"Member must satisfy regular expression pattern: {stated['pattern']}"
+        yield rule, lambda text: len(text) > _PATTERN_LIMIT or _compiled(stated["pattern"]).fullmatch(text) is not None
+    if kind == "string" and "enum" in stated:
+        yield f"Member must satisfy enum value set: [{', '.join(shape.enum)}]", lambda text: text in shape.enum
 
 
-def _stated(shape: Shape, kind: str) -> bool:
-    if kind in {"max", "min"}:
-        return (
-            kind in shape.metadata
-            and shape.type_name in _PYTHON_TYPES
-            and shape.type_name not in {"structure", "boolean"}
-        )
-    return shape.type_name == "string" and kind in shape.metadata
-
-
-def _rules(shape: Shape) -> list[str]:
-    noun = "value" if shape.type_name in {"integer", "long", "float", "double"} else "length"
-    words = {
-        "max": lambda: f"Member must have {noun} less than or equal to {shape.metadata['max']}",
-        "min": lambda: f"Member must have {noun} greater than or equal to {shape.metadata['min']}",
-        "pattern": lambda: f"Member must satisfy regular expression pattern: {shape.metadata['pattern']}",
-        "enum": lambda: f"Member must satisfy enum value set: [{', '.join(shape.enum)}]",
-    }
-    return [words[kind]() for kind in _rule_kinds(shape)]
+def _compared(holds: Callable[[Any, Any], bool], size: Callable[[Any], float], bound: float, value: Any) -> bool:
+    return holds(size(value), bound)
 
 
 @functools.lru_cache(maxsize=512)

@@ -6,7 +6,9 @@ It must not know which resource has them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from typing_extensions import TypedDict
 
 from ..errors import validation
 from ..options import EMULATED_TAG, SUBSTITUTED_TAG
@@ -18,41 +20,63 @@ _TAGS: Final = 50
 _MARKS: Final = (EMULATED_TAG, SUBSTITUTED_TAG)  # what marks a rehearsal must not be lost
 
 
+class Tag(TypedDict):
+    Key: str
+    Value: str
+
+
+class TagsRequest(TypedDict, total=False):
+    """This is what is read of AddTags, ListTags, DeleteTags, and of whatever creates a resource."""
+
+    ResourceArn: str
+    Tags: list[Tag]
+    TagKeys: list[str]
+
+
+class TagList(TypedDict, total=False):
+    Tags: list[Tag]
+
+
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """What a resource has of tags, and how they are changed."""
+    """This is what a resource has of tags, and how they are changed."""
 
     tags: Mapping[str, str]
     save: Callable[[dict[str, str]], object]
 
 
-def add_tags(resource: Tagged, body: Mapping[str, Any]) -> dict[str, Any]:
-    """AddTags: the answer lists all tags of the resource."""
-    check_tags(body, resource.tags)
-    tags = {**resource.tags, **{tag["Key"]: tag["Value"] for tag in body["Tags"]}, EMULATED_TAG: "true"}
+def add_tags(resource: Tagged, body: TagsRequest) -> TagList:
+    """AddTags: the answer lists all tags of the resource. Raises AwsError for tags that it does not take."""
+    check_tags(body["Tags"], resource.tags)
+    tags = {**resource.tags, **tags_of(body["Tags"])}
     resource.save(tags)
     return list_tags(Tagged(tags, resource.save), body)
 
 
-def list_tags(resource: Tagged, _body: Mapping[str, Any]) -> dict[str, Any]:
+def list_tags(resource: Tagged, _body: TagsRequest) -> TagList:
     """ListTags, in the order of their keys."""
     return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(resource.tags.items())]}
 
 
-def delete_tags(resource: Tagged, body: Mapping[str, Any]) -> dict[str, Any]:
-    """DeleteTags."""
+def delete_tags(resource: Tagged, body: TagsRequest) -> TagList:
+    """DeleteTags: what marks a rehearsal stays."""
     gone = set(body["TagKeys"]) - set(_MARKS)
     resource.save({key: value for key, value in resource.tags.items() if key not in gone})
     return {}
 
 
-def check_tags(body: Mapping[str, Any], kept: Iterable[str] = ()) -> None:
-    """Raise for tags that no resource takes. ``kept`` are the keys it has already.
+def tags_of(sent: Iterable[Tag]) -> dict[str, str]:
+    """Return the tags that a resource gets where these were sent for it: it is marked as emulated."""
+    return {tag["Key"]: tag["Value"] for tag in sent} | {EMULATED_TAG: "true"}
+
+
+def check_tags(sent: Iterable[Tag], kept: Iterable[str] = ()) -> None:
+    """Raise AwsError for tags that no resource takes. ``kept`` are the keys it has already.
 
     The API reference of Tag: keys are unique per resource; the rest is of
     https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
     """
-    keys = [tag["Key"] for tag in body.get("Tags") or ()]
+    keys = [tag["Key"] for tag in sent]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
         raise validation(f"Tags: keys must be unique per resource, got {', '.join(map(repr, twice))} more than once")
     if any(key.lower().startswith("aws:") for key in keys):

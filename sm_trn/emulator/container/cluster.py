@@ -1,12 +1,33 @@
-"""A plan says on which emulated hosts a request runs, and what runs there. It is a value, and knows no request."""
+"""A plan says on which emulated hosts a request runs, and what runs there; a channel, which data they get. They are values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing_extensions import TypedDict
+
+
+class S3Source(TypedDict, total=False):
+    S3DataType: str
+    S3Uri: str
+    S3DataDistributionType: str
+    CompressionType: str
+    InstanceGroupNames: list[str]
+
+
+class DataSource(TypedDict, total=False):
+    S3DataSource: S3Source
+
+
+class Channel(TypedDict, total=False):
+    ChannelName: str
+    DataSource: DataSource
+    InputMode: str
+    CompressionType: str
+    RecordWrapperType: str
+    ContentType: str
+
 
 # The one group's name in a cluster of equal hosts, as the service writes it.
 HOMOGENEOUS: Final = "homogeneousCluster"
@@ -26,7 +47,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What the runner does. ``substituted`` is empty when every launcher asked for exists here."""
+    """This is what the runner does. ``substituted`` is empty when every launcher asked for exists here."""
 
     groups: tuple[Group, ...]
     distributed: bool
@@ -41,7 +62,7 @@ class Plan:
     def group_of(self, host: str) -> Group:
         return next(group for group in self.groups if host in group.hosts)
 
-    def hosts_of(self, channel: Mapping[str, Any]) -> tuple[str, ...]:
+    def hosts_of(self, channel: Channel) -> tuple[str, ...]:
         """Return who gets a channel: the groups it names, or everybody."""
-        named = (channel["DataSource"].get("S3DataSource") or {}).get("InstanceGroupNames")
+        named = channel["DataSource"].get("S3DataSource", {}).get("InstanceGroupNames")
         return tuple(host for group in self.groups if not named or group.name in named for host in group.hosts)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What the jobs and models of every region need of the emulator. ``root`` is its state folder."""
+    """This is what the jobs and models of every region need of the emulator. ``root`` is its state folder."""
 
     objects: ObjectStore
     principals: Principals
@@ -34,7 +34,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What every container of a region needs of the emulator. ``state`` is the region's folder."""
+    """This is what every container of a region needs of the emulator. ``state`` is the region's folder."""
 
     shared: Shared
     state: Path

@@ -12,37 +12,19 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..telemetry.log_store import MAX_EVENT
-from .inside.container_init import BROKEN_HOST
+from .inside.container_init import BROKEN_HOST, HostSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 CONTAINER_INIT: Final = Path(__file__).with_name("inside") / "container_init.py"
+_PYTHON: Final = (sys.executable, "-I", "-S", str(CONTAINER_INIT))
 _SEEN_SPEC: Final = "/opt/sm_trn/spec.json"
 _BLOCK = 65_536
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostSpec:
-    """What container init needs to know; written as JSON beside the host's folder."""
-
-    namespace: bool
-    hostname: str
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str
-    ml: str
-    own: str
-    stage: str
-    hosts: str
-    hidden: tuple[str, ...]
-    toolkit: bool
-    bubblewrap: bool = False
 
 
 class Host:
@@ -55,12 +37,10 @@ class Host:
         self.code: int | None = None
         self._on_line = on_line
         self._on_exit = on_exit
-        file.write_text(json.dumps(asdict(spec)), encoding="utf-8")
+        file.write_text(json.dumps(spec._asdict()), encoding="utf-8")
         file.chmod(0o600)
         self._process = subprocess.Popen(
-            _bubblewrapped(spec, file)
-            if spec.bubblewrap
-            else [sys.executable, "-I", "-S", str(CONTAINER_INIT), str(file)],
+            _bubblewrapped(spec, file) if spec.bubblewrap else [*_PYTHON, str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -115,7 +95,7 @@ class Host:
 
 
 class LineSplitter:
-    """Bytes to lines. A progress bar's carriage returns end a line too; empty lines are not events."""
+    """It makes lines of bytes. A progress bar's carriage returns end a line too; empty lines are not events."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -160,16 +140,7 @@ def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
         elif Path(path).is_file():
             arguments += ["--ro-bind", os.devnull, path]
     arguments += ["--proc", "/proc", "--chdir", "/"]
-    return [
-        shutil.which("bwrap") or "bwrap",
-        *arguments,
-        "--",
-        sys.executable,
-        "-I",
-        "-S",
-        str(CONTAINER_INIT),
-        _SEEN_SPEC,
-    ]
+    return [shutil.which("bwrap") or "bwrap", *arguments, "--", *_PYTHON, _SEEN_SPEC]
 
 
 def _opt_again() -> list[str]:

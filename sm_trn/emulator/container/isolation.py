@@ -11,29 +11,18 @@ import os
 import tempfile
 from pathlib import Path
 
-from .host import Host, HostSpec, bubblewrap_available
+from .host import Host, bubblewrap_available
+from .inside.container_init import HostSpec
 
 _PROBE_S = 10.0
 _OWN = (
-    *("endpoint.json", "emulator.db", "emulator.db-wal", "emulator.db-shm", "jobs", "s3", "logs", "metrics", "tmp"),
-    *("hosted", "hosted-logs", "regions"),
-)
+    "endpoint.json", "emulator.db", "emulator.db-wal", "emulator.db-shm", "jobs", "s3", "logs", "metrics", "tmp", "hosted",
+    "hosted-logs", "regions",
+)  # fmt: skip
 _CREDENTIALS = (
-    ".aws",
-    ".ssh",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".netrc",
-    ".git-credentials",
-    ".pypirc",
-    ".pgpass",
-    ".cache/huggingface/token",
-    ".cache/huggingface/stored_tokens",
-)
+    ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".netrc", ".git-credentials",
+    ".pypirc", ".pgpass", ".cache/huggingface/token", ".cache/huggingface/stored_tokens",
+)  # fmt: skip
 
 
 class Isolation(enum.Enum):

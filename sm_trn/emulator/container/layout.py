@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..options import DATA_FOLDER
-from .host import HostSpec
+from .inside.container_init import HostSpec
 from .isolation import Isolation, hidden_paths
 from .orphans import NOTE
 
@@ -30,18 +30,13 @@ INSIDE: Final = Path(__file__).with_name("inside")
 ML: Final = "/opt/ml"
 # All of the caller's environment that a job may see: switches and paths, nothing that is ever a secret.
 _ALLOWED: Final = (
-    "HF_HUB_OFFLINE",
-    "TRANSFORMERS_OFFLINE",
-    "HF_DATASETS_OFFLINE",
-    "HF_HUB_CACHE",
-    "LD_LIBRARY_PATH",
-    "TZ",
-)
+    "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "LD_LIBRARY_PATH", "TZ",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """What a job needs to reach the emulator and its other hosts."""
+    """This is what a job needs to reach the emulator and its other hosts."""
 
     python: str
     url: str
@@ -113,7 +108,7 @@ def remove(where: Where) -> None:
 
 
 def write_programs(where: Where, plan: Plan, python: str) -> None:
-    """What stands first on the PATH: the interpreter under the image's name, torchrun, and Neuron's tools."""
+    """Write what stands first on the PATH: the interpreter under the image's name, torchrun, and Neuron's tools."""
     run = INSIDE / "torchrun_here.py"
     programs = {"torchrun": f'exec "{python}" -I -S "{run}" "$@"', "python": f'exec "{python}" "$@"'}
     programs["python3"] = programs["python"]
@@ -181,7 +176,7 @@ def localized(text: str, where: Where) -> str:
 
 
 def host_spec(
-    where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: Mapping[str, str], *, toolkit: bool
+    where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: dict[str, str], *, toolkit: bool
 ) -> HostSpec:
     """Describe how a process starts on the host. ``state`` is the emulator's folder, of which it sees nothing but its own."""
     return HostSpec(

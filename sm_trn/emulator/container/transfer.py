@@ -18,9 +18,10 @@ from typing import IO, TYPE_CHECKING, Any
 from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from ..s3.object_store import ObjectStore
+    from .cluster import Channel, S3Source
     from .layout import Where
 
 _COMPRESSION = 3  # weights hardly shrink; the level is a matter of time only
@@ -33,7 +34,7 @@ class TransferError(Exception):
 def download_channels(
     objects: ObjectStore,
     hosts: Sequence[Where],
-    channels: Sequence[tuple[Mapping[str, Any], Collection[str]]],
+    channels: Sequence[tuple[Channel, Collection[str]]],
     stopped: Callable[[], bool],
 ) -> None:
     """Fill /opt/ml/input/data: each channel on the hosts named beside it. Returns early when ``stopped``."""
@@ -51,7 +52,7 @@ def download_channels(
                 _download(objects, bucket, key, folder / name, gzipped=channel.get("CompressionType") == "Gzip")
 
 
-def _files(objects: ObjectStore, source: Mapping[str, Any]) -> list[tuple[str, str, Path]]:
+def _files(objects: ObjectStore, source: S3Source) -> list[tuple[str, str, Path]]:
     """(bucket, key, name below the channel) of every object of a data source, in the order of their keys."""
     bucket, prefix = parse_s3_uri(source["S3Uri"])
     if source["S3DataType"] == "ManifestFile":
@@ -127,7 +128,7 @@ def archive(out: IO[bytes], roots: Sequence[tuple[str, Path]], note: Callable[[s
 
 
 def check_volume(roots: Sequence[Path], volume_gb: int) -> None:
-    """Refuse what would not have been on a host's volume: a file with holes can be longer than any disk."""
+    """Raise TransferError for what would not fit on a host's volume: a file with holes can be longer than any disk."""
     for root in roots:
         length = sum(path.lstat().st_size for _, path in plain_files(root))
         if length > volume_gb * 2**30:

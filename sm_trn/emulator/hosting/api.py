@@ -8,41 +8,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...specs.snapshot import EMULATED_ACCOUNT
-from ..api.paging import page
-from ..api.tags import Tagged
+from ..api.paging import ListRequest, select
+from ..api.shapes import given
+from ..api.tags import Tagged, tags_of
 from ..errors import AwsError, validation
-from ..options import EMULATED_TAG
 from ..s3.uri import parse_s3_uri
-from .resources import Resource, Resources
+from .request import HostingRequest, container_of, model_data, variants_of
+from .resources import KINDS, Resource, Resources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from ..s3.object_store import ObjectStore
     from .endpoints import Endpoints
     from .transforms import Transforms
 
 LARGEST_BODY: Final = 6 * 2**20  # Body of InvokeEndpoint, in the API's own model
-# Kind of a record, and how its operations and their members are spelled.
-_WORDS: Final[Mapping[str, str]] = {
-    "model": "Model",
-    "endpoint-config": "EndpointConfig",
-    "endpoint": "Endpoint",
-    "transform-job": "TransformJob",
-}
-_STATUS: Final = {"endpoint": "EndpointStatus", "transform-job": "TransformJobStatus"}
 _DEPLOYMENT: Final = "DeploymentConfig"  # an endpoint's; the only member that a describe has under another name
-_UNSAID: Final = {"endpoint": "FailureReason", "transform-job": "TransformStartTime"}  # in a list, that is
-_LISTS: Final = {
-    "model": "Models",
-    "endpoint-config": "EndpointConfigs",
-    "endpoint": "Endpoints",
-    "transform-job": "TransformJobSummaries",
-}
 
 
 class HostingApi:
-    """The operations on what is hosted. Every one raises AwsError. ``kind`` is a kind of record."""
+    """The operations on what is hosted. Every one raises AwsError. ``kind`` is one of KINDS."""
 
     def __init__(
         self, resources: Resources, objects: ObjectStore, endpoints: Endpoints, transforms: Transforms, region: str
@@ -54,7 +40,7 @@ class HostingApi:
         self._region = region
 
     def invoke(self, name: str, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
-        """InvokeEndpoint: headers and body of the answer. ``headers`` have lower-case names."""
+        """Return headers and body of InvokeEndpoint's answer; ``headers`` have lower-case names. Raises AwsError."""
         if len(body) > LARGEST_BODY:
             raise AwsError("ValidationError", f"the body has {len(body)} bytes, more than {LARGEST_BODY}", 413)
         sent = {"Content-Type": headers.get("content-type") or "application/json", "Accept": headers.get("accept", "")}
@@ -70,82 +56,82 @@ class HostingApi:
 
     # --- create, update, delete ---
 
-    def create_model(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        containers = body.get("Containers") or [body["PrimaryContainer"]] if _one_container(body) else []
+    def create_model(self, body: HostingRequest) -> dict[str, str]:
+        containers = [
+            *body.get("Containers", ()),
+            *([body["PrimaryContainer"]] if body.get("PrimaryContainer") else ()),
+        ]
         if len(containers) != 1:
             raise validation(
                 "the emulator hosts models of one container, no inference pipelines; give PrimaryContainer"
             )
-        container = containers[0]
-        if container.get("Mode") == "MultiModel":
+        if containers[0].get("Mode") == "MultiModel":
             raise validation("the emulator hosts one model in a container, no multi-model endpoints")
-        source = (container.get("ModelDataSource") or {}).get("S3DataSource") or {}
-        uri = container.get("ModelDataUrl") or source.get("S3Uri")
+        uri, _ = model_data(containers[0])
         if uri:
             bucket, key = parse_s3_uri(uri)
             self._objects.ready.wait()
             if not self._objects.keys(bucket, key):
                 raise validation(f"Could not find model data at {uri}.")
-        return {"ModelArn": self._add("model", body).arn}
+        return {"ModelArn": self._add("model", body["ModelName"], body).arn}
 
-    def create_config(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        for unknown in ("ShadowProductionVariants", "AsyncInferenceConfig"):
-            if body.get(unknown):
-                raise validation(f"the emulator hosts real-time variants only, no {unknown}")
+    def create_config(self, body: HostingRequest) -> dict[str, str]:
+        if body.get("ShadowProductionVariants") or body.get("AsyncInferenceConfig"):
+            unknown = "ShadowProductionVariants" if body.get("ShadowProductionVariants") else "AsyncInferenceConfig"
+            raise validation(f"the emulator hosts real-time variants only, no {unknown}")
         for variant in body["ProductionVariants"]:
             if variant.get("ServerlessConfig"):
                 raise validation("the emulator hosts instances only, no ServerlessConfig")
             if not variant.get("ModelName"):
                 raise validation(f"variant {variant['VariantName']!r}: ModelName is missing")
-            self._get("model", str(variant["ModelName"]))
-        return {"EndpointConfigArn": self._add("endpoint-config", body).arn}
+            self._get("model", variant["ModelName"])
+        return {"EndpointConfigArn": self._add("endpoint-config", body["EndpointConfigName"], body).arn}
 
-    def create_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        config = str(body["EndpointConfigName"])
+    def create_endpoint(self, body: HostingRequest) -> dict[str, str]:
+        config = body["EndpointConfigName"]
         self._get("endpoint-config", config)
-        resource = self._add("endpoint", body, status="Creating", facts={"config": config})
+        resource = self._add("endpoint", body["EndpointName"], body, status="Creating", facts={"config": config})
         self._endpoints.create(resource.name)
         return {"EndpointArn": resource.arn}
 
-    def update_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        resource = self._get("endpoint", str(body["EndpointName"]))
-        self._get("endpoint-config", str(body["EndpointConfigName"]))
+    def update_endpoint(self, body: HostingRequest) -> dict[str, str]:
+        resource = self._get("endpoint", body["EndpointName"])
+        self._get("endpoint-config", body["EndpointConfigName"])
         if resource.status != "InService":
             raise validation(f'Cannot update in-progress endpoint "{resource.arn}".')
         if _DEPLOYMENT in body:
             request = {**resource.request, _DEPLOYMENT: body[_DEPLOYMENT]}
             self._resources.change("endpoint", resource.name, request=request)
-        self._endpoints.update(resource.name, str(body["EndpointConfigName"]))
+        self._endpoints.update(resource.name, body["EndpointConfigName"])
         return {"EndpointArn": resource.arn}
 
-    def delete_endpoint(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        resource = self._get("endpoint", str(body["EndpointName"]))
+    def delete_endpoint(self, body: HostingRequest) -> dict[str, str]:
+        resource = self._get("endpoint", body["EndpointName"])
         if resource.status != "Deleting":
             self._endpoints.delete(resource.name)
         return {}
 
-    def drop(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """DeleteModel and DeleteEndpointConfig."""
-        resource = self._get(kind, str(body[f"{_WORDS[kind]}Name"]))
-        self._resources.drop(kind, resource.name)
-        return {}
+    def delete_model(self, body: HostingRequest) -> dict[str, str]:
+        return self._drop("model", body["ModelName"])
 
-    def create_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        self._get("model", str(body["ModelName"]))
-        source = body["TransformInput"]["DataSource"].get("S3DataSource")
-        if source is None or source["S3DataType"] != "S3Prefix":
+    def delete_config(self, body: HostingRequest) -> dict[str, str]:
+        return self._drop("endpoint-config", body["EndpointConfigName"])
+
+    def create_transform(self, body: HostingRequest) -> dict[str, str]:
+        self._get("model", body["ModelName"])
+        asked, joined = body["TransformInput"], body.get("DataProcessing", {})
+        if asked["DataSource"].get("S3DataSource", {}).get("S3DataType") != "S3Prefix":
             raise validation("TransformInput: the emulator reads S3Prefix data only")
-        if body["TransformInput"].get("SplitType", "None") not in {"None", "Line"}:
+        if asked.get("SplitType", "None") not in {"None", "Line"}:
             raise validation("TransformInput.SplitType: the emulator splits by Line, or not at all")
-        joined = body.get("DataProcessing") or {}
         if joined.get("InputFilter", "$") != "$" or joined.get("JoinSource", "None") != "None":
             raise validation("DataProcessing: the emulator neither filters nor joins")
-        resource = self._add("transform-job", body, status="InProgress")
+        resource = self._add("transform-job", body["TransformJobName"], body, status="InProgress")
         self._transforms.start(resource.name)
         return {"TransformJobArn": resource.arn}
 
-    def stop_transform(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        resource = self._get("transform-job", str(body["TransformJobName"]))
+    def stop_transform(self, body: HostingRequest) -> dict[str, str]:
+        resource = self._get("transform-job", body["TransformJobName"])
         if resource.status not in {"InProgress", "Stopping"}:
             raise validation(f"The request was rejected because the transform job is in status {resource.status}.")
         self._transforms.stop(resource.name)
@@ -154,24 +140,26 @@ class HostingApi:
     # --- describe, list, tags ---
 
     def describe(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        word = _WORDS[kind]
-        resource = self._get(kind, str(body[f"{word}Name"]))
-        answer = {**_plain(resource, word), **_row(resource)}
+        """Answer a describe of any kind: what was sent, and what became of it."""
+        resource = self._get(kind, body[f"{KINDS[kind].word}Name"])
+        hidden = {f"{KINDS[kind].word}Name", "EndpointConfigName", _DEPLOYMENT}
+        sent = {name: value for name, value in resource.request.items() if name not in hidden}
+        answer = {**sent, **_row(resource)}
         if kind == "endpoint":
-            answer |= self._endpoint_facts(resource)
+            answer |= self._deployed(resource)
         elif kind == "transform-job":
             answer.pop("LastModifiedTime", None)
-            answer |= {"BatchStrategy": "MultiRecord", "MaxPayloadInMB": 6, **_plain(resource, word)}
+            answer = {"BatchStrategy": "MultiRecord", "MaxPayloadInMB": 6, **answer}
         return answer
 
-    def _endpoint_facts(self, resource: Resource) -> dict[str, Any]:
+    def _deployed(self, resource: Resource) -> dict[str, Any]:
         config = str(resource.facts["config"])
         found = self._resources.find("endpoint-config", config)
         rows = []
-        for variant in found.request["ProductionVariants"] if found and resource.status != "Creating" else ():
-            model = self._resources.find("model", str(variant["ModelName"]))
-            image = (model.request.get("PrimaryContainer") or {}).get("Image") if model else None
-            count, weight = int(variant.get("InitialInstanceCount", 1)), float(variant.get("InitialVariantWeight", 1.0))
+        for variant in variants_of(found) if found and resource.status != "Creating" else ():
+            model = self._resources.find("model", variant["ModelName"])
+            image = container_of(model).get("Image") if model else None
+            count, weight = variant.get("InitialInstanceCount", 1), float(variant.get("InitialVariantWeight", 1.0))
             rows.append(
                 {
                     "VariantName": variant["VariantName"],
@@ -182,24 +170,17 @@ class HostingApi:
                     "DesiredInstanceCount": count,
                 }
             )
-        last = {"LastDeploymentConfig": resource.request[_DEPLOYMENT]} if _DEPLOYMENT in resource.request else {}
-        return {"EndpointConfigName": config, **last, **({"ProductionVariants": rows} if rows else {})}
+        last = resource.request.get(_DEPLOYMENT)
+        return given(EndpointConfigName=config, LastDeploymentConfig=last, ProductionVariants=rows or None)
 
-    def listed(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        found = [resource for resource in self._resources.all(kind) if _wanted(resource, body)]
-        keys: Mapping[str, Callable[[Resource], Any]] = {
-            "Name": lambda resource: resource.name,
-            "Status": lambda resource: resource.status,
-            "CreationTime": lambda resource: resource.created,
-        }
-        key = keys[body.get("SortBy", "CreationTime")]
-        backwards = body.get("SortOrder", "Descending") == "Descending"
-        found.sort(key=lambda resource: (key(resource), resource.name), reverse=backwards)
-        rows, token = page(found, body, 10)
-        unsaid = _UNSAID.get(kind, "")
-        shown = [{key: value for key, value in _row(resource).items() if key != unsaid} for resource in rows]
-        answer: dict[str, Any] = {_LISTS[kind]: shown}
-        return answer | ({"NextToken": token} if token else {})
+    def listed(self, kind: str, body: ListRequest) -> dict[str, Any]:
+        """Answer a list of any kind. Raises AwsError for a token that is none."""
+        wanted = body.get("StatusEquals")
+        found, more = select([each for each in self._resources.all(kind) if wanted in {None, each.status}], body)
+        rows = [_row(each) for each in found]
+        for row in rows:
+            row.pop(KINDS[kind].unlisted, None)
+        return {KINDS[kind].rows: rows, **more}
 
     def tagged(self, arn: str) -> Tagged | None:
         """Return the tags of a model, a configuration, an endpoint or a transform job; None for the ARN of anything else."""
@@ -211,19 +192,23 @@ class HostingApi:
     def _get(self, kind: str, name: str) -> Resource:
         return self._resources.get(kind, name, self._arn(kind, name))
 
+    def _drop(self, kind: str, name: str) -> dict[str, str]:
+        self._resources.drop(kind, self._get(kind, name).name)
+        return {}
+
     def _arn(self, kind: str, name: str) -> str:
         return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}"
 
     def _add(
-        self, kind: str, body: Mapping[str, Any], *, status: str = "", facts: Mapping[str, Any] | None = None
+        self, kind: str, name: str, body: HostingRequest, *, status: str = "", facts: Mapping[str, str] | None = None
     ) -> Resource:
-        name, now = str(body[f"{_WORDS[kind]}Name"]), self._resources.now()
+        now = self._resources.now()
         resource = Resource(
             kind=kind,
             name=name,
             arn=self._arn(kind, name),
-            request={key: value for key, value in body.items() if key != "Tags"},
-            tags={tag["Key"]: tag["Value"] for tag in body.get("Tags") or ()} | {EMULATED_TAG: "true"},
+            tags=tags_of(body.pop("Tags", [])),
+            request=body,
             created=now,
             modified=now,
             status=status,
@@ -233,42 +218,14 @@ class HostingApi:
         return resource
 
 
-def _one_container(body: Mapping[str, Any]) -> bool:
-    return bool(body.get("PrimaryContainer")) != bool(body.get("Containers"))
-
-
-def _plain(resource: Resource, word: str) -> dict[str, Any]:
-    """The request as it is echoed."""
-    others = {f"{word}Name", "EndpointConfigName", _DEPLOYMENT}
-    return {key: value for key, value in resource.request.items() if key not in others}
-
-
 def _row(resource: Resource) -> dict[str, Any]:
-    """What a list says of a record; a describe says it too."""
-    word = _WORDS[resource.kind]
-    row: dict[str, Any] = {f"{word}Name": resource.name, f"{word}Arn": resource.arn, "CreationTime": resource.created}
-    if resource.kind in _STATUS:
-        row |= {_STATUS[resource.kind]: resource.status, "LastModifiedTime": resource.modified}
-        if resource.reason:
-            row["FailureReason"] = resource.reason
-    for fact, member in (("started", "TransformStartTime"), ("ended", "TransformEndTime")):
-        if resource.facts.get(fact) is not None:
-            row[member] = resource.facts[fact]
-    return row
-
-
-def _wanted(resource: Resource, body: Mapping[str, Any]) -> bool:
-    return (
-        body.get("NameContains", "").lower() in resource.name.lower()
-        and body.get("StatusEquals") in {None, resource.status}
-        and all(
-            float(limit) < moment if after else float(limit) > moment
-            for member, moment, after in (
-                ("CreationTimeAfter", resource.created, True),
-                ("CreationTimeBefore", resource.created, False),
-                ("LastModifiedTimeAfter", resource.modified, True),
-                ("LastModifiedTimeBefore", resource.modified, False),
-            )
-            if (limit := body.get(member)) is not None
-        )
+    """What a list says of a resource; a describe says it too."""
+    kind = KINDS[resource.kind]
+    row = {f"{kind.word}Name": resource.name, f"{kind.word}Arn": resource.arn, "CreationTime": resource.created}
+    if kind.has_status:
+        row |= {f"{kind.word}Status": resource.status, "LastModifiedTime": resource.modified}
+    return row | given(
+        FailureReason=resource.reason or None,
+        TransformStartTime=resource.facts.get("started"),
+        TransformEndTime=resource.facts.get("ended"),
     )

@@ -17,7 +17,7 @@ from ...specs.snapshot import EMULATED_ACCOUNT
 from ..errors import AwsError
 from ..fault_injection import CAPACITY
 from .model_server import LARGEST_ANSWER, ModelServer, NoAnswer, Reply, ServingError
-from .resources import container_of
+from .request import container_of, variants_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ Fleet = dict[str, tuple[ModelServer, float]]
 
 
 class Endpoints:
-    """What runs behind the records of endpoints."""
+    """This is what runs behind the records of endpoints."""
 
     def __init__(self, resources: Resources, lines: LogLines, context: RunContext) -> None:
         self._resources = resources
@@ -192,10 +192,10 @@ class Endpoints:
         if found is None:
             raise ServingError(f"the endpoint configuration {config!r} was deleted")
         fleet: Fleet = {}
-        for variant in found.request["ProductionVariants"]:
-            model = self._resources.find("model", str(variant.get("ModelName")))
+        for variant in variants_of(found):
+            model = self._resources.find("model", variant["ModelName"])
             if model is None:
-                raise ServingError(f"the model {variant.get('ModelName')!r} was deleted")
+                raise ServingError(f"the model {variant['ModelName']!r} was deleted")
             stream = f"{GROUP}/{name}:{variant['VariantName']}/i-{secrets.token_hex(8)}"
             server = ModelServer(container_of(model), self._context, self._taker(stream))
             fleet[variant["VariantName"]] = (server, float(variant.get("InitialVariantWeight", 1.0)))

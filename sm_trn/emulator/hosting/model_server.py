@@ -16,7 +16,7 @@ import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..container import layout, transfer
 from ..container.archive import UnsafeArchive, unpack
@@ -25,11 +25,13 @@ from ..container.host import Host
 from ..container.orphans import NOTE
 from ..iam.keys import Key, new_key
 from ..s3.uri import parse_s3_uri
+from .request import model_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..container.context import RunContext
+    from .request import Container
 
 SERVE: Final = layout.INSIDE / "serve.py"
 LARGEST_ANSWER: Final = 6 * 2**20  # Body of InvokeEndpoint's answer, in the API's own model
@@ -60,7 +62,7 @@ class Reply:
 class ModelServer:
     """Started with ``start``; a dead or hanging one is started again by the request after."""
 
-    def __init__(self, container: Mapping[str, Any], context: RunContext, say: Callable[[int, str], None]) -> None:
+    def __init__(self, container: Container, context: RunContext, say: Callable[[int, str], None]) -> None:
         self._container = container
         self._context = context
         self._say = say
@@ -125,8 +127,7 @@ class ModelServer:
         self._fetch(where)
 
     def _fetch(self, where: layout.Where) -> None:
-        source = (self._container.get("ModelDataSource") or {}).get("S3DataSource") or {}
-        uri = self._container.get("ModelDataUrl") or source.get("S3Uri")
+        uri, source = model_data(self._container)
         self._context.shared.objects.ready.wait()
         if uri and source.get("CompressionType") == "None":
             bucket, prefix = parse_s3_uri(uri)

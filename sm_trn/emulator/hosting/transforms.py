@@ -10,11 +10,11 @@ import secrets
 import threading
 import traceback
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..s3.uri import parse_s3_uri
 from .model_server import ModelServer, NoAnswer, ServingError
-from .resources import container_of
+from .request import Transform, container_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,15 +85,13 @@ class Transforms:
                 server.close()
 
     def _transform(self, resource: Resource, stream: str) -> None:
-        model = self._resources.find("model", resource.request["ModelName"])
+        request: Transform = resource.request
+        model = self._resources.find("model", request["ModelName"])
         if model is None:
-            raise ServingError(f"the model {resource.request['ModelName']!r} was deleted")
-        container = dict(container_of(model))
-        container["Environment"] = {
-            **(container.get("Environment") or {}),
-            **(resource.request.get("Environment") or {}),
-            "SAGEMAKER_BATCH": "true",
-        }
+            raise ServingError(f"the model {request['ModelName']!r} was deleted")
+        container = container_of(model).copy()
+        more = request.get("Environment", {})
+        container["Environment"] = {**container.get("Environment", {}), **more, "SAGEMAKER_BATCH": "true"}
         server = ModelServer(container, self._context, lambda at, line: self._lines.append(stream, at, line))
         with self._lock:
             self._servers[resource.name] = server
@@ -102,13 +100,13 @@ class Transforms:
             raise ServingError("the transform job was stopped")
         server.start()
         self._resources.change(_KIND, resource.name, facts={"started": self._resources.now()})
-        for key, parts in self._inputs(resource):
-            answers = [self._ask(server, resource, part, key) for part in parts]
-            self._put(resource, key, answers)
+        for key, parts in self._inputs(request):
+            answers = [self._ask(server, request, part, key) for part in parts]
+            self._put(request["TransformOutput"], key, answers)
         self._end(resource.name, "Stopped" if resource.name in self._stopped else "Completed", None)
 
-    def _inputs(self, resource: Resource) -> Iterator[tuple[str, Iterator[bytes]]]:
-        source = resource.request["TransformInput"]
+    def _inputs(self, request: Transform) -> Iterator[tuple[str, Iterator[bytes]]]:
+        source = request["TransformInput"]
         bucket, prefix = parse_s3_uri(source["DataSource"]["S3DataSource"]["S3Uri"])
         objects = self._context.shared.objects
         objects.ready.wait()
@@ -122,27 +120,24 @@ class Transforms:
                     content = gzip.decompress(content)
                 except (OSError, EOFError, zlib.error) as error:
                     raise ServingError(f"Data download failed: s3://{bucket}/{key}: {error}") from error
-            yield _below(prefix, key), payloads(content, resource.request)
+            yield _below(prefix, key), payloads(content, request)
 
-    def _ask(self, server: ModelServer, resource: Resource, part: bytes, key: str) -> bytes:
-        source = resource.request["TransformInput"]
-        limit = int(resource.request.get("MaxPayloadInMB") or 6) * _MB
+    def _ask(self, server: ModelServer, request: Transform, part: bytes, key: str) -> bytes:
+        limit = (request.get("MaxPayloadInMB") or 6) * _MB
         if len(part) > limit:
             raise NoAnswer(f"{key}: a payload has {len(part)} bytes, more than MaxPayloadInMB allows")
         headers = {
-            "Content-Type": source.get("ContentType") or "application/octet-stream",
-            "Accept": resource.request["TransformOutput"].get("Accept") or "",
+            "Content-Type": request["TransformInput"].get("ContentType") or "application/octet-stream",
+            "Accept": request["TransformOutput"].get("Accept") or "",
         }
-        client = resource.request.get("ModelClientConfig") or {}
-        timeout = float(client.get("InvocationsTimeoutInSeconds") or self._context.shared.options.invoke_timeout_s)
-        reply = server.invoke(part, headers, timeout)
+        asked = request.get("ModelClientConfig", {}).get("InvocationsTimeoutInSeconds")
+        reply = server.invoke(part, headers, asked or self._context.shared.options.invoke_timeout_s)
         if reply.status != 200:
             said = reply.body.decode("utf-8", "replace")[:512]
             raise NoAnswer(f"Bad HTTP status received from algorithm: {reply.status} for {key}: {said}")
         return reply.body
 
-    def _put(self, resource: Resource, key: str, answers: list[bytes]) -> None:
-        output = resource.request["TransformOutput"]
+    def _put(self, output: Mapping[str, str], key: str, answers: list[bytes]) -> None:
         bucket, prefix = parse_s3_uri(output["S3OutputPath"].rstrip("/") + "/")
         body = b"".join(answers)
         if output.get("AssembleWith") == "Line":
@@ -159,7 +154,7 @@ class Transforms:
             self._resources.change(_KIND, name, status=status, reason=reason[:1024] if reason else None, facts=facts)
 
 
-def payloads(content: bytes, request: Mapping[str, Any]) -> Iterator[bytes]:
+def payloads(content: bytes, request: Transform) -> Iterator[bytes]:
     """Yield what is sent at a time: the whole object, each line, or as many lines as a payload holds."""
     if request["TransformInput"].get("SplitType", "None") == "None":
         yield content
@@ -168,7 +163,7 @@ def payloads(content: bytes, request: Mapping[str, Any]) -> Iterator[bytes]:
     if request.get("BatchStrategy", "MultiRecord") == "SingleRecord":
         yield from lines
         return
-    limit = int(request.get("MaxPayloadInMB") or 6) * _MB
+    limit = (request.get("MaxPayloadInMB") or 6) * _MB
     batch: list[bytes] = []
     size = 0
     for line in lines:

@@ -60,7 +60,7 @@ class Spool:
         return self.file.read(size)
 
     def digest(self, name: str) -> bytes:
-        """Of the whole content, by hashlib's name or ``crc32``; nothing is written afterwards, and it is rewound."""
+        """Return a sum of the whole content, by hashlib's name or ``crc32``; nothing is written afterwards, and it is rewound."""
         self._end_work()
         self.rewind()
         if name not in self._sums:

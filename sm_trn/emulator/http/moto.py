@@ -10,14 +10,19 @@ import io
 import os
 import sys
 import traceback
-from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from werkzeug.test import EnvironBuilder
 
 from ...specs.snapshot import EMULATED_ACCOUNT
 from .response import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from .body import Spool
+    from .request import HttpRequest
 
 
 def settle_environment() -> None:
@@ -39,72 +44,43 @@ class Moto:
         self._application: Any = DomainDispatcherApplication(create_backend_app)
         self._region = region
 
-    def forward(self, environ: dict[str, Any], body: IO[bytes], length: int) -> Answer:
-        """Pass an admitted request on. Answers of 500 and more become one that no client repeats."""
-        copy = {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(length), "wsgi.errors": io.StringIO()}
-        copy.pop("wsgi.input_terminated", None)
-        copy.pop("HTTP_TRANSFER_ENCODING", None)
+    def forward(self, request: HttpRequest, body: Spool) -> Answer:
+        """Pass an admitted request on. What moto cannot answer is a 501, which no client repeats."""
+        body.rewind()
+        own = {"wsgi.input": body.file, "CONTENT_LENGTH": str(body.length), "wsgi.errors": io.StringIO()}
+        dropped = {"wsgi.input_terminated", "HTTP_TRANSFER_ENCODING"}
         try:
-            return self._run(copy)
+            return self._run({name: value for name, value in request.environ.items() if name not in dropped} | own)
         except Exception:  # noqa: BLE001 - moto meets services and operations it does not know in many ways
             sys.stderr.write(traceback.format_exc())
             return Answer(501, (), b"")
 
     def call(
-        self,
-        service: str,
-        method: str,
-        path: str,
-        *,
-        query: str = "",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        region: str | None = None,
+        self, service: str, method: str, path: str, body: bytes = b"", *, region: str | None = None, **headers: str
     ) -> Answer:
-        """Make a request of our own; ``path`` is not yet percent-encoded."""
-        encoded = quote(path, safe="/-_.~")
-        environ: dict[str, Any] = {
-            "REQUEST_METHOD": method,
-            "PATH_INFO": path.encode().decode("latin-1"),
-            "QUERY_STRING": query,
-            "RAW_URI": f"{encoded}?{query}",
-            "REQUEST_URI": f"{encoded}?{query}",
-            "SCRIPT_NAME": "",
-            "SERVER_NAME": "127.0.0.1",
-            "SERVER_PORT": "80",
-            "SERVER_PROTOCOL": "HTTP/1.1",
-            "HTTP_HOST": "127.0.0.1",
-            "CONTENT_LENGTH": str(len(body)),
-            "wsgi.input": io.BytesIO(body),
-            "wsgi.errors": io.StringIO(),
-            "wsgi.url_scheme": "http",
-            "wsgi.version": (1, 0),
-            "wsgi.multithread": True,
-            "wsgi.multiprocess": False,
-            "wsgi.run_once": False,
-            "REMOTE_ADDR": "127.0.0.1",
-            "HTTP_AUTHORIZATION": f"AWS4-HMAC-SHA256 Credential=SMTRN/20200101/{region or self._region}/{service}/"
-            "aws4_request, "
-            "SignedHeaders=host, Signature=0",
-        }
-        for name, value in (headers or {}).items():
-            key = name.upper().replace("-", "_")
-            environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
-        return self._run(environ)
+        """Make a request of our own; ``path`` is not yet percent-encoded, ``headers`` are spelled with underscores."""
+        made = EnvironBuilder(
+            path, "http://127.0.0.1", method=method, data=body, errors_stream=io.StringIO()
+        ).get_environ()
+        scope = f"SMTRN/20200101/{region or self._region}/{service}/aws4_request"
+        made["HTTP_AUTHORIZATION"] = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        for name, value in headers.items():
+            made[name.upper() if name == "content_type" else f"HTTP_{name.upper()}"] = value
+        return self._run(made)
 
     def create_bucket(self, name: str, region: str) -> None:
         """Let moto know a bucket, for its settings; what is in it is ours."""
         place = f"<LocationConstraint>{region}</LocationConstraint>"
         body = f"<CreateBucketConfiguration>{place}</CreateBucketConfiguration>"
-        self.call("s3", "PUT", f"/{name}", body=b"" if region == "us-east-1" else body.encode(), region=region)
+        self.call("s3", "PUT", f"/{name}", b"" if region == "us-east-1" else body.encode(), region=region)
 
     def query(
         self, service: str, action: str, version: str, parameters: Mapping[str, str], *, region: str | None = None
     ) -> Answer:
         """Make one call of AWS's query protocol, form-encoded."""
         body = urlencode({"Action": action, "Version": version, **parameters}).encode()
-        headers = {"content-type": "application/x-www-form-urlencoded"}
-        return self.call(service, "POST", "/", headers=headers, body=body, region=region)
+        kind = "application/x-www-form-urlencoded"
+        return self.call(service, "POST", "/", body, region=region, content_type=kind)
 
     def _run(self, environ: dict[str, Any]) -> Answer:
         started: list[tuple[str, list[tuple[str, str]]]] = []

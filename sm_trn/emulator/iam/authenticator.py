@@ -11,7 +11,7 @@ import hashlib
 import time
 from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from ..errors import AwsError, refused
@@ -19,9 +19,10 @@ from ..http.body import Spool
 from . import session_tokens, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
+    from ..http.request import HttpRequest
     from ..state.quota import Quota
     from .keys import Principals
     from .session_tokens import Temporary
@@ -45,6 +46,7 @@ _STREAMING = frozenset(
 class AuthenticatedRequest:
     """A request that was let in, with its body read and checked. ``owner``: with the emulator's own key, no temporary one."""
 
+    http: HttpRequest
     service: str
     region: str
     access_key: str
@@ -54,7 +56,7 @@ class AuthenticatedRequest:
 
 
 class Authenticator:
-    """Checks one WSGI request at a time; safe to share between threads."""
+    """Checks one request at a time; safe to share between threads."""
 
     def __init__(
         self,
@@ -73,66 +75,52 @@ class Authenticator:
         self._spool = spool
         self._clock = clock
 
-    def authenticate(self, environ: dict[str, Any]) -> AuthenticatedRequest:
+    def authenticate(self, http: HttpRequest) -> AuthenticatedRequest:
         """Let the request in, or raise the AwsError to answer with. The body is read only once the signature holds."""
-        self._check_origin(environ)
-        raw_path, _, query = environ["REQUEST_URI"].partition("?")
-        if raw_path.startswith("/moto-api") or environ["PATH_INFO"].startswith("/moto-api"):
-            raise refused("AccessDeniedException", "this path is closed")
-        names = dict(parse_qsl(query, keep_blank_values=True))
-        presigned = "X-Amz-Signature" in names or {"AWSAccessKeyId", "Signature"} <= names.keys()
-        credential = (
-            (signature.parse_presigned(names) or signature.parse_presigned_2(names, self._region))
-            if presigned
-            else signature.parse_authorization(environ.get("HTTP_AUTHORIZATION", ""))
-        )
-        if credential is None:
-            raise refused("MissingAuthenticationToken", "the request is not signed with Signature Version 4")
-        token = environ.get("HTTP_X_AMZ_SECURITY_TOKEN") or names.get("X-Amz-Security-Token")
+        self._check_origin(http)
+        credential, names = self._credential(http)
+        token = http.fields.get("x-amz-security-token") or names.get("X-Amz-Security-Token")
         secret, known = self._secret(credential, token or names.get("x-amz-security-token") or "")
-        timestamp = self._fresh(environ, credential, names if presigned else None)
-        headers = _headers(environ)
-        payload = self._payload(environ, credential, presigned=presigned)
+        timestamp = self._fresh(http, credential, names)
+        payload = self._payload(http, credential, presigned=bool(names))
         body = None
         if payload is None:  # the signature covers a digest of the body that only the body can give
-            body, payload = self._read(environ, MAX_BODY)
-        request = signature.Signed(
-            method=environ["REQUEST_METHOD"],
-            path=raw_path,
-            query=query,
-            headers=headers,
-            payload=payload,
-            timestamp=timestamp,
-        )
+            body, payload = self._read(http, MAX_BODY)
         try:
-            self._check_coverage(headers, credential)
-            if not signature.matches(request, credential, secret):
-                raise refused("SignatureDoesNotMatch", "the signature does not match; check the secret key")
+            self._check_signature(http, credential, secret, payload, timestamp)
         except AwsError:
             if body is not None:
                 body.close()
             raise
-        environ.get("sm_trn.known_caller", lambda: None)()
-        if body is None:
-            sums = () if credential.service != "s3" or payload in _STREAMING - {signature.UNSIGNED} else _sums(headers)
-            body, digest = self._read(environ, MAX_OBJECT if credential.service == "s3" else MAX_BODY, sums)
-            if payload not in _STREAMING and payload != digest:
-                body.close()
-                raise AwsError("XAmzContentSHA256Mismatch", "the body is not the one that was signed")
+        http.known_caller()
         return AuthenticatedRequest(
+            http=http,
             service=credential.service,
             region=credential.region,
             access_key=credential.access_key,
-            body=body,
+            body=body or self._signed_body(http, credential.service, payload),
             temporary=known,
             owner=credential.access_key == self._principals.owner.access,
         )
 
-    def _check_origin(self, environ: dict[str, Any]) -> None:
-        if environ.get("HTTP_HOST", "").lower() not in self._hosts:
+    def _credential(self, http: HttpRequest) -> tuple[signature.Credential, Mapping[str, str]]:
+        """Who claims to ask, and the query that says so; it is empty where a header does."""
+        names = dict(parse_qsl(http.query, keep_blank_values=True))
+        if "X-Amz-Signature" in names or {"AWSAccessKeyId", "Signature"} <= names.keys():
+            found = signature.parse_presigned(names) or signature.parse_presigned_2(names, self._region)
+        else:
+            found, names = signature.parse_authorization(http.fields.get("authorization", "")), {}
+        if found is None:
+            raise refused("MissingAuthenticationToken", "the request is not signed with Signature Version 4")
+        return found, names
+
+    def _check_origin(self, http: HttpRequest) -> None:
+        if http.fields.get("host", "").lower() not in self._hosts:
             raise refused("AccessDeniedException", "the Host header does not name this emulator")
-        if "HTTP_ORIGIN" in environ or environ["REQUEST_METHOD"] == "OPTIONS":
+        if "origin" in http.fields or http.method == "OPTIONS":
             raise refused("AccessDeniedException", "requests from web pages are refused")
+        if http.raw_path.startswith("/moto-api") or http.path.startswith("/moto-api"):
+            raise refused("AccessDeniedException", "this path is closed")
 
     def _secret(self, credential: signature.Credential, token: str) -> tuple[str, Temporary | None]:
         """The secret that goes with an access key. A token beside a key of our own is somebody else's, left in an environment."""
@@ -148,22 +136,22 @@ class Authenticator:
             raise _expired_token(credential.service)
         return found[1], found[0]
 
-    def _fresh(self, environ: dict[str, Any], credential: signature.Credential, query: Mapping[str, str] | None) -> str:
-        """The time that was signed, if it is one at which the request may come."""
+    def _fresh(self, http: HttpRequest, credential: signature.Credential, query: Mapping[str, str]) -> str:
+        """The time that was signed, if it is one at which the request may come; ``query`` is that of a presigned one."""
         now = self._clock()
         if not credential.date:  # Version 2
-            text = (query or {}).get("Expires", "")
+            text = query.get("Expires", "")
             if not text.isdecimal() or now > int(text):
                 raise refused("AccessDenied", "Request has expired")
             return text
-        if query is not None:
+        if query:
             text, lifetime = query.get("X-Amz-Date", ""), query.get("X-Amz-Expires", "")
             seconds = min(int(lifetime), 7 * 86_400) if lifetime.isdecimal() else 0
             signed_at = _epoch(text)
             if signed_at is None or not signed_at - _SKEW_S <= now <= signed_at + seconds:
                 raise refused("AccessDenied", "Request has expired")
         else:
-            text = environ.get("HTTP_X_AMZ_DATE") or _amz_date(environ.get("HTTP_DATE", ""))
+            text = http.fields.get("x-amz-date") or _amz_date(http.fields.get("date", ""))
             signed_at = _epoch(text)
             if signed_at is None or abs(now - signed_at) > _SKEW_S:
                 raise refused("RequestExpired", "the request's date is missing or more than 15 minutes off")
@@ -172,8 +160,8 @@ class Authenticator:
         return text
 
     @staticmethod
-    def _payload(environ: dict[str, Any], credential: signature.Credential, *, presigned: bool) -> str | None:
-        declared: str | None = environ.get("HTTP_X_AMZ_CONTENT_SHA256")
+    def _payload(http: HttpRequest, credential: signature.Credential, *, presigned: bool) -> str | None:
+        declared = http.fields.get("x-amz-content-sha256")
         if presigned:
             if credential.service != "s3":
                 raise refused("AccessDenied", "presigned requests are taken for S3 only")
@@ -185,25 +173,44 @@ class Authenticator:
         return None
 
     @staticmethod
-    def _check_coverage(headers: list[tuple[str, str]], credential: signature.Credential) -> None:
-        if not credential.date:  # Version 2 signs all of Amazon's headers, and never the host
-            return
-        wanted = {name for name, _ in headers if name == "host" or name.startswith("x-amz-")}
-        if missing := wanted - set(credential.signed_headers):
+    def _check_signature(
+        http: HttpRequest, credential: signature.Credential, secret: str, payload: str, timestamp: str
+    ) -> None:
+        wanted = {name for name, _ in http.headers if name == "host" or name.startswith("x-amz-")}
+        missing = wanted - set(credential.signed_headers)
+        if credential.date and missing:  # Version 2 signs all of Amazon's headers, and never the host
             raise refused("SignatureDoesNotMatch", f"these headers must be signed: {', '.join(sorted(missing))}")
+        request = signature.Signed(
+            method=http.method,
+            path=http.raw_path,
+            query=http.query,
+            headers=http.headers,
+            payload=payload,
+            timestamp=timestamp,
+        )
+        if not signature.matches(request, credential, secret):
+            raise refused("SignatureDoesNotMatch", "the signature does not match; check the secret key")
 
-    def _read(self, environ: dict[str, Any], limit: int, sums: Collection[str] = ()) -> tuple[Spool, str]:
+    def _signed_body(self, http: HttpRequest, service: str, payload: str) -> Spool:
+        """The body whose digest was signed with the rest, or of which none was wanted."""
+        sums = () if service != "s3" or payload in _STREAMING - {signature.UNSIGNED} else _sums(http.headers)
+        body, digest = self._read(http, MAX_OBJECT if service == "s3" else MAX_BODY, sums)
+        if payload not in _STREAMING and payload != digest:
+            body.close()
+            raise AwsError("XAmzContentSHA256Mismatch", "the body is not the one that was signed")
+        return body
+
+    def _read(self, http: HttpRequest, limit: int, sums: Collection[str] = ()) -> tuple[Spool, str]:
         """The body and its SHA-256. Never more than ``limit`` bytes, nor more than the state folder may take."""
-        chunked = bool(environ.get("wsgi.input_terminated"))
-        declared = environ.get("CONTENT_LENGTH") or "0"
-        left = limit if chunked else int(declared) if declared.isdecimal() else limit + 1
+        declared = http.fields.get("content-length") or "0"
+        left = limit if http.chunked else int(declared) if declared.isdecimal() else limit + 1
         if left > limit:
             raise AwsError("RequestEntityTooLargeException", f"at most {limit} bytes are taken", 413)
-        if left > MAX_BODY and not chunked:
+        if left > MAX_BODY and not http.chunked:
             self._quota.check(left)
         spooled = Spool(self._spool, sums)
         try:
-            digest = _fill(spooled, environ["wsgi.input"], left, chunked=chunked)
+            digest = _fill(spooled, http.content, left, chunked=http.chunked)
         except BaseException:
             spooled.close()
             raise
@@ -223,7 +230,7 @@ def _fill(spool: Spool, source: IO[bytes], left: int, *, chunked: bool) -> str:
     return digest.hexdigest()
 
 
-def _sums(headers: list[tuple[str, str]]) -> set[str]:
+def _sums(headers: Iterable[tuple[str, str]]) -> set[str]:
     """What S3 will want to know of a body, so that it is worked out while the body is read."""
     kinds = {name.removeprefix("x-amz-checksum-") for name, _ in headers}
     return {"md5"} | (kinds & {"crc32", "sha1"})
@@ -241,10 +248,6 @@ def _expired_token(service: str) -> AwsError:
         return AwsError("ExpiredToken", "The provided token has expired.")
     said = "The security token included in the request is expired"
     return refused("ExpiredToken", said) if service in _QUERY else AwsError("ExpiredTokenException", said)
-
-
-def _headers(environ: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(name.lower(), value) for name, value in environ["sm_trn.headers"]]
 
 
 def _epoch(text: str) -> float | None:

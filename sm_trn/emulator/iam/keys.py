@@ -21,7 +21,7 @@ def new_key() -> Key:
 
 
 class Principals:
-    """The keys that open the door: the owner's, and one for each running job."""
+    """The keys that are valid now: the owner's, and one for each running job."""
 
     def __init__(self, owner: Key) -> None:
         self.owner = owner

@@ -38,7 +38,7 @@ _SETTINGS = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Credential:
     """The parts of an Authorization header or of a presigned query; Version 2 has no date, region nor signed headers."""
 
@@ -71,42 +71,22 @@ def parse_authorization(header: str) -> Credential | None:
     if match is None:
         return None
     key, date, region, service, names, signature = match.groups()
-    return Credential(
-        access_key=key,
-        date=date,
-        region=region,
-        service=service,
-        signature=signature,
-        signed_headers=tuple(names.split(";")),
-    )
+    return Credential(key, date, region, service, tuple(names.split(";")), signature)
 
 
 def parse_presigned(query: Mapping[str, str]) -> Credential | None:
     parts = query.get("X-Amz-Credential", "").split("/")
     if query.get("X-Amz-Algorithm") != ALGORITHM or len(parts) != 5 or parts[4] != "aws4_request" or not parts[1]:
         return None
-    return Credential(
-        access_key=parts[0],
-        date=parts[1],
-        region=parts[2],
-        service=parts[3],
-        signed_headers=tuple(query.get("X-Amz-SignedHeaders", "").split(";")),
-        signature=query.get("X-Amz-Signature", ""),
-    )
+    names = tuple(query.get("X-Amz-SignedHeaders", "").split(";"))
+    return Credential(parts[0], parts[1], parts[2], parts[3], names, query.get("X-Amz-Signature", ""))
 
 
 def parse_presigned_2(query: Mapping[str, str], region: str) -> Credential | None:
     """Version 2, which says no region."""
     if not {"AWSAccessKeyId", "Signature", "Expires"} <= query.keys():
         return None
-    return Credential(
-        access_key=query["AWSAccessKeyId"],
-        date="",
-        region=region,
-        service="s3",
-        signed_headers=(),
-        signature=query["Signature"],
-    )
+    return Credential(query["AWSAccessKeyId"], "", region, "s3", (), query["Signature"])
 
 
 def canonical_request(request: Signed, credential: Credential) -> str:
@@ -155,6 +135,17 @@ def sign_2(request: Signed, secret: str) -> str:
 def matches(request: Signed, credential: Credential, secret: str) -> bool:
     made = sign(request, credential, secret) if credential.date else sign_2(request, secret)
     return hmac.compare_digest(made.encode(), credential.signature.encode())
+
+
+def authorize(headers: Mapping[str, str], payload: bytes, access_key: str, secret: str, region: str) -> str:
+    """Return the Authorization header of a POST to SageMaker with these headers, names in lower case, x-amz-date among them."""
+    names, moment = tuple(sorted(headers)), headers["x-amz-date"]
+    credential = Credential(access_key, moment[:8], region, "sagemaker", names, "")
+    digest = hashlib.sha256(payload).hexdigest()
+    request = Signed(
+        method="POST", path="/", query="", headers=tuple(headers.items()), payload=digest, timestamp=moment
+    )
+    return authorization(credential, sign(request, credential, secret))
 
 
 def authorization(credential: Credential, signature: str) -> str:

@@ -34,7 +34,7 @@ _CHAINED_S: Final = 3600
 
 
 class StsApi:
-    """``answer`` returns None for what is moto's."""
+    """Says who asks, and issues credentials that end with the key they were asked for with."""
 
     def __init__(self, principals: Principals, roles: Roles, clock: Callable[[], float] = time.time) -> None:
         self._principals = principals
@@ -42,6 +42,7 @@ class StsApi:
         self._clock = clock
 
     def answer(self, parameters: Mapping[str, str], caller: AuthenticatedRequest) -> Answer | None:
+        """Answer a request of the query protocol; None for what is moto's. Raises AwsError."""
         operation = parameters.get("Action", "")
         if operation == "GetCallerIdentity":
             arn, user = _identity(caller)

@@ -58,7 +58,7 @@ _BLOCK: Final = 2**20
 
 
 class S3Api:
-    """``answer`` returns None for what is moto's: the settings of buckets."""
+    """Answers for objects, and for buckets as far as objects are in them."""
 
     def __init__(self, objects: ObjectStore, spool: Path) -> None:
         self._objects = objects
@@ -66,6 +66,7 @@ class S3Api:
         self._uploads = Uploads(objects, spool)
 
     def answer(self, request: S3Request) -> Answer | None:
+        """Answer a request; None for what is moto's: the settings of buckets. Raises AwsError."""
         if not request.bucket:
             return None
         if not request.key:

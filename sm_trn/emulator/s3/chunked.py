@@ -6,28 +6,31 @@ https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING
+from typing import IO, Protocol
 
 from ..errors import AwsError
-
-if TYPE_CHECKING:
-    from ..http.body import Spool
 
 _LINE = 8192
 _BLOCK = 2**20
 _TRAILERS = 20
 
 
-def decode(source: IO[bytes], out: Spool, length: int | None) -> dict[str, str]:
+class Writable(Protocol):
+    def write(self, block: bytes, /) -> object: ...
+
+
+def decode(source: IO[bytes], out: Writable, length: int | None = None) -> dict[str, str]:
     """Write the plain content to ``out``; the trailers, names in lower case. Raises AwsError for a body that is not whole."""
+    whole = 0
     while size := _size(source):
         left = size
         while left > 0 and (block := source.read(min(left, _BLOCK))):
             out.write(block)
             left -= len(block)
+        whole += size
         if left or source.readline(3) != b"\r\n":
             raise _incomplete()
-    if length not in {None, out.length}:
+    if length not in {None, whole}:
         raise _incomplete()
     trailers = {}
     for _ in range(_TRAILERS):

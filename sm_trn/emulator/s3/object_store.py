@@ -208,7 +208,7 @@ class ObjectStore:
     def appear(
         self, bucket: str, key: str, file: str, etag: str, headers: Mapping[str, str], *, upload: str = ""
     ) -> StoredObject:
-        """Let the object be what the file holds, whatever it was before, and ``upload`` be complete."""
+        """Let the object be what the file holds, whatever it was before, and ``upload`` be complete. Raises KeyError for no bucket."""
         if bucket not in self._buckets:
             self.discard([file])
             raise KeyError(bucket)

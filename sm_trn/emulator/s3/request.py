@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from ..errors import AwsError
@@ -22,6 +22,7 @@ from . import chunked
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..http.request import HttpRequest
     from ..state.store import StoredObject
     from .object_store import ObjectStore
 
@@ -64,11 +65,10 @@ class S3Request:
     body: Spool
 
 
-def parse_request(environ: Mapping[str, Any], body: Spool) -> S3Request:
-    """Raises AwsError for a path that names no object: not UTF-8, with a NUL, or too long."""
-    path, _, query = environ["REQUEST_URI"].partition("?")
+def parse_request(http: HttpRequest, body: Spool) -> S3Request:
+    """Read what S3 is asked. Raises AwsError for a path that names no object: not UTF-8, with a NUL, or too long."""
     try:
-        name = unquote_to_bytes(path).decode("utf-8").removeprefix("/")
+        name = unquote_to_bytes(http.raw_path).decode("utf-8").removeprefix("/")
     except UnicodeDecodeError as error:
         raise AwsError("InvalidURI", "Couldn't parse the specified URI.") from error
     bucket, _, key = name.partition("/")
@@ -76,22 +76,22 @@ def parse_request(environ: Mapping[str, Any], body: Spool) -> S3Request:
         raise AwsError("InvalidURI", "Couldn't parse the specified URI: a key cannot hold NUL.")
     if len(key.encode()) > _LONGEST_KEY:
         raise AwsError("KeyTooLongError", "Your key is too long")
-    headers: dict[str, str] = {}
-    for header, value in environ["sm_trn.headers"]:
-        headers[header.lower()] = " ".join(str(value).split())
-    names = {name: value for name, value in parse_qsl(query, keep_blank_values=True) if name not in _NO_QUESTION}
+    headers = {header: " ".join(value.split()) for header, value in http.headers}
+    names = {name: value for name, value in parse_qsl(http.query, keep_blank_values=True) if name not in _NO_QUESTION}
     for header in ("content-type", *(name for name in names if name.startswith("x-amz-"))):
         if header in names:  # a presigned URL may hold what is otherwise sent as headers
             headers.setdefault(header, names.pop(header))
-    return S3Request(method=environ["REQUEST_METHOD"], bucket=bucket, key=key, names=names, headers=headers, body=body)
+    return S3Request(method=http.method, bucket=bucket, key=key, names=names, headers=headers, body=body)
 
 
 def check_bucket(objects: ObjectStore, bucket: str) -> None:
+    """Raise AwsError where the bucket does not exist."""
     if not objects.has_bucket(bucket):
         raise AwsError("NoSuchBucket", "The specified bucket does not exist", 404)
 
 
 def check_absent(objects: ObjectStore, request: S3Request) -> None:
+    """Raise AwsError for an object that is there, where the request wants it not to be."""
     if request.headers.get("if-none-match") == "*" and objects.find(request.bucket, request.key) is not None:
         raise unmet()
 
@@ -120,7 +120,7 @@ def find_source(objects: ObjectStore, request: S3Request) -> tuple[StoredObject,
 
 
 def check_grants(headers: Mapping[str, str]) -> None:
-    """Buckets are their owner's, as all are that were made at AWS since April 2023 and not changed: no access lists.
+    """Raise AwsError for access lists: buckets are their owner's, as all are that were made at AWS since April 2023 and not changed.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/about-object-ownership.html
     """
@@ -130,7 +130,7 @@ def check_grants(headers: Mapping[str, str]) -> None:
 
 
 def check_object_tags(pairs: Sequence[tuple[str, str]]) -> None:
-    """https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-tagging.html"""
+    """Raise AwsError for tags that no object takes: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-tagging.html"""
     keys = [key for key, _ in pairs]
     if len(set(keys)) < len(keys):
         raise AwsError("InvalidTag", "Cannot provide multiple Tags with the same key")
@@ -168,7 +168,7 @@ def checked(body: Spool, request: S3Request, trailers: Mapping[str, str] | None 
 
 
 def span(text: str, size: int) -> tuple[int, int]:
-    """First byte and length. A range that is none is as good as absent, one beyond the end is refused."""
+    """Return first byte and length. A range that is none is as good as absent; raises AwsError for one beyond the end."""
     match = RANGE.fullmatch(text)
     if match is None or match[0] == "bytes=-":
         return 0, size
@@ -212,6 +212,7 @@ def _compare(wanted: str, found: bytes, name: str) -> None:
 
 
 def whole_number(text: str | None, name: str, otherwise: int) -> int:
+    """Read a number of the query. Raises AwsError for a text that is none."""
     if text is None or text == "":
         return otherwise
     if not text.isdecimal() or len(text) > 9:

@@ -43,6 +43,7 @@ class Uploads:
         self._spool = spool
 
     def answer(self, request: S3Request) -> Answer:
+        """Answer a request on an upload. Raises AwsError."""
         if "uploads" in request.names:
             if request.method != "POST":
                 raise AwsError("MethodNotAllowed", "The specified method is not allowed against this resource.", 405)

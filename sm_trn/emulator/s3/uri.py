@@ -6,7 +6,7 @@ from ..errors import validation
 
 
 def parse_s3_uri(uri: str) -> tuple[str, str]:
-    """Return bucket and key of ``s3://bucket/key``; an HTTPS form is refused."""
+    """Return bucket and key of ``s3://bucket/key``. Raises AwsError for any other form."""
     if not uri.startswith("s3://"):
         raise validation(f"got {uri!r}, wanted a URI of the form s3://bucket/key")
     bucket, _, key = uri.removeprefix("s3://").partition("/")

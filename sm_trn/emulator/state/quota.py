@@ -38,9 +38,6 @@ class Quota:
         if folder_bytes(self._folder) > self.limit:
             raise AwsError("ResourceLimitExceeded", self._full())
 
-    def facts(self) -> dict[str, int]:
-        return {"limit_bytes": self.limit, "object_bytes": self.used}
-
     def _full(self) -> str:
         return (
             f"the emulator's state folder {self._folder} may hold {self.limit / GB:g} GB; delete objects or jobs, start empty with "

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 _OBJECT = "key, file, headers, size, etag, modified"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StoredObject:
     """One object; ``file`` is relative to the folder of all objects, ``modified`` in epoch seconds."""
 
     key: str
     file: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     size: int
     etag: str
     modified: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StoredPart:
     """One part of an upload that is not complete."""
 
@@ -46,12 +46,12 @@ class StoredPart:
     modified: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StoredUpload:
     id: str
     bucket: str
     key: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     started: float
 
 
@@ -77,20 +77,20 @@ class Store:
     def set(self, name: str, value: str) -> None:
         self._write("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, value)
 
-    def jobs(self) -> Iterator[dict[str, Any]]:
-        return (json.loads(row[0]) for row in self._all("SELECT document FROM jobs"))
+    def jobs(self) -> list[str]:
+        return [str(document) for (document,) in self._all("SELECT document FROM jobs")]
 
-    def save_job(self, name: str, document: Mapping[str, Any]) -> None:
-        self._write("INSERT OR REPLACE INTO jobs VALUES (?, ?)", name, json.dumps(document))
+    def save_job(self, name: str, document: str) -> None:
+        self._write("INSERT OR REPLACE INTO jobs VALUES (?, ?)", name, document)
 
     def drop_job(self, name: str) -> None:
         self._write("DELETE FROM jobs WHERE name = ?", name)
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        return (json.loads(row[0]) for row in self._all("SELECT document FROM records"))
+    def records(self) -> list[str]:
+        return [str(document) for (document,) in self._all("SELECT document FROM records")]
 
-    def save_record(self, kind: str, name: str, document: Mapping[str, Any]) -> None:
-        self._write("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", kind, name, json.dumps(document))
+    def save_record(self, kind: str, name: str, document: str) -> None:
+        self._write("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", kind, name, document)
 
     def drop_record(self, kind: str, name: str) -> None:
         self._write("DELETE FROM records WHERE kind = ? AND name = ?", kind, name)
@@ -123,20 +123,9 @@ class Store:
         """Make the object visible, and ``upload`` gone, at once; the files that nothing names any more."""
         with self._transaction():
             left = self._all("SELECT file FROM objects WHERE bucket = ? AND key = ?", bucket, entry.key)
-            row = (
-                bucket,
-                entry.key,
-                entry.file,
-                json.dumps(dict(entry.headers)),
-                entry.size,
-                entry.etag,
-                entry.modified,
-            )
-            self._db.execute(
-                "INSERT OR REPLACE INTO objects (bucket, key, file, headers, size, etag, modified) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
+            row = (bucket, entry.key, entry.file, json.dumps(entry.headers), entry.size, entry.etag, entry.modified)
+            columns = "bucket, key, file, headers, size, etag, modified"
+            self._db.execute(f"INSERT OR REPLACE INTO objects ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)  # noqa: S608 - a constant
             return [str(file) for (file,) in left] + (self.drop_upload(upload) if upload else [])
 
     def change_headers(self, bucket: str, key: str, headers: Mapping[str, str]) -> None:
@@ -151,7 +140,7 @@ class Store:
             return [str(file) for (file,) in left]
 
     def save_upload(self, upload: StoredUpload) -> None:
-        headers = json.dumps(dict(upload.headers))
+        headers = json.dumps(upload.headers)
         self._write(
             "INSERT INTO uploads VALUES (?, ?, ?, ?, ?)", upload.id, upload.bucket, upload.key, headers, upload.started
         )
@@ -159,8 +148,7 @@ class Store:
     def uploads(self, bucket: str) -> list[StoredUpload]:
         query = "SELECT id, bucket, key, headers, started FROM uploads WHERE bucket = ? ORDER BY key, started, id"
         return [
-            StoredUpload(id=row[0], bucket=row[1], key=row[2], headers=json.loads(row[3]), started=row[4])
-            for row in self._all(query, bucket)
+            StoredUpload(name, of, key, json.loads(text), at) for name, of, key, text, at in self._all(query, bucket)
         ]
 
     def save_part(self, upload: str, part: StoredPart) -> list[str]:
@@ -174,7 +162,7 @@ class Store:
         rows = self._all(
             "SELECT number, file, size, etag, modified FROM parts WHERE upload = ? ORDER BY number", upload
         )
-        return [StoredPart(number=n, file=f, size=s, etag=e, modified=m) for n, f, s, e, m in rows]
+        return [StoredPart(*row) for row in rows]
 
     def drop_upload(self, upload: str) -> list[str]:
         with self._transaction():
@@ -225,5 +213,5 @@ class Store:
 
 
 def _object(row: tuple[Any, ...]) -> StoredObject:
-    key, file, headers, size, etag, modified = row
-    return StoredObject(key=key, file=file, headers=json.loads(headers), size=size, etag=etag, modified=modified)
+    key, file, headers, *facts = row
+    return StoredObject(key, file, json.loads(headers), *facts)

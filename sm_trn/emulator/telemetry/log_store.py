@@ -49,7 +49,7 @@ class StreamFacts:
 
 
 class LogLines:
-    """All streams of one state folder."""
+    """It keeps all streams of one folder."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -83,7 +83,7 @@ class LogLines:
                 self._streams.pop(name).file.unlink(missing_ok=True)
 
     def streams(self, prefix: str = "") -> list[StreamFacts]:
-        """In order of name."""
+        """Return the streams in order of name."""
         with self._lock:
             return [
                 StreamFacts(
@@ -109,7 +109,7 @@ class LogLines:
             return tuple(self._streams[stream].stamps)
 
     def read(self, stream: str, start: int, stop: int) -> Iterator[Line]:
-        """Lines ``start`` to ``stop`` (exclusive) of a stream, by position."""
+        """Yield lines ``start`` to ``stop`` (exclusive) of a stream, by position."""
         with self._lock:
             entry = self._streams[stream]
             stop = min(stop, len(entry.offsets))

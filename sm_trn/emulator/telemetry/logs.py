@@ -13,13 +13,16 @@ import heapq
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
+
+from typing_extensions import TypedDict
 
 from ...specs.snapshot import EMULATED_ACCOUNT
+from ..api.shapes import given
 from ..errors import AwsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .log_store import Line, LogLines, StreamFacts
 
@@ -32,147 +35,156 @@ _READERS: Final = frozenset({"DescribeLogStreams", "GetLogEvents", "FilterLogEve
 _WRITERS: Final = frozenset({"PutLogEvents", "CreateLogStream", "DeleteLogStream", "DeleteLogGroup", "CreateLogGroup"})
 
 
-class Streams(Protocol):
-    """The streams of one group."""
+class LogRequest(TypedDict, total=False):
+    """This is what is read of the requests; nobody has checked it, for other groups are moto's."""
 
-    def streams(self, prefix: str = "") -> list[StreamFacts]: ...
-    def has(self, stream: str) -> bool: ...
-    def count(self, stream: str) -> int: ...
-    def stamps(self, stream: str) -> Sequence[int]: ...
-    def read(self, stream: str, start: int, stop: int) -> Iterator[Line]: ...
+    logGroupName: str
+    logGroupIdentifier: str
+    logStreamName: str
+    logStreamNames: list[str]
+    logStreamNamePrefix: str
+    filterPattern: str
+    startTime: int
+    endTime: int
+    startFromHead: bool
+    orderBy: str
+    descending: bool
+    limit: int
+    nextToken: str
 
 
-class _Part:
-    """Those of many groups' streams whose names begin with ``prefix``, under their names without it."""
+class LogAnswer(TypedDict, total=False):
+    """This is what the answers say."""
+
+    events: list[dict[str, str | int]]
+    logStreams: list[dict[str, str | int]]
+    searchedLogStreams: list[str]
+    nextToken: str
+    nextForwardToken: str
+    nextBackwardToken: str
+
+
+class _Group:
+    """The streams of one group: those whose names begin with ``prefix``, under their names without it."""
 
     def __init__(self, lines: LogLines, prefix: str) -> None:
         self._lines = lines
         self._prefix = prefix
 
-    def streams(self, prefix: str = "") -> list[StreamFacts]:
+    def streams(self, prefix: str) -> list[StreamFacts]:
         found = self._lines.streams(self._prefix + prefix)
         return [replace(facts, name=facts.name.removeprefix(self._prefix)) for facts in found]
 
-    def has(self, stream: str) -> bool:
-        return self._lines.has(self._prefix + stream)
-
-    def count(self, stream: str) -> int:
-        return self._lines.count(self._prefix + stream)
-
-    def stamps(self, stream: str) -> Sequence[int]:
-        return self._lines.stamps(self._prefix + stream)
+    def stamps(self, stream: str) -> Sequence[int] | None:
+        """Return the times of a stream's lines; None where there is no such stream."""
+        name = self._prefix + stream
+        return self._lines.stamps(name) if self._lines.has(name) else None
 
     def read(self, stream: str, start: int, stop: int) -> Iterator[Line]:
         return self._lines.read(self._prefix + stream, start, stop)
 
+    def timed(self, stream: str, start: int) -> Iterator[tuple[int, str, Line]]:
+        """Yield a stream's lines from a position on, to be merged with those of others."""
+        for line in self.read(stream, start, self._lines.count(self._prefix + stream)):
+            yield line.timestamp, stream, line
+
 
 class LogsApi:
-    """Answers one JSON request at a time."""
+    """Answers one JSON request at a time. Jobs' lines are in a store of their own, those of other groups in ``hosted``."""
 
-    def __init__(self, lines: Streams, region: str, hosted: LogLines | None = None, group: str = GROUP) -> None:
+    def __init__(self, lines: LogLines, region: str, hosted: LogLines | None = None) -> None:
         self._lines = lines
         self._region = region
         self._hosted = hosted
-        self._group = group
-        self._arn = f"arn:aws:logs:{region}:{EMULATED_ACCOUNT}:log-group:{group}"
 
-    def owns(self, operation: str, body: Mapping[str, Any]) -> bool:
+    def owns(self, operation: str, body: LogRequest) -> bool:
         group = _group(body)
         ours = group == GROUP or (self._hosted is not None and group.startswith(HOSTED))
         return ours and operation in _READERS | _WRITERS
 
-    def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        group = _group(body)
-        if self._hosted is not None and group.startswith(HOSTED):
-            return LogsApi(_Part(self._hosted, f"{group}:"), self._region, group=group).answer(operation, body)
+    def answer(self, operation: str, body: LogRequest) -> LogAnswer:
+        """Answer an operation that this one owns. Raises AwsError."""
+        name = _group(body) or GROUP
         if operation in _WRITERS:
-            raise AwsError("OperationAbortedException", f"{operation}: the emulator alone writes {self._group!r}")
+            raise AwsError("OperationAbortedException", f"{operation}: the emulator alone writes {name!r}")
+        hosted = self._hosted if name.startswith(HOSTED) else None
+        group = _Group(self._lines, "") if hosted is None else _Group(hosted, f"{name}:")
         if operation == "DescribeLogStreams":
-            return self._describe(body)
-        return self._get(body) if operation == "GetLogEvents" else self._filter(body)
+            return _describe(group, body, f"arn:aws:logs:{self._region}:{EMULATED_ACCOUNT}:log-group:{name}")
+        return _get(group, body) if operation == "GetLogEvents" else _filter(group, body)
 
-    def _describe(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        found = self._lines.streams(str(body.get("logStreamNamePrefix") or ""))
-        if body.get("orderBy") == "LastEventTime":
-            found.sort(key=lambda facts: facts.last or 0)
-        if body.get("descending"):
-            found.reverse()
-        start = _index(body.get("nextToken"))
-        limit = min(int(body.get("limit") or 50), 50)
-        answer: dict[str, Any] = {"logStreams": [self._facts(facts) for facts in found[start : start + limit]]}
-        if start + limit < len(found):
-            answer["nextToken"] = str(start + limit)
-        return answer
 
-    def _facts(self, facts: StreamFacts) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "logStreamName": facts.name,
-            "creationTime": facts.created,
-            "storedBytes": 0,
-            "arn": f"{self._arn}:log-stream:{facts.name}",
-        }
-        if facts.first is not None:
-            row |= {
-                "firstEventTimestamp": facts.first,
-                "lastEventTimestamp": facts.last,
-                "lastIngestionTime": facts.last,
-            }
-        return row
+def _describe(group: _Group, body: LogRequest, arn: str) -> LogAnswer:
+    found = group.streams(body.get("logStreamNamePrefix") or "")
+    if body.get("orderBy") == "LastEventTime":
+        found.sort(key=lambda facts: facts.last or 0)
+    if body.get("descending"):
+        found.reverse()
+    start = _index(body.get("nextToken"))
+    limit = min(int(body.get("limit") or 50), 50)
+    more: LogAnswer = {"nextToken": str(start + limit)} if start + limit < len(found) else {}
+    return {"logStreams": [_stream(facts, arn) for facts in found[start : start + limit]], **more}
 
-    def _get(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        stream = str(body.get("logStreamName"))
-        if not self._lines.has(stream):
-            raise AwsError("ResourceNotFoundException", "The specified log stream does not exist.")
-        stamps = self._lines.stamps(stream)
-        low = bisect.bisect_left(stamps, int(body["startTime"])) if body.get("startTime") is not None else 0
-        high = bisect.bisect_left(stamps, int(body["endTime"])) if body.get("endTime") is not None else len(stamps)
-        limit = min(int(body.get("limit") or _PAGE), _PAGE)
-        forward, position = _direction(body, low, high)
-        start, stop = (max(position, low), high) if forward else (low, min(position, high))
-        start, stop = (start, min(stop, start + limit)) if forward else (max(start, stop - limit), max(start, stop))
-        page = _capped(list(self._lines.read(stream, start, stop)), newest=not forward)
-        first, last = (page[0].index, page[-1].index + 1) if page else (position, position)
-        events = [
-            {"timestamp": line.timestamp, "message": line.message, "ingestionTime": line.ingestion} for line in page
-        ]
-        return {"events": events, "nextForwardToken": f"f/{last:034d}", "nextBackwardToken": f"b/{first:034d}"}
 
-    def _filter(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        wanted = _pattern(str(body.get("filterPattern") or ""))
-        names = body.get("logStreamNames")
-        prefix = str(body.get("logStreamNamePrefix") or "")
-        streams = [f.name for f in self._lines.streams(prefix) if names is None or f.name in names]
-        at = _positions(body.get("nextToken"))
-        low, high = int(body.get("startTime") or 0), body.get("endTime")
-        limit = min(int(body.get("limit") or _PAGE), _PAGE)
-        sources = [self._from(name, at.get(name, 0)) for name in streams]
-        events: list[dict[str, Any]] = []
-        size, full = 0, False
-        for _, name, line in heapq.merge(*sources, key=lambda item: item[:2]):
-            if len(events) == limit or size > _PAGE_BYTES:
-                full = True
-                break
-            at[name] = line.index + 1
-            if line.timestamp >= low and (high is None or line.timestamp <= int(high)) and wanted(line.message):
-                events.append(_event(name, line))
-                size += len(line.message)
-        answer: dict[str, Any] = {"events": events, "searchedLogStreams": []}
-        if full:
+def _stream(facts: StreamFacts, arn: str) -> dict[str, str | int]:
+    return given(
+        logStreamName=facts.name,
+        creationTime=facts.created,
+        storedBytes=0,
+        arn=f"{arn}:log-stream:{facts.name}",
+        firstEventTimestamp=facts.first,
+        lastEventTimestamp=facts.last,
+        lastIngestionTime=facts.last,
+    )
+
+
+def _get(group: _Group, body: LogRequest) -> LogAnswer:
+    stream = str(body.get("logStreamName"))
+    stamps = group.stamps(stream)
+    if stamps is None:
+        raise AwsError("ResourceNotFoundException", "The specified log stream does not exist.")
+    since, until = body.get("startTime"), body.get("endTime")
+    low = bisect.bisect_left(stamps, int(since)) if since is not None else 0
+    high = bisect.bisect_left(stamps, int(until)) if until is not None else len(stamps)
+    limit = min(int(body.get("limit") or _PAGE), _PAGE)
+    forward, position = _direction(body, low, high)
+    start, stop = (max(position, low), high) if forward else (low, min(position, high))
+    start, stop = (start, min(stop, start + limit)) if forward else (max(start, stop - limit), max(start, stop))
+    page = _capped(list(group.read(stream, start, stop)), newest=not forward)
+    first, last = (page[0].index, page[-1].index + 1) if page else (position, position)
+    events: list[dict[str, str | int]] = [
+        {"timestamp": line.timestamp, "message": line.message, "ingestionTime": line.ingestion} for line in page
+    ]
+    return {"events": events, "nextForwardToken": f"f/{last:034d}", "nextBackwardToken": f"b/{first:034d}"}
+
+
+def _filter(group: _Group, body: LogRequest) -> LogAnswer:
+    wanted, names = _pattern(body.get("filterPattern") or ""), body.get("logStreamNames")
+    found = group.streams(body.get("logStreamNamePrefix") or "")
+    at, limit = _positions(body.get("nextToken")), min(int(body.get("limit") or _PAGE), _PAGE)
+    low, high = int(body.get("startTime") or 0), body.get("endTime")
+    streams = [facts.name for facts in found if names is None or facts.name in names]
+    sources = [group.timed(name, at.get(name, 0)) for name in streams]
+    answer: LogAnswer = {"events": [], "searchedLogStreams": []}
+    size = 0
+    for _, name, line in heapq.merge(*sources, key=lambda item: item[:2]):
+        if len(answer["events"]) == limit or size > _PAGE_BYTES:
             answer["nextToken"] = base64.urlsafe_b64encode(json.dumps(at).encode()).decode()
-        return answer
+            break
+        at[name] = line.index + 1
+        if line.timestamp >= low and (high is None or line.timestamp <= int(high)) and wanted(line.message):
+            answer["events"].append(_event(name, line))
+            size += len(line.message)
+    return answer
 
-    def _from(self, stream: str, start: int) -> Iterator[tuple[int, str, Line]]:
-        for line in self._lines.read(stream, start, self._lines.count(stream)):
-            yield line.timestamp, stream, line
 
-
-def _group(body: Mapping[str, Any]) -> str:
+def _group(body: LogRequest) -> str:
     """The group's name, be it given by name or by ARN."""
     given = str(body.get("logGroupName") or body.get("logGroupIdentifier") or "")
     return given.rpartition("log-group:")[2].rstrip(":*")
 
 
-def _event(stream: str, line: Line) -> dict[str, Any]:
+def _event(stream: str, line: Line) -> dict[str, str | int]:
     return {
         "logStreamName": stream,
         "timestamp": line.timestamp,
@@ -182,7 +194,7 @@ def _event(stream: str, line: Line) -> dict[str, Any]:
     }
 
 
-def _direction(body: Mapping[str, Any], low: int, high: int) -> tuple[bool, int]:
+def _direction(body: LogRequest, low: int, high: int) -> tuple[bool, int]:
     token = body.get("nextToken")
     if token is None:
         forward = bool(body.get("startFromHead"))

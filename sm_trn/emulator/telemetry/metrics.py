@@ -1,26 +1,26 @@
 """This module reads the metrics of a job from its log lines, by the expressions of its request.
 
-metric_worker.py does the searching; a queue that never blocks stands between the log and it. It must not
-know where lines come from, nor who wants the points.
+A queue that never blocks stands between the log and the search, and each search has a time limit. It must not know where
+lines come from, nor who wants the points.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import queue
 import struct
-import subprocess
-import sys
 import threading
+import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable
 
 NAMESPACE: Final = "/aws/sagemaker/TrainingJobs"
-_WORKER = Path(__file__).with_name("metric_worker.py")
+_LIMIT_S = 0.25  # for one line; an honest expression needs microseconds
 _QUEUE = 20_000
 _DRAIN_S = 10.0
 
@@ -41,7 +41,7 @@ class MetricReader:
 
     def __init__(
         self,
-        definitions: Sequence[Mapping[str, str]],
+        definitions: Iterable[tuple[str, str]],
         on_point: Callable[[Point], None],
         on_note: Callable[[str], None],
     ) -> None:
@@ -49,31 +49,32 @@ class MetricReader:
         self._on_note = on_note
         self._last: dict[str, Point] = {}
         self._dropped = 0
+        self._until = math.inf  # of ``time.monotonic``: lines that are still waiting then are skipped
         self._lines: queue.Queue[tuple[int, str] | None] = queue.Queue(_QUEUE)
-        self._threads: list[threading.Thread] = []
-        if definitions:
-            self._start([[entry["Name"], entry["Regex"]] for entry in definitions])
+        self._rules: dict[str, regex.Pattern[str]] = {}
+        for name, text in definitions:
+            try:
+                self._rules[name] = regex.compile(text)
+            except (regex.error, OverflowError, RecursionError) as error:  # noqa: PERF203 - a short loop
+                on_note(f"metric {name!r} is off: not a regular expression: {error}")
+        self._thread = threading.Thread(target=self._search, name="metrics", daemon=True) if self._rules else None
+        if self._thread is not None:
+            self._thread.start()
 
     def feed(self, timestamp: int, line: str) -> None:
         """Never waits: when the expressions cannot keep up, lines are skipped and counted."""
-        if self._threads:
+        if self._thread is not None:
             try:
                 self._lines.put_nowait((timestamp, line))
             except queue.Full:
                 self._dropped += 1
 
     def close(self) -> None:
-        if not self._threads:
-            return
-        try:
-            self._lines.put(None, timeout=_DRAIN_S)
-        except queue.Full:
-            self._process.kill()
-        for thread in self._threads:
-            thread.join(_DRAIN_S)
-        self._process.kill()
-        self._process.wait()
-        self._threads.clear()
+        if self._thread is not None:
+            self._until = time.monotonic() + _DRAIN_S
+            self._lines.put(None)
+            self._thread.join()
+            self._thread = None
         if self._dropped:
             self._on_note(f"metrics: {self._dropped} line(s) were skipped, the expressions are too slow")
 
@@ -84,44 +85,30 @@ class MetricReader:
             for name, value, at in sorted(dict(self._last).values())
         )
 
-    def _start(self, definitions: list[list[str]]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_WORKER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={"PYTHONIOENCODING": "utf-8"},
-            text=True,
-            encoding="utf-8",
-        )
-        for target in (self._write, self._read):
-            thread = threading.Thread(target=target, args=(definitions,), daemon=True)
-            self._threads.append(thread)
-            thread.start()
+    def _search(self) -> None:
+        while (item := self._lines.get()) is not None:
+            at, line = item
+            if time.monotonic() > self._until:
+                self._dropped += 1
+                continue
+            for name, rule in list(self._rules.items()):
+                try:
+                    match = rule.search(line, timeout=_LIMIT_S, concurrent=True)
+                except TimeoutError:
+                    del self._rules[name]
+                    self._on_note(f"metric {name!r} is off: one line took more than {_LIMIT_S} s")
+                    continue
+                value = _number(match[1] if rule.groups else match[0]) if match else math.nan
+                if math.isfinite(value):
+                    self._last[name] = (name, value, at)
+                    self._on_point((name, value, at))
 
-    def _write(self, definitions: list[list[str]]) -> None:
-        pipe = self._process.stdin
-        if pipe is None:
-            return
-        try:
-            pipe.write(json.dumps(definitions) + "\n")
-            while (item := self._lines.get()) is not None:
-                pipe.write(json.dumps(item) + "\n")
-                if self._lines.empty():
-                    pipe.flush()
-            pipe.close()
-        except OSError:  # the worker is gone: nothing left to tell
-            return
 
-    def _read(self, _definitions: list[list[str]]) -> None:
-        for row in self._process.stdout or ():
-            document: Any = json.loads(row)
-            if isinstance(document, dict):
-                self._on_note(f"metric {document['disabled']!r} is off: {document['why']}")
-            else:
-                name, value, at = document
-                self._last[name] = (name, value, at)
-                self._on_point((name, value, at))
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return math.nan
 
 
 def _single(value: float) -> float:

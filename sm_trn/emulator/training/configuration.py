@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ..api.shapes import given
 from ..container.layout import ML, base_environment, localized
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..container.cluster import Plan
+    from ..container.cluster import Channel, Plan
     from ..container.layout import Access, Where
     from .job import Job
+    from .request import TrainingRequest
 
 
-def write_configuration(where: Where, plan: Plan, request: Mapping[str, Any]) -> None:
+def write_configuration(where: Where, plan: Plan, request: TrainingRequest) -> None:
     """hyperparameters.json, resourceconfig.json, inputdataconfig.json and checkpointconfig.json."""
     group = plan.group_of(where.name)
     documents: dict[str, Any] = {
@@ -67,12 +67,10 @@ def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str,
     return variables
 
 
-def _channel(channel: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, str]:
-    source = channel["DataSource"]["S3DataSource"]
-    known = {
-        "TrainingInputMode": channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"],
-        "S3DistributionType": source.get("S3DataDistributionType", "FullyReplicated"),
-        "RecordWrapperType": channel.get("RecordWrapperType", "None"),
-        "ContentType": channel.get("ContentType"),
-    }
-    return {name: value for name, value in known.items() if value is not None}
+def _channel(channel: Channel, request: TrainingRequest) -> dict[str, str]:
+    return given(
+        TrainingInputMode=channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"],
+        S3DistributionType=channel["DataSource"]["S3DataSource"].get("S3DataDistributionType", "FullyReplicated"),
+        RecordWrapperType=channel.get("RecordWrapperType", "None"),
+        ContentType=channel.get("ContentType"),
+    )

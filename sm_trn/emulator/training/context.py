@@ -25,7 +25,7 @@ class TrainingContext(RunContext):
 
 @dataclass(slots=True)
 class Control:
-    """What a job is told from outside. ``wake`` is set with every change."""
+    """This is what a job is told from outside. ``wake`` is set with every change."""
 
     wake: threading.Event = field(default_factory=threading.Event)
     stopped: bool = False

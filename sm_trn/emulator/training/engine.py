@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Event(enum.Enum):
-    """What can happen to a job."""
+    """This is what can happen to a job."""
 
     WAIT = "no room on the machine"
     PREPARE = "room found"
@@ -212,21 +212,11 @@ _RULES: Final[Mapping[tuple[str, Event], Callable[[JobState, float], JobState]]]
 
 def dump(state: JobState) -> dict[str, Any]:
     """Return plain data for the store; ``load(dump(state)) == state``."""
-    rows = [[row.status, row.start, row.end, row.message] for row in state.transitions]
-    return {
-        "status": state.status,
-        "secondary": state.secondary,
-        "transitions": rows,
-        "created": state.created,
-        "modified": state.modified,
-        "attempts": [list(span) for span in state.attempts],
-        "ending": state.ending,
-        "failure_reason": state.failure_reason,
-        "spot": state.spot,
-    }
+    return asdict(state) | {"transitions": [astuple(row) for row in state.transitions]}
 
 
 def load(document: Mapping[str, Any]) -> JobState:
+    """Read what ``dump`` made, now or in an earlier version."""
     rows = tuple(Transition(status=s, start=a, end=b, message=m) for s, a, b, m in document["transitions"])
     spans = tuple((start, end) for start, end in document["attempts"])
     return JobState(**{**document, "transitions": rows, "attempts": spans})

@@ -5,8 +5,9 @@ It must not know where the document is kept, nor how a job is run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import json
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Final
 
 from ..telemetry.metrics import FinalMetric
 from . import engine
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .engine import JobState
+    from .request import TrainingRequest
+
+
+KIND: Final = "training-job"  # as in its ARN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +28,7 @@ class Job:
 
     name: str
     arn: str
-    request: Mapping[str, Any]
+    request: TrainingRequest
     state: JobState
     tags: Mapping[str, str]
     metrics: tuple[FinalMetric, ...] = ()
@@ -31,22 +36,31 @@ class Job:
     pool_end: float | None = None
     reused_by: str | None = None
 
+    @property
+    def kind(self) -> str:
+        return KIND
 
-def dump(job: Job) -> dict[str, Any]:
-    """Return plain data for the store; ``load(dump(job)) == job``."""
-    return {
-        "name": job.name,
-        "arn": job.arn,
-        "request": job.request,
-        "state": engine.dump(job.state),
-        "tags": job.tags,
-        "metrics": [[metric.name, metric.value, metric.timestamp] for metric in job.metrics],
-        "model_uri": job.model_uri,
-        "pool_end": job.pool_end,
-        "reused_by": job.reused_by,
-    }
+    @property
+    def created(self) -> float:
+        return self.state.created
+
+    @property
+    def modified(self) -> float:
+        return self.state.modified
+
+    @property
+    def status(self) -> str:
+        return self.state.status
 
 
-def load(document: Mapping[str, Any]) -> Job:
+def dump(job: Job) -> str:
+    """Return the document for the store; ``load(dump(job)) == job``."""
+    plain = {name: getattr(job, name) for name in Job.__dataclass_fields__}
+    return json.dumps(plain | {"state": engine.dump(job.state), "metrics": [astuple(each) for each in job.metrics]})
+
+
+def load(text: str) -> Job:
+    """Read what ``dump`` made, now or in an earlier version."""
+    document = json.loads(text)
     metrics = tuple(FinalMetric(name=n, value=v, timestamp=t) for n, v, t in document["metrics"])
     return Job(**{**document, "state": engine.load(document["state"]), "metrics": metrics})

@@ -5,15 +5,15 @@ It must not know HTTP, nor how a job is run.
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import AwsError, not_found
+from ..state.registry import Registry
 from . import engine
 from .engine import Event, JobState
-from .job import Job, dump, load
+from .job import KIND, Job, dump, load
 from .warm_pool import matches, pool_of
 
 if TYPE_CHECKING:
@@ -21,43 +21,36 @@ if TYPE_CHECKING:
 
     from ..state.store import Store
     from ..telemetry.metrics import FinalMetric
+    from .request import TrainingRequest
 
 
-class Jobs:
-    """All jobs, by name. Every method is atomic."""
+class Jobs(Registry[Job]):
+    """It keeps all training jobs of a region, by name."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
-        self._store = store
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._jobs = {job.name: job for job in map(load, store.jobs())}
-
-    def now(self) -> float:
-        return self._clock()
+        found = (load(text) for text in store.jobs())
+        super().__init__(
+            found, lambda job: store.save_job(job.name, dump(job)), lambda job: store.drop_job(job.name), clock
+        )
 
     def get(self, name: str) -> Job:
-        """Raises the service's own fault when there is no such job."""
-        with self._lock:
-            if name not in self._jobs:
-                raise not_found()
-            return self._jobs[name]
+        """Return a job. Raises AwsError, as the service does, when there is no such job."""
+        found = self.find(KIND, name)
+        if found is None:
+            raise not_found()
+        return found
 
     def has(self, name: str) -> bool:
-        with self._lock:
-            return name in self._jobs
-
-    def by_arn(self, arn: str) -> Job | None:
-        with self._lock:
-            return next((job for job in self._jobs.values() if job.arn == arn), None)
+        return self.find(KIND, name) is not None
 
     def all(self) -> list[Job]:
-        """In order of creation."""
-        with self._lock:
-            return sorted(self._jobs.values(), key=lambda job: (job.state.created, job.name))
+        """Return the jobs in order of creation."""
+        return self.of_kind(KIND)
 
     def add(self, job: Job) -> None:
+        """Raises AwsError for a name that a job has already."""
         with self._lock:
-            if job.name in self._jobs:
+            if self.has(job.name):
                 raise AwsError(
                     "ResourceInUse",
                     "Training job names must be unique within an AWS account and region, and a training job with this "
@@ -66,14 +59,12 @@ class Jobs:
             self._save(job)
 
     def drop(self, name: str) -> None:
-        with self._lock:
-            self._jobs.pop(name, None)
-            self._store.drop_job(name)
+        self.remove(KIND, name)
 
     def apply(self, name: str, event: Event, *, reason: str = "") -> JobState:
         """Advance a job and save it; the state after the event."""
         with self._lock:
-            job = self._jobs[name]
+            job = self.get(name)
             state = engine.advance(job.state, event, self._clock(), reason=reason)
             if state is not job.state:
                 self._save(replace(job, state=state))
@@ -88,7 +79,7 @@ class Jobs:
         model_uri: str | None = None,
     ) -> None:
         with self._lock:
-            job = self._jobs[name]
+            job = self.get(name)
             self._save(
                 replace(
                     job,
@@ -98,17 +89,17 @@ class Jobs:
                 )
             )
 
-    def update(self, name: str, request: Mapping[str, Any], *, pool_end: float | None = None) -> None:
+    def update(self, name: str, request: TrainingRequest, *, pool_end: float | None = None) -> None:
         """Change what was asked, and say when."""
         with self._lock:
-            job = self._jobs[name]
+            job = self.get(name)
             state = replace(job.state, modified=max(self._clock(), job.state.modified))
             self._save(replace(job, request=request, state=state, pool_end=job.pool_end or pool_end))
 
     def claim_pool(self, name: str) -> str | None:
         """Give the job the oldest warm pool that fits it; the name of the job that kept it."""
         with self._lock:
-            now, wanted = self._clock(), self._jobs[name].request
+            now, wanted = self._clock(), self.get(name).request
             for job in self.all():
                 pool = pool_of(job, now)
                 if job.name != name and pool and pool.status == "Available" and matches(job.request, wanted):
@@ -126,7 +117,3 @@ class Jobs:
             )
             self.apply(job.name, Event.FAIL, reason=reason)
         return [job.name for job in left]
-
-    def _save(self, job: Job) -> None:
-        self._store.save_job(job.name, dump(job))
-        self._jobs[job.name] = job

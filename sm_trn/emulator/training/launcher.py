@@ -6,7 +6,7 @@ It must not know the state of a job.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..container.archive import UnsafeArchive, unpack
 from ..container.layout import INSIDE
@@ -14,10 +14,11 @@ from ..container.transfer import TransferError
 from ..s3.uri import parse_s3_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ..container.layout import Where
     from ..s3.object_store import ObjectStore
+    from .request import TrainingRequest
 
 LAUNCH: Final = INSIDE / "launch.py"
 NOTE: Final = "the interpreter has no sagemaker-training toolkit; the emulator's own launcher stands in for it"
@@ -27,7 +28,7 @@ def arguments(python: str, *, toolkit: bool) -> tuple[str, ...]:
     return (python, "-m", "sagemaker_training.cli.train") if toolkit else (python, str(LAUNCH))
 
 
-def unpack_source(objects: ObjectStore, request: Mapping[str, Any], places: Sequence[Where]) -> None:
+def unpack_source(objects: ObjectStore, request: TrainingRequest, places: Sequence[Where]) -> None:
     """Bring the job's code to /opt/ml/code of every host, which the toolkit does by itself. Raises TransferError."""
     text = (request.get("HyperParameters") or {}).get("sagemaker_submit_directory", '""')
     try:

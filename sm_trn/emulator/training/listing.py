@@ -2,80 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..api.paging import page
+from ..api.paging import ListRequest, page, select
 from ..errors import validation
 from .describe import summary
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:
     from .job import Job
-
-_SORT_KEYS: Mapping[str, Callable[[Job], Any]] = {
-    "Name": lambda job: job.name,
-    "CreationTime": lambda job: job.state.created,
-    "Status": lambda job: job.state.status,
-}
+    from .request import SearchRequest
 
 
-def list_jobs(jobs: Sequence[Job], body: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """List the newest first unless asked otherwise; StatusEquals thins a page after it was cut, as the service documents."""
-    found = [job for job in jobs if _wanted(job, body, now)]
-    key = _SORT_KEYS[body.get("SortBy", "CreationTime")]
-    found.sort(key=lambda job: (key(job), job.name), reverse=body.get("SortOrder", "Descending") == "Descending")
-    rows, token = page(found, body, 10)
+def list_jobs(jobs: Sequence[Job], body: ListRequest, now: float) -> dict[str, Any]:
+    """List jobs; StatusEquals thins a page after it was cut, as the service documents. Raises AwsError."""
+    rows, more = select([job for job in jobs if _wanted(job, body, now)], body)
     status = body.get("StatusEquals")
-    answer: dict[str, Any] = {
-        "TrainingJobSummaries": [summary(job, now) for job in rows if status is None or job.state.status == status]
-    }
-    return answer | ({"NextToken": token} if token else {})
+    return {"TrainingJobSummaries": [summary(job, now) for job in rows if status in {None, job.status}], **more}
 
 
-def search(jobs: Sequence[Job], body: Mapping[str, Any], render: Callable[[Job], dict[str, Any]]) -> dict[str, Any]:
-    """Search(Resource=TrainingJob): filters over the describe answer and the tags, joined by And or Or."""
+def search(jobs: Sequence[Job], body: SearchRequest, render: Callable[[Job], Mapping[str, Any]]) -> dict[str, Any]:
+    """Search(Resource=TrainingJob): filters over the describe answer and the tags, joined by And or Or. Raises AwsError."""
     expression = body.get("SearchExpression", {})
     if expression.get("NestedFilters") or expression.get("SubExpressions"):
         raise validation("SearchExpression: the emulator knows Filters only, no NestedFilters or SubExpressions")
     tests = [_filter(entry) for entry in expression.get("Filters", ())]
     join = any if expression.get("Operator") == "Or" and tests else all
-    found = [(job, render(job)) for job in jobs]
-    found = [(job, row) for job, row in found if join(test(job, row) for test in tests)]
-    by = body.get("SortBy", "CreationTime")
-    found.sort(
-        key=lambda pair: (str(type(pair[1].get(by))), pair[1].get(by)), reverse=body.get("SortOrder") != "Ascending"
-    )
-    shown, token = page(found, body, 10)
-    rows = [
-        {"TrainingJob": {**row, "Tags": [{"Key": k, "Value": v} for k, v in job.tags.items()]}} for job, row in shown
-    ]
-    return {"Results": rows} | ({"NextToken": token} if token else {})
+    rows = {job.name: render(job) for job in jobs}
+    found = [job for job in jobs if join(test(job, rows[job.name]) for test in tests)]
+    by = {job.name: _field(job, rows[job.name], body.get("SortBy", "CreationTime")) for job in found}
+    found.sort(key=lambda job: (str(type(by[job.name])), by[job.name]), reverse=body.get("SortOrder") != "Ascending")
+    shown, more = page(found, body.get("NextToken"), body.get("MaxResults"))
+    tags = {job.name: [{"Key": key, "Value": value} for key, value in job.tags.items()] for job in shown}
+    return {"Results": [{"TrainingJob": {**rows[job.name], "Tags": tags[job.name]}} for job in shown], **more}
 
 
-def _wanted(job: Job, body: Mapping[str, Any], now: float) -> bool:
-    state, pool = job.state, body.get("WarmPoolStatusEquals")
-    plan = (job.request.get("ResourceConfig") or {}).get("TrainingPlanArn")
-    return (
-        body.get("NameContains", "").lower() in job.name.lower()
-        and _after(state.created, body.get("CreationTimeAfter"))
-        and _before(state.created, body.get("CreationTimeBefore"))
-        and _after(state.modified, body.get("LastModifiedTimeAfter"))
-        and _before(state.modified, body.get("LastModifiedTimeBefore"))
-        and (pool is None or getattr(pool_of(job, now), "status", None) == pool)
-        and body.get("TrainingPlanArnEquals") in {None, plan}
-    )
+def _wanted(job: Job, body: ListRequest, now: float) -> bool:
+    pool, plan = body.get("WarmPoolStatusEquals"), (job.request.get("ResourceConfig") or {}).get("TrainingPlanArn")
+    return (pool is None or getattr(pool_of(job, now), "status", None) == pool) and body.get(
+        "TrainingPlanArnEquals"
+    ) in {None, plan}
 
 
-def _after(moment: float, limit: float | None) -> bool:
-    return limit is None or moment > float(limit)
-
-
-def _before(moment: float, limit: float | None) -> bool:
-    return limit is None or moment < float(limit)
-
-
-def _filter(entry: Mapping[str, Any]) -> Callable[[Job, Mapping[str, Any]], bool]:
+def _filter(entry: Mapping[str, str]) -> Callable[[Job, Mapping[str, Any]], bool]:
     name, operator, wanted = entry["Name"], entry.get("Operator", "Equals"), entry.get("Value", "")
     tests: Mapping[str, Callable[[Any], bool]] = {
         "Equals": lambda got: str(got) == wanted,
@@ -84,10 +55,10 @@ def _filter(entry: Mapping[str, Any]) -> Callable[[Job, Mapping[str, Any]], bool
         "Exists": lambda got: got is not None,
         "NotExists": lambda got: got is None,
         "In": lambda got: str(got) in wanted.split(","),
-        "GreaterThan": lambda got: _number(got) is not None and _number(got) > _bound(wanted),
-        "GreaterThanOrEqualTo": lambda got: _number(got) is not None and _number(got) >= _bound(wanted),
-        "LessThan": lambda got: _number(got) is not None and _number(got) < _bound(wanted),
-        "LessThanOrEqualTo": lambda got: _number(got) is not None and _number(got) <= _bound(wanted),
+        "GreaterThan": lambda got: _number(got) > _bound(wanted),
+        "GreaterThanOrEqualTo": lambda got: _number(got) >= _bound(wanted),
+        "LessThan": lambda got: _number(got) < _bound(wanted),
+        "LessThanOrEqualTo": lambda got: _number(got) <= _bound(wanted),
     }
     return lambda job, row: tests[operator](_field(job, row, name))
 
@@ -103,15 +74,16 @@ def _field(job: Job, row: Mapping[str, Any], name: str) -> Any:
     return found
 
 
-def _number(value: Any) -> Any:
+def _number(value: Any) -> float:
+    """What is no number is neither less nor greater than any: not a number, in IEEE's words."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        return None
+        return math.nan
 
 
 def _bound(text: str) -> float:
     number = _number(text)
-    if number is None:
+    if math.isnan(number):
         raise validation(f"SearchExpression: {text!r} is not a number")
-    return float(number)
+    return number

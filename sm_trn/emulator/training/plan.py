@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...catalog.instances import find_instance
 from ...specs.compute import Accelerator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..options import Options
+    from .request import InstanceGroup, Resources, TrainingRequest
 
 # Hyperparameters that the SDK writes for `distribution=`, and what stands in for each on a CPU.
 _LAUNCHERS: Final[Mapping[str, str]] = {
@@ -28,7 +29,7 @@ _LAUNCHERS: Final[Mapping[str, str]] = {
 _TORCHRUN: Final = "sagemaker_torch_distributed_enabled"
 
 
-def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = None) -> Plan:
+def plan_of(request: TrainingRequest, options: Options, cores: int | None = None) -> Plan:
     """Return hosts and workers for this machine: at least one worker a host, else the cores shared by the hosts."""
     switched = _switched_on(request.get("HyperParameters") or {})
     substituted = _substituted(switched)
@@ -43,17 +44,17 @@ def plan_of(request: Mapping[str, Any], options: Options, cores: int | None = No
     )
 
 
-def _groups(resources: Mapping[str, Any], cores: int) -> tuple[Group, ...]:
+def _groups(resources: Resources, cores: int) -> tuple[Group, ...]:
     """The hosts are numbered through all groups, in the order of the request."""
-    requested = resources.get("InstanceGroups") or [{**resources, "InstanceGroupName": HOMOGENEOUS}]
-    whole, first, groups = sum(int(group["InstanceCount"]) for group in requested), 1, []
+    requested = resources.get("InstanceGroups") or [_only_group(resources)]
+    whole, first, groups = sum(group["InstanceCount"] for group in requested), 1, []
     for group in requested:
-        row = find_instance(str(group["InstanceType"]))
-        real, count = row.workers if row else 1, int(group["InstanceCount"])
+        row, count = find_instance(group["InstanceType"]), group["InstanceCount"]
+        real = row.workers if row else 1
         groups.append(
             Group(
                 name=group["InstanceGroupName"],
-                instance_type=str(group["InstanceType"]),
+                instance_type=group["InstanceType"],
                 hosts=tuple(f"algo-{number}" for number in range(first, first + count)),
                 workers=max(1, min(real, cores // whole)),
                 real_workers=real,
@@ -62,6 +63,11 @@ def _groups(resources: Mapping[str, Any], cores: int) -> tuple[Group, ...]:
         )
         first += count
     return tuple(groups)
+
+
+def _only_group(resources: Resources) -> InstanceGroup:
+    count, instance = resources["InstanceCount"], resources["InstanceType"]
+    return {"InstanceGroupName": HOMOGENEOUS, "InstanceType": instance, "InstanceCount": count}
 
 
 def announcement(plan: Plan, job_python: str, image: str, tier: str) -> str:
@@ -102,7 +108,7 @@ def _substituted(switched: frozenset[str]) -> str:
     return " and ".join(parts)
 
 
-def _refusal(request: Mapping[str, Any], substituted: str, entrypoint: tuple[str, ...], options: Options) -> str:
+def _refusal(request: TrainingRequest, substituted: str, entrypoint: tuple[str, ...], options: Options) -> str:
     if options.strict and substituted:
         return f"ClientError: strict emulation: {substituted} would be substituted; start without strict to allow it"
     hyperparameters = request.get("HyperParameters") or {}

@@ -168,7 +168,10 @@ class JobRun:
         if self._cancelled_early():
             return False
         self._reader = MetricReader(
-            request["AlgorithmSpecification"].get("MetricDefinitions") or (),
+            [
+                (each["Name"], each["Regex"])
+                for each in request["AlgorithmSpecification"].get("MetricDefinitions") or ()
+            ],
             lambda point: context.metrics.add(self._job.name, point),
             self._note,
         )

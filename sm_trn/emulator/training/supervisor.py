@@ -69,7 +69,7 @@ class JobSupervisor:
             entry.control.wake.set()
 
     def stop_all(self) -> None:
-        """With a short grace, for the emulator ends. The room is closed before."""
+        """Stop every job with a short grace, for the emulator ends. No job begins any more."""
         with self._lock:
             entries = dict(self._entries)
         for name, entry in entries.items():
@@ -117,7 +117,7 @@ class JobSupervisor:
 
 
 class ToolkitCheck:
-    """Whether the job interpreter has the training toolkit; asked once, when the first job starts."""
+    """It finds out whether the job interpreter has the training toolkit: once, when the first job starts."""
 
     def __init__(self, python: str) -> None:
         self._python = python

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from ..api.shapes import given
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .job import Job
+    from .request import TrainingRequest
 
-# What a job must share with the one whose pool it takes over, beside its ResourceConfig.
-_SHARED: Final = ("RoleArn", "VpcConfig", "EnableInterContainerTrafficEncryption", "EnableNetworkIsolation")
 _PERIOD: Final = "KeepAlivePeriodInSeconds"
 
 
@@ -29,10 +28,16 @@ class WarmPool:
     reused_by: str | None = None
     message: str = ""
 
+    def answer(self) -> dict[str, str | int]:
+        """Return WarmPoolStatus, as answers have it."""
+        return given(
+            Status=self.status, ResourceRetainedBillableTimeInSeconds=self.retained_s, ReusedByJob=self.reused_by
+        )
 
-def keep_alive(request: Mapping[str, Any]) -> int:
-    """Seconds; 0 is no pool."""
-    return int((request.get("ResourceConfig") or {}).get(_PERIOD) or 0)
+
+def keep_alive(request: TrainingRequest) -> int:
+    """Return seconds; 0 is no pool."""
+    return (request.get("ResourceConfig") or {}).get("KeepAlivePeriodInSeconds") or 0
 
 
 def pool_of(job: Job, now: float) -> WarmPool | None:
@@ -55,14 +60,16 @@ def pool_of(job: Job, now: float) -> WarmPool | None:
     return WarmPool(status="Terminated", retained_s=retained, message=message)
 
 
-def matches(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def matches(one: TrainingRequest, other: TrainingRequest) -> bool:
     """Return whether a job may take over another's pool: both keep one, on the same cluster, for the same role and network."""
     return bool(keep_alive(one) and keep_alive(other)) and _identity(one) == _identity(other)
 
 
-def _identity(request: Mapping[str, Any]) -> list[Any]:
+def _identity(request: TrainingRequest) -> list[object]:
+    """What a job must share with the one whose pool it takes over."""
     cluster = {name: value for name, value in (request.get("ResourceConfig") or {}).items() if name != _PERIOD}
-    return [cluster, *(request.get(name) or None for name in _SHARED)]
+    isolated, encrypted = request.get("EnableNetworkIsolation"), request.get("EnableInterContainerTrafficEncryption")
+    return [cluster, request.get("RoleArn"), request.get("VpcConfig") or None, bool(isolated), bool(encrypted)]
 
 
 def _seconds(start: float, end: float) -> int:

@@ -19,13 +19,30 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 BROKEN_HOST = 121  # exit status: the host could not be set up
 _CLONE_NEWNS, _CLONE_NEWUTS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x04000000, 0x10000000, 0x20000000
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_NODEV, _MS_NOSUID, _MS_NOEXEC = 4096, 16384, 1 << 18, 4, 2, 8
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class HostSpec(NamedTuple):
+    """This is what this program needs to know of its host; the emulator writes it as JSON beside the host's folder."""
+
+    namespace: bool
+    hostname: str
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+    ml: str
+    own: str
+    stage: str
+    hosts: str
+    hidden: tuple[str, ...]
+    toolkit: bool
+    bubblewrap: bool = False
 
 
 def _call(name: str, *arguments: Any) -> None:
@@ -53,10 +70,10 @@ def _enter_namespace() -> None:
     _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def _mount_host(spec: dict[str, Any]) -> None:
+def _mount_host(spec: HostSpec) -> None:
     """Mounts of the host: its own /opt/ml beside everything else in /opt, /etc/hosts, /proc, no credentials."""
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
-    stage = Path(spec["stage"])
+    stage = Path(spec.stage)
     _mount("tmpfs", str(stage), "tmpfs", _MS_NODEV | _MS_NOSUID)
     for entry in sorted(Path("/opt").iterdir()):
         place = stage / entry.name
@@ -72,20 +89,20 @@ def _mount_host(spec: dict[str, Any]) -> None:
         _mount(str(entry), str(place), None, _MS_BIND | _MS_REC)
     for name in ("ml", "sm_trn"):
         (stage / name).mkdir(exist_ok=True)
-    _mount(spec["ml"], str(stage / "ml"), None, _MS_BIND | _MS_REC)
-    _mount(spec["own"], str(stage / "sm_trn"), None, _MS_BIND | _MS_REC)
+    _mount(spec.ml, str(stage / "ml"), None, _MS_BIND | _MS_REC)
+    _mount(spec.own, str(stage / "sm_trn"), None, _MS_BIND | _MS_REC)
     _mount(str(stage), "/opt", None, _MS_BIND | _MS_REC)
-    _mount(spec["hosts"], "/etc/hosts", None, _MS_BIND)
-    for path in spec["hidden"]:
+    _mount(spec.hosts, "/etc/hosts", None, _MS_BIND)
+    for path in spec.hidden:
         if Path(path).is_dir():
             _mount("tmpfs", path, "tmpfs", _MS_NODEV | _MS_NOSUID)
         elif Path(path).is_file():
             _mount(os.devnull, path, None, _MS_BIND)
     _mount("proc", "/proc", "proc", _MS_NODEV | _MS_NOSUID | _MS_NOEXEC)
-    socket.sethostname(spec["hostname"])
+    socket.sethostname(spec.hostname)
 
 
-def _launch(spec: dict[str, Any]) -> int:
+def _launch(spec: HostSpec) -> int:
     child = os.fork()
     if child:
         return child
@@ -98,10 +115,10 @@ def _launch(spec: dict[str, Any]) -> int:
         os.dup2(1, 2)
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
-        os.chdir(spec["cwd"])
-        os.execve(spec["argv"][0], spec["argv"], spec["env"])  # noqa: S606 - the job's own program, without a shell
+        os.chdir(spec.cwd)
+        os.execve(spec.argv[0], spec.argv, spec.env)  # noqa: S606 - the job's own program, without a shell
     except OSError as error:
-        os.write(1, f"sm_trn emulator: cannot start {spec['argv'][0]}: {error}\n".encode())
+        os.write(1, f"sm_trn emulator: cannot start {spec.argv[0]}: {error}\n".encode())
     os._exit(BROKEN_HOST)
 
 
@@ -208,9 +225,9 @@ def _reap(main: int) -> int | None:
 
 
 def run(spec_file: str) -> int:
-    spec = json.loads(Path(spec_file).read_bytes())
+    spec = HostSpec(**json.loads(Path(spec_file).read_bytes()))
     try:
-        if spec["namespace"]:
+        if spec.namespace:
             _enter_namespace()
             _mount_host(spec)
         else:
@@ -220,7 +237,7 @@ def run(spec_file: str) -> int:
         os.write(1, f"sm_trn emulator: cannot set the host up: {error}\n".encode())
         return BROKEN_HOST
     main = _launch(spec)
-    status = _watch(main, toolkit=spec["toolkit"])
+    status = _watch(main, toolkit=spec.toolkit)
     _kill_all()
     return status
 

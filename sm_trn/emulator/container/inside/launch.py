@@ -13,21 +13,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypedDict
 
 _TAIL = 8192  # bytes of the script's errors that can reach the failure file
 # What the toolkit takes for itself; what else begins with sagemaker_ is a framework's.
-_OF_THE_TOOLKIT = frozenset(
-    f"sagemaker_{name}"
-    for name in (
-        "program",
-        "submit_directory",
-        "enable_cloudwatch_metrics",
-        "container_log_level",
-        "job_name",
-        "region",
-    )
-)
+_TOOLKITS = ("program", "submit_directory", "enable_cloudwatch_metrics", "container_log_level", "job_name", "region")
+_OF_THE_TOOLKIT = frozenset(f"sagemaker_{name}" for name in _TOOLKITS)
 
 
 def decoded(text: str) -> Any:
@@ -38,35 +29,45 @@ def decoded(text: str) -> Any:
         return text
 
 
-def command_line(hyperparameters: dict[str, Any]) -> list[str]:
+class Resources(TypedDict):
+    """resourceconfig.json."""
+
+    hosts: list[str]
+    current_host: str
+    current_instance_type: str
+    current_group_name: str
+    instance_groups: list[dict[str, str]]
+    network_interface_name: str
+
+
+class Told(NamedTuple):
+    """This is what the files of /opt/ml/input/config say, hyperparameters decoded."""
+
+    base: Path
+    given: dict[str, Any]
+    resources: Resources
+    channels: dict[str, Any]
+
+    @property
+    def own(self) -> list[tuple[str, Any]]:
+        """Return the script's own hyperparameters, in order of name."""
+        return sorted((name, value) for name, value in self.given.items() if not name.startswith("sagemaker_"))
+
+
+def command_line(told: Told) -> list[str]:
     """``--name value`` for each, in order of name; one letter has one dash; a mapping is ``k=v,k=v``."""
     words: list[str] = []
-    for name in sorted(hyperparameters):
-        value = hyperparameters[name]
-        if isinstance(value, dict):
-            value = ",".join(f"{key}={part}" for key, part in sorted(value.items()))
-        words += [f"--{name}" if len(name) > 1 else f"-{name}", "" if value is None else str(value)]
+    for name, value in told.own:
+        text = ",".join(f"{key}={part}" for key, part in sorted(value.items())) if isinstance(value, dict) else value
+        words += [f"--{name}" if len(name) > 1 else f"-{name}", "" if text is None else str(text)]
     return words
 
 
-def variables(facts: dict[str, Any]) -> dict[str, str]:
-    """Return SM_ variables: texts as they are, everything else as compact JSON."""
-    return {
-        f"SM_{name.upper()}": ""
-        if value is None
-        else value
-        if isinstance(value, str)
-        else json.dumps(value, sort_keys=True, separators=(",", ":"))
-        for name, value in facts.items()
-    }
-
-
-def facts_of(base: Path, given: dict[str, Any], resources: dict[str, Any], channels: dict[str, Any]) -> dict[str, Any]:
-    """Return what the SM_ variables tell of this host, after the toolkit's own names."""
-    own = {name: value for name, value in given.items() if not name.startswith("sagemaker_")}
-    for name in ("sagemaker_program", "sagemaker_submit_directory"):
-        given.setdefault(name, "")
-    facts: dict[str, Any] = {
+def variables(told: Told) -> dict[str, str]:
+    """Return SM_ variables, after the toolkit's own names: texts as they are, everything else as compact JSON."""
+    base, given, resources = told.base, told.given, told.resources
+    program, own = given.get("sagemaker_program", ""), dict(told.own)
+    facts = {
         "hosts": resources["hosts"],
         "current_host": resources["current_host"],
         "current_instance_type": resources["current_instance_type"],
@@ -74,18 +75,14 @@ def facts_of(base: Path, given: dict[str, Any], resources: dict[str, Any], chann
         "instance_groups": [group["instance_group_name"] for group in resources["instance_groups"]],
         "network_interface_name": resources["network_interface_name"],
         "resource_config": resources,
-        "input_data_config": channels,
-        "channels": sorted(channels),
+        "input_data_config": told.channels,
+        "channels": sorted(told.channels),
         "hps": own,
-        "user_args": command_line(own),
-        "user_entry_point": given["sagemaker_program"],
-        "module_name": given["sagemaker_program"].removesuffix(".py"),
-        "module_dir": given["sagemaker_submit_directory"],
-        "framework_params": {
-            name: value
-            for name, value in given.items()
-            if name.startswith("sagemaker_") and name not in _OF_THE_TOOLKIT
-        },
+        "user_args": command_line(told),
+        "user_entry_point": program,
+        "module_name": program.removesuffix(".py"),
+        "module_dir": given.get("sagemaker_submit_directory", ""),
+        "framework_params": {name: given[name] for name in given if name not in {*own, *_OF_THE_TOOLKIT}},
         "framework_module": os.environ.get("SAGEMAKER_TRAINING_MODULE", ""),
         "log_level": given.get("sagemaker_container_log_level", 20),
         "input_dir": str(base / "input"),
@@ -97,15 +94,21 @@ def facts_of(base: Path, given: dict[str, Any], resources: dict[str, Any], chann
         "num_cpus": os.cpu_count() or 1,
         "num_gpus": 0,
         "num_neurons": 0,
+        **{f"channel_{name}": str(base / "input/data" / name) for name in told.channels},
+        **{f"hp_{name}": value for name, value in own.items()},
     }
-    facts |= {f"channel_{name}": str(base / "input/data" / name) for name in channels}
-    facts |= {f"hp_{name}": value for name, value in own.items()}
-    return facts
+    return {f"SM_{name.upper()}": _text(value) for name, value in facts.items()}
 
 
-def command(given: dict[str, Any], resources: dict[str, Any], words: list[str]) -> list[str]:
-    """Raises ValueError for a script that is no plain name of one."""
-    script = str(given["sagemaker_program"])
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def command(told: Told) -> list[str]:
+    """Return what starts the script. Raises ValueError for a script that is no plain name of one."""
+    script, words = str(told.given.get("sagemaker_program", "")), command_line(told)
     if not script or script.startswith("-") or ".." in script.split("/"):
         raise ValueError(f"sagemaker_program: got {script!r}, wanted the name of a script")
     if script.endswith(".sh"):
@@ -113,11 +116,11 @@ def command(given: dict[str, Any], resources: dict[str, Any], words: list[str]) 
     workers = os.environ.get("SM_TRN_WORKERS")  # only where the emulator decided that torchrun starts some
     if workers is None:
         return [sys.executable, script, *words]
-    hosts = resources["hosts"]
+    hosts = told.resources["hosts"]
     options = ["--nnodes", str(len(hosts)), "--nproc_per_node", workers]
     if len(hosts) > 1:
         options += ["--master_addr", hosts[0], "--master_port", "7777"]
-        options += ["--node_rank", str(hosts.index(resources["current_host"]))]
+        options += ["--node_rank", str(hosts.index(told.resources["current_host"]))]
     return ["torchrun", *options, script, *words]
 
 
@@ -147,11 +150,10 @@ def main() -> int:
     read = {name: json.loads((base / "input/config" / f"{name}.json").read_text("utf-8")) for name in
             ("hyperparameters", "resourceconfig", "inputdataconfig")}  # fmt: skip
     given = {name: decoded(value) for name, value in read["hyperparameters"].items()}
-    facts = facts_of(base, given, read["resourceconfig"], read["inputdataconfig"])
-    code = base / "code"
+    told = Told(base, given, read["resourceconfig"], read["inputdataconfig"])
+    code, words = base / "code", command(told)
     paths = [str(code), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, **variables(facts), "PYTHONPATH": os.pathsep.join(paths)}
-    words = command(given, read["resourceconfig"], facts["user_args"])
+    environment = {**os.environ, **variables(told), "PYTHONPATH": os.pathsep.join(paths)}
     print(f"Invoking script with the following command:\n\n{' '.join(words)}\n", flush=True)  # noqa: T201 - the job's log
     status, said = run(words, code, environment)
     if status == 0:

@@ -40,6 +40,7 @@ def _kind(content_type: str) -> str:
 
 
 def default_input_fn(body: Any, content_type: str) -> Any:
+    """Read a request as a tensor. Raises Unsupported for a content type that is not known."""
     import numpy
     import torch
 
@@ -61,6 +62,7 @@ def default_predict_fn(data: Any, model: Any) -> Any:
 
 
 def default_output_fn(prediction: Any, accept: str) -> Any:
+    """Write a prediction as the first type that is accepted and known. Raises Unsupported where there is none."""
     plain = prediction.detach().cpu().numpy() if hasattr(prediction, "detach") else prediction
     for kind in map(_kind, accept.split(",")):
         if kind in {JSON, "*/*", "application/*", ""}:
@@ -81,6 +83,7 @@ def default_output_fn(prediction: Any, accept: str) -> Any:
 
 
 def default_model_fn(model_dir: str) -> Any:
+    """Load the one TorchScript file of a folder. Raises ValueError where there is not exactly one."""
     import torch
 
     found = [path for path in sorted(Path(model_dir).iterdir()) if path.suffix in {".pt", ".pth"}]
@@ -90,7 +93,7 @@ def default_model_fn(model_dir: str) -> Any:
 
 
 class Pipeline:
-    """What the Hugging Face containers do with a model that brings no code: ``transformers.pipeline``."""
+    """This is what the Hugging Face containers do with a model that brings no code: ``transformers.pipeline``."""
 
     @staticmethod
     def model_fn(model_dir: str) -> Any:
@@ -101,6 +104,7 @@ class Pipeline:
 
     @staticmethod
     def input_fn(body: Any, content_type: str) -> Any:
+        """Read a request of JSON. Raises Unsupported for any other."""
         if _kind(content_type) != JSON:
             raise Unsupported(f"Content type {content_type} is not supported by this framework.")
         return json.loads(body)
@@ -176,7 +180,7 @@ class RealModel:
 
 
 class Context:
-    """What the toolkit expects of a model server's context."""
+    """This is what the toolkit expects of a model server's context."""
 
     def __init__(self, folder: str, content_type: str, accept: str) -> None:
         self.system_properties = {"model_dir": folder}

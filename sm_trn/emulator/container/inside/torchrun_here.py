@@ -9,17 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-_VALUELESS = {
-    "--standalone",
-    "--module",
-    "-m",
-    "--no-python",
-    "--no_python",
-    "--run-path",
-    "--run_path",
-    "--help",
-    "-h",
-}
+_VALUELESS = (
+    "--standalone", "--module", "-m", "--no-python", "--no_python", "--run-path", "--run_path", "--help", "-h",
+)  # fmt: skip
 _NAMES = ("--master-addr", "--master-port")
 
 
