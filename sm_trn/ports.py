@@ -31,9 +31,9 @@ class Clock(Protocol):
 class Trouble(enum.Enum):
     """Why a call failed although nothing about it was wrong."""
 
-    PASSING = "the service throttles, fails or cannot be reached"
+    TRANSIENT = "the service throttles, fails or cannot be reached"
     EXPIRED = "the login expired"
-    GONE = "what was asked about does not exist"
+    NOT_FOUND = "what was asked about does not exist"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

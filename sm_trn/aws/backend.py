@@ -66,7 +66,7 @@ class Boto3Backend:
         try:
             found = self.fetch_snapshot(name)
         except CloudError as error:
-            if trouble(error) is Trouble.GONE and failure.code != "ResourceInUse":
+            if trouble(error) is Trouble.NOT_FOUND and failure.code != "ResourceInUse":
                 raise failure from failure.__cause__
             raise LaunchUnknown(
                 f"{failure}; whether the job was made could not be found out either: it may run, and be billed. Before you "
@@ -172,7 +172,7 @@ class Boto3Backend:
             except CloudError as error:
                 if (
                     self._clock is None
-                    or trouble(error) is not Trouble.GONE
+                    or trouble(error) is not Trouble.NOT_FOUND
                     or not self._is_new(name, self._clock.now())
                 ):
                     raise

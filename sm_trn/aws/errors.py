@@ -57,11 +57,11 @@ def trouble(error: CloudError) -> Trouble | None:
         return Trouble.EXPIRED
     if isinstance(cause, ClientError):
         if error.code in THROTTLED | SKEWED or _status(cause) >= _SERVER or _skewed(cause):
-            return Trouble.PASSING
+            return Trouble.TRANSIENT
         if error.code == "ResourceNotFoundException" or "not found" in str(cause).lower():
-            return Trouble.GONE
+            return Trouble.NOT_FOUND
         return None
-    return Trouble.PASSING if isinstance(cause, (*_UNREACHED, *_FOREIGN)) else None
+    return Trouble.TRANSIENT if isinstance(cause, (*_UNREACHED, *_FOREIGN)) else None
 
 
 def unanswered(error: CloudError) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from typing_extensions import assert_never
+
 from ..specs.data import Channel
 from ..specs.job import JobSpec
 from ..specs.launch import Library, Runner
@@ -131,32 +133,37 @@ def problems(job: JobSpec) -> Iterator[Problem]:
 def launcher(job: JobSpec) -> Iterator[Problem]:
     """TARGET001, 002, 004, 005: launchers that went with the training toolkit."""
     launch = plan(job)
-    if launch.library is Library.SMDDP:
-        yield _dropped(
-            TARGET001,
-            "distribution",
-            "SDK v3 has no SageMaker data parallelism",
-            "smdistributed.dataparallel",
-            "distribution=TorchDistributed() for NCCL on a PyTorch of today",
-        )
-    elif launch.runner is Runner.XLA_SPAWN:
+    match launch.library:
+        case Library.SMDDP:
+            yield _dropped(
+                TARGET001,
+                "distribution",
+                "SDK v3 has no SageMaker data parallelism",
+                "smdistributed.dataparallel",
+                "distribution=TorchDistributed() for NCCL on a PyTorch of today",
+            )
+        case Library.SMP:
+            yield _dropped(
+                TARGET004,
+                "distribution",
+                "SDK v3 has no version 1 of the model-parallel library",
+                "smdistributed.modelparallel",
+                "distribution=SMModelParallelV2(…) in an image of version 2",
+            )
+        case Library.PYTORCH_DDP:
+            yield _dropped(
+                TARGET005,
+                "distribution",
+                "SDK v3 starts no workers this way: Torchrun and MPI are all it has",
+                launch.library.value,
+                "distribution=TorchDistributed()",
+            )
+        case Library.SMP_V2 | None:
+            pass  # torchrun starts it
+        case _:
+            assert_never(launch.library)
+    if launch.runner is Runner.XLA_SPAWN:
         yield _dropped(TARGET002, "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", "")
-    elif launch.library is Library.SMP:
-        yield _dropped(
-            TARGET004,
-            "distribution",
-            "SDK v3 has no version 1 of the model-parallel library",
-            "smdistributed.modelparallel",
-            "distribution=SMModelParallelV2(…) in an image of version 2",
-        )
-    elif launch.library is Library.PYTORCH_DDP:
-        yield _dropped(
-            TARGET005,
-            "distribution",
-            "SDK v3 starts no workers this way: Torchrun and MPI are all it has",
-            launch.library.value,
-            "distribution=TorchDistributed()",
-        )
 
 
 def compiler(job: JobSpec) -> Iterator[Problem]:

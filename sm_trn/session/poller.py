@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from typing_extensions import assert_never
+
 from ..errors import CloudError
 from ..ports import Clock, JobFeed, JobQuery, Trouble
 from ..specs.snapshot import JobSnapshot, parse_snapshot
@@ -98,12 +100,19 @@ class Poller:
 
     def _survive(self, error: CloudError) -> bool | None:
         found = self.feed.trouble(error)
-        if found is Trouble.EXPIRED and self.feed.renew():
-            return None
-        if found is None or found is Trouble.GONE:
-            raise error
+        match found:
+            case None | Trouble.NOT_FOUND:
+                raise error
+            case Trouble.EXPIRED:
+                if self.feed.renew():
+                    return None
+                patience = 0
+            case Trouble.TRANSIENT:
+                patience = PATIENCE
+            case _:
+                assert_never(found)
         self._failures += 1
-        if not self._said and (found is Trouble.EXPIRED or self._failures >= PATIENCE):
+        if not self._said and self._failures >= patience:
             self._said = True
             self.notice(_words(found, error))
         return False
@@ -172,7 +181,7 @@ class Poller:
         try:
             self.known[name] = self.feed.fetch_snapshot(name)
         except CloudError as error:
-            if name not in self.known or self.feed.trouble(error) is not Trouble.GONE:
+            if name not in self.known or self.feed.trouble(error) is not Trouble.NOT_FOUND:
                 raise
             del self._open[name]
             self.notice(f"{name} was deleted; it was last seen {self.known[name].status_word}.")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from typing_extensions import assert_never
+
 from ..errors import CloudError
 from ..logs.metrics import MetricReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
@@ -173,14 +175,19 @@ class Progress:
 
     def _survive(self, reader: Reader, error: CloudError) -> bool:
         found = self.trouble(error)
-        if found is Trouble.EXPIRED:
-            self.renew()  # the poller says so
-        elif found is None or found is Trouble.GONE:
-            reader.complete = True
-            self.notice(
-                f"The log of {reader.name} cannot be read ({error.code or error}); the watch goes on without it."
-            )
-            return True
+        match found:
+            case None | Trouble.NOT_FOUND:
+                reader.complete = True
+                self.notice(
+                    f"The log of {reader.name} cannot be read ({error.code or error}); the watch goes on without it."
+                )
+                return True
+            case Trouble.EXPIRED:
+                self.renew()  # the poller says so
+            case Trouble.TRANSIENT:
+                pass  # the next look asks again
+            case _:
+                assert_never(found)
         return False
 
     def _look_at_checkpoints(self, reader: Reader, job: JobSnapshot) -> None:

@@ -97,7 +97,7 @@ class JobLog:
                 backend = self.cloud.backend
                 why = backend.trouble(error)
                 failures += why is not Trouble.EXPIRED
-                if why not in {Trouble.PASSING, Trouble.EXPIRED} or failures > PATIENCE:
+                if why not in {Trouble.TRANSIENT, Trouble.EXPIRED} or failures > PATIENCE:
                     raise
                 if why is Trouble.EXPIRED and backend.renew():
                     continue
