@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -98,8 +99,9 @@ def switched(pid: int) -> int:
     """How often the threads of a process have gone to sleep so far: each wake-up ends with one."""
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
-        rows = (task / "status").read_text(encoding="ascii").splitlines()
-        total += sum(int(row.split()[1]) for row in rows if row.startswith("voluntary_ctxt_switches"))
+        with contextlib.suppress(OSError):  # a thread may end meanwhile
+            rows = (task / "status").read_text(encoding="ascii").splitlines()
+            total += sum(int(row.split()[1]) for row in rows if row.startswith("voluntary_ctxt_switches"))
     return total
 
 
