@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
 from . import (
     compiler,
@@ -55,6 +55,7 @@ def check(job: JobSpec) -> Problems:
     >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
     ['DIST003']
     """
+    expect_spec(job)
     found = [problem for rule in RULES for problem in rule(job)]
     return Problems(sorted(dict.fromkeys(found), key=lambda problem: problem.severity.rank))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import InvalidJob, UnknownName
 from ..specs.destination import Destination
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Severity
 from ..specs.value import suggestion
 from . import local, local_problems, model_v2, request, request_problems, sdk_v2, sdk_v3, sdk_v3_problems
@@ -69,6 +69,7 @@ def problems(job: JobSpec, target: str) -> list[Problem]:
 
     These are not faults of the job: another target may say it all. Raises UnknownName for an unknown target.
     """
+    expect_spec(job)
     if target not in TARGETS:
         raise UnknownName(f"target: got {target!r}, wanted one of {', '.join(TARGETS)}{suggestion(target, TARGETS)}")
     return list(TARGETS[target].problems(job))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..specs.destination import Destination
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, expect_spec
 from . import policy_hosting
 from .policy_parts import CODE, Place, Policy, Statement, allow, in_a_container, places, policy
 
@@ -36,6 +36,7 @@ def policies(job: JobSpec, at: Destination | None = None) -> Policies:
     >>> "sagemaker:CreateTrainingJob" in str(st.policies(job))
     True
     """
+    expect_spec(job)
     where = Place(at or Destination())
     return Policies(
         launch=policy(_launch(job, where)),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from ..errors import UnknownName
 from ..specs.record import JobRecord, parse_record
+from ..specs.value import suggestion
 
 _PREFIX = "published/"
 
@@ -16,9 +18,14 @@ def published_names() -> tuple[str, ...]:
 
 
 def published_record(name: str) -> JobRecord | None:
-    """The record of a published job, or None. The prefix ``published/`` may be left out."""
-    full = name if name.startswith(_PREFIX) else _PREFIX + name
-    if full not in published_names():
+    """Return the record of a published job; None for a name without ``published/``, which is a job or a file of one's own.
+
+    Raises UnknownName for a published name that is not there.
+    """
+    if not name.startswith(_PREFIX):
         return None
-    text = files(__package__).joinpath("published").joinpath(f"{full[len(_PREFIX) :]}.json").read_text("utf-8")
-    return parse_record(text, where=full)
+    names = published_names()
+    if name not in names:
+        raise UnknownName(f"job: got {name!r}, wanted one of {', '.join(names)}{suggestion(name, names)}")
+    text = files(__package__).joinpath("published").joinpath(f"{name[len(_PREFIX) :]}.json").read_text("utf-8")
+    return parse_record(text, where=name)

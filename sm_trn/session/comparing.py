@@ -13,7 +13,7 @@ from ..render.differences import Diff
 from ..render.differences import diff as compared
 from ..specs.job import JobSpec
 from ..specs.record import JobRecord, parse_record
-from ..specs.value import suggestion
+from ..specs.value import misfit, suggestion
 from .connecting import known_prices
 from .handles import TrainingJob
 
@@ -39,20 +39,23 @@ def compare(
     """
     from ..report.comparison.compare import compare as side_by_side  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
+    several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
     return side_by_side(
-        [as_record(job) for job in jobs], baseline=baseline, at=at, region=region, book=book or known_prices()
+        [as_record(job) for job in several], baseline=baseline, at=at, region=region, book=book or known_prices()
     )
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:
     """Return the record of a handle, of a file, or of a published pair (``published/bert-trn1``). Raises UnknownName for
-    a text that names neither."""
+    a text that names neither, TypeError for anything else."""
     from ..report.published import published_names, published_record  # noqa: PLC0415 - see compare
 
     if isinstance(job, JobRecord):
         return job
     if isinstance(job, TrainingJob):
         return job.record()
+    if not isinstance(job, (str, Path)):
+        raise TypeError(f"job: {misfit(job, 'a TrainingJob, a JobRecord, the file of one, or a published name')}")
     published = published_record(str(job))
     if published is not None:
         return published

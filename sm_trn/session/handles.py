@@ -355,7 +355,7 @@ class Session(Cloud):
         Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
         LaunchInterrupted: both hold the jobs, and name each.
         """
-        specs = list(jobs)
+        specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
         for spec in specs:
             _refuse(spec, ignore)
         if max_usd is not None and not self.emulated:

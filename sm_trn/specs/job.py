@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from .launch import NOTHING, LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
 from .neuron import NeuronOptions
 from .problems import Problem
-from .value import suggesting
+from .value import misfit, suggesting
 
 HyperValue: TypeAlias = str | int | float | bool
 
@@ -213,3 +214,17 @@ class JobSpec(HasCard):
     @property
     def compiled(self) -> bool:
         return self.compiler is not None and self.compiler.enabled
+
+
+def expect_spec(job: object) -> None:
+    """Refuse what is no JobSpec, and say how one comes from what was given. Raises TypeError."""
+    if isinstance(job, JobSpec):
+        return
+    meant = "a JobSpec"
+    if isinstance(job, (str, os.PathLike)):
+        meant += f"; st.read_jobs({os.fspath(job)!r}) returns those of a file"
+    elif isinstance(getattr(job, "spec", None), JobSpec):
+        meant += "; this one's is .spec"
+    elif isinstance(job, (list, tuple)):
+        meant += ": one at a time"
+    raise TypeError(f"job: {misfit(job, meant)}")

@@ -46,7 +46,7 @@ def suggesting(cls: type[T]) -> type[T]:
         for name, value in (*zip(positional, args, strict=False), *kwargs.items()):
             if not _accepted(values)[name](value):
                 raise TypeError(
-                    f"{cls.__name__}.{name}: {_misfit(value, wanted.get(name) or _word(_hints(values)[name]))}"
+                    f"{cls.__name__}.{name}: {misfit(value, wanted.get(name) or _word(_hints(values)[name]))}"
                 )
         original(self, *args, **kwargs)
 
@@ -63,7 +63,8 @@ def _meant(name: str, elsewhere: Mapping[str, str], accepts: list[str]) -> str:
     return f" (write {elsewhere[name]})" if name in elsewhere else suggestion(name, accepts)
 
 
-def _misfit(value: object, wanted: str) -> str:
+def misfit(value: object, wanted: str) -> str:
+    """A wrong value and its type beside what was wanted, in words."""
     shown = repr(value)
     return f"got {shown if len(shown) <= SHOWN else shown[:SHOWN] + '…'} ({type(value).__name__}), wanted {wanted}"
 

@@ -284,7 +284,7 @@ def test_cost_is_billable_times_price(jobs: list[JobRecord]) -> None:
 
 
 def test_measured_and_published_may_be_compared() -> None:
-    published = published_record("bert-p4d")
+    published = published_record("published/bert-p4d")
     assert published is not None
     found = compare([published, job("mine", MetricPoint("train_steps_per_second", 10.88), workload=published.workload)])
     assert pytest.approx(found.frame["speedup_pct"][1]) == 100.0

@@ -25,7 +25,7 @@ mpl.use("Agg")
 
 
 def pair() -> list[JobRecord]:
-    return [item for name in ("bert-p4d", "bert-trn1") if (item := published_record(name)) is not None]
+    return [item for name in ("bert-p4d", "bert-trn1") if (item := published_record(f"published/{name}")) is not None]
 
 
 @pytest.fixture(scope="module")

@@ -143,7 +143,7 @@ def test_the_front_holds_whom_no_other_beats() -> None:
 
 
 def test_the_published_pair_has_a_tie_price_and_one_winner() -> None:
-    pair = [found for name in ("bert-p4d", "bert-trn1") if (found := published_record(name)) is not None]
+    pair = [found for name in ("bert-p4d", "bert-trn1") if (found := published_record(f"published/{name}")) is not None]
     info = pareto_info(compare(pair, baseline="bert-p4d").section(), snapshot_book())
     assert "bert-trn1 cost less and was billed for less time than bert-p4d" == info.title
     assert ["$25.25/h\n2026-09-01", "$37.69/h\n2022-11", "$22.76/h\nwould tie"] == [ray.text for ray in info.rays]

@@ -14,7 +14,9 @@ from sm_trn.specs import JobRecord
 
 
 def pair() -> list[JobRecord]:
-    return [record for name in ("bert-p4d", "bert-trn1") if (record := published_record(name)) is not None]
+    return [
+        record for name in ("bert-p4d", "bert-trn1") if (record := published_record(f"published/{name}")) is not None
+    ]
 
 
 @pytest.fixture(scope="module")
