@@ -179,7 +179,8 @@ class TrainingJob:
         max_usd: Usd | float | None = None,
         usd_per_hour: Usd | float | None = None,
     ) -> JobSnapshot:
-        """Wait until the job has ended, with live progress. Raises JobFailed with AWS's reason when it failed.
+        """Wait until the job has ended, with live progress. Raises JobFailed when it failed, with the script's own
+        exception and AWS's reason.
 
         ``max_usd`` and ``usd_per_hour`` are those of ``Session.wait``: the job is asked to stop once it has cost so much.
         """
@@ -188,7 +189,8 @@ class TrainingJob:
         ]
         if final.status is JobStatus.FAILED:
             raise JobFailed(
-                f"{self.name} failed: {printable(final.failure_reason) or 'no reason given'}",
+                f"{self.name} failed: {_why(self._log.exception(), printable(final.failure_reason))}\n"
+                f"Next: sm-trn logs {self.name} --script --tail 40",
                 operation="TrainingJob",
                 code="Failed",
             )
@@ -202,14 +204,17 @@ class TrainingJob:
         rank: int | None = None,
         matching: str | None = None,
         since: str | datetime | None = None,
+        tail: int | None = None,
+        script: bool = False,
     ) -> Iterator[LogEvent]:
         """The lines of every host in time order; with ``follow`` also those to come, until the job has ended.
 
         ``matching`` is a regular expression, ``rank`` the worker as its launcher names it, ``since`` an age (``5m``), a time
-        or ISO text. Raises SmTrnError for an expression that is wrong or would not end, CloudError.
+        or ISO text. ``tail`` is a number of last lines; ``script`` leaves out what the training toolkit says. Raises
+        SmTrnError for an expression that is wrong or would not end, CloudError.
         """
         wanted = LogFilter(host=host, rank=rank, matching=matching)
-        return self._log.events(follow=follow, wanted=wanted, since=since)
+        return self._log.events(follow=follow, wanted=wanted, since=since, tail=tail, script=script)
 
     def save_logs(self, target: str | Path, *, follow: bool = False) -> tuple[Path, ...]:
         """Download the log to a file, or – when ``target`` is a folder or ends with a slash – to one file a host.
@@ -502,6 +507,11 @@ class Session(Cloud):
         at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
         request: dict[str, Any] = render(placed, "request", at=at)
         return request
+
+
+def _why(exception: str, reason: str) -> str:
+    """The script's exception first: the service's text quotes the toolkit, which cuts it up."""
+    return "\n".join(each for each in (exception, reason) if each) or "no reason given"
 
 
 def _refuse(job: JobSpec, ignore: Sequence[str]) -> None:

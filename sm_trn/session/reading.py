@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from ..errors import CloudError
 from ..logs.events import LogEvent
 from ..logs.metrics import MetricLog, MetricReader
 from ..logs.saved import SavedLog
+from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
+from ..logs.shown import printable
 from ..ports import LogBatch, LogCursor, Trouble
 from ..specs.job import JobSpec
 from ..specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
@@ -123,12 +125,44 @@ class JobLog:
         follow: bool = False,
         wanted: LogFilter | None = None,
         since: str | datetime | None = None,
+        tail: int | None = None,
+        script: bool = False,
         notice: Callable[[str], None] = lambda _text: None,
     ) -> Iterator[LogEvent]:
-        """The lines that are wanted, in time order."""
-        pieces = self.batches(self.start(since), follow=follow, notice=notice)
-        found = chain.from_iterable(batch.events for batch in pieces)
-        return filter(wanted.wants, found) if wanted is not None else found
+        """Return the lines that are wanted, in time order. ``script`` leaves out what the training toolkit says, ``tail``
+        all but the last lines of what is there by now. Raises SmTrnError for a ``since`` that is no time."""
+        tests = [*([ScriptLines().wants] if script else []), *([wanted.wants] if wanted is not None else [])]
+        return self._events(self.start(since), tests, follow=follow, tail=tail, notice=notice)
+
+    def _events(
+        self,
+        cursor: LogCursor,
+        tests: Sequence[Callable[[LogEvent], bool]],
+        *,
+        follow: bool,
+        tail: int | None,
+        notice: Callable[[str], None],
+    ) -> Iterator[LogEvent]:
+        def wanted(batch: LogBatch) -> Iterator[LogEvent]:
+            return (event for event in batch.events if all(test(event) for test in tests))
+
+        if tail is not None:
+            last: deque[LogEvent] = deque(maxlen=tail)
+            for batch in self.batches(cursor, follow=False):
+                cursor = batch.cursor
+                last.extend(wanted(batch))
+            yield from last
+            if not follow:
+                return
+        for batch in self.batches(cursor, follow=follow, notice=notice):
+            yield from wanted(batch)
+
+    def exception(self) -> str:
+        """Return the exception that ended the script, as Python prints it; empty where the log shows none or cannot be read."""
+        try:
+            return printable(exception_of(self.events()))
+        except CloudError:
+            return ""
 
     def rules(self) -> tuple[MetricRule, ...]:
         """The job's own expressions, from its spec or its request, without those that only repeat what dict lines say."""

@@ -133,3 +133,19 @@ def test_the_newest_object_under_a_uri_is_dated(session: st.Session, tmp_path: P
     assert empty is not None
     assert (0, None) == (empty.count, empty.newest)
     assert session.storage.fetch_objects("s3://no-such-bucket-anywhere/x") is None
+
+
+def test_a_failed_job_says_its_scripts_exception_and_where_its_log_is(
+    emulator: Any, session: st.Session, endless: st.JobSpec, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text("print('starts', flush=True)\nraise ValueError('no column label')\n")
+    job = session.submit(endless.replace(name="fails", script=st.Script("train.py", source_dir=str(tmp_path))))
+    with pytest.raises(st.JobFailed) as failed:
+        job.wait(progress=False)
+    first, *_, last = str(failed.value).splitlines()
+    assert f"{job.name} failed: ValueError: no column label" == first
+    assert f"Next: sm-trn logs {job.name} --script --tail 40" == last
+    own = shell(emulator, "logs", job.name, "--script").stdout.splitlines()
+    assert ["algo-1  starts", "algo-1  ValueError: no column label"] == [own[0], own[-1]]
+    assert 2 == len(shell(emulator, "logs", job.name, "--tail", "2").stdout.splitlines())
+    assert 2 == shell(emulator, "logs", job.name, "--tail", "2", "--save", "x").returncode

@@ -24,6 +24,8 @@ from ..shared import emit, json_option
 @click.option("--host", help="Show only this host, e.g. algo-1.")
 @click.option("--rank", type=click.IntRange(min=0), help="Show only this worker, as torchrun, MPI or SMDDP number it.")
 @click.option("--grep", metavar="RE", help="Show only lines that match this regular expression.")
+@click.option("--tail", type=click.IntRange(min=0), help="Show only this many last lines, then with --follow new ones.")
+@click.option("--script", is_flag=True, help="Show only what the script printed, nothing of the training toolkit.")
 @click.option("--since", metavar="AGE", help="Show only lines of the last 5m, 2h, 1d, or since an ISO time (UTC).")
 @click.option(
     "--save",
@@ -40,6 +42,8 @@ def command(  # noqa: PLR0913 - one a flag
     rank: int | None,
     grep: str | None,
     since: str | None,
+    tail: int | None,
+    script: bool,
     save: str | None,
     as_json: bool,
     connection: Callable[[], Session],
@@ -49,6 +53,8 @@ def command(  # noqa: PLR0913 - one a flag
     Progress bars are reduced to their last line. --json and --save keep the full output. Ctrl-C ends this command and never
     stops the job.
     """
+    if save is not None and (script or tail is not None):
+        raise click.UsageError("--save writes the whole log: got --script or --tail beside it, wanted one or the other")
     wanted = LogFilter(host=host, rank=rank, matching=grep)
     job = connection().attach(name)
     log = JobLog(cloud=job.session, name=job.name)
@@ -56,7 +62,8 @@ def command(  # noqa: PLR0913 - one a flag
         if save is not None:
             _save(log, save, follow=follow, wanted=wanted, since=since, as_json=as_json)
         else:
-            _print(log.events(follow=follow, wanted=wanted, since=since, notice=_tell), as_json=as_json)
+            found = log.events(follow=follow, wanted=wanted, since=since, tail=tail, script=script, notice=_tell)
+            _print(found, as_json=as_json)
     except KeyboardInterrupt:
         again = f"sm-trn logs {name} --follow{f' --save {save}' if save else ''}"
         click.echo(f"Stopped reading. {name} is not affected; {again} goes on.", err=True)

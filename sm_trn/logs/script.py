@@ -1,0 +1,87 @@
+"""Tells a script's own lines from the training toolkit's, and finds the exception that ended a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from .events import LogEvent
+from .prefixes import prefix_of
+from .shown import plain
+
+# sagemaker-training 5.1.4: logging_config.py (the format), entry_point.py and process.py (what is said before and after a script).
+_TOOLKIT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?:sagemaker[\w.-]*|botocore[\w.]*|root) +[A-Z]+ ")
+_BEGINS = "Invoking script with the following command:"
+_ENDS = ("Reporting training SUCCESS", "Reporting training FAILURE")
+_AROUND = ("sm_trn emulator: ", "bash: cannot set terminal", "bash: no job control")
+_LONGEST = 2000  # lines of a traceback, with those that led to it
+_TRACEBACK = "Traceback (most recent call last):"
+_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_RAISED = re.compile(
+    r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|NotFound|OutOfMemory\w*))(?:: (?P<text>.*))?"
+)
+
+
+class ScriptLines:
+    """Keeps the lines that a job's script wrote; keep one per job, for it remembers where each host is.
+
+    What the toolkit says before the script (its environment, its command), beside it and behind it is left out. A job without
+    the toolkit keeps all its lines.
+    """
+
+    def __init__(self) -> None:
+        self._toolkit: dict[str, bool] = {}  # by host: whether the toolkit speaks
+        self._command: set[str] = set()  # hosts whose next line is the command
+
+    def wants(self, event: LogEvent) -> bool:
+        """Whether the script wrote this line."""
+        host, text = event.host, event.text
+        if _TOOLKIT.match(text):
+            if self._toolkit.get(host) is not False or any(end in text for end in _ENDS):
+                self._toolkit[host] = True
+            return False
+        if text.startswith(_BEGINS):
+            self._toolkit[host] = False
+            self._command.add(host)
+            return False
+        if host in self._command:
+            self._command.discard(host)
+            return False
+        return not self._toolkit.get(host, False) and not text.startswith(_AROUND)
+
+
+def exception_of(events: Iterable[LogEvent]) -> str:
+    """Return the exception that ended the first worker to fail, as Python prints it; empty when no traceback is there.
+
+    Of exceptions that led to one another the last one counts. The toolkit strips the lines of a traceback and puts the name,
+    the colon and the text of an exception on lines of their own (process.py, watch): they are joined again.
+
+    >>> from sm_trn.logs import LogEvent
+    >>> lines = ["Traceback (most recent call last):", "main()", "ValueError", ":", "no column 'label'"]
+    >>> exception_of(LogEvent(0.0, "algo-1", line) for line in lines)
+    "ValueError: no column 'label'"
+    """
+    lines: list[str] = []
+    worker = None
+    for event in events:
+        prefix = prefix_of(event.text)
+        text = plain(event.text[prefix.length :]).strip()
+        if worker is None and text.startswith(_TRACEBACK):
+            worker = event.host, prefix.rank
+        elif worker == (event.host, prefix.rank) and text:
+            lines.append(text)
+            if len(lines) == _LONGEST:
+                break
+    found = ""
+    for at, line in enumerate(lines):
+        raised = _RAISED.fullmatch(line)
+        if raised is None:
+            continue
+        after = lines[at + 1 : at + 4]
+        if raised["text"] is None and after[:1] == [":"]:
+            found, after = f"{line}: {' '.join(after[1:2])}".strip(), after[2:]
+        else:
+            found = line
+        if not any(line.startswith(_CHAINED) for line in after[:1]):
+            break
+    return found
