@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from emulator.bench import Bench, running
+from emulator.bench import Bench, running, spot
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -114,12 +114,7 @@ def test_a_job_that_waits_is_stopped_at_once_and_the_next_one_takes_its_turn(nar
 
 
 def test_a_job_that_waits_longer_than_it_may_is_ended(narrow: Bench) -> None:
-    name = narrow.submit(
-        "print('never')",
-        EnableManagedSpotTraining=True,
-        StoppingCondition={"MaxRuntimeInSeconds": 1, "MaxWaitTimeInSeconds": 1},
-    )
-    answer = narrow.finished(name, 20)
+    answer = narrow.finished(narrow.submit("print('never')", **spot(1, 1)), 20)
     assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
 
 
