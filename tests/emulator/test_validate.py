@@ -39,6 +39,11 @@ def test_a_legal_request_passes() -> None:
     judged(GOOD)
 
 
+def test_a_count_of_none_beside_groups_is_no_second_cluster() -> None:
+    group = {"InstanceGroupName": "a", "InstanceType": "ml.m5.large", "InstanceCount": 1}
+    judged({**GOOD, "ResourceConfig": {"InstanceGroups": [group], "InstanceCount": 0, "VolumeSizeInGB": 1}})
+
+
 def test_a_bad_name_is_told_the_pattern() -> None:
     assert (
         "1 validation error detected: Value 'a_b' at 'trainingJobName' failed to satisfy constraint: Member must satisfy "
