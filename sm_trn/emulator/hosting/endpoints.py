@@ -11,6 +11,7 @@ import secrets
 import threading
 import traceback
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ...specs.snapshot import EMULATED_ACCOUNT
@@ -197,12 +198,9 @@ class Endpoints:
             if model is None:
                 raise ServingError(f"the model {variant['ModelName']!r} was deleted")
             stream = f"{GROUP}/{name}:{variant['VariantName']}/i-{secrets.token_hex(8)}"
-            server = ModelServer(container_of(model), self._context, self._taker(stream))
+            server = ModelServer(container_of(model), self._context, partial(self._lines.append, stream))
             fleet[variant["VariantName"]] = (server, float(variant.get("InitialVariantWeight", 1.0)))
         return fleet
-
-    def _taker(self, stream: str) -> Any:
-        return lambda at, line: self._lines.append(stream, at, line)
 
     def _take_down(self, name: str) -> None:
         with self._lock:
