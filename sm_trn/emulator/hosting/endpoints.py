@@ -36,7 +36,7 @@ Fleet = dict[str, tuple[ModelServer, float]]
 
 
 class Endpoints:
-    """This is what runs behind the records of endpoints."""
+    """This is what runs behind endpoints."""
 
     def __init__(self, resources: Resources, lines: LogLines, context: RunContext) -> None:
         self._resources = resources
@@ -72,7 +72,7 @@ class Endpoints:
                 self._resources.drop(_KIND, resource.name)
 
     def shutdown(self) -> None:
-        """End every container; the records stay, and come back with the next start."""
+        """End every container; the endpoints stay, and come back with the next start."""
         with self._lock:
             self._end.set()
             fleets = [*self._fleets.values(), *self._starting.values()]
