@@ -14,7 +14,7 @@ import traceback
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
+from http.client import responses
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import parse_qsl
 
@@ -180,7 +180,7 @@ def _written(answer: Answer, method: str, request_id: str, start_response: Start
     headers += [("Content-Length", length or "0"), ("x-amzn-RequestId", request_id)]
     if not answer.of_an_object:  # what that says of caches is its owner's
         headers.append(("Cache-Control", "no-store"))
-    start_response(f"{answer.status} {_phrase(answer.status)}", headers)
+    start_response(f"{answer.status} {responses.get(answer.status, 'Unknown')}", headers)
     if not isinstance(answer.body, bytes):
         return answer.body
     return [] if method == "HEAD" else [answer.body]
@@ -238,10 +238,3 @@ def _protocol(http: HttpRequest) -> str:
         return "query"
     signed_for = http.fields.get("authorization", "")
     return "rest-xml" if "/s3/" in signed_for or not signed_for else "rest-json"
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"

@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import tarfile
 import textwrap
 import time
@@ -24,6 +25,17 @@ TERMINAL = ("Completed", "Failed", "Stopped")
 _NUMBER = itertools.count(1)
 
 Client = Callable[[str], Any]
+
+
+def spot(longest: int, wait: int) -> dict[str, Any]:
+    """Members of a request for a managed spot job; both in seconds."""
+    limits = {"MaxRuntimeInSeconds": longest, "MaxWaitTimeInSeconds": wait}
+    return {"EnableManagedSpotTraining": True, "StoppingCondition": limits}
+
+
+def shell(script: str) -> dict[str, Any]:
+    """The algorithm of a job that is a line of the shell: it starts at once, however busy the machine is."""
+    return {"TrainingImage": IMAGE, "TrainingInputMode": "File", "ContainerEntrypoint": ["/bin/sh", "-c", script]}
 
 
 class Bench:
@@ -111,6 +123,10 @@ class Bench:
     def lines(self, name: str) -> list[str]:
         """Every line of every host, host by host."""
         return lines_of(self.logs, GROUP, f"{name}/")
+
+    def variables(self) -> dict[str, str]:
+        """All that a client's process is given: the line that users export, and no file of theirs."""
+        return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **self.endpoint.environment()}
 
     def model(self, name: str) -> dict[str, bytes]:
         """Names and contents of the plain files in a job's model.tar.gz."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from emulator.bench import GROUP, IMAGE, TERMINAL, client_of, lines_of, packed
+from emulator.bench import GROUP, IMAGE, TERMINAL, client_of, lines_of, packed, shell
 
 from sm_trn.emulator import Endpoint
 
@@ -161,11 +161,7 @@ class World:
         self._sagemaker.create_training_job(
             TrainingJobName=name,
             RoleArn=self._here.role_arn,
-            AlgorithmSpecification={
-                "TrainingImage": IMAGE,
-                "TrainingInputMode": "File",
-                "ContainerEntrypoint": ["/bin/sh", "-c", script],
-            },
+            AlgorithmSpecification=shell(script),
             OutputDataConfig={"S3OutputPath": f"s3://{self._bucket}/out"},
             ResourceConfig={"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 10},
             StoppingCondition={"MaxRuntimeInSeconds": 600},

@@ -74,7 +74,7 @@ def test_the_aws_command_line_sees_the_job(bench: Bench, finished: dict[str, Any
         check=True,
         capture_output=True,
         text=True,
-        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **bench.endpoint.environment()},
+        env=bench.variables(),
     ).stdout
     assert ("Completed", finished["TrainingJobArn"]) == tuple(
         json.loads(said)[key] for key in ("TrainingJobStatus", "TrainingJobArn")
@@ -235,6 +235,6 @@ def test_the_endpoints_environment_is_all_a_client_needs(bench: Bench) -> None:
         check=True,
         capture_output=True,
         text=True,
-        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **bench.endpoint.environment()},
+        env=bench.variables(),
     ).stdout
     assert "arn:aws:sts::000000000000:assumed-role/SageMakerExecutionRole/sm_trn" == said.strip()

@@ -12,6 +12,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from emulator.bench import Bench, client_of
+from emulator.bench import spot as spot_of
 from emulator.contract import World, misfits, requests
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
@@ -90,10 +91,7 @@ def plain_job(name: str, cluster: dict[str, Any], spot: bool) -> dict[str, Any]:
         "StoppingCondition": {"MaxRuntimeInSeconds": 60},
     }
     if spot and not cluster.get("KeepAlivePeriodInSeconds"):
-        body |= {
-            "EnableManagedSpotTraining": True,
-            "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 90},
-        }
+        body |= spot_of(60, 90)
     return body
 
 

@@ -334,7 +334,7 @@ def test_the_aws_command_line_asks_an_endpoint(hosts: Hosts, running: str, tmp_p
         [*command, "--body", f"fileb://{tmp_path}/body", "--content-type", "application/json", str(tmp_path / "out")],
         check=True,
         capture_output=True,
-        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **hosts.endpoint.environment()},
+        env=hosts.variables(),
     )
     assert [15] == json.loads((tmp_path / "out").read_text())
 

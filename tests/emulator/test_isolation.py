@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from emulator.bench import IMAGE, Bench, running
+from emulator.bench import Bench, running, shell
 from emulator.test_kills import all_gone, below
 
 from sm_trn import emulator as embedded
@@ -38,9 +38,8 @@ def tier(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def submitted(bench: Bench, script: str, hosts: int) -> str:
-    algorithm = {"TrainingImage": IMAGE, "TrainingInputMode": "File", "ContainerEntrypoint": ["/bin/sh", "-c", script]}
     resources = {"InstanceType": "ml.m5.large", "InstanceCount": hosts, "VolumeSizeInGB": 10}
-    return bench.submit("", AlgorithmSpecification=algorithm, ResourceConfig=resources)
+    return bench.submit("", AlgorithmSpecification=shell(script), ResourceConfig=resources)
 
 
 def test_a_job_of_two_hosts_runs_in_every_tier(tier: tuple[str, Bench]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.bench import GROUP, Bench, unpacked
+from emulator.bench import GROUP, Bench, shell, unpacked
 
 ALL_REDUCE = """
     import os, pathlib
@@ -246,16 +246,8 @@ def test_stopping_lets_the_script_save_its_model(bench: Bench) -> None:
 
 
 def test_a_job_beyond_its_runtime_is_stopped_not_failed(bench: Bench) -> None:
-    name = bench.submit(
-        "",
-        StoppingCondition={"MaxRuntimeInSeconds": 3},
-        AlgorithmSpecification={  # a shell starts at once, however busy the machine is
-            "TrainingImage": "example",
-            "TrainingInputMode": "File",
-            "ContainerEntrypoint": ["sh", "-c"],
-            "ContainerArguments": ["printf half > ${SAGEMAKER_BASE_DIR:-/opt/ml}/model/partial.txt; exec sleep 120"],
-        },
-    )
+    half = shell("printf half > ${SAGEMAKER_BASE_DIR:-/opt/ml}/model/partial.txt; exec sleep 120")
+    name = bench.submit("", StoppingCondition={"MaxRuntimeInSeconds": 3}, AlgorithmSpecification=half)
     answer = bench.finished(name)
     assert ("Stopped", "MaxRuntimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
     assert {"partial.txt": b"half"} == bench.model(name)
@@ -316,15 +308,8 @@ def test_requirements_are_checked_and_the_interpreter_stays_as_it_is(bench: Benc
 
 
 def test_a_container_entrypoint_runs_as_it_is(bench: Bench) -> None:
-    name = bench.submit(
-        "",
-        AlgorithmSpecification={
-            "TrainingImage": "example",
-            "TrainingInputMode": "File",
-            "ContainerEntrypoint": ["sh", "-c"],
-            "ContainerArguments": ["echo from the shell; echo $TRAINING_JOB_NAME; exit 3"],
-        },
-    )
+    script = "echo from the shell; echo $TRAINING_JOB_NAME; exit $0"
+    name = bench.submit("", AlgorithmSpecification={**shell(script), "ContainerArguments": ["3"]})
     answer = bench.finished(name)
     assert "AlgorithmError: , exit code: 3" == answer["FailureReason"]
     assert {"from the shell", name} <= set(bench.lines(name))

@@ -136,6 +136,13 @@ def test_streams_are_listed_by_prefix_in_pages(lines: LogLines) -> None:
     assert "nextToken" not in rest
 
 
+@pytest.mark.parametrize("operation", ["DescribeLogStreams", "FilterLogEvents"])
+def test_a_prefix_of_another_type_is_read_as_text(lines: LogLines, operation: str) -> None:
+    """Nobody checks these requests against a model before: the groups of others are moto's."""
+    body: Any = {"logGroupName": GROUP, "logStreamNamePrefix": 5, "filterPattern": 5}
+    assert api(lines).answer(operation, body)
+
+
 def test_a_message_beyond_the_limit_becomes_several(lines: LogLines) -> None:
     lines.append("job/algo-1-1", 1, "x" * (2 * MAX_EVENT + 5))
     assert [MAX_EVENT, MAX_EVENT, 5] == [len(line.message) for line in lines.read("job/algo-1-1", 0, 9)]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sm_trn.catalog import instances
 from sm_trn.emulator import Options, container
+from sm_trn.emulator.iam.keys import Key
 from sm_trn.emulator.training import configuration, plan
 
 
@@ -81,11 +82,10 @@ def test_the_plan_alone_decides_whether_a_container_starts_workers(name: str, sw
     asked = request("ml.p4d.24xlarge", **{name: switch})  # type: ignore[arg-type]  # by name
     made = plan.plan_of(asked, Options(), 8)
     where: Any = SimpleNamespace(name="algo-1", seen_ml="/opt/ml", seen_own="/opt/sm_trn", seen_tmp="/tmp")
-    access: Any = SimpleNamespace(
-        python=sys.executable, url="", region="", data="", port=1, key=SimpleNamespace(access="", secret="")
-    )
+    shared = SimpleNamespace(options=SimpleNamespace(job_python=sys.executable), url="", root=Path())
+    context: Any = SimpleNamespace(shared=shared, region="")
     job: Any = SimpleNamespace(request=asked, name="job", arn="arn")
-    variables = configuration.environment(where, made, job, access)
+    variables = configuration.environment(where, made, job, context, Key("", ""), port=1)
     assert ("8" if switch else None) == variables.get("SM_TRN_WORKERS")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from emulator.bench import GROUP, Bench, bench_of, packed
+from emulator.bench import GROUP, Bench, bench_of, packed, spot
 from moto import mock_aws
 from test_authenticator import send
 
@@ -90,8 +90,7 @@ def test_a_job_of_each_region_has_its_own_name_arn_log_tags_and_environment(
 def test_what_one_region_has_another_has_not(benches: dict[str, Bench], described: dict[str, dict[str, Any]]) -> None:
     here, there = benches[HERE], benches[THERE]
     assert described
-    name = there.submit("import time; print('on', flush=True); time.sleep(60)", EnableManagedSpotTraining=True,
-                        StoppingCondition={"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60})  # fmt: skip
+    name = there.submit("import time; print('on', flush=True); time.sleep(60)", **spot(60, 60))
     there.said(name, "on")
     assert name not in {row["TrainingJobName"] for row in here.sagemaker.list_training_jobs()["TrainingJobSummaries"]}
     assert [] == here.streams(name)

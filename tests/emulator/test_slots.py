@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from emulator.bench import Bench, running
+from emulator.bench import Bench, running, spot
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -24,16 +24,16 @@ MANY = 150
 )
 def test_places_are_given_in_the_order_of_asking(places: int, moves: list[str]) -> None:
     """Against the plainest model there is: who has begun, how many have left, and who waits."""
-    slots, tickets = JobSlots(places), list[SlotRequest]()
+    slots, requests = JobSlots(places), list[SlotRequest]()
     begun: list[int] = []
     entered: list[int] = []
     waiting: list[int] = []
     left = 0
     for move in moves:
         if move == "ask":
-            number, said = len(tickets), list[str]()
-            tickets.append(SlotRequest(partial(begun.append, number), partial(pytest.fail, "nothing is due")))
-            slots.acquire(tickets[-1], partial(said.append, "waits"))
+            number, said = len(requests), list[str]()
+            requests.append(SlotRequest(partial(begun.append, number), partial(pytest.fail, "nothing is due")))
+            slots.acquire(requests[-1], partial(said.append, "waits"))
             full = len(entered) - left == places
             (waiting if full else entered).append(number)
             assert (["waits"] if full else []) == said
@@ -43,13 +43,13 @@ def test_places_are_given_in_the_order_of_asking(places: int, moves: list[str]) 
             entered += [waiting.pop(0)] if waiting else []
         elif move.startswith("withdraw") and waiting:
             gone = waiting.pop(0 if move.endswith("first") else -1)
-            assert slots.cancel(tickets[gone])
-            assert not slots.cancel(tickets[gone])
+            assert slots.cancel(requests[gone])
+            assert not slots.cancel(requests[gone])
         assert entered == begun
-    assert not any(slots.cancel(tickets[number]) for number in begun)
+    assert not any(slots.cancel(requests[number]) for number in begun)
 
 
-def test_nobody_begins_once_the_room_is_closed() -> None:
+def test_nobody_begins_once_the_slots_are_closed() -> None:
     slots, begun = JobSlots(1), list[str]()
     for name in ("first", "second"):
         slots.acquire(SlotRequest(partial(begun.append, name), lambda: None), lambda: None)
@@ -116,12 +116,7 @@ def test_a_job_that_waits_is_stopped_at_once_and_the_next_one_takes_its_turn(nar
 
 
 def test_a_job_that_waits_longer_than_it_may_is_ended(narrow: Bench) -> None:
-    name = narrow.submit(
-        "print('never')",
-        EnableManagedSpotTraining=True,
-        StoppingCondition={"MaxRuntimeInSeconds": 1, "MaxWaitTimeInSeconds": 1},
-    )
-    answer = narrow.finished(name, 20)
+    answer = narrow.finished(narrow.submit("print('never')", **spot(1, 1)), 20)
     assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
 
 

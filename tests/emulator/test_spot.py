@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.bench import Bench
+from emulator.bench import Bench, spot
 
 from sm_trn import emulator as embedded
 from sm_trn.errors import EmulatorError
@@ -34,9 +34,8 @@ COUNTER = """
 def spot_job(bench: Bench, prefix: str, script: str = COUNTER, **members: Any) -> str:
     return bench.submit(
         script,
-        EnableManagedSpotTraining=True,
-        StoppingCondition={"MaxRuntimeInSeconds": 300, "MaxWaitTimeInSeconds": 600},
         CheckpointConfig={"S3Uri": f"s3://{bench.endpoint.bucket}/{prefix}"},
+        **spot(300, 600),
         **members,
     )
 
@@ -106,16 +105,6 @@ def test_without_notice_the_script_is_not_told(bench: Bench) -> None:
     assert not any("told to leave" in line for line in bench.lines(name))
 
 
-def test_a_spot_job_may_not_wait_longer_than_it_said(bench: Bench) -> None:
-    name = bench.submit(
-        "import time; time.sleep(120)",
-        EnableManagedSpotTraining=True,
-        StoppingCondition={"MaxRuntimeInSeconds": 2, "MaxWaitTimeInSeconds": 2},
-    )
-    answer = bench.finished(name)
-    assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
-
-
 def test_a_job_that_is_no_spot_job_cannot_be_interrupted(bench: Bench) -> None:
     name = bench.submit("print('short')")
     with pytest.raises(EmulatorError, match="no managed spot job"):
@@ -129,9 +118,7 @@ def test_spot_needs_a_longest_wait(bench: Bench) -> None:
 
 
 def test_a_spot_job_beyond_its_wait_is_stopped_not_failed(bench: Bench) -> None:
-    limits = {"MaxRuntimeInSeconds": 3, "MaxWaitTimeInSeconds": 3}
-    name = bench.submit("import time; time.sleep(60)", EnableManagedSpotTraining=True, StoppingCondition=limits)
-    answer = bench.finished(name)
+    answer = bench.finished(bench.submit("import time; time.sleep(60)", **spot(3, 3)))
     assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
     assert "FailureReason" not in answer
 

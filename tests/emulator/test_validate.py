@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from emulator.bench import spot
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,11 @@ def judged(body: Any) -> None:
 
 def test_a_legal_request_passes() -> None:
     judged(GOOD)
+
+
+def test_a_count_of_none_beside_groups_is_no_second_cluster() -> None:
+    group = {"InstanceGroupName": "a", "InstanceType": "ml.m5.large", "InstanceCount": 1}
+    judged({**GOOD, "ResourceConfig": {"InstanceGroups": [group], "InstanceCount": 0, "VolumeSizeInGB": 1}})
 
 
 def test_a_bad_name_is_told_the_pattern() -> None:
@@ -114,13 +120,7 @@ def test_names_are_judged_as_the_model_says(name: str) -> None:
     ("members", "text"),
     [
         ({"EnableManagedSpotTraining": True}, "MaxWaitTimeInSeconds"),
-        (
-            {
-                "EnableManagedSpotTraining": True,
-                "StoppingCondition": {"MaxRuntimeInSeconds": 100, "MaxWaitTimeInSeconds": 99},
-            },
-            "greater than or equal to MaxRuntimeInSeconds",
-        ),
+        (spot(100, 99), "greater than or equal to MaxRuntimeInSeconds"),
         ({"StoppingCondition": {"MaxWaitTimeInSeconds": 99}}, "EnableManagedSpotTraining"),
         ({"StoppingCondition": {"MaxRuntimeInSeconds": 29 * 86_400}}, "28 days"),
         ({"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 0}}, "resourceConfig.instanceCount"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.bench import Bench
+from emulator.bench import Bench, spot
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -147,11 +147,7 @@ def test_the_next_job_takes_the_pool_over_and_an_update_ends_it(bench: Bench) ->
 
 def test_spot_has_no_warm_pools(bench: Bench) -> None:
     with pytest.raises(ClientError, match="managed spot training has no warm pools"):
-        kept(
-            bench,
-            EnableManagedSpotTraining=True,
-            StoppingCondition={"MaxRuntimeInSeconds": 300, "MaxWaitTimeInSeconds": 600},
-        )
+        kept(bench, **spot(300, 600))
 
 
 def test_what_can_be_updated_of_a_running_job(bench: Bench) -> None:

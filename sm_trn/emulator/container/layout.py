@@ -20,10 +20,9 @@ from .isolation import Isolation, hidden_paths
 from .orphans import NOTE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..iam.keys import Key
-    from .cluster import Plan
     from .context import RunContext
 
 INSIDE: Final = Path(__file__).with_name("inside")
@@ -32,18 +31,6 @@ ML: Final = "/opt/ml"
 _ALLOWED: Final = (
     "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "LD_LIBRARY_PATH", "TZ",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """This is what a job needs to reach the emulator and its other hosts."""
-
-    python: str
-    url: str
-    region: str
-    data: str
-    key: Key
-    port: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +47,6 @@ class Where:
     @property
     def own(self) -> Path:
         return self.folder / "own"
-
-
-def access_of(context: RunContext, key: Key, port: int = 0) -> Access:
-    shared = context.shared
-    return Access(
-        python=shared.options.job_python,
-        url=shared.url,
-        region=context.region,
-        data=str(shared.root / DATA_FOLDER),
-        key=key,
-        port=port,
-    )
 
 
 def place(root: Path, name: str, isolation: Isolation) -> Where:
@@ -107,14 +82,13 @@ def remove(where: Where) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_programs(where: Where, plan: Plan, python: str) -> None:
+def write_programs(where: Where, python: str, hosts: Sequence[str], neuron_cores: int = 0) -> None:
     """Write what stands first on the PATH: the interpreter under the image's name, torchrun, and Neuron's tools."""
     run = INSIDE / "torchrun_here.py"
     programs = {"torchrun": f'exec "{python}" -I -S "{run}" "$@"', "python": f'exec "{python}" "$@"'}
     programs["python3"] = programs["python"]
-    group = plan.group_of(where.name)
-    if group.neuron:
-        programs["neuron-ls"] = f"""echo '[{{"neuron_device": 0, "nc_count": {group.workers}}}]'"""
+    if neuron_cores:
+        programs["neuron-ls"] = f"""echo '[{{"neuron_device": 0, "nc_count": {neuron_cores}}}]'"""
         programs["neuron_parallel_compile"] = (
             'echo "sm_trn emulator: neuron_parallel_compile compiles nothing on a CPU; it runs the command as it is"\n'
             'exec "$@"'
@@ -123,16 +97,17 @@ def write_programs(where: Where, plan: Plan, python: str) -> None:
         file = where.own / "bin" / name
         file.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
         file.chmod(0o755)
-    lines = "".join(f"127.0.0.1 {host}\n" for host in plan.hosts)
+    lines = "".join(f"127.0.0.1 {host}\n" for host in hosts)
     known = Path("/etc/hosts")
     (where.folder / "hosts").write_text(
         (known.read_text(encoding="utf-8") if known.exists() else "") + lines, encoding="utf-8"
     )
 
 
-def base_environment(where: Where, access: Access, requested: Mapping[str, str]) -> dict[str, str]:
+def base_environment(where: Where, context: RunContext, key: Key, requested: Mapping[str, str]) -> dict[str, str]:
     """Return what every emulated container finds, training or hosting, and the variables that are ``requested``."""
-    system = f"{Path(access.python).parent}:/usr/local/bin:/usr/bin:/bin"
+    python, url = context.shared.options.job_python, context.shared.url
+    system = f"{Path(python).parent}:/usr/local/bin:/usr/bin:/bin"
     variables = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     variables |= {
         "LANG": "C.UTF-8",
@@ -152,16 +127,16 @@ def base_environment(where: Where, access: Access, requested: Mapping[str, str])
         "HOME": f"{where.seen_own}/home",
         "TMPDIR": where.seen_tmp,
         "PYTHONPATH": ":".join(part for part in (str(INSIDE / "image"), variables.get("PYTHONPATH")) if part),
-        "AWS_REGION": access.region,
-        "AWS_DEFAULT_REGION": access.region,
-        "AWS_ENDPOINT_URL": access.url,
-        "AWS_DATA_PATH": access.data,
-        "S3_ENDPOINT_URL": access.url,
-        "AWS_ACCESS_KEY_ID": access.key.access,
-        "AWS_SECRET_ACCESS_KEY": access.key.secret,
+        "AWS_REGION": context.region,
+        "AWS_DEFAULT_REGION": context.region,
+        "AWS_ENDPOINT_URL": url,
+        "AWS_DATA_PATH": str(context.shared.root / DATA_FOLDER),
+        "S3_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": key.access,
+        "AWS_SECRET_ACCESS_KEY": key.secret,
         "AWS_EC2_METADATA_DISABLED": "true",
         "SM_TRN_EMULATED": "true",
-        "SM_TRN_PYTHON": access.python,
+        "SM_TRN_PYTHON": python,
     }
     if where.seen_ml != ML:
         variables["SAGEMAKER_BASE_DIR"] = where.seen_ml

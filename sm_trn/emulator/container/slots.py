@@ -40,23 +40,23 @@ class JobSlots:
         self._watched = False
         self._closed = False
 
-    def acquire(self, ticket: SlotRequest, waits: Callable[[], None]) -> None:
+    def acquire(self, request: SlotRequest, waits: Callable[[], None]) -> None:
         """``begin`` at once where there is a place, else ``waits``, and ``begin`` or ``give_up`` later, in another thread."""
         with self._changed:
             if self._free and not self._waiting and not self._closed:
                 self._free -= 1
-                ticket.begin()
+                request.begin()
                 return
             waits()
-            self._waiting[ticket] = None
-            if ticket.due < float("inf"):
-                heapq.heappush(self._due, (ticket.due, next(self._numbers), ticket))
+            self._waiting[request] = None
+            if request.due < float("inf"):
+                heapq.heappush(self._due, (request.due, next(self._numbers), request))
                 self._watch()
 
-    def cancel(self, ticket: SlotRequest) -> bool:
+    def cancel(self, request: SlotRequest) -> bool:
         """Return whether it was still waiting; then neither ``begin`` nor ``give_up`` is ever called."""
         with self._changed:
-            return ticket in self._waiting and self._waiting.pop(ticket) is None
+            return request in self._waiting and self._waiting.pop(request) is None
 
     def release(self) -> None:
         """Give a place back: the next one begins."""
@@ -64,9 +64,9 @@ class JobSlots:
             self._free += 1
             if self._waiting and not self._closed:
                 self._free -= 1
-                ticket = next(iter(self._waiting))
-                del self._waiting[ticket]
-                ticket.begin()
+                request = next(iter(self._waiting))
+                del self._waiting[request]
+                request.begin()
 
     def close(self) -> None:
         """Nobody begins any more."""
@@ -84,7 +84,7 @@ class JobSlots:
             with self._changed:
                 while not self._due or self._due[0][0] > self._clock():
                     self._changed.wait(min(self._due[0][0] - self._clock(), _LONGEST_S) if self._due else None)
-                ticket = heapq.heappop(self._due)[2]
-                late = self.cancel(ticket)
+                request = heapq.heappop(self._due)[2]
+                late = self.cancel(request)
             if late:
-                ticket.give_up()
+                request.give_up()

@@ -11,6 +11,7 @@ import secrets
 import threading
 import traceback
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ...specs.snapshot import EMULATED_ACCOUNT
@@ -35,7 +36,7 @@ Fleet = dict[str, tuple[ModelServer, float]]
 
 
 class Endpoints:
-    """This is what runs behind the records of endpoints."""
+    """This is what runs behind endpoints."""
 
     def __init__(self, resources: Resources, lines: LogLines, context: RunContext) -> None:
         self._resources = resources
@@ -71,7 +72,7 @@ class Endpoints:
                 self._resources.drop(_KIND, resource.name)
 
     def shutdown(self) -> None:
-        """End every container; the records stay, and come back with the next start."""
+        """End every container; the endpoints stay, and come back with the next start."""
         with self._lock:
             self._end.set()
             fleets = [*self._fleets.values(), *self._starting.values()]
@@ -197,12 +198,9 @@ class Endpoints:
             if model is None:
                 raise ServingError(f"the model {variant['ModelName']!r} was deleted")
             stream = f"{GROUP}/{name}:{variant['VariantName']}/i-{secrets.token_hex(8)}"
-            server = ModelServer(container_of(model), self._context, self._taker(stream))
+            server = ModelServer(container_of(model), self._context, partial(self._lines.append, stream))
             fleet[variant["VariantName"]] = (server, float(variant.get("InitialVariantWeight", 1.0)))
         return fleet
-
-    def _taker(self, stream: str) -> Any:
-        return lambda at, line: self._lines.append(stream, at, line)
 
     def _take_down(self, name: str) -> None:
         with self._lock:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..container import layout, transfer
 from ..container.archive import UnsafeArchive, unpack
-from ..container.cluster import HOMOGENEOUS, Group, Plan
 from ..container.host import Host
 from ..container.orphans import NOTE
 from ..iam.keys import Key, new_key
@@ -123,7 +122,7 @@ class ModelServer:
         )  # a socket's path may have 107 bytes: not in the state
         (self._root / NOTE).write_text(str(self._socket_folder), encoding="utf-8")
         context.shared.principals.add(self._key)
-        layout.write_programs(where, _one_host(), context.shared.options.job_python)
+        layout.write_programs(where, context.shared.options.job_python, ("model",))
         self._fetch(where)
 
     def _fetch(self, where: layout.Where) -> None:
@@ -170,8 +169,7 @@ class ModelServer:
         image = str(self._container.get("Image") or "")
         python = context.shared.options.job_python
         self._note(f"EMULATED container on this machine's CPU; {python} stands in for image {image!r}")
-        access = layout.access_of(context, self._key)
-        env = layout.base_environment(where, access, self._container.get("Environment") or {})
+        env = layout.base_environment(where, context, self._key, self._container.get("Environment") or {})
         env |= {
             "SM_TRN_IMAGE": image,
             "SM_TRN_MODEL_DIR": f"{where.seen_ml}/model",
@@ -238,13 +236,3 @@ class _OverSocket(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
-
-
-def _one_host() -> Plan:
-    return Plan(
-        groups=(Group(name=HOMOGENEOUS, instance_type="", hosts=("model",), workers=1, real_workers=1, neuron=False),),
-        distributed=False,
-        substituted="",
-        refusal="",
-        entrypoint=(),
-    )

@@ -10,6 +10,7 @@ import secrets
 import threading
 import traceback
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..s3.uri import parse_s3_uri
@@ -92,7 +93,7 @@ class Transforms:
         container = container_of(model).copy()
         more = request.get("Environment", {})
         container["Environment"] = {**container.get("Environment", {}), **more, "SAGEMAKER_BATCH": "true"}
-        server = ModelServer(container, self._context, lambda at, line: self._lines.append(stream, at, line))
+        server = ModelServer(container, self._context, partial(self._lines.append, stream))
         with self._lock:
             self._servers[resource.name] = server
             stopped = resource.name in self._stopped  # before there was anything to close

@@ -14,29 +14,8 @@ from urllib.parse import parse_qsl
 from ..errors import AwsError
 from ..http.response import Answer
 from . import markup
-from .request import (
-    OWNERS,
-    PAGE,
-    RANGE,
-    STORED_HEADERS,
-    SUMS,
-    S3Request,
-    check_absent,
-    check_bucket,
-    check_grants,
-    check_object_tags,
-    checked,
-    content_of,
-    encryption,
-    find_source,
-    kept_headers,
-    no_key,
-    not_kept,
-    span,
-    unmet,
-    whole_number,
-    xml,
-)
+from . import request as common
+from .request import S3Request
 from .uploads import Uploads
 
 if TYPE_CHECKING:
@@ -71,9 +50,9 @@ class S3Api:
             return None
         if not request.key:
             return self._of_bucket(request)
-        check_bucket(self._objects, request.bucket)
+        common.check_bucket(self._objects, request.bucket)
         if refused := _REFUSED & set(request.names):
-            raise not_kept(f"{', '.join(sorted(refused))} of objects")
+            raise common.not_kept(f"{', '.join(sorted(refused))} of objects")
         if "tagging" in request.names:
             return self._tagging(request)
         if "acl" in request.names:
@@ -90,32 +69,34 @@ class S3Api:
     def _of_bucket(self, request: S3Request) -> Answer | None:
         names = set(request.names)
         if refused := _OF_BUCKETS_REFUSED & names:
-            raise not_kept(f"{', '.join(sorted(refused))} of buckets")
+            raise common.not_kept(f"{', '.join(sorted(refused))} of buckets")
         if request.method == "PUT" and "versioning" in names:
-            raise not_kept("more than one version of an object")
+            raise common.not_kept("more than one version of an object")
         if request.method == "POST" and "delete" in names:
             return self._delete_many(request)
         if request.method == "POST":
-            raise not_kept("POST of a form")
+            raise common.not_kept("POST of a form")
         if request.method == "DELETE" and not names and self._objects.keys(request.bucket, ""):
             raise AwsError("BucketNotEmpty", "The bucket you tried to delete is not empty", 409)
         if request.method != "GET":
             return None
         plain = {"list-type", "prefix", "delimiter", "marker", "max-keys", "encoding-type", "continuation-token"}
         if names <= plain | {"start-after", "fetch-owner"}:
-            check_bucket(self._objects, request.bucket)
+            common.check_bucket(self._objects, request.bucket)
             return self._list(request)
         if "uploads" in names:
-            check_bucket(self._objects, request.bucket)
+            common.check_bucket(self._objects, request.bucket)
             encoded = request.names.get("encoding-type") == "url"
-            return xml(markup.upload_list(request.bucket, self._objects.uploads(request.bucket), encoded=encoded))
+            return common.xml(
+                markup.upload_list(request.bucket, self._objects.uploads(request.bucket), encoded=encoded)
+            )
         return None
 
     def _list(self, request: S3Request) -> Answer:
         names = request.names
         second = names.get("list-type") == "2"
         encoded = names.get("encoding-type") == "url"
-        limit = whole_number(names.get("max-keys"), "max-keys", PAGE)
+        limit = common.whole_number(names.get("max-keys"), "max-keys", common.PAGE)
         token = names.get("continuation-token")
         after = _opened(token) if token is not None else names.get("start-after" if second else "marker", "")
         prefix, delimiter = names.get("prefix", ""), names.get("delimiter", "")
@@ -146,18 +127,18 @@ class S3Api:
                 ("NextMarker", markup.name(last, encoded=encoded) if last and delimiter else None),
             ]
         owner = not second or names.get("fetch-owner") == "true"
-        return xml(markup.listing(facts, entries, groups, encoded=encoded, owner=owner))
+        return common.xml(markup.listing(facts, entries, groups, encoded=encoded, owner=owner))
 
     def _delete_many(self, request: S3Request) -> Answer:
-        check_bucket(self._objects, request.bucket)
-        checked(request.body, request)
+        common.check_bucket(self._objects, request.bucket)
+        common.checked(request.body, request)
         root = markup.read(request.body.read())
         keys = [node.findtext("Key") or "" for node in root.iter("Object")]
-        if not 0 < len(keys) <= PAGE:
+        if not 0 < len(keys) <= common.PAGE:
             raise markup.malformed()
         for key in keys:
             self._objects.delete(request.bucket, key)
-        return xml(markup.deleted(keys, quiet=root.findtext("Quiet") == "true"))
+        return common.xml(markup.deleted(keys, quiet=root.findtext("Quiet") == "true"))
 
     # --- an object ---
 
@@ -165,22 +146,22 @@ class S3Api:
         try:
             entry, content = self._objects.open(request.bucket, request.key)
         except KeyError as error:
-            raise no_key() from error
+            raise common.no_key() from error
         try:
             headers = _headers_of(entry, request)
             _check_conditions(request, entry)
             part = request.headers.get("range", "")
-            first, length = span(part, entry.size)
+            first, length = common.span(part, entry.size)
         except AwsError as fault:
             content.close()
             if fault.status == 304:
                 return Answer(304, (("ETag", markup.quoted(entry.etag)),), b"")
             raise
-        status = 206 if RANGE.fullmatch(part) and length else 200
+        status = 206 if common.RANGE.fullmatch(part) and length else 200
         if status == 206:
             headers.append(("Content-Range", f"bytes {first}-{first + length - 1}/{entry.size}"))
         elif request.headers.get("x-amz-checksum-mode", "").upper() == "ENABLED":
-            headers += [(name, entry.headers[name]) for name in SUMS if name in entry.headers]
+            headers += [(name, entry.headers[name]) for name in common.SUMS if name in entry.headers]
         headers.append(("Content-Length", str(length)))
         if request.method == "HEAD":
             content.close()
@@ -189,21 +170,21 @@ class S3Api:
         return Answer(status, tuple(headers), _Part(content, length), of_an_object=True)
 
     def _put(self, request: S3Request) -> Answer:
-        check_grants(request.headers)
-        check_object_tags(parse_qsl(request.headers.get(_SHOWN_ONLY_AS_COUNT, ""), keep_blank_values=True))
-        check_absent(self._objects, request)
+        common.check_grants(request.headers)
+        common.check_object_tags(parse_qsl(request.headers.get(_SHOWN_ONLY_AS_COUNT, ""), keep_blank_values=True))
+        common.check_absent(self._objects, request)
         if "x-amz-copy-source" in request.headers:
             return self._copy(request)
-        body, sums = content_of(request, self._spool)
+        body, sums = common.content_of(request, self._spool)
         etag = body.digest("md5").hex()
         entry = self._objects.appear(
-            request.bucket, request.key, self._objects.take(body), etag, kept_headers(request.headers) | sums
+            request.bucket, request.key, self._objects.take(body), etag, common.kept_headers(request.headers) | sums
         )
-        return Answer(200, (("ETag", markup.quoted(entry.etag)), *encryption(entry.headers), *sums.items()), b"")
+        return Answer(200, (("ETag", markup.quoted(entry.etag)), *common.encryption(entry.headers), *sums.items()), b"")
 
     def _copy(self, request: S3Request) -> Answer:
-        found, bucket, key = find_source(self._objects, request)
-        given = kept_headers(request.headers)
+        found, bucket, key = common.find_source(self._objects, request)
+        given = common.kept_headers(request.headers)
         placed = {name: given[name] for name in _PLACING & given.keys()}
         replaced = request.headers.get("x-amz-metadata-directive") == "REPLACE"
         if (bucket, key) == (request.bucket, request.key) and not replaced and not placed:
@@ -214,14 +195,14 @@ class S3Api:
             )
         kept = {name: value for name, value in found.headers.items() if name not in _PLACING}
         tags = request.headers if request.headers.get("x-amz-tagging-directive") == "REPLACE" else kept
-        sums: dict[str, str] = {name: kept[name] for name in SUMS if name in kept}
+        sums: dict[str, str] = {name: kept[name] for name in common.SUMS if name in kept}
         headers = {**(given if replaced else kept), **placed, **sums}
         headers[_SHOWN_ONLY_AS_COUNT] = tags.get(_SHOWN_ONLY_AS_COUNT, "")  # none are none
         file = self._objects.piece(bucket, key, 0, found.size)
         entry = self._objects.appear(request.bucket, request.key, file, self._objects.digest_of(file), headers)
         said = [(f"Checksum{name.rpartition('-')[2].upper()}", value) for name, value in sums.items()]
         facts = [("LastModified", markup.moment(entry.modified)), ("ETag", markup.quoted(entry.etag)), *said]
-        return xml(markup.document("CopyObjectResult", markup.fields(facts)), *encryption(entry.headers))
+        return common.xml(markup.document("CopyObjectResult", markup.fields(facts)), *common.encryption(entry.headers))
 
     def _delete(self, request: S3Request) -> Answer:
         self._objects.delete(request.bucket, request.key)
@@ -229,24 +210,26 @@ class S3Api:
 
     def _acl(self, request: S3Request) -> Answer:
         if self._objects.find(request.bucket, request.key) is None:
-            raise no_key()
+            raise common.no_key()
         if request.method == "GET":
-            return xml(markup.owners_acl())
-        if request.method != "PUT" or request.headers.get("x-amz-acl") != OWNERS:
-            check_grants({**request.headers, "x-amz-acl": "listed"})
+            return common.xml(markup.owners_acl())
+        if request.method != "PUT" or request.headers.get("x-amz-acl") != common.OWNERS:
+            common.check_grants({**request.headers, "x-amz-acl": "listed"})
         return Answer(200, (), b"")
 
     def _tagging(self, request: S3Request) -> Answer:
         entry = self._objects.find(request.bucket, request.key)
         if entry is None:
-            raise no_key()
+            raise common.no_key()
         if request.method == "GET":
-            return xml(markup.tags(dict(parse_qsl(entry.headers.get("x-amz-tagging", ""), keep_blank_values=True))))
+            return common.xml(
+                markup.tags(dict(parse_qsl(entry.headers.get("x-amz-tagging", ""), keep_blank_values=True)))
+            )
         headers = {name: value for name, value in entry.headers.items() if name != "x-amz-tagging"}
         if request.method == "PUT":
             root = markup.read(request.body.read())
             pairs = [(node.findtext("Key") or "", node.findtext("Value") or "") for node in root.iter("Tag")]
-            check_object_tags(pairs)
+            common.check_object_tags(pairs)
             headers["x-amz-tagging"] = "&".join(f"{_query(key)}={_query(value)}" for key, value in pairs)
         self._objects.change_headers(request.bucket, request.key, headers)
         return Answer(200 if request.method == "PUT" else 204, (), b"")
@@ -278,11 +261,11 @@ class _Part:
 
 
 def _headers_of(entry: StoredObject, request: S3Request) -> list[tuple[str, str]]:
-    hidden = {*SUMS, _SHOWN_ONLY_AS_COUNT}
+    hidden = {*common.SUMS, _SHOWN_ONLY_AS_COUNT}
     found = {name: value for name, value in entry.headers.items() if name not in hidden}
     found.setdefault("content-type", "binary/octet-stream")
     for name in request.names:
-        if name.startswith("response-") and (header := name.removeprefix("response-")) in STORED_HEADERS:
+        if name.startswith("response-") and (header := name.removeprefix("response-")) in common.STORED_HEADERS:
             found[header] = " ".join(request.names[name].split())
     tagged = len(parse_qsl(entry.headers.get(_SHOWN_ONLY_AS_COUNT, ""), keep_blank_values=True))
     if tagged:
@@ -299,7 +282,7 @@ def _headers_of(entry: StoredObject, request: S3Request) -> list[tuple[str, str]
 def _check_conditions(request: S3Request, entry: StoredObject) -> None:
     same, other = request.headers.get("if-match"), request.headers.get("if-none-match")
     if same is not None and same.strip('"') not in {entry.etag, "*"}:
-        raise unmet()
+        raise common.unmet()
     if other is not None and other.strip('"') in {entry.etag, "*"}:
         raise AwsError("NotModified", "Not Modified", 304)
 

@@ -8,6 +8,7 @@ nor jobs. Nothing of an object stays in memory.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import secrets
 import shutil
@@ -137,11 +138,7 @@ class ObjectStore:
 
     def put(self, bucket: str, key: str, content: bytes) -> None:
         """Write an object as a client would."""
-        self._quota.check(len(content))
-        fresh = self._fresh()
-        (self._root / fresh).write_bytes(content)
-        self._quota.add(len(content))
-        self.appear(bucket, key, fresh, hashlib.md5(content, usedforsecurity=False).hexdigest(), {})
+        self._put_open(bucket, key, io.BytesIO(content), len(content))
 
     def put_file(self, bucket: str, key: str, source: Path | IO[bytes]) -> None:
         """Write an object from a file, from where it stands, without holding it in memory.
@@ -150,12 +147,12 @@ class ObjectStore:
         """
         if isinstance(source, Path):
             with open_plain(source) as content:
-                self._put_open(bucket, key, content)
+                self._put_open(bucket, key, content, os.fstat(content.fileno()).st_size)
         else:
-            self._put_open(bucket, key, source)
+            self._put_open(bucket, key, source, os.fstat(source.fileno()).st_size)
 
-    def _put_open(self, bucket: str, key: str, content: IO[bytes]) -> None:
-        self._quota.check(os.fstat(content.fileno()).st_size)
+    def _put_open(self, bucket: str, key: str, content: IO[bytes], size: int) -> None:
+        self._quota.check(size)
         digest = hashlib.md5(usedforsecurity=False)
         fresh = self._fresh()
         try:

@@ -11,19 +11,8 @@ from typing import TYPE_CHECKING, Final
 from ..errors import AwsError
 from ..http.response import Answer
 from . import markup
-from .request import (
-    PAGE,
-    S3Request,
-    check_absent,
-    check_grants,
-    content_of,
-    encryption,
-    find_source,
-    kept_headers,
-    span,
-    whole_number,
-    xml,
-)
+from . import request as common
+from .request import S3Request
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,10 +36,12 @@ class Uploads:
         if "uploads" in request.names:
             if request.method != "POST":
                 raise AwsError("MethodNotAllowed", "The specified method is not allowed against this resource.", 405)
-            check_grants(request.headers)
-            begun = self._objects.begin_upload(request.bucket, request.key, kept_headers(request.headers))
+            common.check_grants(request.headers)
+            begun = self._objects.begin_upload(request.bucket, request.key, common.kept_headers(request.headers))
             facts = markup.fields([("Bucket", request.bucket), ("Key", request.key), ("UploadId", begun.id)])
-            return xml(markup.document("InitiateMultipartUploadResult", facts), *encryption(begun.headers))
+            return common.xml(
+                markup.document("InitiateMultipartUploadResult", facts), *common.encryption(begun.headers)
+            )
         upload = next(
             (one for one in self._objects.uploads(request.bucket) if one.id == request.names["uploadId"]), None
         )
@@ -68,32 +59,35 @@ class Uploads:
         if request.method == "DELETE":
             self._objects.abort_upload(upload.id)
             return Answer(204, (), b"")
+        return self._list(request, upload)
+
+    def _list(self, request: S3Request, upload: StoredUpload) -> Answer:
         parts = self._objects.parts(upload.id)
-        after = whole_number(request.names.get("part-number-marker"), "part-number-marker", 0)
-        limit = min(whole_number(request.names.get("max-parts"), "max-parts", PAGE), PAGE)
+        after = common.whole_number(request.names.get("part-number-marker"), "part-number-marker", 0)
+        limit = min(common.whole_number(request.names.get("max-parts"), "max-parts", common.PAGE), common.PAGE)
         shown = [part for part in parts if part.number > after][:limit]
         last = shown[-1].number if shown else after
         more = bool(parts) and parts[-1].number > last
-        facts_of = [
+        marks = [
             ("PartNumberMarker", after),
             ("NextPartNumberMarker", last),
             ("MaxParts", limit),
             ("IsTruncated", more),
         ]
-        return xml(markup.part_list(upload, shown, facts_of))
+        return common.xml(markup.part_list(upload, shown, marks))
 
     def _put_part(self, request: S3Request, upload: StoredUpload) -> Answer:
-        number = whole_number(request.names.get("partNumber"), "partNumber", 0)
+        number = common.whole_number(request.names.get("partNumber"), "partNumber", 0)
         if not 1 <= number <= _PARTS:
             raise AwsError("InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive")
         if "x-amz-copy-source" in request.headers:
-            found, bucket, key = find_source(self._objects, request)
-            first, length = span(request.headers.get("x-amz-copy-source-range", ""), found.size)
+            found, bucket, key = common.find_source(self._objects, request)
+            first, length = common.span(request.headers.get("x-amz-copy-source-range", ""), found.size)
             file = self._objects.piece(bucket, key, first, length)
             part = self._objects.add_part(upload.id, number, file, self._objects.digest_of(file))
             facts = markup.fields([("LastModified", markup.moment(part.modified)), ("ETag", markup.quoted(part.etag))])
-            return xml(markup.document("CopyPartResult", facts))
-        body, sums = content_of(request, self._spool)
+            return common.xml(markup.document("CopyPartResult", facts))
+        body, sums = common.content_of(request, self._spool)
         etag = body.digest("md5").hex()
         part = self._objects.add_part(upload.id, number, self._objects.take(body), etag)
         return Answer(200, (("ETag", markup.quoted(part.etag)), *sums.items()), b"")
@@ -101,7 +95,10 @@ class Uploads:
     def _complete(self, request: S3Request, upload: StoredUpload) -> Answer:
         root = markup.read(request.body.read())
         wanted = [
-            (whole_number(node.findtext("PartNumber"), "PartNumber", 0), (node.findtext("ETag") or "").strip('"'))
+            (
+                common.whole_number(node.findtext("PartNumber"), "PartNumber", 0),
+                (node.findtext("ETag") or "").strip('"'),
+            )
             for node in root.iter("Part")
         ]
         if not wanted:
@@ -115,7 +112,7 @@ class Uploads:
         chosen = [known[number] for number, _ in wanted]
         if any(part.size < _PART for part in chosen[:-1]):
             raise AwsError("EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size")
-        check_absent(self._objects, request)
+        common.check_absent(self._objects, request)
         whole = _md5_of([bytes.fromhex(part.etag) for part in chosen])
         entry = self._objects.appear(
             request.bucket,
@@ -127,7 +124,7 @@ class Uploads:
         )
         facts = [("Location", f"/{request.bucket}/{request.key}"), ("Bucket", request.bucket), ("Key", request.key)]
         answer = markup.fields([*facts, ("ETag", markup.quoted(entry.etag))])
-        return xml(markup.document("CompleteMultipartUploadResult", answer), *encryption(entry.headers))
+        return common.xml(markup.document("CompleteMultipartUploadResult", answer), *common.encryption(entry.headers))
 
 
 def _md5_of(parts: list[bytes]) -> str:

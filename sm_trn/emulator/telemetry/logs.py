@@ -115,7 +115,7 @@ class LogsApi:
 
 
 def _describe(group: _Group, body: LogRequest, arn: str) -> LogAnswer:
-    found = group.streams(body.get("logStreamNamePrefix") or "")
+    found = group.streams(str(body.get("logStreamNamePrefix") or ""))
     if body.get("orderBy") == "LastEventTime":
         found.sort(key=lambda facts: facts.last or 0)
     if body.get("descending"):
@@ -159,8 +159,8 @@ def _get(group: _Group, body: LogRequest) -> LogAnswer:
 
 
 def _filter(group: _Group, body: LogRequest) -> LogAnswer:
-    wanted, names = _pattern(body.get("filterPattern") or ""), body.get("logStreamNames")
-    found = group.streams(body.get("logStreamNamePrefix") or "")
+    wanted, names = _pattern(str(body.get("filterPattern") or "")), body.get("logStreamNames")
+    found = group.streams(str(body.get("logStreamNamePrefix") or ""))
     at, limit = _positions(body.get("nextToken")), min(int(body.get("limit") or _PAGE), _PAGE)
     low, high = int(body.get("startTime") or 0), body.get("endTime")
     streams = [facts.name for facts in found if names is None or facts.name in names]

@@ -10,7 +10,9 @@ from ..container.layout import ML, base_environment, localized
 
 if TYPE_CHECKING:
     from ..container.cluster import Channel, Plan
-    from ..container.layout import Access, Where
+    from ..container.context import RunContext
+    from ..container.layout import Where
+    from ..iam.keys import Key
     from .job import Job
     from .request import TrainingRequest
 
@@ -48,9 +50,9 @@ def write_configuration(where: Where, plan: Plan, request: TrainingRequest) -> N
         (where.ml / "input/config" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
 
 
-def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str, str]:
+def environment(where: Where, plan: Plan, job: Job, context: RunContext, key: Key, *, port: int) -> dict[str, str]:
     """Return the job's whole environment, built from nothing."""
-    variables = base_environment(where, access, job.request.get("Environment") or {})
+    variables = base_environment(where, context, key, job.request.get("Environment") or {})
     variables |= {
         "SAGEMAKER_TRAINING_MODULE": variables.get(
             "SAGEMAKER_TRAINING_MODULE", "sagemaker_pytorch_container.training:main"
@@ -58,7 +60,7 @@ def environment(where: Where, plan: Plan, job: Job, access: Access) -> dict[str,
         "TRAINING_JOB_NAME": job.name,
         "TRAINING_JOB_ARN": job.arn,
         "CURRENT_HOST": where.name,
-        "SM_TRN_MASTER_PORT": str(access.port),
+        "SM_TRN_MASTER_PORT": str(port),
     }
     if plan.distributed:
         variables["SM_TRN_WORKERS"] = str(plan.group_of(where.name).workers)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Event(enum.Enum):
     """This is what can happen to a job."""
 
-    WAIT = "no room on the machine"
-    PREPARE = "room found"
+    WAIT = "every slot of the machine is taken"
+    PREPARE = "a slot was found"
     DOWNLOAD = "hosts are up, data is on its way"
     TRAIN = "the script starts"
     UPLOAD = "the script ended"

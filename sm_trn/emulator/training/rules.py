@@ -64,7 +64,8 @@ def _check_resources(resources: Resources | None) -> None:
 
 def _check_groups(resources: Resources, groups: Sequence[InstanceGroup]) -> None:
     """In a heterogeneous cluster InstanceType and InstanceCount belong to the groups, whose names differ."""
-    both = [name for name in ("InstanceType", "InstanceCount") if name in resources]
+    alone = {"InstanceType": resources.get("InstanceType"), "InstanceCount": resources.get("InstanceCount")}
+    both = [name for name, value in alone.items() if value]
     if both:
         raise validation(f"ResourceConfig: got InstanceGroups and {', '.join(both)}, wanted one or the other")
     names = [group["InstanceGroupName"] for group in groups]

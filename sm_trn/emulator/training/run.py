@@ -232,9 +232,9 @@ class JobRun:
         context, plan = self._context, self._plan
         python = context.shared.options.job_python
         configuration.write_configuration(where, plan, self._job.request)
-        layout.write_programs(where, plan, python)
-        access = layout.access_of(context, self._key, port)
-        env = configuration.environment(where, plan, self._job, access)
+        group = plan.group_of(where.name)
+        layout.write_programs(where, python, plan.hosts, group.workers if group.neuron else 0)
+        env = configuration.environment(where, plan, self._job, context, self._key, port=port)
         argv = tuple(layout.localized(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:

@@ -26,7 +26,7 @@ _LOOK_FOR = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('sagemak
 class _Entry:
     """A job that is not over. It has a thread once it has a place."""
 
-    ticket: SlotRequest
+    slot: SlotRequest
     control: Control
     thread: threading.Thread | None = None
 
@@ -43,15 +43,15 @@ class JobSupervisor:
         """The job has a place, or is Pending, when this returns."""
         job = self._context.jobs.get(name)
         due = deadlines_of(job, plan_of(job.request, self._context.shared.options)).while_waiting
-        ticket = SlotRequest(partial(self._begin, name), partial(self._give_up, name), due)
+        slot = SlotRequest(partial(self._begin, name), partial(self._give_up, name), due)
         with self._lock:
-            self._entries[name] = _Entry(ticket, Control())
-        self._context.shared.slots.acquire(ticket, lambda: self._apply(name, Event.WAIT))
+            self._entries[name] = _Entry(slot, Control())
+        self._context.shared.slots.acquire(slot, lambda: self._apply(name, Event.WAIT))
 
     def stop(self, name: str) -> None:
         """The job is Stopping when this returns, or already past the point where a stop matters; one that waits is Stopped."""
         entry = self._entry(name)
-        waited = entry is not None and self._context.shared.slots.cancel(entry.ticket)
+        waited = entry is not None and self._context.shared.slots.cancel(entry.slot)
         self._apply(name, Event.STOP)
         if entry is None:
             return
