@@ -57,6 +57,7 @@ class HostingApi:
     # --- create, update, delete ---
 
     def create_model(self, body: HostingRequest) -> dict[str, str]:
+        """Answer CreateModel. Raises AwsError for what is not hosted here."""
         containers = [
             *body.get("Containers", ()),
             *([body["PrimaryContainer"]] if body.get("PrimaryContainer") else ()),
@@ -76,6 +77,7 @@ class HostingApi:
         return {"ModelArn": self._add("model", body["ModelName"], body).arn}
 
     def create_config(self, body: HostingRequest) -> dict[str, str]:
+        """Answer CreateEndpointConfig. Raises AwsError for what is not hosted here."""
         if body.get("ShadowProductionVariants") or body.get("AsyncInferenceConfig"):
             unknown = "ShadowProductionVariants" if body.get("ShadowProductionVariants") else "AsyncInferenceConfig"
             raise validation(f"the emulator hosts real-time variants only, no {unknown}")
@@ -95,6 +97,7 @@ class HostingApi:
         return {"EndpointArn": resource.arn}
 
     def update_endpoint(self, body: HostingRequest) -> dict[str, str]:
+        """Answer UpdateEndpoint. Raises AwsError for an endpoint that is changing."""
         resource = self._get("endpoint", body["EndpointName"])
         self._get("endpoint-config", body["EndpointConfigName"])
         if resource.status != "InService":
@@ -118,6 +121,7 @@ class HostingApi:
         return self._drop("endpoint-config", body["EndpointConfigName"])
 
     def create_transform(self, body: HostingRequest) -> dict[str, str]:
+        """Answer CreateTransformJob. Raises AwsError for a transform of another kind than these."""
         self._get("model", body["ModelName"])
         asked, joined = body["TransformInput"], body.get("DataProcessing", {})
         if asked["DataSource"].get("S3DataSource", {}).get("S3DataType") != "S3Prefix":
@@ -131,6 +135,7 @@ class HostingApi:
         return {"TransformJobArn": resource.arn}
 
     def stop_transform(self, body: HostingRequest) -> dict[str, str]:
+        """Answer StopTransformJob. Raises AwsError for a transform that has ended."""
         resource = self._get("transform-job", body["TransformJobName"])
         if resource.status not in {"InProgress", "Stopping"}:
             raise validation(f"The request was rejected because the transform job is in status {resource.status}.")

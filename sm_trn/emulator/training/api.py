@@ -93,6 +93,7 @@ class TrainingApi:
         return search(self._jobs.all(), body, row)
 
     def stop(self, body: TrainingRequest) -> dict[str, str]:
+        """Answer StopTrainingJob. Raises AwsError for a job that has ended."""
         job = self._jobs.get(body["TrainingJobName"])
         if job.state.terminal:
             raise validation(f"The request was rejected because the training job is in status {job.status}.")
@@ -106,6 +107,7 @@ class TrainingApi:
         return {"TrainingJobArn": job.arn}
 
     def delete(self, body: TrainingRequest) -> dict[str, str]:
+        """Answer DeleteTrainingJob. Raises AwsError for a job that still runs."""
         job = self._jobs.get(body["TrainingJobName"])
         pool = pool_of(job, self._jobs.now())
         why = "" if job.state.terminal else f"is in status {job.status}."
