@@ -128,10 +128,14 @@ def family_of(job: JobSpec) -> str:
 
 def matching(job: JobSpec) -> tuple[ImageRow, ...]:
     """Rows that fit the versions that the job names, oldest first; an unnamed version fits any."""
-    framework = job.framework
+    return _matching(family_of(job), job.framework)
+
+
+@functools.lru_cache(maxsize=256)
+def _matching(family: str, framework: Framework) -> tuple[ImageRow, ...]:
     return tuple(
         row
-        for row in rows(family_of(job))
+        for row in rows(family)
         if _fits(framework.pytorch, row.pytorch)
         and (row.short or framework.pytorch == row.pytorch)
         and (framework.transformers is None or _fits(framework.transformers, row.transformers or ""))

@@ -52,6 +52,7 @@ def members(shape: str) -> tuple[str, ...]:
     return tuple(shapes()[shape]["enum"])
 
 
+@functools.lru_cache(maxsize=4096)
 def matches(shape: str, text: str) -> bool:
     """Whether ``text`` fits the shape's pattern and length."""
     limits = shapes()[shape]

@@ -6,6 +6,7 @@ configurations on the Hugging Face hub. Other names are simply unknown here.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,8 +68,15 @@ _NAMES = {
 
 def model_size(name: str) -> ModelSize | None:
     """The size of a known model or of a local folder with a ``config.json``; None when neither."""
-    config = KNOWN.get(name) or KNOWN.get(name.replace("-chat-hf", "-hf")) or _read(Path(name) / "config.json")
+    if name in KNOWN or name.replace("-chat-hf", "-hf") in KNOWN:
+        return _known_size(name)
+    config = _read(Path(name) / "config.json")
     return count(config) if config else None
+
+
+@functools.cache
+def _known_size(name: str) -> ModelSize | None:
+    return count(KNOWN.get(name) or KNOWN[name.replace("-chat-hf", "-hf")])
 
 
 def count(config: Mapping[str, Any]) -> ModelSize | None:

@@ -20,7 +20,7 @@ def source_folder(job: JobSpec) -> Path | None:
         return None
     if job.script.source_dir is None:
         return _entry.scripts_folder()
-    return None if job.script.source_dir.startswith("s3://") else Path(job.script.source_dir)
+    return None if job.script.source_dir.startswith("s3://") else _path(job.script.source_dir)
 
 
 def elsewhere(job: JobSpec) -> bool:
@@ -36,7 +36,13 @@ def models_named(job: JobSpec) -> tuple[str, ...]:
 def entry_path(job: JobSpec) -> Path | None:
     """The entry script's own path, whether it exists or not."""
     folder = source_folder(job)
-    return folder / job.script.entry if folder is not None and job.script is not None else None
+    return _path(str(folder), job.script.entry) if folder is not None and job.script is not None else None
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _path(*parts: str) -> Path:
+    """One Path for one text: making one takes longer than most rules."""
+    return Path(*parts)
 
 
 def entry_name(job: JobSpec) -> str:

@@ -24,7 +24,8 @@ CONTAINER_LOG_LEVEL = 20  # logging.INFO, as the SDK sends
 
 def render(job: JobSpec, at: Destination) -> dict[str, Any]:
     """The request as a dict, kept parts and all. Raises UnknownName when no image fits the framework or the region."""
-    return restored(typed(job, at), job.kept)[0]
+    request = typed(job, at)
+    return restored(request, job.kept)[0] if job.kept else request
 
 
 def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
@@ -47,8 +48,9 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
     if job.spot is not None:
         request["EnableManagedSpotTraining"] = True
         request["StoppingCondition"]["MaxWaitTimeInSeconds"] = job.spot.max_wait_s
-    if job.checkpoints is not None:
-        request["CheckpointConfig"] = _given(S3Uri=job.checkpoints.s3_uri, LocalPath=job.checkpoints.local_path)
+    kept = job.checkpoints
+    if kept is not None:
+        request["CheckpointConfig"] = _given(S3Uri=kept.s3_uri, LocalPath=kept.local_path)
     if job.variables:
         request["Environment"] = dict(job.variables)
     if job.tags:

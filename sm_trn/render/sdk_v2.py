@@ -45,7 +45,7 @@ def problems(job: JobSpec) -> Iterator[Problem]:
 
 def render(job: JobSpec, at: Destination) -> EstimatorCall:
     """The estimator's class and arguments. Raises UnknownName when no image fits the framework or the region."""
-    launch = plan(job)
+    launch, kept = plan(job), job.checkpoints
     kwargs: dict[str, Any] = {
         **_source(job, at),
         "role": at.role,
@@ -68,8 +68,8 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "tags": [{"Key": key, "Value": value} for key, value in job.tags.items()] or None,
         "use_spot_instances": True if job.spot else None,
         "max_wait": job.spot.max_wait_s if job.spot else None,
-        "checkpoint_s3_uri": job.checkpoints.s3_uri if job.checkpoints else None,
-        "checkpoint_local_path": job.checkpoints.local_path if job.checkpoints else None,
+        "checkpoint_s3_uri": kept.s3_uri if kept else None,
+        "checkpoint_local_path": kept.local_path if kept else None,
     }
     kwargs |= _machines(job) | _network(job) | _container(job, at)
     fit = {"inputs": _inputs(job), "job_name": at.job_name, "wait": False}

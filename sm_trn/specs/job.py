@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -183,12 +184,12 @@ class JobSpec(HasCard):
     @property
     def channels(self) -> Mapping[str, Channel]:
         """The inputs, each as a Channel."""
-        return {name: value if isinstance(value, Channel) else Channel(value) for name, value in self.inputs.items()}
+        return {name: value if isinstance(value, Channel) else _channel(value) for name, value in self.inputs.items()}
 
     @property
     def arguments(self) -> Mapping[str, HyperValue]:
         """What the script is told: the hyperparameters, and before them what the Neuron options mean for it."""
-        return {**(self.neuron.arguments() if self.neuron else {}), **self.hyperparameters}
+        return {**self.neuron.arguments(), **self.hyperparameters} if self.neuron else self.hyperparameters
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -199,7 +200,7 @@ class JobSpec(HasCard):
     def checkpoints(self) -> Checkpoint | None:
         """Where checkpoints are kept, named by the spot or by the job itself."""
         if self.spot is not None and self.spot.checkpoint_s3_uri:
-            return Checkpoint(s3_uri=self.spot.checkpoint_s3_uri, local_path=self.spot.checkpoint_local_path)
+            return _checkpoint(self.spot.checkpoint_s3_uri, self.spot.checkpoint_local_path)
         return self.checkpoint
 
     def kept_at(self, at: str) -> Any:
@@ -214,6 +215,16 @@ class JobSpec(HasCard):
     @property
     def compiled(self) -> bool:
         return self.compiler is not None and self.compiler.enabled
+
+
+@functools.lru_cache(maxsize=256)
+def _channel(uri: str) -> Channel:
+    return Channel(uri)
+
+
+@functools.lru_cache(maxsize=256)
+def _checkpoint(s3_uri: str, local_path: str | None) -> Checkpoint:
+    return Checkpoint(s3_uri=s3_uri, local_path=local_path)
 
 
 def expect_spec(job: object) -> None:

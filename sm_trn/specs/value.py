@@ -43,8 +43,9 @@ def suggesting(cls: type[T]) -> type[T]:
         if unknown:
             hints = ", ".join(f"{name!r}{_meant(name, elsewhere, accepts)}" for name in unknown)
             raise TypeError(f"{cls.__name__}: unknown field {hints}; fields are {', '.join(accepts)}")
+        tests = _accepted(values)
         for name, value in (*zip(positional, args, strict=False), *kwargs.items()):
-            if not _accepted(values)[name](value):
+            if not tests[name](value):
                 raise TypeError(
                     f"{cls.__name__}.{name}: {misfit(value, wanted.get(name) or _word(_hints(values)[name]))}"
                 )
