@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 
 from botocore.exceptions import (
@@ -19,8 +20,14 @@ from botocore.parsers import ResponseParserError
 
 from ..errors import CloudError
 from ..ports import Trouble
+from ..specs.value import suggestion
 
 EXPIRED = {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "UnrecognizedClientException"}
+# A key that AWS does not know, or a secret that is not its own. UnrecognizedClientException is said of a login that ended, too.
+WRONG_KEY = {
+    "UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "SignatureDoesNotMatch",
+    "InvalidSignatureException", "IncompleteSignature", "AuthFailure", "MissingAuthenticationToken",
+}  # fmt: skip
 DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 # Answers that mean "not now". https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
 THROTTLED = {
@@ -43,6 +50,11 @@ _TOLD = {
     "is 0 Instances": "; request the quota in Service Quotas. A region that does not offer the type says 0 too: try another "
     "--region, sm-trn catalog prices knows some. Nothing was started, nothing is billed",
 }
+_ENUMERATION = re.compile(
+    r"Value '(?P<got>[^']*)' at '(?P<field>[^']*)' failed to satisfy constraint: "
+    r"Member must satisfy enum value set: \[(?P<known>[^\]]*)\]"
+)
+_LONG = 300  # characters of a message that nobody reads to its end
 _SERVER = 500
 _UNREACHED = (HTTPClientError, BotoConnectionError, IncompleteReadError)
 # What reading an answer raises that is not the service's: a proxy's or a sign-in page comes with status 200. botocore makes
@@ -82,7 +94,7 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
         yield
     except ClientError as error:
         detail = error.response.get("Error", {})
-        code, text = detail.get("Code", ""), detail.get("Message", str(error))
+        code, text = detail.get("Code", ""), _readable(detail.get("Message", str(error)))
         raise CloudError(
             f"{operation} of {subject!r}: {code}: {text}{_fix(code, text)}", operation=operation, code=code
         ) from error
@@ -101,6 +113,18 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
             operation=operation,
             code="UnreadableAnswer",
         ) from error
+
+
+def _readable(text: str) -> str:
+    """The service's list of hundreds of values as the one that may have been meant."""
+    found = _ENUMERATION.search(text)
+    if found is None or len(text) < _LONG:
+        return text
+    known = found["known"].split(", ")
+    return (
+        f"{found['field']}: got {found['got']!r}, wanted one of the {len(known)} values that the service knows"
+        f"{suggestion(found['got'], known)}"
+    )
 
 
 def _skewed(error: ClientError) -> bool:
@@ -132,6 +156,11 @@ def _fix(code: str, text: str) -> str:
     for words, told in _TOLD.items():
         if words in text:
             return told
+    if code in WRONG_KEY:
+        return (
+            "; AWS does not know this key: check AWS_PROFILE, AWS_ACCESS_KEY_ID and the secret that belongs to it, or log in "
+            "again: aws sso login; the job itself is not affected"
+        )
     if code in EXPIRED:
         return "; your AWS login expired: run aws sso login (or aws configure), the job itself is not affected"
     if code in DENIED:

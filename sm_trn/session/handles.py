@@ -12,6 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from ..catalog import limits
 from ..errors import InvalidJob, JobFailed, UnknownName
 from ..logs.events import LogEvent, printable
 from ..logs.metrics import MetricLog
@@ -380,8 +381,14 @@ class Session(Cloud):
         )
 
     def attach(self, name: str) -> TrainingJob:
-        """A handle for any existing job, by name or ARN. Raises CloudError when there is none."""
+        """A handle for any existing job, by name or ARN. Raises CloudError when there is none, UnknownName for what no job
+        can be called."""
         short = name.rsplit("/", 1)[-1]
+        if not limits.matches("TrainingJobName", short):
+            raise UnknownName(
+                f"job: got {name!r}, wanted the name or the ARN of a job: letters, digits and hyphens; sm-trn list shows them. "
+                "A job file is read by sm-trn check, launch and render"
+            )
         self.backend.fetch_snapshot(short)
         return TrainingJob(name=short, session=self)
 

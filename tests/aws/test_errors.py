@@ -68,3 +68,22 @@ def test_a_failure_passes_or_does_not(error: ClientError | BotoCoreError, wanted
 )
 def test_only_a_lost_answer_may_have_taken_effect(error: ClientError | BotoCoreError, wanted: bool) -> None:
     assert wanted is unanswered(failure(error))
+
+
+def test_hundreds_of_values_are_told_as_the_one_that_was_meant() -> None:
+    known = ", ".join([f"ml.x{number}.large" for number in range(300)] + ["ml.c5.xlarge"])
+    text = (
+        "1 validation error detected: Value 'ml.c5.xlarg' at 'productionVariants.1.member.instanceType' failed to satisfy "
+        f"constraint: Member must satisfy enum value set: [{known}]"
+    )
+    said = str(failure(answer("ValidationException", text)))
+    assert "instanceType: got 'ml.c5.xlarg', wanted one of the 301 values that the service knows" in said
+    assert "(did you mean 'ml.c5.xlarge'?)" in said
+    assert len(said) < 300
+
+
+@pytest.mark.parametrize("code", ["InvalidClientTokenId", "SignatureDoesNotMatch", "UnrecognizedClientException"])
+def test_a_wrong_key_is_not_called_an_expired_login(code: str) -> None:
+    said = str(failure(answer(code, "The security token included in the request is invalid.")))
+    assert "AWS does not know this key" in said
+    assert "expired" not in said

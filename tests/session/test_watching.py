@@ -274,7 +274,9 @@ def test_a_failure_reason_moves_no_cursor(here: World) -> None:
     here.service.add("odd", created=here.clock.now(), story=story)
     with pytest.raises(st.JobFailed) as caught:
         attached(here.session, "odd").wait(progress=False)
-    assert ["odd failed: Error 31mred end", "Next: sm-trn logs odd --script --tail 40"] == str(caught.value).splitlines()
+    assert ["odd failed: Error 31mred end", "Next: sm-trn logs odd --script --tail 40"] == str(
+        caught.value
+    ).splitlines()
 
 
 @pytest.mark.parametrize("late_s", [3.0, 45.0])
@@ -290,3 +292,8 @@ def test_the_numbers_of_a_host_that_speaks_after_the_end_are_shown(here: World, 
     here.clock.at(job.end + late_s, lambda: setattr(job, "story", story))
     _, shown = wait(here, "brief")
     assert [1.0, 2.0] == sorted(point.value for point in shown.rows["brief"].points)
+
+
+def test_what_no_job_can_be_called_is_not_asked_for(here: World) -> None:
+    with pytest.raises(st.UnknownName, match=r"got 'job\.toml', wanted the name or the ARN of a job.*sm-trn check"):
+        here.session.attach("job.toml")

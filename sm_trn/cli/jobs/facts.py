@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...formatting import numbers as fmt
+from ...logs.shown import printable
 from ...specs.snapshot import JobSnapshot
 
 
@@ -45,7 +46,7 @@ def lines(snapshot: JobSnapshot) -> list[str]:
             snapshot.billable_s and fmt.billable(snapshot.billable_s, emulated=snapshot.emulated) + " per instance",
         ),
         ("interrupted", snapshot.interruptions or None),
-        ("reason", snapshot.failure_reason),
+        ("reason", f"\n{' ' * 14}".join(printable(line) for line in snapshot.failure_reason.split("\n"))),
         ("model", snapshot.model_s3_uri if snapshot.terminal else None),
         ("image", snapshot.image),
     ]

@@ -29,7 +29,8 @@ def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[]
     if not snapshots:
         say("No training jobs here yet.")
         return
-    width = max(len(snapshot.name) for snapshot in snapshots)
+    width = max(len("name"), *(len(snapshot.name) for snapshot in snapshots))
+    say(f"{'name':<{width}}  {'status':<10} {'instances':<22} {'created':<20}  billable")
     for snapshot in snapshots:
         billed = fmt.billable(snapshot.billable_s, emulated=snapshot.emulated) if snapshot.billable_s else "-"
         created = fmt.stamp(snapshot.created) if snapshot.created else "-"
