@@ -94,15 +94,12 @@ class Resources(Registry[Resource]):
                 raise validation(f'Cannot create already existing {KINDS[resource.kind].noun} "{resource.arn}".')
             self._save(resource)
 
-    def change(self, kind: str, name: str, **changes: Any) -> Resource | None:
-        """Change some fields, and say when; None when the resource is gone."""
+    def change(self, kind: str, name: str, **changes: Any) -> None:
+        """Change some fields of a resource, if it is still there, and say when."""
         with self._lock:
             resource = self.find(kind, name)
-            if resource is None:
-                return None
-            changed = replace(resource, modified=max(self._clock(), resource.modified), **changes)
-            self._save(changed)
-            return changed
+            if resource is not None:
+                self._save(replace(resource, modified=max(self._clock(), resource.modified), **changes))
 
     def drop(self, kind: str, name: str) -> None:
         self.remove(kind, name)

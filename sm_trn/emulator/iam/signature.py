@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 UNSIGNED = "UNSIGNED-PAYLOAD"
-EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 _AUTHORIZATION = re.compile(
     rf"{ALGORITHM}\s+Credential=([^/,\s]+)/(\d{{8}})/([^/,\s]+)/([^/,\s]+)/aws4_request,"
     r"\s*SignedHeaders=([^,\s]+),\s*Signature=([0-9a-f]{64})"

@@ -75,13 +75,6 @@ class LogLines:
                 entry.out.close()
                 entry.out = None
 
-    def drop(self, prefix: str) -> None:
-        """Forget every stream whose name begins with ``prefix``."""
-        with self._lock:
-            for name in [name for name in self._streams if name.startswith(prefix)]:
-                self.finish(name)
-                self._streams.pop(name).file.unlink(missing_ok=True)
-
     def streams(self, prefix: str = "") -> list[StreamFacts]:
         """Return the streams in order of name."""
         with self._lock:

@@ -107,13 +107,11 @@ class Jobs(Registry[Job]):
                     return job.name
             return None
 
-    def fail_unfinished(self) -> list[str]:
-        """After a restart: no job can still be running. Names of those that were."""
-        left = [job for job in self.all() if not job.state.terminal]
-        for job in left:
+    def fail_unfinished(self) -> None:
+        """After a restart no job can still be running: fail those that were."""
+        for job in self.all():
             reason = (
                 f"InternalServerError: the emulator was killed while the job was in {job.state.secondary}; "
                 "the job's processes were ended with it. Please try again."
             )
             self.apply(job.name, Event.FAIL, reason=reason)
-        return [job.name for job in left]
