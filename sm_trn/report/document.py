@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 
 from ..formatting import numbers as fmt
@@ -15,10 +15,34 @@ def text(value: str) -> str:
     return fmt.unbroken(escaped(one_line(value)))
 
 
+# Widths in CSS pixels at which tables fold: into a block a row, with each value under its column's name.
+_FOLDS = (500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 2000)
+_FOLDED = """@container (max-width: {width}px) {{
+  .fold-{width} thead {{ position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }}
+  .fold-{width}, .fold-{width} tbody, .fold-{width} caption {{ display: block }}
+  .fold-{width} tr {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 132px), 1fr)); gap: 8px 16px }}
+  .fold-{width} tr {{ padding: 14px 0; border-top: 1px solid var(--axis) }}
+  .fold-{width} tr > * {{ display: block; border: 0 !important; padding: 0; min-width: 0; text-align: left }}
+  .fold-{width} tr > * {{ white-space: normal; overflow-wrap: anywhere }}
+  .fold-{width} th, .fold-{width} tr.hatched td, .fold-{width} td.state, .fold-{width} td.wrap {{ grid-column: 1 / -1 }}
+  .fold-{width} td[data-label]::before {{ content: attr(data-label); display: block; font-size: 13px; font-weight: 400 }}
+  .fold-{width} td[data-label]::before {{ color: var(--ink3) }}
+  .fold-{width} tr.hatched {{ padding: 12px 10px; border: 1.5px dashed var(--emu) }}
+}}"""
+_FIRST_PX, _PADDING_PX, _CHARACTER_PX = 200, 22, 8.4  # of a table's first column; of the others, and of their type
+
+
+def fold(columns: Iterable[Iterable[str]]) -> str:
+    """Return the class that folds a table where its ``columns``, of the texts in each beside the first, have no room."""
+    needed = _FIRST_PX + sum(_PADDING_PX + _CHARACTER_PX * max(map(len, column), default=0) for column in columns)
+    return f"fold-{next((width for width in _FOLDS if width >= needed), _FOLDS[-1])}"
+
+
 def document_head(title: str) -> Iterator[str]:
     """Everything up to the body, and the link that skips to its ``main``."""
     css = files(__package__).joinpath("document.css").read_text("utf-8")
     css = css.replace("VARIABLES_LIGHT", variables("light")).replace("VARIABLES_DARK", variables("dark"))
+    css = css.replace("FOLDS", "\n".join(_FOLDED.format(width=width) for width in _FOLDS))
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -30,10 +31,19 @@ def pages() -> dict[str, str]:
         "report-mixed": _report(
             [*gpt2_pair(), emulated_job("bert-a"), emulated_job("bert-b", number=1, interrupted=True)]
         ),
+        "report-full": _report([_known(record, number) for number in range(4) for record in gpt2_pair()]),
         "fleet": fleet_page(mixed(), by="instance", now=NOW),
         "widgets": document(widgets()),
         "widgets-dark": document(widgets(), dark=True),
     }
+
+
+def _known(record: st.JobRecord, number: int) -> st.JobRecord:
+    """Another job's record with every column known, an accuracy too, and a name as jobs of a sweep have it."""
+    label = f"{record.label}-lr-3e-05-warmup-0.{number}"
+    snapshot = dataclasses.replace(record.snapshot, name=f"{label}-251120-174512-9f3ac1")
+    learned = MetricPoint("eval_accuracy", 0.9 + number / 1000, epoch=3.0)
+    return dataclasses.replace(record, snapshot=snapshot, label=label, points=(*record.points, learned))
 
 
 def _report(records: list[Any]) -> str:

@@ -13,8 +13,13 @@ from shown_pages import pages
 
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=f"no browser: {browser.missing()}")
 ALL = pages() if not browser.missing() else {}
-PAGES = ("report", "report-mixed", "fleet", "widgets", "widgets-dark")
-PHONE = 390  # CSS pixels; headless Chromium's window is at least 500 wide, so the page is put into a frame
+PAGES = ("report", "report-mixed", "report-full", "fleet", "widgets", "widgets-dark")
+WIDTHS = (
+    390,
+    700,
+    1200,
+    1600,
+)  # CSS pixels, 700 those of A4; a window is at least 500 wide, so the page is put into a frame
 
 
 def test_axe_does_look(tmp_path: Path) -> None:
@@ -34,17 +39,22 @@ def test_axe_finds_nothing_serious(name: str, dark: bool, tmp_path: Path) -> Non
     assert [] == browser.violations(ALL[name], tmp_path, dark=dark)
 
 
-@pytest.mark.parametrize("name", ["report", "report-mixed", "fleet"])
-def test_nothing_is_wider_than_a_phone(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["report", "report-mixed", "report-full", "fleet"])
+def test_nothing_is_wider_than_its_place(name: str, width: int, tmp_path: Path) -> None:
+    """Neither the page than the window nor a table than its container: what has to be scrolled to is not seen, or printed."""
     (tmp_path / "page.html").write_text(ALL[name], "utf-8")
-    frame = f'<!doctype html><html><head></head><body><iframe id="f" src="page.html" width="{PHONE}" height="900"></iframe></body></html>'
+    frame = f'<!doctype html><html><head></head><body><iframe id="f" src="page.html" width="{width}" height="900"></iframe></body></html>'
     script = (
         "const f = document.getElementById('f'); await new Promise(r => f.contentDocument.readyState === 'complete' && "
-        "f.contentDocument.body.children.length ? r() : f.onload = r); return f.contentDocument.documentElement.scrollWidth"
+        "f.contentDocument.body.children.length ? r() : f.onload = r); const d = f.contentDocument;"
+        "const cut = [...d.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1);"
+        "return [d.documentElement.scrollWidth, cut.map(e => `${e.ariaLabel}: ${e.scrollWidth} in ${e.clientWidth}`)]"
     )
     file_access = browser.FLAGS
     browser.FLAGS = (*file_access, "--allow-file-access-from-files")  # type: ignore[assignment]  # another of its kind
     try:
-        assert PHONE >= browser.ask(frame, script, tmp_path)
+        whole, cut = browser.ask(frame, script, tmp_path, width=width + 40)
     finally:
         browser.FLAGS = file_access
+    assert ([], True) == (cut, whole <= width), (cut, whole)

@@ -23,7 +23,7 @@ _SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
 _WIDTHS = (("wide", 528.0), ("slim", 344.0))
 _FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
 _CARDS = ("throughput", "billable", "cost")
-_NOTES = ("not_training", "scaling", "padding", "data_wait", "compiles", "changed", "missing", "runs", "note")
+_NOTES = ("spot", "not_training", "scaling", "padding", "data_wait", "compiles", "changed", "missing", "runs", "note")
 
 
 def page(item: Compared, pictures: Sequence[Picture], *, now: datetime | None) -> str:
@@ -91,7 +91,9 @@ def _headline(item: Compared) -> str:
 def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
     first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
     spoken = [*_paid(item.sections[0])]
-    spoken += [finding.text for kind in ("repriced", "flip", "runs") for finding in first if finding.kind == kind][:4]
+    spoken += [
+        finding.text for kind in ("spot", "repriced", "flip", "runs") for finding in first if finding.kind == kind
+    ][:4]
     yield f'<div id="findings"><h1>{_dates_whole(text(title))}</h1>'
     if spoken:
         yield f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in spoken)}</div>'
@@ -204,7 +206,7 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
     prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
     used = {row.price for section in measured for row in section.measured if row.price is not None}
     if prices:
-        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table>'
+        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table class="fold-900">'
         yield "<caption>Every dated price of these instances</caption>"
         yield '<thead><tr><th scope="col">Instance</th><th scope="col">USD per hour</th><th scope="col" class="words">Dated</th>'
         yield "".join(f'<th scope="col" class="words">{name}</th>' for name in ("Region", "Used", "Source"))
@@ -232,8 +234,9 @@ def _price_row(price: Price, *, used: bool) -> str:
     mark = '<span class="warn">▲ inferred</span> ' if price.inferred else ""
     source = price_sources().get(price.source, price.source)
     return (
-        f'<tr><th scope="row"><code>{text(price.instance)}</code></th><td>{price.usd_per_hour}</td>'
-        f'<td class="words">{text(price.as_of)}</td>'
-        f'<td class="words">{text(price.region)}</td><td class="words">{"yes" if used else "other date"}</td>'
-        f'<td class="words wrap">{mark}{text(source)}</td></tr>'
+        f'<tr><th scope="row"><code>{text(price.instance)}</code></th><td data-label="USD per hour">{price.usd_per_hour}</td>'
+        f'<td class="words" data-label="Dated">{text(price.as_of)}</td>'
+        f'<td class="words" data-label="Region">{text(price.region)}</td>'
+        f'<td class="words" data-label="Used">{"yes" if used else "other date"}</td>'
+        f'<td class="words wrap" data-label="Source">{mark}{text(source)}</td></tr>'
     )

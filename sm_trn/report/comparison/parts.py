@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
 from ...formatting.theme import SLOTS
-from ..document import text
+from ..document import fold, text
 from ..sections.rows import Row
 from ..sections.section import Section
 from ..sections.words import cost_words, missing_rate
@@ -44,8 +44,11 @@ def table(section: Section, *, caption: str) -> str:
     """The measured jobs of a section; an emulated one has a hatched row without numbers."""
     columns = list(_columns(section))
     head = "".join(f'<th scope="col">{text(name)}<small>{text(unit)}</small></th>' for name, unit, _ in columns)
+    shown = [[name, unit, *(each for value, under, _ in values.values() for each in (value, under))]
+             for name, unit, values in columns]  # fmt: skip
+    folded = fold([[row.status.word + "  " for row in section.rows], *shown])
     lines = [
-        f'<table class="jobs"><caption>{text(caption)}</caption><thead><tr>',
+        f'<table class="jobs {folded}"><caption>{text(caption)}</caption><thead><tr>',
         f'<th scope="col">Job</th><th scope="col" class="words">Status</th>{head}</tr></thead><tbody>',
     ]
     for row in section.rows:
@@ -66,7 +69,7 @@ def rehearsal_table(section: Section, *, caption: str) -> str:
     heads = ("Final loss", "Accuracy", "Best baseline", "Billable, s emu", "Interruptions", "Cost")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     lines = [
-        f'<table class="jobs"><caption>{text(caption)}</caption><thead><tr>',
+        f'<table class="jobs {fold([["Completed"], *([name] for name in heads)])}"><caption>{text(caption)}</caption><thead><tr>',
         f'<th scope="col">Job</th><th scope="col" class="words">Status</th>{head}</tr></thead><tbody>',
     ]
     for row in section.rows:

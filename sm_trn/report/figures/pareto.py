@@ -59,6 +59,7 @@ class ParetoInfo:
     points: tuple[Point, ...]
     front: tuple[tuple[float, float], ...]
     rays: tuple[Ray, ...]
+    axis: str
     foot: str
     alt: str
 
@@ -68,23 +69,28 @@ class ParetoInfo:
 
 
 def pareto_info(section: Section, book: PriceBook) -> ParetoInfo:
-    """Cost against billable minutes per instance of the completed measured jobs that have a cost."""
-    rows = [row for row in section.measured if row.completed and row.cost is not None and row.billable_s]
-    points = tuple(_point(row, book) for row in rows)
+    """Cost against billable minutes per instance – with a job on spot, minutes from submit to end – of the completed
+    measured jobs that have a cost."""
+    rows = [row for row in section.measured if row.completed and row.cost is not None and section.time_s(row)]
+    points = tuple(_point(row, section.time_s(row) or 0.0, book) for row in rows)
     front = _front(points)
+    axis = "minutes from submit to end" if section.on_spot else "billable minutes per instance"
     said = ["Emulated jobs are never points here."] if section.emulated else []
     said += ["One run each."] + (
         ["Hollow: the same job at another dated price."] if any(point.other_usd for point in points) else []
     )
     values = [f"{point.label}: {point.minutes:,.1f} min, {fmt.usd(point.usd)}" for point in points]
     return ParetoInfo(
-        title=_title(points, front) if len(points) > 1 else "One job: nothing to weigh",
+        title=_title(points, front, took="took" if section.on_spot else "was billed for")
+        if len(points) > 1
+        else "One job: nothing to weigh",
         subtitle="Down and left is better. Dashed: what an hourly price makes of the minutes. Axes do not start at zero.",
         points=points,
         front=front,
         rays=tuple(_rays(section, rows, book)),
+        axis=axis,
         foot=" ".join(said),
-        alt=f"Cost against billable minutes. {'; '.join(values) or 'No cost is known'}.",
+        alt=f"Cost against {axis}. {'; '.join(values) or 'No cost is known'}.",
     )
 
 
@@ -130,13 +136,13 @@ def _place(figure: Figure, sheet: Sheet, head: Headings) -> Axes:
     )
 
 
-def _point(row: Row, book: PriceBook) -> Point:
+def _point(row: Row, time_s: float, book: PriceBook) -> Point:
     other = other_price(row, book)
     again = job_cost(row.snapshot, other)
     return Point(
         label=row.label,
         slot=row.slot,
-        minutes=(row.billable_s or 0.0) / 60,
+        minutes=time_s / 60,
         usd=float(row.cost.usd) if row.cost else 0.0,
         other_usd=float(again.usd) if again else None,
         other_text=f"{fmt.usd(again.usd)} in {other.as_of}" if again and other else "",
@@ -155,7 +161,7 @@ def _front(points: Sequence[Point]) -> tuple[tuple[float, float], ...]:
 def _rays(section: Section, rows: Sequence[Row], book: PriceBook) -> list[Ray]:
     """The prices of the dearest job: the one used, another dated one, and the one that would tie."""
     priced = [row for row in rows if row.cost is not None and row.price is not None]
-    if len(priced) < 2:
+    if len(priced) < 2 or section.on_spot:  # a price an hour says nothing of hours that were not billed
         return []
     dearest = max(priced, key=lambda row: row.cost.usd if row.cost else Decimal(0))
     found: list[tuple[Decimal, str]] = []
@@ -174,14 +180,16 @@ def _rays(section: Section, rows: Sequence[Row], book: PriceBook) -> list[Ray]:
     return [Ray(usd_per_minute=float(usd) * count / 60, text=text, slot=dearest.slot) for usd, text in found]
 
 
-def _title(points: Sequence[Point], front: Sequence[tuple[float, float]]) -> str:
+def _title(points: Sequence[Point], front: Sequence[tuple[float, float]], *, took: str) -> str:
+    if len({(round(point.minutes, 1), round(point.usd, 2)) for point in points}) == 1:
+        return f"{fmt.jobs(len(points))}: no difference measured in cost and time"
     winners = [point.label for point in points if (point.minutes, point.usd) in front]
     if len(winners) == 1:
         rest = next(point.label for point in points if point.label != winners[0]) if len(points) == 2 else "all others"
-        return f"{winners[0]} cost less and was billed for less time than {rest}"
+        return f"{winners[0]} cost less and {took} less time than {rest}"
     shortest = min(points, key=lambda point: (point.minutes, point.usd))
     cheapest = min(points, key=lambda point: (point.usd, point.minutes))
-    return f"{shortest.label} was billed for the least time, {cheapest.label} cost least"
+    return f"{shortest.label} {took} the least time, {cheapest.label} cost least"
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
@@ -206,7 +214,7 @@ def _draw(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"${value:,g}"))
     ax.tick_params(axis="y", labelcolor=palette["ink3"], labelsize=sheet.label)
     ax.grid(visible=True, axis="y", color=palette["line"], linewidth=0.8)
-    ax.set_xlabel("billable minutes per instance", loc="right", fontsize=sheet.label, color=palette["ink3"], labelpad=3)
+    ax.set_xlabel(info.axis, loc="right", fontsize=sheet.label, color=palette["ink3"], labelpad=3)
     _draw_front(ax, info, sheet)
     _draw_rays(ax, info, sheet)
     if len(info.points) > SLOTS:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
-from ..document import document_head, text
+from ..document import document_head, fold, text
 from ..status import status_look
 from .rows import FleetCosts
 from .text import billed_seconds, cost_or_why, group_cost
@@ -33,6 +33,17 @@ def fleet_page(item: FleetCosts, *, by: str, now: datetime | None) -> str:
         f"<footer><p>sm_trn fleet{written}. This file loads nothing from the network.</p></footer>",
     ]
     return "\n".join([*document_head(first), *body, "</body></html>", ""])
+
+
+# The longest that stands below a heading, where that is longer.
+_WIDEST = {
+    "Status": "✗ Completed EMULATED",
+    "Instances": "ml.p4de.24xlarge × 16",
+    "Created": "2026-11-22 19:02 UTC",
+    "Cost, USD": "no price is known",
+    "Dated": "2026-09-01, inferred",
+    "Region": "ap-southeast-2",
+}
 
 
 def groups_table(item: FleetCosts, by: str) -> str:
@@ -89,7 +100,8 @@ def _prices(item: FleetCosts) -> Iterator[str]:
 
 
 def _table(caption: str, first: str, heads: tuple[str, ...], rows: str) -> str:
+    folded = fold([_WIDEST.get(name, name)] for name in heads)
     words = {"Status", "Instances"}
     head = "".join(f'<th scope="col"{" class=words" if name in words else ""}>{name}</th>' for name in heads)
     top = f'<caption>{text(caption)}</caption><thead><tr><th scope="col">{text(first.capitalize())}</th>{head}</tr></thead>'
-    return f'<table class="jobs">{top}<tbody>{rows}</tbody></table>'
+    return f'<table class="jobs {folded}">{top}<tbody>{rows}</tbody></table>'

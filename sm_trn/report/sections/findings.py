@@ -9,6 +9,7 @@ from types import MappingProxyType
 from ...formatting import numbers as fmt
 from ...logs.throughput import Throughput
 from ...pricing.book import Price, PriceBook
+from ...pricing.cost import usd_for
 from .rows import Row, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
 from .work import LEAST_FILL, MOST_WAIT, Work
@@ -22,7 +23,7 @@ class Finding:
     """``text`` can be quoted alone. ``headline`` leaves its values out; ``short`` and ``values`` are its two halves for a card.
 
     ``change_pct`` is unrounded.
-    ``kind`` is one of throughput, billable, cost, flip, repriced, not_training, scaling, padding,
+    ``kind`` is one of throughput, billable, cost, spot, flip, repriced, not_training, scaling, padding,
     data_wait, compiles, changed, runs, missing, note, emulated.
     """
 
@@ -88,11 +89,13 @@ def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
     for pair in _pairs(section):
         yield from _throughput(pair)
         yield from _billable(pair)
+        yield from _wall(pair)
         yield from _cost(pair)
         yield from _flip(pair)
         yield from _repriced(pair, book)
         yield from _not_training(pair)
         yield from _changed(pair)
+    yield from _spot(section)
     yield from _scaling(section)
     yield from _wasted(section)
     yield from _runs(section)
@@ -135,6 +138,31 @@ def _billable(pair: _Pair) -> Iterator[Finding]:
         yield pair.differs("billable", -saving, values, did="took", quantity="billable time", unit=unit)
 
 
+def _wall(pair: _Pair) -> Iterator[Finding]:
+    saving, ours, theirs = pair.delta.wall_saving_pct, pair.row.wall_s, pair.base.wall_s
+    if saving is None or ours is None or theirs is None:
+        return
+    values, what = (fmt.count(ours), fmt.count(theirs)), "time from submit to end"
+    if abs(saving) < NOISE_PCT:
+        yield pair.same("billable", what, f"{values[0]} against {values[1]} s")
+    else:
+        yield pair.differs("billable", -saving, values, did="took", quantity=what, unit="s")
+
+
+def _spot(section: Section) -> Iterator[Finding]:
+    """What spot took off each job's price, of what its training seconds would have cost."""
+    for row in section.measured:
+        share, trained = row.cost.spot_saving if row.cost else None, row.snapshot.training_s
+        if share is None or row.price is None or trained is None or row.cost is None:
+            continue
+        whole = usd_for(trained, row.snapshot.count, row.price.usd_per_hour)
+        text = (
+            f"Spot saved {row.label} {fmt.usd(whole - row.cost.usd)} of {fmt.usd(whole)} ({fmt.percent(share * 100)} of its "
+            "training seconds were not billed)."
+        )
+        yield Finding(kind="spot", text=text, job=row.label, workload=section.workload)
+
+
 def _cost(pair: _Pair) -> Iterator[Finding]:
     saving, ours, theirs = pair.delta.cost_saving_pct, pair.row.cost, pair.base.cost
     if saving is None or ours is None or theirs is None:
@@ -164,9 +192,13 @@ def _dated(price: Price) -> str:
 
 
 def _repriced(pair: _Pair, book: PriceBook) -> Iterator[Finding]:
-    saving, dated = pair.delta.cost_saving_pct, dated_savings(pair.section, pair.row, book)
-    if saving is None or not dated or pair.row.price is None or pair.base.price is None:
+    saving = pair.delta.cost_saving_pct
+    if saving is None or pair.row.price is None or pair.base.price is None:
         return
+    found = dated_savings(pair.section, pair.row, book)
+    dated = [item for item in found if abs(item.saving_pct - saving) >= NOISE_PCT]
+    if not dated:
+        return  # the same at every date: nothing moves
     used = max(pair.row.price.as_of, pair.base.price.as_of)
     now = f"at {used} prices" if any(item.day > used for item in dated) else "at the newest"
     parts = [f"{_worded(item.saving_pct)} at {item.day} prices ({item.costs})" for item in dated]

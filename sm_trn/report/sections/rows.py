@@ -76,6 +76,13 @@ class Row:
         return self.snapshot.status is JobStatus.COMPLETED
 
     @property
+    def wall_s(self) -> float | None:
+        """Seconds from submit to end, waits and interruptions included, of a completed job whose times are known."""
+        job = self.snapshot
+        known = self.completed and job.created is not None and job.ended is not None
+        return (job.ended - job.created).total_seconds() if known and job.ended and job.created else None
+
+    @property
     def published(self) -> bool:
         return self.record.origin is Origin.PUBLISHED
 

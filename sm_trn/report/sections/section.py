@@ -18,12 +18,14 @@ DATES = 3  # other price dates named in one sentence
 class Delta:
     """A job against the baseline, in percent of the baseline, unrounded. None where the two cannot be compared.
 
-    ``speedup_pct`` is more iterations (or samples) per second; the savings are less billable time and less cost.
+    ``speedup_pct`` is more iterations (or samples) per second; the savings are less billable time and less cost. Billable
+    seconds of a spot job are a price and no time: with one of the two on spot, ``wall_saving_pct`` is from submit to end.
     """
 
     speedup_pct: float | None = None
     billable_saving_pct: float | None = None
     cost_saving_pct: float | None = None
+    wall_saving_pct: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,15 @@ class Section:
         return tuple(row for row in self.measured if row is not self.base)
 
     @property
+    def on_spot(self) -> bool:
+        """Whether a measured job was on spot: times are then compared from submit to end."""
+        return any(row.snapshot.spot for row in self.measured)
+
+    def time_s(self, row: Row) -> float | None:
+        """The seconds that figures of time show: billable ones, or with spot in the section those from submit to end."""
+        return row.wall_s if self.on_spot else row.billable_s
+
+    @property
     def rehearsal(self) -> Section:
         """The emulated jobs alone: they have a section, a time axis and figures of their own."""
         return replace(self, rows=self.emulated, base=None)
@@ -59,9 +70,11 @@ class Section:
             return Delta()
         finished = row.completed and base.completed
         ours, theirs = row.rate(self.unit), base.rate(self.unit)
+        spot = row.snapshot.spot or base.snapshot.spot
         return Delta(
             speedup_pct=_more(ours.median, theirs.median) if ours and theirs else None,
-            billable_saving_pct=_less(row.billable_s, base.billable_s) if finished else None,
+            billable_saving_pct=_less(row.billable_s, base.billable_s) if finished and not spot else None,
+            wall_saving_pct=_less(row.wall_s, base.wall_s) if finished and spot else None,
             cost_saving_pct=_less(row.cost.usd, base.cost.usd) if finished and row.cost and base.cost else None,
         )
 
