@@ -14,10 +14,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import regex
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import regex
 
 NAMESPACE: Final = "/aws/sagemaker/TrainingJobs"
 _LIMIT_S = 0.25  # for one line; an honest expression needs microseconds
@@ -45,6 +45,8 @@ class MetricReader:
         on_point: Callable[[Point], None],
         on_note: Callable[[str], None],
     ) -> None:
+        import regex  # noqa: PLC0415 - 0.03 s, of which a start of the emulator need not know
+
         self._on_point = on_point
         self._on_note = on_note
         self._last: dict[str, Point] = {}
