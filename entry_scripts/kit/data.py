@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import ast
 import codecs
 import gzip
 import hashlib
@@ -559,9 +560,9 @@ def split(
 class Encoded:
     """The token ids of all examples in one buffer, 4 bytes each."""
 
-    def __init__(self, labels: Sequence[Any] | None = None) -> None:
+    def __init__(self) -> None:
         self.ids, self.types, self.ends = array("i"), array("b"), array("q", [0])
-        self.labels = labels
+        self.labels: dict[str, Sequence[Any]] = {}  # for each example
 
     @property
     def lengths(self) -> Any:
@@ -572,10 +573,18 @@ class Encoded:
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         begin, end = self.ends[index], self.ends[index + 1]
-        example = {"input_ids": self.ids[begin:end].tolist(), "attention_mask": [1] * (end - begin)}
+        example: dict[str, Any] = {"input_ids": self.ids[begin:end].tolist(), "attention_mask": [1] * (end - begin)}
         if self.types:
             example["token_type_ids"] = self.types[begin:end].tolist()
-        return example if self.labels is None else {**example, "labels": self.labels[index]}
+        return {**example, **{name: values[index] for name, values in self.labels.items()}}
+
+    def add(self, made: Any) -> None:
+        """What a tokenizer has made of some texts."""
+        for ids in made["input_ids"]:
+            self.ids.extend(ids)
+            self.ends.append(len(self.ids))
+        for types in made.get("token_type_ids", ()):
+            self.types.extend(types)
 
     def fingerprint(self) -> str:
         """For recognising a run's own checkpoints."""
@@ -589,15 +598,11 @@ def encode(
     tokenizer: Any, texts: Sequence[str], pairs: Sequence[str] | None = None, *, max_length: int, labels: Any = None
 ) -> Encoded:
     """Cut at `max_length`, not padded."""
-    found = Encoded(labels)
+    found = Encoded()
     for start in range(0, len(texts), CHUNK):
         columns = [list(column[start : start + CHUNK]) for column in (texts, pairs) if column is not None]
-        made = tokenizer(*columns, truncation=True, max_length=max_length, return_attention_mask=False)
-        for ids in made["input_ids"]:
-            found.ids.extend(ids)
-            found.ends.append(len(found.ids))
-        for types in made.get("token_type_ids", ()):
-            found.types.extend(types)
+        found.add(tokenizer(*columns, truncation=True, max_length=max_length, return_attention_mask=False))
+    found.labels = {} if labels is None else {"labels": labels}
     return found
 
 
@@ -638,3 +643,158 @@ def blocks_of(tokenizer: Any, texts: Sequence[str], size: int, *, limit: int | N
             f"--block_size: got {size}, wanted at most {len(ids)}, which is what all the texts have; lower it"
         )
     return Blocks(ids[: count * size], size)
+
+
+# --- questions ---
+
+
+class Questions(NamedTuple):
+    ids: list[str]
+    questions: list[str]
+    contexts: list[str]
+    answers: list[list[str]]  # all that count as right; none: the context does not tell
+    starts: list[int]  # where the first begins in its context; -1: nowhere
+
+    def take(self, chosen: Sequence[int]) -> Questions:
+        columns: Any = ([column[index] for index in chosen] for column in self)
+        return Questions(*columns)
+
+    def split(self, fraction: float, *, seed: int) -> tuple[Questions, Questions]:
+        rows = table_from({"id": self.ids}, "train_file")
+        parts = split(rows, Labels([0.0] * len(rows), []), fraction, seed=seed)
+        one, other = (self.take([row - 1 for row in part.rows]) for part, _ in parts)
+        return one, other
+
+
+def questions_of(table: Table, *, judged: bool = False) -> Questions:
+    """SQuAD's rows, or `answer` and `answer_start`. To be trained on, a row needs its answer where it says."""
+    if not {"question", "context"} <= {*table.columns} or not {"answers", "answer"} & {*table.columns}:
+        wanted = "question, context and answers, or answer and answer_start; rename them"
+        raise UsageError(f"--{table.name}: got the columns {', '.join(table.columns)}, wanted {wanted}")
+    questions, contexts = table.texts("question"), table.texts("context")
+    ids = table.texts("id") if "id" in table.columns else [str(number) for number in range(len(table))]
+    for index in range(len(ids)) if len(set(ids)) < len(ids) else ():
+        if ids[index] in ids[:index]:
+            raise table.wrong(index, f"has the id {ids[index]!r} of a row before it, wanted another; correct it")
+    answers = [_answers(table, index) for index in range(len(table))]
+    starts = [_place(context, *answer) for context, answer in zip(contexts, answers)]
+    there = [bool(question.strip() and context.strip()) for question, context in zip(questions, contexts)]
+    good = [
+        index
+        for index in range(len(table))
+        if judged or (there[index] and (starts[index] >= 0 or not answers[index][0]))
+    ]
+    if len(good) < len(table):
+        lost = _some([str(table.rows[index]) for index in sorted({*range(len(table))} - {*good})])
+        what = "lack a question, a context, or the answer at its place"
+        table.said.append(f"--{table.name}: left out {len(table) - len(good)} rows, which {what}: {lost}.")
+    if not good:
+        raise UsageError(f"--{table.name}: got no row with its answer in its context, wanted some; check answer_start")
+    return Questions(ids, questions, contexts, [texts for texts, _ in answers], starts).take(good)
+
+
+def _answers(table: Table, index: int) -> tuple[list[str], int]:
+    """The right answers, and where the first begins; -1: it does not say."""
+    row = {name: column[index] for name, column in table.columns.items()}
+    found = row["answers"] if "answers" in row else {"text": row["answer"], "answer_start": row.get("answer_start")}
+    try:
+        if isinstance(found, str):
+            found = _literal(found)
+        if isinstance(found, list):  # as in SQuAD's own files: an object for each answer
+            found = {name: [one.get(name) for one in found] for name in ("text", "answer_start")}
+        texts, starts = ((found or {}).get(name) for name in ("text", "answer_start"))
+        texts = [texts] if isinstance(texts, str) else texts or []
+        starts = [one for one in (starts if isinstance(starts, list) else [starts]) if one not in {None, ""}]
+        return [str(text) for text in texts if text], int(starts[0]) if starts else -1
+    except (ValueError, SyntaxError, TypeError, AttributeError) as error:
+        message = f"has the answers {found!r:.60}, wanted text and answer_start; correct it"
+        raise table.wrong(index, message) from error
+
+
+def _literal(written: str) -> Any:
+    """JSON, or as Python prints it, which is what to_csv writes."""
+    try:
+        return json.loads(written or "[]")
+    except ValueError:
+        return ast.literal_eval(written)
+
+
+def _place(context: str, texts: Sequence[str], start: int) -> int:
+    """Where the first answer begins, without blanks at its edge; -1: nowhere, or nobody knows at which of several places."""
+    if not texts or not texts[0].strip():
+        return -1
+    if start < 0 or not context.startswith(texts[0], start):
+        start = context.find(texts[0]) if context.count(texts[0]) == 1 else -1
+    return start if start < 0 else start + len(texts[0]) - len(texts[0].lstrip())
+
+
+class Windows(Encoded):
+    """Overlapping pieces of contexts, each behind its question, and where their tokens stand in the contexts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions, self._offsets = array("q"), array("i")
+
+    def add_window(self, question: int, places: Sequence[tuple[int, int]]) -> None:
+        self.questions.append(question)
+        self._offsets.extend(edge for place in places for edge in place)
+
+    def offsets(self, number: int) -> list[tuple[int, int] | None]:
+        """None: not a token of the context."""
+        own = self._offsets[2 * self.ends[number] : 2 * self.ends[number + 1]]
+        return [(begin, end) if begin >= 0 else None for begin, end in zip(own[::2], own[1::2])]
+
+
+def windows_of(tokenizer: Any, questions: Questions, *, max_length: int, stride: int) -> Windows:
+    """Of at most `max_length` tokens, of which two over one context share `stride`. Labels: the first answer's tokens, or 0."""
+    if not tokenizer.is_fast:
+        raise UsageError(
+            f"--tokenizer_name: got {type(tokenizer).__name__}, wanted a fast one, which knows where tokens stand"
+        )
+    found = Windows()
+    spans: list[tuple[int, int]] = []
+    asked = [question.lstrip() for question in questions.questions]
+    for begin in range(0, len(asked), CHUNK // 10):
+        chosen = slice(begin, begin + CHUNK // 10)
+        pairs = asked[chosen], questions.contexts[chosen]
+        _check_room(tokenizer, pairs, questions.ids[chosen], max_length, stride)
+        made = tokenizer(
+            *pairs, truncation="only_second", max_length=max_length, stride=stride, return_overflowing_tokens=True,
+            return_offsets_mapping=True, return_attention_mask=False,
+        )  # fmt: skip
+        found.add(made)
+        for number, (own, offsets) in enumerate(zip(made["overflow_to_sample_mapping"], made["offset_mapping"])):
+            places = [place if part == 1 else (-1, -1) for place, part in zip(offsets, made.sequence_ids(number))]
+            found.add_window(begin + own, places)
+            spans.append(_span(questions, begin + own, places))
+    found.labels = {"start_positions": [start for start, _ in spans], "end_positions": [end for _, end in spans]}
+    return found
+
+
+def _check_room(
+    tokenizer: Any, pairs: tuple[list[str], list[str]], ids: Sequence[str], max_length: int, stride: int
+) -> None:
+    """Beside the question there has to be more room than two windows share, unless the context fits at once."""
+    room = max_length - tokenizer.num_special_tokens_to_add(pair=True)
+    if stride >= room:
+        raise UsageError(f"--doc_stride: got {stride}, wanted less than {room}, the tokens of a window; lower it")
+    lengths = [len(one) for one in tokenizer(pairs[0], add_special_tokens=False, verbose=False)["input_ids"]]
+    for index in [index for index, length in enumerate(lengths) if room - length <= stride]:
+        whole = tokenizer(pairs[0][index], pairs[1][index], verbose=False)["input_ids"]
+        if len(whole) > max_length:
+            raise UsageError(
+                f"--max_seq_length: got {max_length}, which leaves {max(0, room - lengths[index])} tokens beside the question "
+                f"{ids[index]!r} of {lengths[index]}; wanted more than --doc_stride {stride}; raise it, or lower --doc_stride"
+            )
+
+
+def _span(questions: Questions, index: int, places: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """First and last token of the answer; (0, 0) where this window does not hold all of it."""
+    begin = questions.starts[index]
+    if begin < 0:
+        return 0, 0
+    end = begin + len(questions.answers[index][0].strip())
+    inside = [number for number, place in enumerate(places) if place[1] > begin and 0 <= place[0] < end]
+    if not inside or places[inside[0]][0] > begin or places[inside[-1]][1] < end:
+        return 0, 0
+    return inside[0], inside[-1]

@@ -18,17 +18,23 @@ pytest.importorskip("pyarrow")
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from kit import data
 from kit.data import (
     KINDS,
     Labels,
+    Questions,
     Table,
     UsageError,
+    blocks_of,
     drop_missing,
+    encode,
     labels_of,
     pick_columns,
+    questions_of,
     read_table,
     split,
     table_from,
+    windows_of,
 )
 
 from zoo import CASES, ESCAPED, TAME, Case, Rows, by_pandas, joined, json_array, json_lines, parquet, written
@@ -398,3 +404,289 @@ def test_a_table_whose_classes_have_one_row_each_cannot_be_split() -> None:
     table = table_from({"label": ["a", "b"]}, "train_file")
     with pytest.raises(UsageError, match="--train_file: got 2 rows, wanted two of a class to hold one out"):
         split(table, labels_of(table, "label"), 0.5, seed=1)
+
+
+# --- tokens ---
+
+WORDS = [
+    "a",
+    "the",
+    "red",
+    "box",
+    "was",
+    "not",
+    "good",
+    ".",
+    ",",
+    "who",
+    "bought",
+    "it",
+    "Ann",
+    "Bob",
+    "on",
+    "Monday",
+    "my",
+    "sister",
+    "is",
+    "¿",
+    "naïve",
+]
+SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join), min_size=1, max_size=9)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    """Words, with BERT's frame of special tokens."""
+    tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
+    vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "</s>", *WORDS])}
+    model = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    model.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    model.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    frame = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=model, model_input_names=["input_ids", "token_type_ids", "attention_mask"], **frame
+    )
+
+
+@pytest.fixture(scope="module")
+def bare_tokenizer() -> Any:
+    """The same words, nothing around them, and an end-of-text token: like GPT-2's."""
+    tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
+    vocabulary = {word: number for number, word in enumerate(["[UNK]", "</s>", *WORDS])}
+    model = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    model.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=model, unk_token="[UNK]", eos_token="</s>")
+
+
+@QUIET
+@given(texts=SENTENCES, paired=st.booleans(), max_length=st.integers(5, 20), chunk=st.integers(1, 4))
+def test_tokens_are_the_tokenizers_whatever_the_chunks(
+    tokenizer: Any, texts: list[str], paired: bool, max_length: int, chunk: int
+) -> None:
+    pairs = texts[::-1] if paired else None
+    numbers = list(range(len(texts)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "CHUNK", chunk)
+        found = encode(tokenizer, texts, pairs, max_length=max_length, labels=numbers)
+    columns = [texts, pairs] if pairs else [texts]
+    wanted = tokenizer(*columns, truncation=True, max_length=max_length)
+    assert [{name: wanted[name][n] for name in wanted} | {"labels": n} for n in numbers] == list(found)
+    assert [len(ids) for ids in wanted["input_ids"]] == found.lengths.tolist()
+
+
+def test_a_collator_and_a_loader_take_the_tokens(tokenizer: Any) -> None:
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    found = encode(tokenizer, ["a red box", "who", "Ann bought it ."], max_length=16, labels=[0.5, 1.0, 2.0])
+    loader = torch.utils.data.DataLoader(
+        found, batch_size=3, collate_fn=transformers.DataCollatorWithPadding(tokenizer)
+    )
+    (batch,) = loader
+    assert [3, 6] == list(batch["input_ids"].shape)
+    assert [5, 3, 6] == batch["attention_mask"].sum(dim=1).tolist()
+    assert torch.equal(torch.tensor([0.5, 1.0, 2.0]), batch["labels"])
+
+
+def test_other_tokens_or_labels_have_another_fingerprint(tokenizer: Any) -> None:
+    made = [
+        encode(tokenizer, texts, max_length=8, labels=labels).fingerprint()
+        for texts, labels in [(["a", "the"], [0, 1]), (["the", "a"], [0, 1]), (["a", "the"], [1, 1]), (["a the"], [0])]
+    ]
+    assert 4 == len(set(made))
+    assert made[0] == encode(tokenizer, ["a", "the"], max_length=8, labels=[0, 1]).fingerprint()
+
+
+@QUIET
+@given(texts=SENTENCES, size=st.integers(1, 9), limit=st.one_of(st.none(), st.integers(1, 5)), chunk=st.integers(1, 4))
+def test_blocks_are_all_texts_one_after_another(
+    bare_tokenizer: Any, texts: list[str], size: int, limit: int | None, chunk: int
+) -> None:
+    wanted = [token for text in texts for token in [*bare_tokenizer(text)["input_ids"], bare_tokenizer.eos_token_id]]
+    count = min(len(wanted) // size, limit or len(wanted))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "CHUNK", chunk)
+        found = outcome(lambda: blocks_of(bare_tokenizer, texts, size, limit=limit))
+    if isinstance(found, str):
+        assert count == 0
+        assert f"--block_size: got {size}, wanted at most {len(wanted)}" in found
+        return
+    blocks = [found[number] for number in range(len(found))]
+    assert wanted[: count * size] == [token for block in blocks for token in block["input_ids"].tolist()]
+    assert all(block["labels"].tolist() == block["input_ids"].tolist() for block in blocks)
+
+
+def test_a_text_that_ends_in_a_separator_gets_no_other_end(tokenizer: Any) -> None:
+    found = blocks_of(tokenizer, ["a box", "who"], 7)
+    assert 1 == len(found)
+    assert [2, 5, 8, 3, 2, 14, 3] == found[0]["input_ids"].tolist()
+
+
+# --- questions ---
+
+CONTEXT = "It was Ann, who bought the red box on Monday."
+ASKED = {"id": "7", "question": " Who bought it?", "context": CONTEXT}
+
+
+def asked(**more: Any) -> Table:
+    return table_from({name: [value] for name, value in {**ASKED, **more}.items()}, "train_file")
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"answers": {"text": ["Ann"], "answer_start": [7]}},
+        {"answers": [{"text": "Ann", "answer_start": 7}]},
+        {"answers": {"text": "Ann", "answer_start": 7}},
+        {"answers": '{"text": ["Ann"], "answer_start": [7]}'},
+        {"answers": "{'text': ['Ann'], 'answer_start': [7]}"},
+        {"answer": "Ann", "answer_start": "7"},
+        {"answer": "Ann", "answer_start": 7.0},
+        {"answer": "Ann"},  # which is there once
+        {"answers": {"text": ["Ann"], "answer_start": [6]}},
+    ],
+)
+def test_every_common_form_of_an_answer_is_read(answers: dict[str, Any]) -> None:
+    assert Questions(["7"], [" Who bought it?"], [CONTEXT], [["Ann"]], [7]) == questions_of(asked(**answers))
+
+
+@pytest.mark.parametrize(
+    "answers", [{"answers": []}, {"answers": None}, {"answers": {"text": [], "answer_start": []}}, {"answer": ""}]
+)
+def test_a_question_may_have_no_answer(answers: dict[str, Any]) -> None:
+    found = questions_of(asked(**answers))
+    assert ([[]], [-1]) == (found.answers, found.starts)
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({}, "got the columns id, question, context, wanted question, context and answers"),
+        ({"answers": "Ann"}, "row 1 of train_file has the answers 'Ann', wanted text and answer_start"),
+        ({"answers": {"text": ["Ann"], "answer_start": ["x"]}}, "row 1 of train_file has the answers"),
+        ({"answer": "Bob", "answer_start": 7}, "got no row with its answer in its context"),
+    ],
+)
+def test_answers_that_cannot_be_used_are_refused(answers: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        questions_of(asked(**answers))
+
+
+def test_answers_at_no_place_are_left_out_of_training_and_kept_for_judging() -> None:
+    contexts = [CONTEXT, "It was Ann or Ann.", CONTEXT, ""]
+    columns: dict[str, list[Any]] = {
+        "question": ["Who?"] * 4,
+        "context": contexts,
+        "answer": ["Bob", "Ann", " Ann", "Ann"],
+        "answer_start": [0, 0, 6, 0],
+    }
+    table = table_from({**columns}, "train_file")
+    assert (["2"], [7]) == (questions_of(table).ids, questions_of(table).starts)
+    assert (
+        "--train_file: left out 3 rows, which lack a question, a context, or the answer at its place: 1, 2, 4."
+        in table.said
+    )
+    assert ["0", "1", "2", "3"] == questions_of(table, judged=True).ids
+
+
+def test_two_questions_of_one_id_are_refused() -> None:
+    table = table_from(
+        {"id": ["1", "1"], "question": ["Who?"] * 2, "context": [CONTEXT] * 2, "answer": ["Ann"] * 2}, "train_file"
+    )
+    with pytest.raises(UsageError, match="row 2 of train_file has the id '1' of a row before it"):
+        questions_of(table)
+
+
+@QUIET
+@given(
+    before=st.lists(st.sampled_from(WORDS), max_size=30),
+    answer=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4),
+    after=st.lists(st.sampled_from(WORDS), max_size=30),
+    blanks=st.tuples(st.sampled_from(["", " "]), st.sampled_from(["", " "])),
+    max_length=st.integers(20, 40),
+    stride=st.integers(5, 9),
+)
+def test_every_answer_is_found_again_in_the_windows(
+    tokenizer: Any,
+    before: list[str],
+    answer: list[str],
+    after: list[str],
+    blanks: tuple[str, str],
+    max_length: int,
+    stride: int,
+) -> None:
+    context = " " + " ".join([*before, *answer, *after]) + " "
+    begin = len(" ".join(["", *before, ""]))
+    assert context[begin:].startswith(" ".join(answer))
+    text = blanks[0] + " ".join(answer) + blanks[1]
+    columns: dict[str, list[Any]] = {
+        "question": [" who was it"],
+        "context": [context],
+        "answer": [text],
+        "answer_start": [begin - len(blanks[0])],
+    }
+    questions = questions_of(table_from(columns, "train_file"))
+    windows = windows_of(tokenizer, questions, max_length=max_length, stride=stride)
+    spans = zip(windows.labels["start_positions"], windows.labels["end_positions"], strict=True)
+    found = set()
+    for number, (first, last) in enumerate(spans):
+        places = windows.offsets(number)
+        assert len(places) == windows.lengths[number] <= max_length
+        if first:
+            start, end = places[first], places[last]
+            assert start
+            assert end
+            found.add(context[start[0] : end[1]])
+    assert {" ".join(answer)} == found
+    assert {0} == set(windows.questions)
+    covered = [place for number in range(len(windows)) for place in windows.offsets(number) if place]
+    assert set(range(len(context.split()))) == {context[: place[0]].count(" ") - 1 for place in covered}
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "message"),
+    [
+        (
+            "who " * 40,
+            {"max_length": 30, "stride": 5},
+            "--max_seq_length: got 30, which leaves 0 tokens beside the question '7' of 40",
+        ),
+        (
+            "who " * 20,
+            {"max_length": 30, "stride": 8},
+            "leaves 7 tokens beside the question '7' of 20; wanted more than --doc_stride 8",
+        ),
+        ("who", {"max_length": 30, "stride": 27}, "--doc_stride: got 27, wanted less than 27"),
+        ("who", {"max_length": 30, "stride": 200}, "--doc_stride: got 200, wanted less than 27"),
+    ],
+)
+def test_windows_without_room_are_refused(tokenizer: Any, question: str, options: dict[str, int], message: str) -> None:
+    questions = questions_of(asked(question=question, context="It was Ann " * 20, answer="", answer_start=7))
+    with pytest.raises(UsageError, match=re.escape(message)):
+        windows_of(tokenizer, questions, **options)
+
+
+def test_a_long_question_beside_a_short_context_needs_no_room(tokenizer: Any) -> None:
+    questions = questions_of(asked(question="who " * 20, context="Ann", answer="Ann"))
+    windows = windows_of(tokenizer, questions, max_length=30, stride=8)
+    assert [(22, 22)] == list(zip(*windows.labels.values(), strict=True))
+
+
+def test_a_tokenizer_that_does_not_know_where_tokens_stand_is_refused(tokenizer: Any) -> None:
+    class Slow:
+        """As PreTrainedTokenizer's (transformers 4.57, tokenization_utils.py, `is_fast`)."""
+
+        is_fast = False
+
+    with pytest.raises(UsageError, match="--tokenizer_name: got Slow, wanted a fast one"):
+        windows_of(Slow(), questions_of(asked(answer="Ann")), max_length=30, stride=8)
+
+
+def test_questions_are_split_without_loss() -> None:
+    rows = 50
+    columns = {"question": ["Who?"] * rows, "context": [CONTEXT] * rows, "answer": ["Ann"] * rows}
+    train, held_out = questions_of(table_from({**columns}, "train_file")).split(0.1, seed=20)
+    assert 5 == len(held_out.ids)
+    assert {str(number) for number in range(rows)} == {*train.ids, *held_out.ids}
