@@ -27,7 +27,7 @@ import zlib
 from array import array
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Iterator, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
@@ -57,6 +57,7 @@ PAIRS = {"sentence1": "sentence2", "premise": "hypothesis", "question1": "questi
 LABELS = "sentiment label labels class category target score stars rating gold_label is_duplicate quality".split()
 NAMES = {*TEXTS, *PAIRS, *PAIRS.values(), *LABELS, "id", "idx", "context", "answers"}
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: JSON can write it
 CHUNK = 1000  # texts that the tokenizer's threads share at a time
 
 
@@ -102,8 +103,6 @@ def _some(names: Sequence[str], count: int = 5, comma: str = ", ") -> str:
 
 # --- files ---
 
-Fail = Callable[[str], UsageError]
-
 
 class _Part(NamedTuple):
     """What one file holds: good rows, their numbers, and a phrase for each row that cannot be read."""
@@ -121,16 +120,16 @@ def read_table(where: str | Path, name: str, *, split: str = "train", encoding: 
     if left_out:
         table.said.append(f"--{name}: left out {_some([path.name for path in left_out])}, which is not for {split}.")
     for path in paths:
-        fail = _failing(name, path)
-        part = _read(path, encoding, fail)
-        total = len(part.rows) + len(part.bad)
+        try:
+            part = _read(path, encoding)
+        except UsageError as error:
+            raise UsageError(f"--{name}: {path.name} {error}") from error
+        got, total = f"--{name}: {path.name} has", len(part.rows) + len(part.bad)
         if part.bad and (split == "test" or len(part.bad) * 10 > total):
-            raise fail(
-                f"cannot be read: {part.bad[0]}; {len(part.bad)} of {total} rows are so; wanted none; correct them"
-            )
+            raise UsageError(f"{got} {len(part.bad)} of {total} rows that cannot be read: {part.bad[0]}; correct them")
         if table.columns and set(part.columns) != set(table.columns) and "json" not in _kind(path):
-            got = f"has the columns {', '.join(part.columns)}, files before it have {', '.join(table.columns)}"
-            raise fail(f"{got}; wanted the same in all files")
+            got = f"{got} the columns {', '.join(part.columns)}, files before it have {', '.join(table.columns)}"
+            raise UsageError(f"{got}; wanted the same in all files")
         for column in {**table.columns, **part.columns}:
             values = table.columns.setdefault(column, [None] * len(table))
             values += part.columns.get(column, [None] * len(part.rows))
@@ -144,10 +143,6 @@ def read_table(where: str | Path, name: str, *, split: str = "train", encoding: 
     return table
 
 
-def _failing(name: str, path: Path) -> Fail:
-    return lambda message: UsageError(f"--{name}: {path.name} {message}")
-
-
 def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
     """The files to read, and those beside them that are not for this split."""
     if not root.exists():
@@ -155,11 +150,8 @@ def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
     found = splits_in(root) if root.is_dir() else {split: [root]}
     paths = found.get(split) or found.get("", [])
     left_out = [path for files in found.values() for path in files if path not in paths]
-    kinds, twice = (
-        {_kind(path) for path in paths},
-        len({re.sub(r"\.gz$", "", str(path)) for path in paths}) < len(paths),
-    )
-    if len(kinds) != 1 or not kinds <= {*KINDS} or twice:
+    kinds, once = {_kind(path) for path in paths}, {re.sub(r"\.gz$", "", str(path)) for path in paths}
+    if len(kinds) != 1 or not kinds <= {*KINDS} or len(once) < len(paths):
         got = _some([path.name for path in paths or left_out]) or "no data file"
         raise UsageError(
             f"--{name}: got {got} in {str(root)!r}, wanted files for {split} of one kind, each once, that end in "
@@ -192,86 +184,83 @@ def _kind(path: Path) -> str:
     return Path(re.sub(r"\.gz$", "", path.name)).suffix.lower()
 
 
-def _read(path: Path, encoding: str | None, fail: Fail) -> _Part:
+def _read(path: Path, encoding: str | None) -> _Part:
     if _kind(path) == ".parquet":
-        return _parquet(path, fail)
+        return _parquet(path)
     try:
         data = path.read_bytes()
         data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     except (OSError, EOFError, zlib.error) as error:
-        raise fail(f"cannot be read ({error}); wanted a whole file that this user may read") from error
+        raise UsageError(f"cannot be read ({error}); wanted a whole file that this user may read") from error
     code = next((code for mark, code in BOMS.items() if data.startswith(mark)), encoding or "utf-8")
     try:
         text = data.decode(code)
     except LookupError as error:
-        raise UsageError(f"--encoding: got {code!r}, which Python does not know; wanted one such as latin-1") from error
+        raise UsageError(f"is not read: --encoding {code!r} is unknown, wanted one such as latin-1") from error
     except UnicodeDecodeError as error:
         got = f"is not {code}: line {data.count(10, 0, error.start) + 1} has the byte 0x{data[error.start]:02x}"
-        raise fail(f"{got}; give its --encoding (latin-1, cp1252, utf-16 …), or convert it to UTF-8") from error
+        raise UsageError(f"{got}; give its --encoding (latin-1, cp1252, utf-16 …), or convert it to UTF-8") from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise fail(f"has a zero byte in line {line}, wanted text; if it is UTF-16, give --encoding utf-16")
+        raise UsageError(f"has a zero byte in line {line}, wanted text; if it is UTF-16, give --encoding utf-16")
     text = text[text.startswith("\ufeff") :]
     if _kind(path) == ".txt":
         lines = re.split(r"\r?\n", text)
         lines = lines if lines[-1] else lines[:-1]
         return _Part({"text": lines}, list(range(1, len(lines) + 1)), [], f"lines, {code}")
-    part = _json(text, fail) if "json" in _kind(path) else _delimited(text, _kind(path), fail)
+    part = _json(text) if "json" in _kind(path) else _delimited(text, _kind(path))
     return part._replace(note=f"{part.note}, {code}")
 
 
-def _parquet(path: Path, fail: Fail) -> _Part:
+def _parquet(path: Path) -> _Part:
     try:
         parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
-        raise fail(f"needs the library pyarrow ({error}); install it, or write the table as csv") from error
+        raise UsageError(f"needs the library pyarrow ({error}); install it, or write the table as csv") from error
     try:
         with path.open("rb") as file:
             table = parquet.ParquetFile(file).read()
     except (ValueError, OSError, NotImplementedError) as error:
-        raise fail(f"is no readable Parquet file ({error}); write it again") from error
-    columns = {name: [_known(value) for value in table[name].to_pylist()] for name in table.column_names}
+        raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+    for values in columns.values():
+        values[:] = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
     return _Part(columns, list(range(1, table.num_rows + 1)), [], "parquet")
 
 
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value  # so a column of numbers holds a gap
-
-
-def _json(text: str, fail: Fail) -> _Part:
+def _json(text: str) -> _Part:
     """An array or lines of objects, or {"data": […]} as SQuAD has it."""
     try:
-        content, note = json.loads(text), "json"
-    except ValueError as error:
+        content, note = _loads(text), "json"
+    except (ValueError, RecursionError) as error:
         if text.lstrip()[:1] == "[":
-            raise fail(f"is no whole JSON array ({error}); write it again, or as JSON lines") from error
-        content, note = list(_json_lines(text)), "json lines"
+            raise UsageError(f"is no whole JSON array ({error}); write it again, or as JSON lines") from error
+        content, note = [_json_line(line) for line in text.split("\n") if line.strip()], "json lines"
     if isinstance(content, dict) and isinstance(content.get("data"), list):
-        content = [row for entry in content["data"] for row in _flat(entry, fail)]
+        content = [row for entry in content["data"] for row in _flat(entry)]
     bad, rows, numbers = [], [], []
     for number, row in enumerate(content if isinstance(content, list) else [content], 1):
-        # Half of a surrogate pair may be written in JSON and is no character.
-        if isinstance(row, dict) and not (
-            "\\u" in text and re.search("[\ud800-\udfff]", json.dumps(row, ensure_ascii=False))
-        ):
+        if isinstance(row, dict) and not ("\\u" in text and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False))):
             rows.append(row)
             numbers.append(number)
         else:
             bad.append(f"row {number} is no object of whole texts, {row!a:.50}")
     names = dict.fromkeys(name for row in rows for name in row)
-    return _Part({name: [_known(row.get(name)) for row in rows] for name in names}, numbers, bad, note)
+    return _Part({name: [row.get(name) for row in rows] for name in names}, numbers, bad, note)
 
 
-def _json_lines(text: str) -> Iterator[Any]:
-    for line in text.split("\n"):
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except ValueError:
-                yield line.strip()  # a string, and so no row
+def _loads(text: str) -> Any:
+    return json.loads(text, parse_constant=lambda _: None)  # NaN is a gap
 
 
-def _flat(entry: Any, fail: Fail) -> Iterator[Any]:
+def _json_line(line: str) -> Any:
+    try:
+        return _loads(line)
+    except (ValueError, RecursionError):
+        return line.strip()  # no object, and so no row
+
+
+def _flat(entry: Any) -> Iterator[Any]:
     """SQuAD's articles hold paragraphs, which hold questions; other rows are as they are."""
     if not isinstance(entry, dict) or "paragraphs" not in entry:
         yield entry
@@ -280,7 +269,9 @@ def _flat(entry: Any, fail: Fail) -> Iterator[Any]:
         for paragraph in entry["paragraphs"]:
             yield from ({**asked, "context": paragraph["context"]} for asked in paragraph["qas"])
     except (KeyError, TypeError) as error:
-        raise fail(f"lacks {error} of SQuAD's form, wanted paragraphs that hold context and qas; correct it") from error
+        raise UsageError(
+            f"lacks {error} of SQuAD's form, wanted paragraphs that hold context and qas; correct it"
+        ) from error
 
 
 class _Reading(NamedTuple):
@@ -293,14 +284,14 @@ class _Reading(NamedTuple):
     dialect: str
 
 
-def _delimited(text: str, kind: str, fail: Fail) -> _Part:
-    ragged, _, records, lines, note = _reading(text if "\n" in text else text.replace("\r", "\n"), kind, fail)
+def _delimited(text: str, kind: str) -> _Part:
+    ragged, _, records, lines, note = _reading(text if "\n" in text else text.replace("\r", "\n"), kind)
     first = [cell.strip() for cell in records[0]]
     again = (cell == one[place].strip() for one in records[1:] for place, cell in enumerate(first[: len(one)]) if cell)
     header = any(cell.lower() in NAMES for cell in first) or not (any(map(NUMBER.fullmatch, first)) or any(again))
     names = [cell if header and cell else f"column{place}" for place, cell in enumerate(first, 1)]
     if len(set(names)) < len(names):
-        raise fail(f"has the columns {', '.join(names)}, wanted each name once; rename them")
+        raise UsageError(f"has the columns {', '.join(names)}, wanted each name once; rename them")
     good, bad = [], []
     for index in range(header, len(records)):
         if index in ragged:
@@ -315,7 +306,7 @@ def _delimited(text: str, kind: str, fail: Fail) -> _Part:
     )
 
 
-def _reading(text: str, kind: str, fail: Fail) -> _Reading:
+def _reading(text: str, kind: str) -> _Reading:
     """In the dialect that explains the whole file best: fewest ragged rows, then fewest odd cells."""
     usual = "\t,;|" if kind == ".tsv" else ",;\t|"
     head = re.sub(r'"[^"]*"', "", next((line for line in text.split("\n") if line.strip()), ""))
@@ -330,18 +321,22 @@ def _reading(text: str, kind: str, fail: Fail) -> _Reading:
         quoted = quoted if '"' in text else plain
         escaped = _scan(text, delimiter, "after a backslash") if "\\" in text else 0
         if isinstance(plain, int):
-            raise fail("is empty, wanted a table")
+            raise UsageError("is empty, wanted a table")
         own = [one for one in (quoted, escaped) if isinstance(one, _Reading)]
         if delimiter == "\t":
             if isinstance(quoted, _Reading) and _ambiguous(plain, quoted):
-                raise fail("has quotes that are text, or that hold several lines: both fit; write it as JSON lines")
+                raise UsageError(
+                    "has quotes that are text, or that hold several lines: both fit; write it as JSON lines"
+                )
             own.insert(0, plain)  # as a rule, nothing is quoted between tabs
         elif isinstance(quoted, int) and not plain.ragged:
             own.append(plain)
         broken = broken or (quoted if isinstance(quoted, int) else 0)
         readings += own
     if not readings:
-        raise fail(f"has a quote in line {broken} that stands inside a field, or that none closes; write it doubled")
+        raise UsageError(
+            f"has a quote in line {broken} that stands inside a field, or that none closes; write it doubled"
+        )
     return min(readings, key=lambda one: (len(one.ragged), one.odd))
 
 
@@ -358,7 +353,7 @@ def _scan(text: str, delimiter: str, style: str) -> _Reading | int:
     inside, outside = re.compile(r'\\(["\\])|"(")'), re.compile(rf'\\(["\\{d}\n\r])')
     records: list[list[str]] = []
     record: list[str] = []
-    lines, odd, at, line, start = [], 0, 0, 1, 1
+    lines, blank, odd, at, line, start = [], [], 0, 0, 1, 1
     while at < len(text) or record:
         found = match(text, at)
         if found is None:
@@ -374,10 +369,16 @@ def _scan(text: str, delimiter: str, style: str) -> _Reading | int:
         line += text.count("\n", at, found.end())
         at = found.end()
         if end != delimiter:
-            one_column = bool(records) and len(records[0]) == 1  # where a line of spaces is a text
+            one_column = bool(records) and len(records[0]) == 1
             if len(record) > 1 or cell is not None or value.strip() or (one_column and value):
+                if one_column:  # where a blank line is an empty text, but for the last ones
+                    records += [[""] for _ in blank]
+                    lines += blank
                 records.append(record)
                 lines.append(start)
+                blank = []
+            else:
+                blank.append(start)
             record, start = [], line
     for column in zip(*records[1:]) if style == "as text" and '"' in text else ():
         cells = [cell for cell in column if len(cell) > 1 and cell[0] == cell[-1] == '"']
@@ -444,17 +445,12 @@ def labels_of(
     if gaps and gaps == words:  # among numbers only
         found, distinct, words = [None if one in gaps else one for one in found], distinct - gaps, set()
     for one in sorted(words):
-        if re.fullmatch(r"\[.*\]|[0-9]+([,;|][0-9]+)+", one) or any(
-            cut in one and {*one.split(cut)} <= distinct for cut in ",;|"
-        ):
-            raise table.wrong(
-                found.index(one),
-                f"has several labels (multi-label) or a decimal comma, {one!r}; wanted one class or score, as 0.5",
-            )
+        index, several = found.index(one), any(cut in one and {*one.split(cut)} <= distinct for cut in ",;|")
+        if several or re.fullmatch(r"\[.*\]|[0-9]+([,;|][0-9]+)+", one):
+            got = f"has several labels (multi-label) or a decimal comma, {one!r}"
+            raise table.wrong(index, f"{got}; wanted one class or score, as 0.5")
         if one.isdigit():
-            raise table.wrong(
-                found.index(one), f"has the label {one!r}, wanted the digits 0 to 9, or a word; correct it"
-            )
+            raise table.wrong(index, f"has the label {one!r}, wanted the digits 0 to 9, or a word; correct it")
     fractions = not words and any(not float(one).is_integer() for one in distinct)
     if not names if names is not None else num_labels == 1 or fractions:
         for one in distinct:
@@ -490,9 +486,7 @@ def _unlabelled(distinct: set[str], num_labels: int | None, names: Sequence[str]
         return "-1" not in (names or ())
     if "0" in classes and num_labels is None:
         got = f"--{table.name}: got the labels {_some(sorted(distinct))}, wanted to know what -1 is"
-        raise UsageError(
-            f"{got}; give --num_labels {len(distinct)} if it is a class, {len(classes)} if it means no label"
-        )
+        raise UsageError(f"{got}; give --num_labels {len(distinct)} if a class, {len(classes)} if it means no label")
     return False
 
 
@@ -572,6 +566,7 @@ class Encoded:
         return len(self.ends) - 1
 
     def __getitem__(self, index: int) -> dict[str, Any]:
+        index = range(len(self))[index]
         begin, end = self.ends[index], self.ends[index + 1]
         example: dict[str, Any] = {"input_ids": self.ids[begin:end].tolist(), "attention_mask": [1] * (end - begin)}
         if self.types:
@@ -616,9 +611,8 @@ class Blocks:
         return len(self.ids) // self.size
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        ids = np.array(self.ids[index * self.size : (index + 1) * self.size], dtype=np.int64)
+        begin = range(0, len(self.ids), self.size)[index]
+        ids = np.array(self.ids[begin : begin + self.size], dtype=np.int64)
         return {"input_ids": ids, "labels": ids}
 
     def fingerprint(self) -> str:

@@ -283,7 +283,7 @@ def test_labels_are_classes_or_scores(
         ([None, None], {}, "got 0 labels (), wanted at least 2 different ones"),
         (["a", "b", "c"], {"num_labels": 2}, "got 3 labels (a, b, c), wanted 2 (--num_labels)"),
         (["5", "1"], {"num_labels": 3}, "got 2 labels (1, 5), wanted 3 (--num_labels)"),
-        ([-1, 0, 1], {}, "wanted to know what -1 is; give --num_labels 3 if it is a class, 2 if it means no label"),
+        ([-1, 0, 1], {}, "wanted to know what -1 is; give --num_labels 3 if a class, 2 if it means no label"),
         (
             ["a", "x"],
             {"names": ["a", "b"]},
@@ -474,8 +474,11 @@ def test_tokens_are_the_tokenizers_whatever_the_chunks(
         found = encode(tokenizer, texts, pairs, max_length=max_length, labels=numbers)
     columns = [texts, pairs] if pairs else [texts]
     wanted = tokenizer(*columns, truncation=True, max_length=max_length)
-    assert [{name: wanted[name][n] for name in wanted} | {"labels": n} for n in numbers] == list(found)
+    assert [{name: wanted[name][n] for name in wanted} | {"labels": n} for n in numbers] == [found[n] for n in numbers]
     assert [len(ids) for ids in wanted["input_ids"]] == found.lengths.tolist()
+    assert found[-1] == found[len(texts) - 1]
+    with pytest.raises(IndexError):
+        found[len(texts)]
 
 
 def test_a_collator_and_a_loader_take_the_tokens(tokenizer: Any) -> None:

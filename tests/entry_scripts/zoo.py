@@ -289,6 +289,13 @@ CSV = [
         columns=("text",),
         oracle=by_csv(),
     ),
+    one("blank texts.csv", "text\n\na\n \n\nb\n\n\n", [("",), ("a",), (" ",), ("",), ("b",)], columns=("text",)),
+    one(
+        "blank texts in quotes.csv",
+        written([("",), ("a",), ("",)], ("text",)),
+        [("",), ("a",), ("",)],
+        columns=("text",),
+    ),
     one(
         "numbers, no names.csv",
         written(QUOTED, None),
@@ -325,7 +332,7 @@ CSV = [
     one(
         "many ragged rows.csv",
         joined([*TAME, *[("a, b", "1")] * 40], ","),
-        "line 202 has 3 fields, line 1 has 2; 40 of 240 rows",
+        "has 40 of 240 rows that cannot be read: line 202 has 3 fields, line 1 has 2",
     ),
     one(
         "names again.csv",
@@ -373,7 +380,7 @@ ENCODINGS = [
         [("“smart” €", "1"), ("x", "0")],
         options={"encoding": "cp1252"},
     ),
-    one("no such encoding.csv", written(TAME), "--encoding: got 'utf-eight'", options={"encoding": "utf-eight"}),
+    one("no such encoding.csv", written(TAME), "--encoding 'utf-eight' is unknown", options={"encoding": "utf-eight"}),
     one("a zero byte.csv", written([*TAME, ("a\0b", "1")]), "has a zero byte in line 202"),
     one("latin-1 lines.jsonl", json_lines(WESTERN, ensure_ascii=False).encode("latin-1"), "is not utf-8: line 201"),
     one("packed.csv.gz", gzip.compress(written(LINES).encode()), LINES, ending="csv.gz"),
@@ -462,6 +469,7 @@ JSON = [
         "lacks 'context'",
     ),
     one("one object.json", '{"text": "a",\n "label": 1}', [("a", 1)]),
+    one("too deep.json", "[" * 100_000, "is no whole JSON array"),
     one("half an array.json", json_array(LINES)[:-9], "is no whole JSON array"),
     one("words in an array.json", '["a", "b"]', "row 1 is no object of whole texts, 'a'"),
     one("a word.json", '"text"', "row 1 is no object"),
