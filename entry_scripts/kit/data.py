@@ -31,10 +31,7 @@ from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-
-class UsageError(Exception):
-    """A mistake of the user's, in plain sentences: what, got, wanted, fix."""
-
+from kit.spot import UsageError
 
 KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".txt")
 BESIDE = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}  # which `datasets` writes too
@@ -353,7 +350,8 @@ def _scan(text: str, delimiter: str, style: str) -> _Reading | int:
     inside, outside = re.compile(r'\\(["\\])|"(")'), re.compile(rf'\\(["\\{d}\n\r])')
     records: list[list[str]] = []
     record: list[str] = []
-    lines, blank, odd, at, line, start = [], [], 0, 0, 1, 1
+    lines, odd, at, line, start = [], 0, 0, 1, 1
+    blank: list[int] = []
     while at < len(text) or record:
         found = match(text, at)
         if found is None:

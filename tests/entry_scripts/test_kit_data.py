@@ -24,7 +24,6 @@ from kit.data import (
     Labels,
     Questions,
     Table,
-    UsageError,
     blocks_of,
     drop_missing,
     encode,
@@ -36,6 +35,7 @@ from kit.data import (
     table_from,
     windows_of,
 )
+from kit.spot import UsageError
 
 from zoo import CASES, ESCAPED, TAME, Case, Rows, by_pandas, joined, json_array, json_lines, parquet, written
 
