@@ -1,14 +1,15 @@
-"""Fine-tune Llama or TinyLlama: with optimum-neuron on Trainium (TP, PP, sequence parallel, ZeRO-1), else plain Trainer.
+"""Fine-tune a language model on texts or conversations with trl's SFTTrainer; on Trainium with optimum-neuron's NeuronSFTTrainer.
 
-    python finetune_llama.py --model_name_or_path tiny-llama --num_train_epochs 2 --learning_rate 0.002
-    torchrun --nproc_per_node=2 finetune_llama.py --model_name_or_path tiny-llama --max_steps 20
-    torchrun --nproc_per_node=32 finetune_llama.py --model_name_or_path meta-llama/Llama-2-7b-chat-hf \
-        --dataset_name wikitext --dataset_config_name wikitext-2-raw-v1 --block_size 2048 --bf16 True \
-        --tensor_parallel_size 8 --zero_1 True --use_lora True
-    neuron_parallel_compile torchrun --nproc_per_node=32 finetune_llama.py … --max_steps 5       # fills the cache first
+    python finetune_llama.py --model_name_or_path tiny-llama --max_steps 20 --block_size 64
+    torchrun --nproc_per_node=8 finetune_llama.py --model_name_or_path meta-llama/Llama-3.1-8B --train_file chats.jsonl \
+        --use_lora True --load_in_4bit True --gradient_checkpointing True --attn_implementation flash_attention_2
+    torchrun --nproc_per_node=8 finetune_llama.py … --fsdp "full_shard auto_wrap" --fsdp_config fsdp2.json   # or --deepspeed zero3.json
+    torchrun --nproc_per_node=32 finetune_llama.py … --tensor_parallel_size 8 --zero_1 True                    # Trainium
+    neuron_parallel_compile torchrun --nproc_per_node=32 finetune_llama.py … --max_steps 5                # fills the cache first
 
-Every argument of transformers' TrainingArguments, on Trainium of optimum-neuron's NeuronTrainingArguments, is a flag too.
-In a SageMaker job the channels `train` and, if there is one, `validation` are found by themselves.
+Data: `messages` (conversations, through the model's chat template), `prompt` and `completion`, of which only the completion
+is learnt, or texts, which are packed with end tokens between them. Every argument of trl's SFTConfig, or on Trainium of
+NeuronSFTConfig, is a flag too. In a SageMaker job the channels `train` and `validation` are found by themselves.
 Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
 optimum-neuron's trainer does not evaluate and cannot go on from a checkpoint: there a run begins anew, and says so.
 """
@@ -16,136 +17,279 @@ optimum-neuron's trainer does not evaluate and cannot go on from a checkpoint: t
 from __future__ import annotations
 
 import argparse
-import os
-from typing import Any, Sequence
+import hashlib
+import importlib
+import importlib.util
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Callable, Sequence
 
 import torch
 
-from _args import add_folders, parse_flags, trainer_defaults
-from _arguments import Parser, fraction, integer, str2bool
-from _checkpoint import StopRequest
-from _console import Console, Mistake, exit_code_of, leave
-from _corpus import Blocks, NextToken, pack, read_texts
-from _llama import add_lora, load_llama, load_llama_tokenizer, loading_turns
-from _models import longest_input
-from _neuron_library import NeuronLibrary, find_neuron_library
-from _scores import perplexity
+from kit.data import Table, pick_columns
+from kit.device import choose, detect, load_config, load_model, load_tokenizer, longest_input
+from kit.spot import Parser, StopRequest, UsageError, exit_code_of, fraction, graphs_only, integer, leave, str2bool
 
-# --- arguments ---
+SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
+ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")  # where LoRA adds, in models that call them so
 
 
 def make_parser() -> Parser:
-    channel = {name: os.environ.get("SM_CHANNEL_" + name) for name in ("TRAIN", "TRAINING", "VALIDATION", "TEST")}
+    from kit.trainer import add_folders, channel
+
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = parser.add_argument
     default = "TinyLlama/TinyLlama-1.1B-Chat-v1.0"
-    add("--model_name_or_path", "--model_id", default=default, help="hub id, local folder, or tiny-llama")
+    add("--model_name_or_path", "--model_id", default=default, help="hub id, local folder, tiny-llama or tiny-gpt2")
     add("--tokenizer_name", help="default: the model's")
     add("--dataset_name", help="of the Hugging Face hub, or `sample`")
     add("--dataset_config_name")
-    add("--train_file", default=channel["TRAIN"] or channel["TRAINING"], help="txt, csv, jsonl, parquet; or a folder")
-    add("--validation_file", default=channel["VALIDATION"] or channel["TEST"])
+    add("--train_file", default=channel("train") or channel("training"), help="json, txt, csv, parquet; or a folder")
+    add("--validation_file", default=channel("validation") or channel("test"))
     add("--validation_split_percentage", type=integer(1), default=5, help="held out where there is nothing to hold out")
-    add("--text_column", help="default: text, content or sentence")
+    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
+    add("--text_column", help="default: by the names that data sets use")
     add("--block_size", type=integer(2), default=2048, help="tokens per example, at most what the model takes")
-    add("--max_train_samples", type=integer(1), help="blocks at most")
-    add("--max_eval_samples", type=integer(1), help="blocks at most")
-    add("--sft", type=str2bool, default=False, help="on Trainium: pack with NeuronSFTTrainer instead of by ourselves")
+    add("--max_train_samples", type=integer(1), help="rows at most")
+    add("--max_eval_samples", type=integer(1), help="rows at most")
+    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice")
+    add("--sft", type=str2bool, default=True, help="accepted; NeuronSFTTrainer is always used on Trainium")
     add(
         "--use_lora", type=str2bool, nargs="?", const=True, default=False, help="train small additions only; needs peft"
     )
     add("--lora_r", type=integer(1), default=16)
     add("--lora_alpha", type=integer(1), default=32)
     add("--lora_dropout", type=fraction, default=0.05)
-    add("--lora_target_modules", nargs="+", default=["q_proj", "k_proj", "v_proj", "o_proj"])
+    add(
+        "--lora_target_modules",
+        nargs="+",
+        help="default: q_proj k_proj v_proj o_proj where the model has them, else all",
+    )
+    add(
+        "--load_in_4bit", type=str2bool, nargs="?", const=True, default=False, help="QLoRA; needs CUDA and bitsandbytes"
+    )
+    add("--merge_adapters", type=str2bool, default=True, help="save one model; the additions alone are in adapter/")
     add_folders(parser)
     return parser
 
 
-def parse_arguments(argv: Sequence[str] | None, library: NeuronLibrary | None) -> tuple[Any, Any, list[str]]:
-    """Our own arguments, TrainingArguments or NeuronTrainingArguments, and what was translated."""
-    defaults = {**trainer_defaults(), "per_device_train_batch_size": 1, "learning_rate": 2e-4}
-    if library is None:
-        own, args, notes = parse_flags(make_parser(), argv, {**defaults, "prediction_loss_only": True})
-    else:
-        del defaults["optim"]  # the library chooses one that keeps master weights
-        own, args, notes = parse_flags(make_parser(), argv, defaults, library.arguments_class)
-    args.output_dir = str(own.checkpoint_dir or own.output_dir)
-    return own, args, notes
+def library_of(name: str, flag: str, needed: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UsageError(
+            f"{flag}: wanted the library {name} ({error}); install {needed}, or use an image that has it"
+        ) from error
+
+
+def on_optimum_neuron() -> bool:
+    return choose() == "xla" and bool(
+        importlib.util.find_spec("optimum") and importlib.util.find_spec("optimum.neuron")
+    )
+
+
+def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, list[str]]:
+    """Our own arguments, SFTConfig or NeuronSFTConfig, and what was translated."""
+    from kit.trainer import parse_flags
+
+    ours = {
+        "per_device_train_batch_size": 1,
+        "learning_rate": 2e-4,
+        "push_to_hub": False,
+        "gradient_checkpointing": False,
+    }
+    if on_optimum_neuron():
+        more = {"output_dir": "model", "do_train": True, "report_to": "none", "logging_steps": 20, "save_steps": 200,
+                "disable_tqdm": True, "log_level": "error", "do_eval": False}  # fmt: skip
+        return parse_flags(
+            make_parser(), argv, {**ours, **more}, importlib.import_module("optimum.neuron").NeuronSFTConfig
+        )
+    trl = library_of("trl", "finetune_llama.py", "trl and peft")
+    on_cpu = {"bf16": False} if choose() == "cpu" else {}
+    return parse_flags(make_parser(), argv, {**ours, **on_cpu, "packing_strategy": "wrapped"}, trl.SFTConfig)
 
 
 # --- data ---
 
 
-def block_size_of(own: argparse.Namespace, config: Any) -> int:
-    takes = longest_input(config)
-    return int(min(own.block_size, takes) if takes else own.block_size)
+def load_sets(own: argparse.Namespace, say: Callable[[str], None]) -> dict[str, Table]:
+    """`train` and `validation`, each with the columns that the trainer knows, and no others."""
+    from kit.trainer import read_tables
+
+    tables = read_tables(own, SAMPLE)
+    for sentence in dict.fromkeys(sentence for table in tables.values() for sentence in table.said):
+        say(sentence)
+    if "validation" not in tables:
+        rows = range(len(tables["train"]))
+        held = max(1, len(rows) * own.validation_split_percentage // 100)
+        tables = {"train": tables["train"].take(rows[held:]), "validation": tables["train"].take(rows[:held])}
+    limits = {"train": own.max_train_samples, "validation": own.max_eval_samples}
+    return {name: table.take(range(len(table))[: limits[name]]) for name, table in tables.items()}
+
+
+def data_set(table: Table, own: argparse.Namespace) -> Any:
+    """For the trainer: conversations, prompts with completions, or texts."""
+    datasets = library_of("datasets", "data", "datasets")
+    datasets.disable_progress_bars()
+    columns = table.columns
+    if "messages" in columns:
+        broken = [index for index, one in enumerate(columns["messages"]) if not conversation(one)]
+        if broken:
+            raise UsageError(
+                f"--{table.name}: row {table.rows[broken[0]]} has no conversation in 'messages', wanted a list of "
+                '{"role": …, "content": …}'
+            )
+        return datasets.Dataset.from_dict({"messages": columns["messages"]})
+    if "prompt" in columns and "completion" in columns:
+        return datasets.Dataset.from_dict({name: columns[name] for name in ("prompt", "completion")})
+    texts = table.texts(pick_columns(table, text=own.text_column, unlabelled=True).text)
+    return datasets.Dataset.from_dict({"text": [text for text in texts if text.strip()]})
+
+
+def conversation(value: Any) -> bool:
+    known = isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
+    return bool(known and all(isinstance(one.get("role"), str) and "content" in one for one in value))
+
+
+# --- model ---
+
+
+def load_sft_model(own: argparse.Namespace, args: Any, tokenizer: Any, runtime: Any) -> Any:
+    """Without a key/value cache, which training has no use for."""
+    config = load_config(own.model_name_or_path, tokenizer)
+    config.use_cache = False
+    attention = own.attn_implementation or runtime.attention
+    if not own.load_in_4bit:
+        model = load_model(own.model_name_or_path, config, "CausalLM", attention)
+        return model.to(torch.bfloat16) if own.use_lora and args.bf16 else model  # frozen weights need no more
+    library_of("bitsandbytes", "--load_in_4bit", "bitsandbytes")
+    if not (torch.cuda.is_available() and own.use_lora):
+        raise UsageError(
+            "--load_in_4bit: wanted a CUDA device and --use_lora True; weights in 4 bits cannot be trained themselves"
+        )
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+    kind = torch.bfloat16 if args.bf16 else torch.float16
+    bits = BitsAndBytesConfig(
+        load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=kind, bnb_4bit_use_double_quant=True
+    )
+    more = {"attn_implementation": attention} if attention else {}
+    return AutoModelForCausalLM.from_pretrained(
+        own.model_name_or_path, config=config, quantization_config=bits, device_map={"": runtime.local_rank}, **more
+    )
+
+
+def load_neuron_model(own: argparse.Namespace, args: Any) -> Any:
+    """Each worker loads the shard that is its own."""
+    return importlib.import_module("optimum.neuron.models.training").NeuronModelForCausalLM.from_pretrained(
+        own.model_name_or_path,
+        args.trn_config,
+        torch_dtype=torch.bfloat16 if args.bf16 else torch.float32,
+        attn_implementation=own.attn_implementation or ("flash_attention_2" if own.block_size % 2048 == 0 else "eager"),
+    )
+
+
+def lora_config(own: argparse.Namespace, model: Any) -> Any:
+    peft = library_of("peft", "--use_lora", "peft")
+    names = {name.rsplit(".", 1)[-1]: type(module).__name__ for name, module in model.named_modules()}
+    targets = own.lora_target_modules or [name for name in ATTENTION if name in names] or "all-linear"
+    for name in targets if isinstance(targets, list) else ():
+        if name not in names:
+            raise UsageError(
+                f"--lora_target_modules: got {name!r}, wanted modules of the model, such as {', '.join(list(names)[-6:])}"
+            )
+    # GPT-2's Conv1D keeps its weights the other way round.
+    conv1d = "Conv1D" in (names.values() if targets == "all-linear" else {names[name] for name in targets})
+    return peft.LoraConfig(
+        task_type="CAUSAL_LM", r=own.lora_r, lora_alpha=own.lora_alpha, lora_dropout=own.lora_dropout,
+        target_modules=targets, bias="none", fan_in_fan_out=conv1d,
+    )  # fmt: skip
+
+
+def save_merged(own: argparse.Namespace, trainer: Any, tokenizer: Any) -> None:
+    """One model without additions, as `from_pretrained` reads it; the additions themselves are in adapter/."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    model.save_pretrained(str(own.output_dir / "adapter"))
+    if own.load_in_4bit:  # the base once more: what was in 4 bits has lost the others
+        from transformers import AutoModelForCausalLM
+
+        base = AutoModelForCausalLM.from_pretrained(own.model_name_or_path, torch_dtype=torch.bfloat16)
+        model = importlib.import_module("peft").PeftModel.from_pretrained(base, str(own.output_dir / "adapter"))
+    model.merge_and_unload().save_pretrained(str(own.output_dir))
+    tokenizer.save_pretrained(str(own.output_dir))
 
 
 # --- main ---
 
 
-def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest, library: NeuronLibrary | None) -> None:
-    from _trainer import SpotTrainer, check_size, identity_of, save, silence, train  # seconds, so not before
+def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
+    from kit.trainer import SpotCallback, save, train
 
-    console = Console(is_main=args.process_index == 0)
+    neuron = on_optimum_neuron()
+    args.device  # noqa: B018 - asking for it connects the workers
+    runtime = detect(connect=False)
+    if neuron:  # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line 723)
+        args.distributed_state = SimpleNamespace(process_index=runtime.rank, local_process_index=runtime.local_rank)
+    spot = SpotCallback(runtime, args, stop, reseed=not neuron)
     for note in notes:
-        console.say(note)
-    with loading_turns(args):
-        tokenizer = load_llama_tokenizer(own)
+        spot.console.say(note)
+    with runtime.loading_turn():
+        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
+    if tokenizer.eos_token is None:
+        raise UsageError("--tokenizer_name: wanted a tokenizer with an end token, this one has none")
+    sets = {name: data_set(table, own) for name, table in load_sets(own, spot.console.say).items()}
+    chats = "messages" in sets["train"].column_names
+    if chats and not (tokenizer.chat_template or args.chat_template_path):
+        raise UsageError(
+            "--chat_template_path: wanted a chat template for 'messages', the tokenizer has none; name a .jinja file or a model"
+        )
+    args.packing = args.packing or "text" in sets["train"].column_names
     torch.manual_seed(args.seed)
-    with loading_turns(args):
-        model = library.load_model(own, args) if library else load_llama(own, tokenizer, args)
-    if own.use_lora and not (library and own.sft):
-        model = add_lora(own, model, library)
-    block_size = block_size_of(own, model.config)
-    texts = read_texts(own)
-    blocks, held_out = (
-        Blocks(pack(part, tokenizer, block_size)[:limit])
-        for part, limit in zip(texts, (own.max_train_samples, own.max_eval_samples))
-    )
-    check_size("data", len(blocks), args)
-    if library is None:
-        if args.do_eval and not len(held_out):
-            raise Mistake(f"--block_size: got {block_size}, wanted at most the tokens held out")
-        trainer = SpotTrainer(
-            model=model,
-            args=args,
-            train_dataset=blocks,
-            eval_dataset=held_out,
-            data_collator=NextToken(blocks),
-        )
-        trainer.collate_evaluation = NextToken(held_out)
-    elif own.sft:
-        trainer = library.sft_trainer(own, args, model, tokenizer, texts=texts.train, block_size=block_size)
+    with runtime.loading_turn():
+        model = load_neuron_model(own, args) if neuron else load_sft_model(own, args, tokenizer, runtime)
+    takes = longest_input(model.config)
+    args.max_length = min(own.block_size, takes) if takes else own.block_size
+    common: dict[str, Any] = {"model": model, "args": args, "train_dataset": sets["train"], "processing_class": tokenizer,
+                              "callbacks": [spot], "peft_config": lora_config(own, model) if own.use_lora else None}  # fmt: skip
+    if neuron:
+        trainer = importlib.import_module("optimum.neuron").NeuronSFTTrainer(**common)
     else:
-        trainer = library.trainer(args, model, tokenizer, blocks, NextToken(blocks))
-    silence(trainer)
-    trainable = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-    console.say(
-        f"{own.model_name_or_path} with {'optimum-neuron' if library else 'Trainer'} on {args.device}, "
-        f"{args.world_size} replica(s), {trainable} weights to train: {len(blocks)} blocks of {block_size} tokens"
-    )
-    same = identity_of(args, model=own.model_name_or_path, data=blocks.fingerprint(), lora=own.use_lora)
-    train(trainer, own, same, console, stop, tokens_per_sample=block_size, resumable=library is None)
-    if args.do_eval and library is None:
-        loss = float(trainer.evaluate()["eval_loss"])
-        console.metrics(
-            {"eval_perplexity": perplexity(loss), "eval_samples": len(held_out), "step": trainer.state.global_step}
+        trl = importlib.import_module("trl")
+        trainer = trl.SFTTrainer(
+            **common,
+            eval_dataset=sets["validation"]
+            if args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
+            else None,
         )
-    save(trainer, tokenizer, own.output_dir)
-    if library and (args.tensor_parallel_size > 1 or args.pipeline_parallel_size > 1):
-        console.say(
+        trainer.data_collator = spot.collate(trainer.model, trainer.data_collator)
+    trainable = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
+    spot.console.say(
+        f"{own.model_name_or_path} with {type(trainer).__name__} on {args.device}, {args.world_size} replica(s), {trainable} weights "
+        f"to train: {len(trainer.train_dataset)} examples of at most {args.max_length} tokens"
+    )
+    digest = hashlib.sha256(repr(list(sets["train"])).encode()).hexdigest()[:16]
+    identity = {"model": own.model_name_or_path, "data": digest, "lora": own.use_lora, "block_size": args.max_length}
+    train(trainer, spot, own, identity, resumable=not neuron)
+    if args.do_eval and not neuron:
+        loss, samples = float(trainer.evaluate()["eval_loss"]), len(trainer.eval_dataset)
+        line = {"eval_perplexity": round(math.exp(loss), 6) if loss < 700 else math.inf, "eval_samples": samples}
+        spot.console.metrics({**line, "step": trainer.state.global_step})
+    if own.use_lora and own.merge_adapters and not neuron and not graphs_only():
+        if runtime.is_main:
+            save_merged(own, trainer, tokenizer)
+    else:
+        save(trainer, spot, tokenizer, own.output_dir)
+    if neuron and (args.tensor_parallel_size > 1 or args.pipeline_parallel_size > 1):
+        spot.console.say(
             f"{own.output_dir} holds the shards of each worker; `optimum-cli neuron consolidate` makes one model"
         )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     stop = StopRequest()
-    stop.install()
-    library = find_neuron_library()
-    own, args, notes = parse_arguments(argv, library)
-    run(own, args, notes, stop, library)
+    own, args, notes = parse_arguments(argv)
+    run(own, args, notes, stop)
 
 
 if __name__ == "__main__":

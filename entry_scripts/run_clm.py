@@ -5,16 +5,17 @@ python run_clm.py --model_type tiny-gpt2 --num_train_epochs 3 --do_eval True
 
 from __future__ import annotations
 
-import sys
+import runpy
+from pathlib import Path
+from typing import Any
 
-from _console import exit_code_of, leave
-from train_language_model import main
+SCRIPT = str(Path(__file__).resolve().with_name("train_language_model.py"))
 
 
-def _mp_fn(_index: int) -> None:
+def _mp_fn(index: int) -> Any:
     """Where torch_xla's spawn launcher (the Training Compiler's `pytorchxla` distribution) enters each worker."""
-    sys.exit(exit_code_of(main))
+    return runpy.run_path(SCRIPT)["_mp_fn"](index)
 
 
 if __name__ == "__main__":
-    leave(exit_code_of(main))
+    runpy.run_path(SCRIPT, run_name="__main__")

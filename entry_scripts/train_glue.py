@@ -1,4 +1,4 @@
-"""Fine-tune a model on a task of GLUE, or on pairs of texts like it, with Trainer: CPU, CUDA, SMDDP, SMP or Trainium.
+"""Fine-tune a model on a task of GLUE, or on texts or pairs of texts like it, with Trainer: CPU, CUDA, SMDDP, SMP or Trainium.
 
     python train_glue.py --model_name_or_path tiny-random --num_train_epochs 4 --learning_rate 0.002
     torchrun --nproc_per_node=2 train_glue.py --model_name_or_path tiny-random --max_steps 50
@@ -6,46 +6,56 @@
 
 Every argument of transformers' TrainingArguments is a flag too, by its old or its new name. Under SageMaker's model
 parallel library Trainer reads its settings from the environment; the flag --mp_parameters that comes with it is known.
-In a SageMaker job the channels `train`, `validation` and `test` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Labels are classes, or, as in stsb, numbers. In a SageMaker job the channels `train`, `validation` and `test` are found by
+themselves. Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, NamedTuple, Sequence
 
+import numpy as np
 import torch
 
-from _args import GROUP_BY_LENGTH, add_folders, parse_flags, trainer_defaults
-from _arguments import Parser, integer, proper_fraction, str2bool
-from _checkpoint import StopRequest
-from _console import Console, Mistake, exit_code_of, leave
-from _data import cut, label_names, label_numbers
-from _examples import Collator, Examples, encode_examples
-from _models import load_classifier, load_config, load_tokenizer, longest_input
-from _pairs import Pair, read_pairs, task_pairs
-from _parts import rounded
-from _peers import grain_of, loading_turn, on_xla, settled
-from _scores import accuracy, f1
+from kit.data import Table, drop_missing, encode, labels_of, pick_columns, read_table, split, table_from
+from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
+from kit.spot import Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction, str2bool
 
-# --- arguments ---
+SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
+SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
+TASKS = (
+    "cola",
+    "mnli",
+    "mrpc",
+    "qnli",
+    "qqp",
+    "rte",
+    "sst2",
+    "stsb",
+    "wnli",
+)  # https://huggingface.co/datasets/nyu-mll/glue
 
 
 def make_parser() -> Parser:
-    channel = {name: os.environ.get("SM_CHANNEL_" + name) for name in ("TRAIN", "TRAINING", "VALIDATION", "TEST")}
+    from kit.trainer import add_folders, channel
+
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = parser.add_argument
     add("--model_name_or_path", default="roberta-base", help="hub id, local folder, or tiny-random")
     add("--tokenizer_name", help="default: the model's")
-    add("--task_name", help="of GLUE, from the hub: cola, mnli, mrpc, qnli, qqp, rte, sst2, wnli")
-    add("--train_file", default=channel["TRAIN"] or channel["TRAINING"], help="csv, tsv, jsonl, parquet; or a folder")
-    add("--validation_file", default=channel["VALIDATION"])
-    add("--test_file", default=channel["TEST"], help="what --do_predict labels")
+    add("--task_name", help=f"of GLUE, from the hub: {', '.join(TASKS)}")
+    add("--train_file", default=channel("train") or channel("training"), help="csv, tsv, json, parquet; or a folder")
+    add("--validation_file", default=channel("validation"))
+    add("--test_file", default=channel("test"), help="what --do_predict labels, every row of it")
     add("--validation_fraction", type=proper_fraction, default=0.1, help="held out where there is no validation file")
+    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
+    add("--text_column", help="default: by the names that data sets use")
+    add("--text_pair_column", help="default: by the names that data sets use")
+    add("--label_column", help="default: by the names that data sets use")
+    add("--num_labels", type=integer(2), help="default: as many as the training data has")
     add("--max_seq_length", type=integer(2), default=128)
     add(
         "--pad_to_max_length",
@@ -57,6 +67,7 @@ def make_parser() -> Parser:
     add("--max_train_samples", type=integer(1))
     add("--max_eval_samples", type=integer(1))
     add("--max_predict_samples", type=integer(1))
+    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
     add("--overwrite_cache", type=str2bool, nargs="?", const=True, help="accepted; there is no cache of tokens")
     add_folders(parser)
     return parser
@@ -64,111 +75,109 @@ def make_parser() -> Parser:
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    defaults = {**trainer_defaults(), **GROUP_BY_LENGTH, "do_eval": True, "learning_rate": 2e-5}
-    own, args, notes = parse_flags(make_parser(), argv, defaults)
-    args.output_dir = str(own.checkpoint_dir or own.output_dir)
-    args.label_names = ["labels"]
-    return own, args, notes
+    from kit.trainer import parse_flags
+
+    ours = {"train_sampling_strategy": "group_by_length", "do_eval": True, "learning_rate": 2e-5}
+    return parse_flags(make_parser(), argv, ours)
 
 
 # --- data ---
 
 
-def load_pairs(own: argparse.Namespace) -> dict[str, list[Pair]]:
-    """Training texts under `train`; each other name is a set to be judged on, or, under `test`, only to be labelled."""
+class Examples(NamedTuple):
+    """Of one set: texts, what goes beside them (None: they stand alone), and labels (None: they are to be found)."""
+
+    texts: list[str]
+    beside: list[str] | None
+    labels: Any
+
+
+def load_examples(own: argparse.Namespace) -> tuple[dict[str, Examples], Any, list[str]]:
+    """`train`, `test`, and under each other name a set to be judged on; the training labels; what is to be said."""
+    tables: dict[str, Table] = {}
     if own.train_file is None and own.task_name and own.task_name != "sample":
-        sets = task_pairs(own.task_name)
+        tables = hub_tables(own.task_name)
     else:
-        sets = {"train": read_pairs(own.train_file or "sample", "train_file")}
-        if own.validation_file:
-            sets["eval"] = read_pairs(own.validation_file, "validation_file")
-        else:
-            sets["train"], sets["eval"] = cut(sets["train"], own.validation_fraction)
-        if own.test_file:
-            sets["test"] = read_pairs(own.test_file, "test_file", labelled=False)
-    limits = {"train": own.max_train_samples, "test": own.max_predict_samples}
-    return {name: pairs[: limits.get(name, own.max_eval_samples)] for name, pairs in sets.items()}
-
-
-def encode_sets(
-    sets: dict[str, list[Pair]], names: list[str], tokenizer: Any, own: argparse.Namespace
-) -> dict[str, Examples]:
-    """All of one length: what the longest pair needs, or `max_seq_length`."""
-    encoded = {}
-    for name, pairs in sets.items():
-        seconds = {"text_pair": [pair.second for pair in pairs]} if any(pair.second for pair in pairs) else {}
-        first = [pair.first for pair in pairs]
-        encoded[name] = tokenizer(first, **seconds, truncation=True, max_length=own.max_seq_length)
-    longest = max(len(ids) for pieces in encoded.values() for ids in pieces["input_ids"])
-    length = own.max_seq_length if own.pad_to_max_length else min(own.max_seq_length, rounded(longest))
-    return {
-        name: encode_examples(
-            pieces,
-            {} if name == "test" else {"labels": label_numbers([pair.label for pair in sets[name]], names, name)},
-            length=length,
-            pad_id=tokenizer.pad_token_id,
+        files = {"train": own.train_file or SAMPLE, "eval": own.validation_file, "test": own.test_file}
+        splits = {"train": "train", "eval": "validation", "test": "test"}
+        for name, file in files.items():
+            if file:
+                flag = f"{splits[name]}_file"
+                tables[name] = read_table(
+                    SAMPLE if file == "sample" else file, flag, split=splits[name], encoding=own.encoding
+                )
+    examples: dict[str, Examples] = {}
+    known: Any = None
+    said: list[str] = []
+    for name, table in tables.items():
+        columns = pick_columns(
+            table, text=own.text_column, pair=own.text_pair_column, label=own.label_column, unlabelled=name == "test"
         )
-        for name, pieces in encoded.items()
+        parts: list[Any] = [(name, table, None)]
+        if name != "test":
+            labels = labels_of(table, columns.label, names=known.names if known else None, num_labels=own.num_labels)
+            whole, labels = drop_missing(table, columns, labels)
+            known = known or labels
+            parts = [(name, whole, labels)]
+            if name == "train" and "eval" not in tables:
+                (one, y), (other, z) = split(whole, labels, own.validation_fraction, seed=SPLIT_SEED)
+                parts = [("train", one, y), ("eval", other, z)]
+        for part, rows, its in parts:
+            limit = {"train": own.max_train_samples, "test": own.max_predict_samples}.get(part, own.max_eval_samples)
+            beside = rows.texts(columns.pair)[:limit] if columns.pair else None
+            examples[part] = Examples(rows.texts(columns.text)[:limit], beside, its.values[:limit] if its else None)
+            said += rows.said
+    return examples, known, list(dict.fromkeys(said))
+
+
+def hub_tables(name: str) -> dict[str, Table]:
+    """The sets of a task by name; MNLI is judged on two."""
+    from kit.trainer import load_hub
+
+    task = name.lower().replace("-", "").replace("_", "")
+    if task not in TASKS:
+        raise UsageError(f"--task_name: got {name!r}, wanted one of {', '.join(TASKS)}; or give --train_file")
+    more = "_matched" if task == "mnli" else ""
+    wanted = {"train": "train", "eval": "validation" + more, "test": "test" + more}
+    wanted.update({"eval_mm": "validation_mismatched"} if task == "mnli" else {})
+    parts = load_hub("nyu-mll/glue", task)
+    return {
+        own: table_from({column: list(parts[part][column]) for column in parts[part].column_names}, part)
+        for own, part in wanted.items()
     }
 
 
-# --- main ---
+# --- metrics ---
 
 
-def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from _trainer import SpotTrainer, check_size, identity_of, save, silence, train  # seconds, so not before
+def compute_metrics(found: Any) -> dict[str, float]:
+    """Accuracy and F1 (of label 1 where there are two, else the mean over labels), or Pearson's r; each example once."""
+    logits, labels = np.asarray(found.predictions, dtype=np.float64), np.asarray(found.label_ids)
+    if logits.shape[-1] == 1:
+        scores, labels = logits[:, 0], labels.astype(np.float64).reshape(-1)
+        ranks = [np.argsort(np.argsort(side)) for side in (scores, labels)]
+        return {"loss": float(((scores - labels) ** 2).mean()), "pearson": correlation(scores, labels),
+                "spearmanr": correlation(*map(average_ranks, (scores, labels))), "samples": len(ranks[0])}  # fmt: skip
+    guesses, count = logits.argmax(-1), logits.shape[-1]
+    peak = logits.max(-1, keepdims=True)
+    losses = np.log(np.exp(logits - peak).sum(-1)) + peak[:, 0] - logits[np.arange(len(labels)), labels]
+    chosen = [1] if count == 2 else sorted({*labels.tolist(), *guesses.tolist()})
+    hits = [2 * int(((labels == one) & (guesses == one)).sum()) for one in chosen]
+    sizes = [int((labels == one).sum() + (guesses == one).sum()) for one in chosen]
+    f1 = float(np.mean([hit / size if size else 0.0 for hit, size in zip(hits, sizes)]))
+    accuracy = float((guesses == labels).mean())
+    return {"loss": float(losses.mean()), "accuracy": round(accuracy, 6), "f1": round(f1, 6), "samples": len(labels)}
 
-    console = Console(is_main=args.process_index == 0)
-    for note in notes:
-        console.say(note)
-    with loading_turn(args):
-        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
-    sets = load_pairs(own)
-    names = label_names([pair.label for pair in sets["train"]], None)
-    config = load_config(own.model_name_or_path, tokenizer, names)
-    takes = longest_input(config)
-    if takes is not None and own.max_seq_length > takes:
-        raise Mistake(f"--max_seq_length: got {own.max_seq_length}, wanted at most {takes}, which the model takes")
-    examples = encode_sets(sets, names, tokenizer, own)
-    data = examples["train"]
-    if args.do_train:
-        check_size("data", len(data), args)
-    torch.manual_seed(args.seed)  # the new head, and all of tiny-random
-    with loading_turn(args):
-        model = load_classifier(own.model_name_or_path, config, eager_attention=on_xla())
-        model = settled(model, args)
-    trim = not (on_xla() or own.pad_to_max_length)
-    collators = {name: Collator(part, trim=trim) for name, part in examples.items()}
-    in_parts = Collator(data, trim=trim, grain=grain_of(args))
-    trainer = SpotTrainer(
-        model=model,
-        args=args,
-        train_dataset=data,
-        data_collator=in_parts,
-        preprocess_logits_for_metrics=logits_alone,
-    )
-    silence(trainer)
-    trainer.group_lengths(data)
-    held_out = [name for name in examples if name not in {"train", "test"}]
-    console.say(
-        f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(data)} examples of {len(names)} "
-        f"labels, at most {data.length} tokens ({data.fill():.0%} filled), "
-        f"{sum(len(examples[name]) for name in held_out)} held out"
-    )
-    if args.do_train:
-        same = identity_of(args, model=own.model_name_or_path, data=data.fingerprint())
-        train(trainer, own, same, console, stop, tokens_per_sample=data.length)
-    if args.do_eval:
-        for name in held_out:
-            trainer.collate_evaluation = collators[name]
-            console.metrics({**evaluate(trainer, examples[name], name), "step": trainer.state.global_step})
-    if args.do_train:
-        save(trainer, tokenizer, own.output_dir)
-    if args.do_predict and "test" in examples:
-        trainer.collate_evaluation = collators["test"]
-        guesses = trainer.predict(examples["test"]).predictions.argmax(-1).tolist()
-        if args.process_index == 0:
-            write_predictions(own.output_dir / "predictions.tsv", [names[guess] for guess in guesses])
+
+def average_ranks(values: Any) -> Any:
+    """Equal values share the mean of their places."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2.0)[places]
+
+
+def correlation(one: Any, other: Any) -> float:
+    """0 where one of the two does not vary."""
+    return round(float(np.corrcoef(one, other)[0, 1]), 6) if one.std() and other.std() else 0.0
 
 
 def logits_alone(found: Any, _labels: Any) -> Any:
@@ -176,19 +185,88 @@ def logits_alone(found: Any, _labels: Any) -> Any:
     return found[0] if isinstance(found, (tuple, list)) else found
 
 
-def evaluate(trainer: Any, examples: Examples, prefix: str) -> dict[str, Any]:
-    """Accuracy, and F1 of label 1 or, with more than two labels, the mean of all. Each example counts once."""
-    found = trainer.predict(examples, metric_key_prefix=prefix)
-    wanted, guesses = examples.labels["labels"].tolist(), found.predictions.argmax(-1).tolist()
-    return {
-        f"{prefix}_loss": round(float(found.metrics[f"{prefix}_loss"]), 6),
-        f"{prefix}_accuracy": round(accuracy(wanted, guesses), 6),
-        f"{prefix}_f1": round(f1(wanted, guesses, found.predictions.shape[-1]), 6),
-        f"{prefix}_samples": len(wanted),
+# --- main ---
+
+
+def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
+    from transformers import DataCollatorWithPadding, Trainer
+
+    from kit.trainer import SpotCallback, check_size, in_order, save, train
+
+    args.label_names = ["labels"]
+    args.device  # noqa: B018 - asking for it connects the workers
+    runtime = detect(connect=False)
+    spot = SpotCallback(runtime, args, stop)
+    with runtime.loading_turn():
+        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
+    examples, labels, said = load_examples(own)
+    for sentence in notes + said:
+        spot.console.say(sentence)
+    names = labels.names
+    head = {"num_labels": 1, "problem_type": "regression"} if not names else {
+        "num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}
+    }  # fmt: skip
+    config = load_config(own.model_name_or_path, tokenizer, **head)
+    takes = longest_input(config)
+    if takes is not None and own.max_seq_length > takes:
+        raise UsageError(f"--max_seq_length: got {own.max_seq_length}, wanted at most {takes}, which the model takes")
+    sets = {
+        name: encode(tokenizer, part.texts, part.beside, max_length=own.max_seq_length, labels=part.labels)
+        for name, part in examples.items()
     }
+    if args.do_train:
+        check_size(len(sets["train"]), args)
+    torch.manual_seed(args.seed)  # the new head, and all of tiny-random
+    with runtime.loading_turn():
+        model = load_model(
+            own.model_name_or_path, config, "SequenceClassification", own.attn_implementation or runtime.attention
+        )
+        model = (
+            model.to(args.device) if runtime.name == "xla" else model
+        )  # elsewhere Trainer, or what it drives, knows when
+    longest = max(max(tokens.lengths) for tokens in sets.values())
+    one_length = own.pad_to_max_length or runtime.name == "xla"
+    padding = {
+        "padding": "max_length",
+        "max_length": own.max_seq_length if own.pad_to_max_length else -(-longest // 8) * 8,
+    }
+    collator = DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8, **(padding if one_length else {}))
+    trainer = Trainer(
+        model=model,
+        args=args,
+        train_dataset=sets["train"],
+        eval_dataset=sets["eval"],
+        data_collator=spot.collate(model, collator),
+        compute_metrics=compute_metrics,
+        preprocess_logits_for_metrics=logits_alone,
+        callbacks=[spot],
+    )
+    # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of labels in the whole step.
+    # Heads for classes do not: with several workers or micro-batches their gradients came out a multiple.
+    trainer.model_accepts_loss_kwargs = False
+    judged = [name for name in sets if name not in {"train", "test"}]
+    spot.console.say(
+        f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(sets['train'])} examples of "
+        f"{f'{len(names)} labels' if names else 'scores'}, at most {longest} tokens, {sum(len(sets[name]) for name in judged)} held out"
+    )
+    if args.do_train:
+        train(trainer, spot, own, {"model": own.model_name_or_path, "data": sets["train"].fingerprint()})
+    in_order(args)
+    for name in judged if args.do_eval else ():
+        trainer.evaluate(sets[name], metric_key_prefix=name)
+    if args.do_train:
+        save(trainer, spot, tokenizer, own.output_dir)
+    if args.do_predict and "test" in sets:
+        found = trainer.predict(sets["test"], metric_key_prefix="test").predictions
+        if runtime.is_main:
+            guesses = (
+                [names[guess] for guess in found.argmax(-1)] if names else [f"{score:.4f}" for score in found[:, 0]]
+            )
+            write_predictions(own.output_dir / "predictions.tsv", guesses)
 
 
 def write_predictions(path: Path, labels: Sequence[str]) -> None:
+    """Every row of the test data, by its number from 0 on, as GLUE wants them."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"{number}\t{label}\n" for number, label in enumerate(labels)]
     path.write_text("index\tprediction\n" + "".join(lines), encoding="utf-8")
@@ -196,7 +274,6 @@ def write_predictions(path: Path, labels: Sequence[str]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     stop = StopRequest()
-    stop.install()
     own, args, notes = parse_arguments(argv)
     run(own, args, notes, stop)
 

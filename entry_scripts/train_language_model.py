@@ -13,29 +13,30 @@ Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the
 from __future__ import annotations
 
 import argparse
-import os
+import hashlib
 import sys
-from typing import Any, Sequence
+from pathlib import Path
+from typing import Any, Callable, Sequence
 
+import numpy as np
 import torch
 
-from _args import add_folders, parse_flags, trainer_defaults
-from _arguments import Parser, integer, proper_fraction, str2bool
-from _checkpoint import StopRequest
-from _console import Console, Mistake, exit_code_of, leave
-from _corpus import Blocks, HiddenTokens, NextToken, pack, read_texts
-from _language import load_language_config, load_language_model, load_language_tokenizer, masked_by_nature
-from _models import longest_input
-from _peers import loading_turn, on_xla, settled
-from _scores import perplexity
+from kit.data import Table, blocks_of, pick_columns
+from kit.device import TINY, detect, load_config, load_model, load_tokenizer, longest_input
+from kit.spot import Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction, str2bool
 
+SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 DEFAULT_BLOCK = 1024  # where the model could take more
-
-# --- arguments ---
+# Of the models that are made to fill gaps, those that transformers can also train to foretell the next token.
+MASKED = frozenset(
+    "bert big_bird camembert data2vec-text electra ernie megatron-bert rembert roberta roberta-prelayernorm roc_bert "
+    "roformer xlm-roberta xlm-roberta-xl xmod".split()
+)
 
 
 def make_parser() -> Parser:
-    channel = {name: os.environ.get("SM_CHANNEL_" + name) for name in ("TRAIN", "TRAINING", "VALIDATION", "TEST")}
+    from kit.trainer import add_folders, channel
+
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = parser.add_argument
     add("--model_name_or_path", help="pretrained: hub id or local folder")
@@ -45,15 +46,17 @@ def make_parser() -> Parser:
     add("--objective", choices=("clm", "mlm"), help="causal or masked; default: what the model was made for")
     add("--dataset_name", help="of the Hugging Face hub, or `sample`")
     add("--dataset_config_name")
-    add("--train_file", default=channel["TRAIN"] or channel["TRAINING"], help="txt, csv, jsonl, parquet; or a folder")
-    add("--validation_file", default=channel["VALIDATION"] or channel["TEST"])
+    add("--train_file", default=channel("train") or channel("training"), help="txt, csv, json, parquet; or a folder")
+    add("--validation_file", default=channel("validation") or channel("test"))
     add("--validation_split_percentage", type=integer(1), default=5, help="held out where there is nothing to hold out")
-    add("--text_column", help="default: text, content or sentence")
+    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
+    add("--text_column", help="default: by the names that data sets use")
     add("--block_size", type=integer(2), help="tokens per example; default: all the model takes, at most 1024")
     add("--max_seq_length", type=integer(2), help="the same, as scripts for masked models call it")
     add("--mlm_probability", type=proper_fraction, default=0.15, help="share of the tokens that are hidden")
     add("--max_train_samples", type=integer(1), help="blocks at most")
     add("--max_eval_samples", type=integer(1), help="blocks at most")
+    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
     add("--preprocessing_num_workers", type=integer(1), help="accepted; the tokenizer's threads do that work")
     add("--overwrite_cache", type=str2bool, nargs="?", const=True, help="accepted; there is no cache of tokens")
     add("--use_fast_tokenizer", type=str2bool, nargs="?", const=True, help="accepted; it always is")
@@ -63,94 +66,166 @@ def make_parser() -> Parser:
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    defaults = {**trainer_defaults(), "prediction_loss_only": True}
-    own, args, notes = parse_flags(make_parser(), argv, defaults)
-    args.output_dir = str(own.checkpoint_dir or own.output_dir)
+    from kit.trainer import parse_flags
+
+    own, args, notes = parse_flags(make_parser(), argv, {})
     if own.model_name_or_path is None and own.model_type is None and own.config_name is None:
         own.model_name_or_path = "gpt2"
+    if own.model_type in {*TINY, "tiny-random"} or own.model_name_or_path in TINY:
+        own.model_name_or_path = own.model_type or own.model_name_or_path
+        if own.model_name_or_path == "tiny-random":
+            own.model_name_or_path = "tiny-bert" if own.objective == "mlm" else "tiny-gpt2"
     return own, args, notes
 
 
-# --- data ---
+# --- model ---
+
+
+def load_names(own: argparse.Namespace) -> tuple[Any, Any]:
+    """Tokenizer and configuration; a new model's vocabulary is as large as the tokenizer's."""
+    from transformers import CONFIG_MAPPING
+
+    name = own.model_name_or_path or own.config_name
+    if name is None and own.tokenizer_name is None:
+        raise UsageError(f"--tokenizer_name: wanted one for --model_type {own.model_type!r}, which has none of its own")
+    tokenizer = load_tokenizer(own.tokenizer_name or name)
+    if name is not None:
+        config = load_config(name, tokenizer)
+    elif own.model_type in CONFIG_MAPPING:
+        config = CONFIG_MAPPING[own.model_type]()
+    else:
+        raise UsageError(f"--model_type: got {own.model_type!r}, wanted {', '.join(TINY)}, gpt2, bert, roberta, …")
+    if own.model_name_or_path is None:
+        config.vocab_size = max(config.vocab_size, len(tokenizer))
+    return tokenizer, config
+
+
+def masked_by_nature(config: Any) -> bool:
+    from transformers.models.auto import modeling_auto as known
+
+    both = config.model_type in known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    return config.model_type in (MASKED if both else known.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
 
 
 def block_size_of(own: argparse.Namespace, config: Any, tokenizer: Any) -> int:
     takes = min(longest_input(config) or DEFAULT_BLOCK, tokenizer.model_max_length)
     asked = own.block_size or own.max_seq_length
-    if asked is None:
-        return int(min(takes, DEFAULT_BLOCK))
-    if asked > takes:
-        raise Mistake(f"--block_size: got {asked}, wanted at most {takes}, which is what the model takes")
-    return int(asked)
+    if asked is not None and asked > takes:
+        raise UsageError(f"--block_size: got {asked}, wanted at most {takes}, which is what the model takes")
+    return int(asked or min(takes, DEFAULT_BLOCK))
 
 
-def load_blocks(own: argparse.Namespace, tokenizer: Any, block_size: int) -> tuple[Blocks, Blocks]:
-    """What to train on, and what is held out."""
-    texts = read_texts(own)
-    train, held_out = (pack(part, tokenizer, block_size) for part in texts)
-    if not len(held_out) and own.do_eval:
-        raise Mistake(f"--block_size: got {block_size}, wanted at most the tokens held out; raise what is held out")
-    return Blocks(train[: own.max_train_samples]), Blocks(held_out[: own.max_eval_samples])
+# --- data ---
+
+
+def load_texts(own: argparse.Namespace, say: Callable[[str], None]) -> tuple[list[str], list[str]]:
+    """What to train on and what is held out: from files, channels, the hub or the sample."""
+    from kit.trainer import read_tables
+
+    tables = read_tables(own, SAMPLE)
+    texts = {name: texts_of(table, own) for name, table in tables.items()}
+    for sentence in dict.fromkeys(sentence for table in tables.values() for sentence in table.said):
+        say(sentence)
+    if "validation" not in texts:  # the first part, as the usual example scripts do it with `train[:5%]`
+        held = max(1, len(texts["train"]) * own.validation_split_percentage // 100)
+        return texts["train"][held:], texts["train"][:held]
+    return texts["train"], texts["validation"]
+
+
+def texts_of(table: Table, own: argparse.Namespace) -> list[str]:
+    return [
+        text for text in table.texts(pick_columns(table, text=own.text_column, unlabelled=True).text) if text.strip()
+    ]
+
+
+def seeded(collator: Callable[[Any], Any], model: Any, seed: int, epoch: Callable[[], int]) -> Callable[[Any], Any]:
+    """DataCollatorForLanguageModeling, but what it hides in a block is a function of the seed, the epoch and the block: the
+    same after a resume, and the same however many workers there are; in evaluation the epoch is not in it.
+    """
+
+    def collate(features: Sequence[Any]) -> dict[str, Any]:
+        made, salt = [], f"{seed}/{epoch() if model.training else 'evaluation'}/".encode()
+        with torch.random.fork_rng(devices=[]):
+            for feature in features:
+                drawn = hashlib.sha256(salt + np.asarray(feature["input_ids"]).tobytes()).digest()
+                torch.default_generator.manual_seed(int.from_bytes(drawn[:4], "big"))
+                made.append(collator([{"input_ids": feature["input_ids"].tolist()}]))
+        return {name: torch.cat([one[name] for one in made]) for name in made[0]}
+
+    return collate
 
 
 # --- main ---
 
 
 def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from _trainer import EpochOf, SpotTrainer, check_size, identity_of, save, silence, train  # seconds, so not before
+    from transformers import DataCollatorForLanguageModeling, Trainer, default_data_collator
 
-    console = Console(is_main=args.process_index == 0)
+    from kit.trainer import SpotCallback, check_size, in_order, perplexity, save, token_losses, train
+
+    args.device  # noqa: B018 - asking for it connects the workers
+    runtime = detect(connect=False)
+    spot = SpotCallback(runtime, args, stop)
     for note in notes:
-        console.say(note)
-    own.do_eval = args.do_eval
-    with loading_turn(args):
-        tokenizer = load_language_tokenizer(own)
-        config = load_language_config(own, tokenizer)
+        spot.console.say(note)
+    with runtime.loading_turn():
+        tokenizer, config = load_names(own)
     objective = own.objective or ("mlm" if masked_by_nature(config) else "clm")
+    if objective == "mlm" and tokenizer.mask_token is None:
+        raise UsageError(
+            "--objective: got mlm, but the tokenizer has no mask token; wanted clm, or a tokenizer with one"
+        )
     block_size = block_size_of(own, config, tokenizer)
-    blocks, held_out = load_blocks(own, tokenizer, block_size)
+    texts, judged = load_texts(own, spot.console.say)
+    blocks = blocks_of(tokenizer, texts, block_size, limit=own.max_train_samples)
+    evaluates = args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
+    held_out = blocks_of(tokenizer, judged, block_size, limit=own.max_eval_samples) if evaluates else None
     if args.do_train:
-        check_size("data", len(blocks), args)
+        check_size(len(blocks), args)
     torch.manual_seed(args.seed)
-    with loading_turn(args):
-        model = load_language_model(own, config, masked=objective == "mlm", eager_attention=on_xla())
-        model = settled(model, args)
-
-    def collator_of(part: Blocks) -> Any:
-        return HiddenTokens(part, tokenizer, own.mlm_probability, args.seed) if objective == "mlm" else NextToken(part)
-
-    trainer = SpotTrainer(
+    with runtime.loading_turn():
+        head = "MaskedLM" if objective == "mlm" else "CausalLM"
+        model = load_model(own.model_name_or_path, config, head, own.attn_implementation or runtime.attention)
+        model = (
+            model.to(args.device) if runtime.name == "xla" else model
+        )  # elsewhere Trainer, or what it drives, knows when
+    collator: Any = default_data_collator
+    if objective == "mlm":
+        collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=own.mlm_probability)
+        collator = seeded(collator, model, args.seed, lambda: spot.epoch)
+    trainer = Trainer(
         model=model,
         args=args,
         train_dataset=blocks,
         eval_dataset=held_out,
-        data_collator=collator_of(blocks),
-        callbacks=[EpochOf(blocks)],
+        data_collator=spot.collate(model, collator),
+        compute_metrics=perplexity,
+        preprocess_logits_for_metrics=token_losses(causal=objective == "clm"),
+        callbacks=[spot],
     )
-    trainer.collate_evaluation = collator_of(held_out)
-    silence(trainer)
-    console.say(
+    # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of labels in the whole step.
+    # BERT's head does not; here all blocks are of one length, so the mean of means is the mean.
+    trainer.model_accepts_loss_kwargs = False
+    spot.console.say(
         f"{objective}, {sum(weight.numel() for weight in model.parameters())} weights, on {args.device}, "
-        f"{args.world_size} worker(s): {len(blocks)} blocks of {block_size} tokens, {len(held_out)} held out"
+        f"{args.world_size} worker(s): {len(blocks)} blocks of {block_size} tokens, {len(held_out or ())} held out"
     )
     if args.do_train:
-        same = identity_of(args, objective=objective, data=blocks.fingerprint(), block_size=block_size)
-        train(trainer, own, same, console, stop, tokens_per_sample=block_size)
+        identity = {
+            "model": own.model_name_or_path or config.model_type,
+            "objective": objective,
+            "data": blocks.fingerprint(),
+        }
+        train(trainer, spot, own, {**identity, "block_size": block_size, "mlm_probability": own.mlm_probability})
+    in_order(args)
     if args.do_eval:
-        console.metrics(evaluate(trainer, len(held_out)))
+        trainer.evaluate()
     if args.do_train:
-        save(trainer, tokenizer, own.output_dir)
-
-
-def evaluate(trainer: Any, samples: int) -> dict[str, Any]:
-    """Perplexity: e to the mean loss per foretold token. Every block foretells as many, so means of means are right."""
-    loss = float(trainer.evaluate()["eval_loss"])
-    return {"eval_perplexity": perplexity(loss), "eval_samples": samples, "step": trainer.state.global_step}
+        save(trainer, spot, tokenizer, own.output_dir)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     stop = StopRequest()
-    stop.install()
     own, args, notes = parse_arguments(argv)
     run(own, args, notes, stop)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -41,10 +43,15 @@ def copy(name: str, folder: Path, *, as_json: bool) -> None:
     home = _entry.scripts_folder()
     others = {other for other in names if other != name and Path(other).stem not in (home / name).read_text("utf-8")}
     folder.mkdir(parents=True, exist_ok=True)
+    needed = _kit_of(home, [home / name, *(home / other for other in names if other not in others)])
     for path in sorted(home.iterdir()):
         if path.name in others or path.name in {"__pycache__", "ruff.toml"}:
             continue
-        if path.is_dir():
+        if path.name == "kit":
+            (folder / "kit").mkdir(exist_ok=True)
+            for module in needed:
+                shutil.copy2(module, folder / "kit" / module.name)
+        elif path.is_dir():
             shutil.copytree(path, folder / path.name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(path, folder / path.name)
@@ -52,3 +59,18 @@ def copy(name: str, folder: Path, *, as_json: bool) -> None:
         emit({"script": name, "source_dir": folder})
         return
     say(f"copied {name} to {folder}; a job uses it with Script({name!r}, source_dir={str(folder)!r})")
+
+
+def _kit_of(home: Path, scripts: Iterable[Path]) -> set[Path]:
+    """The modules of the kit that the scripts import, and those that these import."""
+    found, todo = {home / "kit" / "__init__.py"}, list(scripts)
+    while todo:
+        text = todo.pop().read_text("utf-8")
+        names = {
+            *re.findall(r"from kit\.(\w+) import", text),
+            *re.findall(r"\w+", " ".join(re.findall("from kit import (.*)", text))),
+        }
+        own = {home / "kit" / f"{name}.py" for name in names} - found
+        todo += own
+        found |= own
+    return found

@@ -51,14 +51,14 @@ def entry_name(job: JobSpec) -> str:
 
 
 def source_text(job: JobSpec) -> str | None:
-    """All Python of the source folder's top level, or None when there is none to read."""
+    """All Python of the source folder's top level and of the kit in it, or None when there is none to read."""
     folder = source_folder(job)
     if folder is None or job.script is None or not (folder / job.script.entry).is_file():
         return None
     if job.script.source_dir is None:  # the shipped folder holds other scripts too
-        paths = [folder / job.script.entry, *folder.glob("_*.py")]
+        paths = [folder / job.script.entry, *folder.glob("kit/*.py")]
     else:
-        paths = [folder / job.script.entry, *folder.glob("*.py")]
+        paths = [folder / job.script.entry, *folder.glob("*.py"), *folder.glob("kit/*.py")]
     return "\n".join(found for path in paths if (found := text(path)) is not None)
 
 

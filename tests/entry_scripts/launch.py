@@ -8,12 +8,13 @@ import io
 import os
 import signal
 import subprocess
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from _console import exit_code_of
+from kit.spot import exit_code_of
 from nursery import TORCH, python_with
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +41,8 @@ class Finished:
 def run_here(main: Callable[[Sequence[str]], None], *flags: str) -> Finished:
     """In this process, which has its imports behind it: a tiny run takes a second instead of ten."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of one library about another
         code = exit_code_of(lambda: main(flags))
     return Finished(code, out.getvalue(), err.getvalue())
 

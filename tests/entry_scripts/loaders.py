@@ -14,7 +14,7 @@ import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 
-from _runtime import detect
+from kit.device import detect
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
             time.sleep(0.2)  # long enough for another one's turn to overlap, were it allowed
         file.write(f"- {runtime.rank}\n")
     dist.barrier()
-    runtime.close()
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -16,62 +16,67 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 
 import train_text_classification as script
-from _batches import Layout, encode_data
-from _checkpoint import Checkpoints, StopRequest
-from _console import Console
-from _data import Rows, read_rows
-from _meter import Meter
-from _models import load_classifier, load_config, load_tokenizer
-from _runtime import detect
+from kit.data import encode, labels_of, read_table
+from kit.device import detect, load_config, load_model, load_tokenizer, to_cpu
+from kit.report import Console
+from kit.spot import Checkpoints, StopRequest
 
 STEPS, BATCH = 96, 8
 
 
-class RecordingMeter(Meter):
+class RecordingRun(script.Run):
     """Keeps the losses as they are, before they are rounded for a line."""
 
-    def __init__(self, runtime: Any, samples_per_step: int) -> None:
-        super().__init__(runtime, samples_per_step)
-        self.losses: list[float] = []
-
-    def take_window_loss(self) -> float:
-        self.losses.append(super().take_window_loss())
-        return self.losses[-1]
+    def collect(self, *, stop: bool) -> bool:
+        before = self.total
+        stopping = super().collect(stop=stop)
+        self.__dict__.setdefault("losses_of_steps", []).append(self.total - before)
+        return stopping
 
 
 def main() -> None:
     runtime = detect()
-    rows = read_rows("sample", "train")
-    parts = [Rows(rows.texts[a:b], rows.labels[a:b], 0) for a, b in ((0, STEPS * BATCH), (3000, 3040))]
+    table = read_table(script.HERE / "sample" / "reviews.csv", "train")
+    texts, labels = table.texts("content"), labels_of(table, "label").values
     tokenizer = load_tokenizer("tiny-random")
-    layout, shapes = Layout(BATCH, 1, 1), int(sys.argv[2])
-    data = encode_data((parts[0], parts[1]), tokenizer, layout, max_length=64, num_labels=None, shapes=shapes)
-    config = load_config("tiny-random", tokenizer, data.label_names)
+    parts = [
+        encode(tokenizer, texts[a:b], max_length=64, labels=labels[a:b]) for a, b in ((0, STEPS * BATCH), (3000, 3040))
+    ]
+    config = load_config("tiny-random", tokenizer, num_labels=2)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0  # drawn otherwise on each device
     torch.manual_seed(7)
-    model = runtime.prepare(load_classifier("tiny-random", config, eager_attention=runtime.eager_attention))
-    flags = ["--epochs", "1", "--per_device_batch_size", str(BATCH), "--logging_steps", sys.argv[1]]
-    args = script.parse_arguments([*flags, "--learning_rate", "0.002"])
-    run = script.Run(args, runtime, model, data)
-    run.meter = RecordingMeter(runtime, BATCH)
+    model = runtime.prepare(load_model("tiny-random", config, "SequenceClassification", runtime.attention))
+    flags = [
+        "--epochs",
+        "1",
+        "--per_device_batch_size",
+        str(BATCH),
+        "--logging_steps",
+        sys.argv[1],
+        "--shapes",
+        sys.argv[2],
+    ]
+    args = script.parse_arguments([*flags, "--learning_rate", "0.002", "--bf16", "False"])
+    run = RecordingRun(args, runtime, model, parts, tokenizer.pad_token_id)
     script.fit(run, Console(is_main=False), None, StopRequest())
     out: dict[str, Any] = {
-        "shapes": len(data.train.shapes),
+        "shapes": len(run.shapes),
         "device": str(runtime.device),
         "steps": run.step,
-        "losses": run.meter.losses,
+        "losses": run.__dict__["losses_of_steps"],
     }
     if runtime.name == "xla":
         from torch_xla.debug import metrics
 
-        run.meter.lap()
-        out["said"] = run.meter._gauges.values()
+        out["said"] = run.meter.device()
         out["compiles"] = metrics.metric_data("CompileTime")[0]
         out["executions"] = metrics.metric_data("ExecuteTime")[0]
         out["fallbacks"] = sorted(name for name in metrics.counter_names() if name.startswith("aten::"))
     out["evaluation"] = script.evaluate(run)
-    Checkpoints(Path.cwd() / "checkpoints", run.identity(), Console(is_main=False)).save(run.step, run.state())
-    script.save(Path.cwd() / "model", runtime, run.model, tokenizer)
+    checkpoints = Checkpoints(Path.cwd() / "checkpoints", run.identity(), print)
+    checkpoints.save(run.step, run.state())
+    checkpoints.finish()
+    model.save_pretrained(str(Path.cwd() / "model"), state_dict=to_cpu(model.state_dict()))
     print(json.dumps(out), flush=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,15 +12,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from _checkpoint import Checkpoints, StopRequest
-from _console import Console, Mistake
+from kit.spot import Checkpoints, StopRequest, UsageError
 
 IDENTITY = {"seed": 1}
 
 
 @pytest.fixture
 def checkpoints(tmp_path: Path) -> Checkpoints:
-    return Checkpoints(tmp_path / "made" / "on demand", IDENTITY, Console(is_main=True))
+    return Checkpoints(tmp_path / "made" / "on demand", IDENTITY, print)
 
 
 @pytest.fixture
@@ -30,6 +30,7 @@ def folder(tmp_path: Path) -> Path:
 def save(checkpoints: Checkpoints, *steps: int) -> None:
     for step in steps:
         checkpoints.save(step, {"weights": torch.full((3,), float(step)), "meter": {"loss": 0.5}})
+    checkpoints.finish()
 
 
 def test_what_was_saved_is_loaded(checkpoints: Checkpoints) -> None:
@@ -44,7 +45,7 @@ def test_an_empty_folder_means_the_start(checkpoints: Checkpoints) -> None:
 
 def test_two_are_kept(checkpoints: Checkpoints, folder: Path) -> None:
     save(checkpoints, 1, 2, 3)
-    assert ["step-00000002", "step-00000003"] == sorted(path.name for path in folder.iterdir())
+    assert ["checkpoint-2", "checkpoint-3"] == sorted(path.name for path in folder.iterdir())
 
 
 def truncate(newest: Path) -> None:
@@ -76,9 +77,9 @@ def test_a_torn_newest_is_passed_over_and_said(
     tear: Callable[[Path], None], checkpoints: Checkpoints, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(checkpoints, 1, 2)
-    tear(folder / "step-00000002")
+    tear(folder / "checkpoint-2")
     assert 1 == checkpoints.newest()
-    assert "checkpoint step-00000002 is not usable" in capsys.readouterr().out
+    assert "checkpoint-2 is not usable" in capsys.readouterr().out
     save(checkpoints, 2)
     assert 2 == checkpoints.newest()
 
@@ -86,27 +87,63 @@ def test_a_torn_newest_is_passed_over_and_said(
 def test_what_a_killed_process_was_writing_is_no_checkpoint_and_goes_with_the_next_save(
     checkpoints: Checkpoints, folder: Path
 ) -> None:
-    (folder / ".partial-00000009").mkdir(parents=True)
+    (folder / ".partial-9").mkdir(parents=True)
     assert 0 == checkpoints.newest()
     save(checkpoints, 1)
-    assert ["step-00000001"] == [path.name for path in folder.iterdir()]
+    assert ["checkpoint-1"] == [path.name for path in folder.iterdir()]
 
 
 def test_another_runs_checkpoint_is_neither_resumed_nor_overwritten(checkpoints: Checkpoints, folder: Path) -> None:
     save(checkpoints, 1)
-    other = Checkpoints(folder, {"seed": 2}, Console(is_main=True))
-    with pytest.raises(Mistake, match=r"written by another run \(seed: got 2, it has 1\); use the same settings"):
+    other = Checkpoints(folder, {"seed": 2}, print)
+    with pytest.raises(UsageError, match=r"written by another run \(seed: got 2, it has 1\); use the same settings"):
         other.newest()
 
 
 def test_loading_what_this_worker_lacks_is_a_mistake(checkpoints: Checkpoints) -> None:
-    with pytest.raises(Mistake, match="unusable on this worker"):
+    with pytest.raises(UsageError, match="unusable on this worker"):
         checkpoints.load(5)
 
 
 def test_sigterm_only_raises_a_flag() -> None:
     stop = StopRequest()
-    stop.install()
     assert not stop.seen
     os.kill(os.getpid(), signal.SIGTERM)
     assert stop.seen
+
+
+def test_nobody_waits_for_the_disk_until_the_next_checkpoint_or_the_end(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, save_file = threading.Event(), torch.save
+
+    def slowly(*args: object) -> None:
+        assert disk.wait(60)
+        save_file(*args)
+
+    monkeypatch.setattr(torch, "save", slowly)
+    checkpoints.save(1, {"weights": torch.zeros(3)})
+    assert 0 == checkpoints.newest()
+    disk.set()
+    checkpoints.finish()
+    assert (1, 1) == (checkpoints.newest(), checkpoints.saved_step)
+
+
+def test_a_disk_that_refuses_is_said_and_the_checkpoint_before_is_kept(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(checkpoints, 1)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    save(checkpoints, 2)
+    assert "checkpoint of step 2 is not saved ([Errno 28] No space left on device); going on" in capsys.readouterr().out
+    assert (1, 1) == (checkpoints.newest(), checkpoints.saved_step)
+
+
+def test_an_identity_is_compared_as_it_is_written_down(tmp_path: Path) -> None:
+    one = Checkpoints(tmp_path, {"sizes": (1, 2)}, print)
+    save(one, 1)
+    assert 1 == Checkpoints(tmp_path, {"sizes": (1, 2)}, print).newest()

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from _console import DONE, INTERRUPTED, USER_MISTAKE, Console, Interrupted, Mistake, exit_code_of, metric_line
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.report import Console, metric_line
+from kit.spot import DONE, INTERRUPTED, USAGE_ERROR, Interrupted, UsageError, exit_code_of
 
 NAMES = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 NUMBERS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6))
@@ -49,9 +50,9 @@ def _raise(error: Exception) -> None:
 
 def test_each_end_has_its_own_exit_code() -> None:
     assert DONE == exit_code_of(lambda: None)
-    assert USER_MISTAKE == exit_code_of(lambda: _raise(Mistake("x")))
+    assert USAGE_ERROR == exit_code_of(lambda: _raise(UsageError("x")))
     assert INTERRUPTED == exit_code_of(lambda: _raise(Interrupted("x")))
-    assert 3 == len({DONE, USER_MISTAKE, INTERRUPTED})
+    assert 3 == len({DONE, USAGE_ERROR, INTERRUPTED})
 
 
 def test_a_bug_is_not_hidden_as_a_mistake() -> None:
@@ -63,9 +64,9 @@ def test_a_mistake_is_told_once_for_all_workers(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANK", "1")
-    exit_code_of(lambda: _raise(Mistake("told elsewhere")))
+    exit_code_of(lambda: _raise(UsageError("told elsewhere")))
     monkeypatch.setenv("RANK", "0")
-    exit_code_of(lambda: _raise(Mistake("told here")))
+    exit_code_of(lambda: _raise(UsageError("told here")))
     assert "error: told here\n" == capsys.readouterr().err
 
 
@@ -86,7 +87,7 @@ def test_a_run_that_ends_in_order_leaves_no_group_of_workers_open(ending: Except
 LEAVES = """
 import atexit, logging, sys, threading
 sys.path.insert(0, sys.argv[1])
-from _console import leave
+from kit.spot import leave
 atexit.register(lambda: print("at the end", end=""))
 logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s ")
 logging.info("logged")
@@ -96,7 +97,7 @@ leave(int(sys.argv[2]))
 """
 
 
-@pytest.mark.parametrize("code", [DONE, USER_MISTAKE, INTERRUPTED])
+@pytest.mark.parametrize("code", [DONE, USAGE_ERROR, INTERRUPTED])
 def test_leaving_ends_all_threads_with_everything_said_and_the_code(code: int) -> None:
     folder = Path(__file__).resolve().parents[2] / "entry_scripts"
     run = subprocess.run(

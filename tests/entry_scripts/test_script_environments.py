@@ -19,8 +19,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from _checkpoint import Checkpoints
-from _console import INTERRUPTED, Console
+from kit.spot import INTERRUPTED, Checkpoints
 
 from launch import DEADLINE_S, Finished, Launch
 
@@ -130,7 +129,7 @@ def test_exact_match_and_f1_are_those_of_transformers_own_squad_metrics(old: str
         "import itertools, sys\n"
         f"sys.path.insert(0, {str(HERE.parents[1] / 'entry_scripts')!r})\n"
         "from transformers.data.metrics.squad_metrics import compute_exact, compute_f1\n"
-        "from _scores import answer_f1, exact_match\n"
+        "from train_question_answering import answer_f1, exact_match\n"
         "words = ['the', 'Red', 'box.', 'an', \"box's\", '-']\n"
         "texts = [' '.join(some) for n in range(4) for some in itertools.product(words, repeat=n)]\n"
         "pairs = [(a, b) for a in texts[::5] for b in texts[::7]]\n"
@@ -210,9 +209,7 @@ def test_the_loss_of_each_of_96_steps_is_that_of_the_cpu(both: tuple[dict[str, A
 
 def test_a_checkpoint_written_on_xla_loads_on_the_cpu(both: tuple[dict[str, Any], dict[str, Any], Path]) -> None:
     folder = both[2]
-    states = [
-        Checkpoints(folder / name / "checkpoints", {}, Console(is_main=False)).load(96) for name in ("xla", "cpu")
-    ]
+    states = [Checkpoints(folder / name / "checkpoints", {}, print).load(96) for name in ("xla", "cpu")]
     assert all(tensor.device.type == "cpu" for tensor in states[0]["model"].values())
     assert set(states[0]["model"]) == set(states[1]["model"])
     assert all(

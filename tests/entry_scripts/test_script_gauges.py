@@ -13,14 +13,11 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-import _trainer  # noqa: F401 - with it transformers loads its parts before torch_xla is only a recording
+import kit.trainer  # noqa: F401 - with it transformers loads its parts before torch_xla is only a recording
 import train_language_model
 import train_text_classification
-from _filling import Filling
-from _gauges import Gauges
-from _meter import Meter, shares
-from _neuron_monitor import NeuronMonitor, utilisation
-from _runtime import BACKENDS, Place, TorchRuntime, XlaRuntime
+from kit.device import TorchRuntime, XlaRuntime, set_environment
+from kit.report import Meter, NeuronMonitor, utilisation
 from recording_torch_xla import RecordingTorchXla
 
 from launch import Finished, run_here
@@ -46,38 +43,31 @@ TINY = ["--model", "tiny-random", "--train", "sample", "--epochs", "1", "--per_d
 # --- padding and waiting ---
 
 
+def meter_of(runtime: Any) -> Meter:
+    meter = Meter(runtime, 4)
+    meter.start()
+    return meter
+
+
 def test_what_is_made_ahead_is_counted_when_it_is_used() -> None:
-    filling = Filling()
+    meter = meter_of(TorchRuntime("cpu", {}))
     for tokens in (1, 2, 4):
-        filling.count(tokens, 8)
-    assert (3, 16) == filling.take(2)
-    assert (4, 8) == filling.take()
-    assert (0, 0) == filling.take(5)
+        meter.batch(tokens, 8)
+    meter.step()
+    assert 3 / 16 == pytest.approx(meter.lap(micro_batches=2)["padding_fill"], abs=1e-4)
+    meter.step()
+    assert 0.5 == meter.lap(micro_batches=2)["padding_fill"]
+    assert "padding_fill" not in meter.lap()
 
 
-def test_without_a_count_there_is_no_share_of_padding() -> None:
-    assert {"data_wait": 0.25} == shares((0, 0), 1.0, 4.0)
-    assert {"data_wait": 0.25, "tokens_per_second": 24.0, "padding_fill": 0.5} == shares((48, 96), 1.0, 4.0, workers=2)
+def test_waiting_is_a_share_of_the_time_and_ends_with_the_lap() -> None:
+    meter = meter_of(TorchRuntime("cpu", {}))
+    meter.waited(1e9)
+    assert 1.0 == meter.lap()["data_wait"]
+    assert 0.0 == meter.lap()["data_wait"]
 
 
-def test_a_slow_source_of_batches_is_seen_as_waiting() -> None:
-    meter = Meter(TorchRuntime(BACKENDS["cpu"], Place(0, 1, 0), {}), 4)
-
-    def slowly() -> Any:
-        for number in range(3):
-            time.sleep(0.05)
-            yield number
-
-    meter.start_clock()
-    assert [0, 1, 2] == list(meter.watch(slowly(), [(3, 4)] * 3))
-    meter.end_step()
-    lap = meter.lap()
-    assert 0.9 < lap["data_wait"] <= 1.0
-    assert 0.75 == lap["padding_fill"]
-    assert "data_wait" not in meter.state()
-
-
-def test_where_nothing_is_compiled_batches_are_cut_and_nearly_full(tmp_path: Path) -> None:
+def test_where_nothing_is_compiled_batches_are_nearly_full(tmp_path: Path) -> None:
     run = run_here(train_text_classification.main, *TINY, "--logging_steps", "10", "--model_dir", str(tmp_path / "m"))
     (first,) = run.having("first_step_seconds")
     filled = [line["padding_fill"] for line in run.having("loss")]
@@ -103,23 +93,21 @@ def test_more_lengths_less_padding(tmp_path: Path, shapes: str, fill: float) -> 
 
 
 def test_a_cpu_says_nothing() -> None:
-    assert {} == Gauges(torch.device("cpu"), xla=False, is_main=True).values()
+    assert {} == meter_of(TorchRuntime("cpu", {})).device()
 
 
-def test_compilations_between_pause_and_resume_are_not_counted() -> None:
+def test_compilations_while_the_meter_stands_are_not_counted() -> None:
     with RecordingTorchXla().installed() as xla:
-        gauges = Gauges(torch.device("cpu"), xla=True, is_main=False)
-        gauges.resume()
-        gauges.pause()
+        meter = meter_of(XlaRuntime({}))
+        meter.stop()
         xla.calls.append("cut")  # an evaluation's graph
-        gauges.resume()
-        assert (0, 0.0) == gauges.compiled()
+        meter.start()
+        assert (0, 0.0) == meter.compiled()
     with RecordingTorchXla().installed() as xla:
-        gauges = Gauges(torch.device("cpu"), xla=True, is_main=False)
-        gauges.resume()
+        meter = meter_of(XlaRuntime({}))
         xla.calls.append("cut")
-        gauges.pause()
-        assert {"compiles": 1, "compile_seconds": 2.5, "accelerator_memory_gb": 3.0} == gauges.values()
+        meter.stop()
+        assert {"compiles": 1, "compile_seconds": 2.5, "accelerator_memory_gb": 3.0} == meter.device()
 
 
 @pytest.mark.parametrize("module", [train_text_classification, train_language_model])
@@ -186,7 +174,7 @@ def test_utilisation_is_the_mean_over_cores_and_memory_the_sum_over_processes() 
 
 def test_without_the_program_the_monitor_is_silent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert {} == NeuronMonitor().values()
+    assert {} == NeuronMonitor().values
 
 
 def install_monitor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -207,18 +195,13 @@ def until(seen: Any) -> None:
         time.sleep(0.01)
 
 
-def test_the_monitors_newest_report_is_in_the_gauges_of_the_main_worker_and_it_ends_when_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_monitors_newest_report_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pid = install_monitor(tmp_path, monkeypatch)
-    with RecordingTorchXla().installed():
-        other = Gauges(torch.device("cpu"), xla=True, is_main=False)
-        assert "neuroncore_utilization" not in other.values()
-        assert not pid.exists()
-        gauges = Gauges(torch.device("cpu"), xla=True, is_main=True)
-        until(lambda: "neuroncore_utilization" in gauges.values())
-        assert (60.0, 2.5) == (gauges.values()["neuroncore_utilization"], gauges.values()["neuron_memory_gb"])
-    gauges.close()
+    monitor = NeuronMonitor()
+    until(lambda: "neuroncore_utilization" in monitor.values)
+    assert {"neuroncore_utilization": 60.0, "neuron_memory_gb": 2.5} == monitor.values
+    monitor.process.kill()
+    monitor.process.wait()
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 
@@ -226,12 +209,21 @@ def test_the_monitors_newest_report_is_in_the_gauges_of_the_main_worker_and_it_e
 # --- environment ---
 
 
-def test_a_cache_of_compilations_that_the_job_names_is_kept_and_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    for given in ({"NEURON_COMPILE_CACHE_URL": "s3://b/c"}, {"NEURON_CC_FLAGS": "--cache_dir=/fsx/c --lnc=1"}):
-        environ = dict(given)
-        with RecordingTorchXla().installed():
-            runtime = XlaRuntime(Place(0, 1, 0), environ)
+def test_a_cache_of_compilations_that_the_job_names_is_kept() -> None:
+    for given in ({"NEURON_COMPILE_CACHE_URL": "s3://b/c"}, {"NEURON_CC_FLAGS": "--cache_dir=/fsx/c --lnc=1"}, {}):
+        environ = {**given, "SM_TRN_RUNTIME": "xla"}
+        set_environment(environ)
         assert given.items() <= environ.items()
-        assert runtime.compile_cache in {"s3://b/c", "/fsx/c"}
-    with RecordingTorchXla().installed():
-        assert "/var/tmp/neuron-compile-cache" == XlaRuntime(Place(0, 1, 0), {}).compile_cache
+        cache = environ.get("NEURON_COMPILE_CACHE_URL")
+        assert cache == (given.get("NEURON_COMPILE_CACHE_URL") or (None if given else "/var/tmp/neuron-compile-cache"))
+
+
+def test_a_failed_compilation_is_tried_again_and_machines_talk_through_efa_only_where_there_are_several() -> None:
+    several = {"SM_TRN_RUNTIME": "xla", "WORLD_SIZE": "64", "LOCAL_WORLD_SIZE": "32"}
+    one = {"SM_TRN_RUNTIME": "xla", "WORLD_SIZE": "32", "LOCAL_WORLD_SIZE": "32"}
+    for environ in (several, one):
+        set_environment(environ)
+        assert "--retry_failed_compilation" in environ["NEURON_CC_FLAGS"]
+        assert "1" == environ["NEURON_RT_STOCHASTIC_ROUNDING_EN"]
+    assert "efa" == several["FI_PROVIDER"]
+    assert "FI_PROVIDER" not in one

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 import inference
-from _models import load_classifier, load_config, load_tokenizer
+from kit.device import load_config, load_model, load_tokenizer
 from nursery import TORCH, python_with
 
 from launch import QUIET, SCRIPTS
@@ -34,9 +34,8 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = load_tokenizer("tiny-random")
     torch.manual_seed(3)
     names = ["sad", "neutral", "happy"]
-    load_classifier("tiny-random", load_config("tiny-random", tokenizer, names), eager_attention=False).save_pretrained(
-        folder
-    )
+    config = load_config("tiny-random", tokenizer, id2label=dict(enumerate(names)))
+    load_model("tiny-random", config, "SequenceClassification").save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

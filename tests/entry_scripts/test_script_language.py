@@ -6,19 +6,19 @@ import math
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
-from _console import USER_MISTAKE
-from _corpus import IGNORED, Blocks, HiddenTokens, NextToken, pack, read_texts
-from _models import load_tokenizer
-from hypothesis import given
-from hypothesis import strategies as st
-from train_language_model import main, parse_arguments
+from kit.data import blocks_of
+from kit.device import load_tokenizer
+from kit.spot import USAGE_ERROR
+from train_language_model import load_texts, main, parse_arguments, seeded
 
 from launch import Finished, Launch, run_here
 
@@ -50,97 +50,34 @@ def flags_of(values: dict[str, object]) -> list[str]:
     return [part for name, value in values.items() for part in ("--" + name, str(value))]
 
 
-# --- blocks ---
+# --- what is hidden ---
 
 
-class Letters:
-    """A token for each letter."""
-
-    mask_token_id = 30
-    all_special_ids = (30, 31)
-
-    def __len__(self) -> int:
-        return 32
-
-    def __call__(self, texts: list[str], **_: object) -> dict[str, list[list[int]]]:
-        return {"input_ids": [[ord(letter) - 97 for letter in text] for text in texts]}
+def hidden(blocks: list[list[int]], *, training: bool, seed: int = 1, epoch: int = 0) -> dict[str, Any]:
+    collator = transformers.DataCollatorForLanguageModeling(load_tokenizer("tiny-bert"), mlm_probability=0.15)
+    collate = seeded(collator, SimpleNamespace(training=training), seed, lambda: epoch)
+    return dict(collate([{"input_ids": np.array(block)} for block in blocks]))
 
 
-@given(st.lists(st.text("abcdefgh", max_size=30), max_size=30), st.integers(2, 12))
-def test_blocks_are_the_texts_one_after_another_and_lose_only_the_last_rest(texts: list[str], size: int) -> None:
-    joined = "".join(texts)
-    blocks = pack(texts, Letters(), size)
-    assert (len(joined) // size, size) == tuple(blocks.shape)
-    whole = len(joined) // size * size
-    assert joined[:whole] == "".join(chr(97 + int(token)) for token in blocks.flatten())
+BLOCKS = [[5 + (7 * row + place) % 90 for place in range(64)] for row in range(6)]
 
 
-def test_more_texts_than_the_tokenizer_takes_at_a_time_keep_their_order() -> None:
-    texts = [chr(97 + number % 26) * 2 for number in range(2500)]
-    assert "".join(texts) == "".join(chr(97 + int(token)) for token in pack(texts, Letters(), 2).flatten())
+def test_what_is_hidden_is_a_function_of_seed_epoch_and_block_and_draws_from_nobody() -> None:
+    before = torch.random.get_rng_state()
+    one, again, seed, epoch = (
+        hidden(BLOCKS, training=True, seed=seed, epoch=epoch) for seed, epoch in ((1, 0), (1, 0), (2, 0), (1, 1))
+    )
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert all(torch.equal(one[name], again[name]) for name in one)
+    assert not torch.equal(one["labels"], seed["labels"])
+    assert not torch.equal(one["labels"], epoch["labels"])
+    assert torch.equal(one["labels"][3], hidden(BLOCKS[3:4], training=True)["labels"][0])
+    assert 0.1 < (one["labels"] >= 0).float().mean() < 0.2
 
 
-def test_causal_labels_are_the_tokens_themselves() -> None:
-    batch = NextToken(Blocks(torch.arange(12, dtype=torch.int32).view(4, 3)))([(2, 0), (0, 0)])
-    assert [[6, 7, 8], [0, 1, 2]] == batch["input_ids"].tolist() == batch["labels"].tolist()
-
-
-def hidden(epoch: int, seed: int = 1) -> tuple[list[list[int]], list[list[int]]]:
-    ids = torch.arange(400, dtype=torch.int32).remainder(26).view(10, 40)
-    batch = HiddenTokens(Blocks(ids), Letters(), 0.15, seed)([(number, epoch) for number in range(10)])
-    return batch["input_ids"].tolist(), batch["labels"].tolist()
-
-
-def test_what_is_hidden_depends_on_seed_epoch_and_block_only() -> None:
-    assert hidden(0) == hidden(0)
-    assert hidden(0) != hidden(1) != hidden(0, seed=2)
-
-
-def test_in_each_block_the_same_number_is_hidden_and_labels_say_what_was_there() -> None:
-    shown, labels = hidden(3)
-    for row, (ids, own) in enumerate(zip(shown, labels, strict=True)):
-        places = [place for place, label in enumerate(own) if label != IGNORED]
-        assert 6 == len(places)
-        assert [(row * 40 + place) % 26 for place in places] == [own[place] for place in places]
-        assert all(ids[place] == (row * 40 + place) % 26 for place in range(40) if place not in places)
-
-
-def test_four_of_five_hidden_tokens_show_the_mask() -> None:
-    counted = [
-        ids[place]
-        for epoch in range(40)
-        for ids, own in zip(*hidden(epoch), strict=True)
-        for place in range(40)
-        if own[place] >= 0
-    ]
-    assert 0.75 < counted.count(30) / len(counted) < 0.85
-
-
-def test_special_tokens_are_not_hidden() -> None:
-    ids = torch.full((1, 40), 31, dtype=torch.int32)
-    ids[0, :10] = 5
-    labels = HiddenTokens(Blocks(ids), Letters(), 0.15, 0)([(0, 0)])["labels"]
-    assert {5, IGNORED} == set(labels.flatten().tolist())
-
-
-# --- texts ---
-
-
-def test_texts_come_from_lines_and_from_any_known_column(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one\n\ntwo\n")
-    (tmp_path / "b.csv").write_text("id,sentence\n1,three\n")
-    own = SimpleNamespace(dataset_name=None, text_column=None, validation_split_percentage=5)
-    own.train_file, own.validation_file = str(tmp_path / "a.txt"), str(tmp_path / "b.csv")
-    assert (["one\n", "two\n"], ["three"]) == tuple(read_texts(own))
-
-
-def test_without_held_out_texts_the_first_are_held_out(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("".join(f"{number}\n" for number in range(50)))
-    own = SimpleNamespace(dataset_name=None, text_column=None, validation_split_percentage=10, validation_file=None)
-    own.train_file = str(tmp_path / "a.txt")
-    train, held_out = read_texts(own)
-    assert [f"{number}\n" for number in range(5)] == held_out
-    assert 45 == len(train)
+def test_what_is_hidden_in_evaluation_is_the_same_in_every_epoch() -> None:
+    one, other = (hidden(BLOCKS, training=False, epoch=epoch)["labels"] for epoch in (0, 5))
+    assert torch.equal(one, other)
 
 
 # --- runs ---
@@ -197,21 +134,12 @@ def test_perplexity_is_e_to_the_mean_loss_of_the_saved_model(learned: tuple[Fini
     (line,) = run.having("eval_perplexity")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     own, _, _ = parse_arguments(["--dataset_name", "sample"])
-    ids = pack(read_texts(own).held_out, load_tokenizer("tiny-random"), 32).long()
+    blocks = blocks_of(load_tokenizer("tiny-gpt2"), load_texts(own, print)[1], 32)
+    ids = torch.tensor(np.array([blocks[number]["input_ids"] for number in range(len(blocks))]))
     assert line["eval_samples"] == len(ids)
     with torch.no_grad():
         chances = model(ids).logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None])
     assert line["eval_perplexity"] == pytest.approx(math.exp(-float(chances.double().mean())), rel=1e-4)
-
-
-def test_blocks_are_all_of_one_length_and_grouping_them_changes_nothing(tmp_path: Path) -> None:
-    flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 64 --max_steps 4 --logging_steps 1 --max_eval_samples 8"
-    losses = []
-    for wish in ("True", "False"):
-        run = run_here(main, *flags.split(), "--group_by_length", wish, "--output_dir", str(tmp_path / wish))
-        assert 0 == run.code, run.err
-        losses.append([line["loss"] for line in run.having("loss")])
-    assert losses[0] == losses[1] != []
 
 
 def test_masked_models_learn_too(tmp_path: Path) -> None:
@@ -230,17 +158,11 @@ def test_masked_models_learn_too(tmp_path: Path) -> None:
 
 def test_two_workers_with_micro_batches_train_as_one_with_the_whole_batch(tmp_path: Path) -> None:
     tokenizer = load_tokenizer("tiny-random")
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=64,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
+    config = transformers.GPT2Config(
+        vocab_size=len(tokenizer), n_embd=32, n_layer=1, n_head=2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0
     )
     torch.manual_seed(0)
-    transformers.BertForMaskedLM(config).save_pretrained(tmp_path / "still")
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path / "still")
     tokenizer.save_pretrained(tmp_path / "still")
     # Clipping would hide a gradient of the wrong size; so would Adam, but for its epsilon.
     same = {
@@ -262,7 +184,7 @@ def test_two_workers_with_micro_batches_train_as_one_with_the_whole_batch(tmp_pa
         [line["loss"] for line in shared.having("loss")], abs=1e-4
     )
     one, two = (
-        transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / name).state_dict() for name in ("alone", "shared")
+        transformers.AutoModelForCausalLM.from_pretrained(tmp_path / name).state_dict() for name in ("alone", "shared")
     )
     assert all(torch.allclose(one[name], two[name], atol=1e-5) for name in one)
 
@@ -292,6 +214,6 @@ def test_a_mistake_is_told_before_the_first_step(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     run = run_here(main, *flags)
-    assert USER_MISTAKE == run.code
+    assert USAGE_ERROR == run.code
     assert run.err.startswith(said), run.err
     assert "first_step_seconds" not in run.out

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
+pytest.importorskip("trl")
 
-from _console import INTERRUPTED, USER_MISTAKE
-from _models import load_tokenizer
 from finetune_llama import main
+from kit.device import load_tokenizer
+from kit.spot import INTERRUPTED, USAGE_ERROR
 from recording_optimum_neuron import RecordingOptimumNeuron
 from recording_torch_xla import RecordingTorchXla
 
@@ -45,49 +45,72 @@ def test_a_tiny_llama_learns_and_is_saved(tmp_path: Path) -> None:
 def test_what_only_trainium_can_do_is_refused_here(flag: str) -> None:
     value = "True" if flag.startswith("zero") else "8"
     run = run_here(main, "--model_name_or_path", "tiny-llama", f"--{flag}", value)
-    assert USER_MISTAKE == run.code
+    assert USAGE_ERROR == run.code
     assert run.err.startswith(f"error: --{flag}: got {value!r}, which only optimum-neuron on Trainium can do")
 
 
-def test_lora_without_its_library_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lora_without_its_library_is_a_mistake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
-    run = run_here(main, "--model_name_or_path", "tiny-llama", "--use_lora", "--block_size", "32")
-    assert (USER_MISTAKE, True) == (run.code, "error: --use_lora: wanted the library peft" in run.err)
+    flags = ["--model_name_or_path", "tiny-llama", "--use_lora", "--block_size", "32", "--output_dir", str(tmp_path)]
+    run = run_here(main, *flags)
+    assert (USAGE_ERROR, True) == (run.code, "error: --use_lora: wanted the library peft" in run.err)
 
 
-class RecordingPeft(ModuleType):
-    """Freezes all but what it is told to add to, as the library does."""
-
-    def __init__(self) -> None:
-        super().__init__("peft")
-        self.configs: list[dict[str, Any]] = []
-
-    def LoraConfig(self, **settings: Any) -> Any:  # noqa: N802 - the library's name
-        self.configs.append(settings)
-        return SimpleNamespace(**settings)
-
-    def get_peft_model(self, model: Any, config: Any) -> Any:
-        for name, weight in model.named_parameters():
-            weight.requires_grad = any(f".{target}." in name for target in config.target_modules)
-        return model
-
-
-def test_lora_trains_only_what_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    peft = RecordingPeft()
-    monkeypatch.setitem(sys.modules, "peft", peft)
+@pytest.mark.parametrize(("model", "trained"), [("tiny-llama", 2 * 4 * (128 + 96 + 96 + 128)), ("tiny-gpt2", None)])
+def test_additions_are_trained_merged_and_kept_beside(model: str, trained: int | None, tmp_path: Path) -> None:
+    pytest.importorskip("peft")
     flags = (
-        "--model_name_or_path tiny-llama --max_steps 4 --block_size 32 --use_lora True --lora_r 4 --save_strategy no"
+        f"--model_name_or_path {model} --max_steps 20 --learning_rate 0.01 --block_size 32 --use_lora True --lora_r 4"
     )
-    run = run_here(main, *flags.split(), "--lora_target_modules", "q_proj", "--output_dir", str(tmp_path / "m"))
+    more = (
+        "--lora_dropout 0 --per_device_train_batch_size 8 --max_train_samples 400 --save_strategy no --logging_steps 5"
+    )
+    run = run_here(main, *flags.split(), *more.split(), "--output_dir", str(tmp_path / "m"))
     assert 0 == run.code, run.err
-    (config,) = peft.configs
-    assert ("CAUSAL_LM", 4, 32, ["q_proj"]) == (
-        config["task_type"],
-        config["r"],
-        config["lora_alpha"],
-        config["target_modules"],
-    )
-    assert f"{2 * 64 * 64} weights to train" in run.out
+    losses = [line["loss"] for line in run.having("loss")]
+    assert losses[-1] < losses[0]
+    if trained:
+        assert f"{trained} weights to train" in run.out
+    merged = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m")
+    assert not any("lora" in name for name in merged.state_dict())
+    assert (tmp_path / "m" / "adapter" / "adapter_model.safetensors").is_file()
+
+
+CHATS = [
+    {"messages": [{"role": "user", "content": f"Is it {word}?"}, {"role": "assistant", "content": f"It is {word}."}]}
+    for word in ("good", "bad", "red", "blue") * 20
+]
+TEMPLATE = "{% for m in messages %}{{ m['role'] }} : {{ m['content'] }} [SEP] {% endfor %}"
+
+
+def test_conversations_are_learnt_through_the_chat_template(tmp_path: Path) -> None:
+    (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, CHATS)))
+    (tmp_path / "template.jinja").write_text(TEMPLATE)
+    flags = "--model_name_or_path tiny-llama --max_steps 30 --learning_rate 0.005 --block_size 64 --save_strategy no --logging_steps 10"
+    files = ["--train_file", str(tmp_path / "chats.jsonl"), "--output_dir", str(tmp_path / "m")]
+    refused = run_here(main, *flags.split(), *files)
+    assert (USAGE_ERROR, True) == (refused.code, "error: --chat_template_path: wanted a chat template" in refused.err)
+    run = run_here(main, *flags.split(), *files, "--chat_template_path", str(tmp_path / "template.jinja"))
+    assert 0 == run.code, run.err
+    losses = [line["loss"] for line in run.having("loss")]
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_of_a_prompt_and_its_completion_only_the_completion_is_learnt(tmp_path: Path) -> None:
+    rows = [{"prompt": f"{word} " * 9, "completion": "good"} for word in ("red", "blue", "bad") * 20]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    flags = "--model_name_or_path tiny-llama --max_steps 40 --learning_rate 0.01 --block_size 64 --save_strategy no --logging_steps 10"
+    files = ["--train_file", str(tmp_path / "rows.jsonl"), "--output_dir", str(tmp_path / "m")]
+    run = run_here(main, *flags.split(), *files)
+    assert 0 == run.code, run.err
+    assert run.having("loss")[-1]["loss"] < 0.1  # the prompts' words cannot be foretold so well
+
+
+def test_a_row_that_is_no_conversation_is_named(tmp_path: Path) -> None:
+    (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, [*CHATS[:5], {"messages": [{"text": "x"}]}])))
+    run = run_here(main, "--model_name_or_path", "tiny-llama", "--train_file", str(tmp_path / "chats.jsonl"))
+    assert USAGE_ERROR == run.code
+    assert "row 6 has no conversation in 'messages', wanted a list of" in run.err
 
 
 # --- on Trainium, recorded ---
@@ -99,8 +122,8 @@ def on_trainium(
     monkeypatch.setenv("SM_TRN_RUNTIME", "xla")
     monkeypatch.setenv("RANK", str(rank))
     folder.mkdir(exist_ok=True)
-    load_tokenizer("tiny-random").save_pretrained(folder / "tokenizer")
-    (folder / "text.txt").write_text("the screen is very good .\n" * 8000)
+    load_tokenizer("tiny-llama").save_pretrained(folder / "tokenizer")
+    (folder / "text.txt").write_text("the screen is very good .\n" * 800)
     files = ["--train_file", str(folder / "text.txt"), "--tokenizer_name", str(folder / "tokenizer")]
     out = ["--output_dir", str(folder / "model"), "--model_name_or_path", "meta-llama/Llama-2-7b-hf"]
     with neuron.installed(), RecordingTorchXla(rank=rank, world_size=32).installed() as xla:
@@ -111,7 +134,7 @@ def test_parallel_flags_reach_the_librarys_own_arguments(tmp_path: Path, monkeyp
     neuron = RecordingOptimumNeuron()
     run, _ = on_trainium(neuron, tmp_path, monkeypatch, "--zero1", "False", "--disable_sequence_parallel", "True")
     assert 0 == run.code, run.err
-    (made,) = neuron.named("NeuronTrainer")
+    (made,) = neuron.named("NeuronSFTTrainer")
     args = made["args"]
     assert (8, 2, False, True) == (
         args.tensor_parallel_size,
@@ -120,27 +143,45 @@ def test_parallel_flags_reach_the_librarys_own_arguments(tmp_path: Path, monkeyp
         args.disable_sequence_parallel,
     )
     assert "default_optim" == args.optim  # ours would not keep master weights
+    assert (2048, True) == (args.max_length, args.packing)
     (loaded,) = neuron.named("from_pretrained")
     assert ({"tp": 8}, torch.bfloat16) == (loaded["trn_config"], loaded["torch_dtype"])
     assert "flash_attention_2" == loaded["attn_implementation"]
-    assert (1, 2048) == tuple(neuron.named("train")[0]["batch"]["input_ids"].shape)
     assert [{"output_dir": str(tmp_path / "model")}] == neuron.named("save_model")
-
-
-def test_the_order_is_model_additions_trainer_train_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "peft", RecordingPeft())
-    neuron = RecordingOptimumNeuron()
-    run, _ = on_trainium(neuron, tmp_path, monkeypatch, "--use_lora", "True")
-    assert 0 == run.code, run.err
-    order = [name for name, _ in neuron.calls if name != "remove_callback"]
-    assert ["from_pretrained", "get_peft_model", "NeuronTrainer", "train", "save_model"] == order
     assert "optimum-cli neuron consolidate" in run.out
 
 
-def test_metric_lines_are_ours_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_default_zero_1_and_stochastic_rounding_are_the_librarys_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    neuron = RecordingOptimumNeuron()
+    on_trainium(neuron, tmp_path, monkeypatch)
+    args = neuron.named("NeuronSFTTrainer")[0]["args"]
+    assert (True, True) == (args.zero_1, args.stochastic_rounding_enabled)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 31])
+def test_only_the_main_worker_writes_though_the_library_believes_each_to_be_it(
+    rank: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    neuron = RecordingOptimumNeuron(
+        steps=20, before_step=lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 6 else None
+    )
+    run, _ = on_trainium(neuron, tmp_path, monkeypatch, rank=rank)
+    assert INTERRUPTED == run.code
+    assert bool(run.metrics) == (rank == 0)
+    assert bool(neuron.named("save tokenizer")) == (rank == 0)
+    assert (tmp_path / "model" / "checkpoint-10" / "manifest.json").is_file() == (rank == 0)
+    assert (tmp_path / "model" / "checkpoint-10" / "trainer_state.json").is_file() == (rank == 0)
+
+
+def test_metric_lines_are_ours_there_too_and_the_last_one_has_the_runtime(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     neuron = RecordingOptimumNeuron()
     run, _ = on_trainium(neuron, tmp_path, monkeypatch)
     assert [1, 2, 3] == [line["step"] for line in run.having("loss")]
+    assert 1 == len(run.having("train_runtime"))
     assert {"PrinterCallback", "ProgressCallback"} == {call["kind"] for call in neuron.named("remove_callback")}
 
 
@@ -154,7 +195,6 @@ def test_a_stop_there_is_agreed_saved_and_proven_and_the_next_run_says_that_it_b
     assert INTERRUPTED == run.code
     assert "interrupted: after step 10 of 20; saved in" in run.err  # workers ask one another every fifth step
     assert 2 == calls.count("all_reduce sum")
-    assert (tmp_path / "model" / "checkpoint-10" / "manifest.json").is_file()
     again, _ = on_trainium(RecordingOptimumNeuron(), tmp_path, monkeypatch)
     assert 0 == again.code, again.err
     assert "checkpoint-10 is put aside: this trainer cannot go on from a checkpoint" in again.out
@@ -171,4 +211,4 @@ def test_every_worker_makes_the_same_collectives(tmp_path: Path, monkeypatch: py
         assert INTERRUPTED == run.code
         made.append([call for call in calls if call in {"rendezvous", "all_reduce sum"}])
     assert made[0] == made[1]
-    assert (2, 5) == (made[0].count("all_reduce sum"), made[0].count("rendezvous"))
+    assert 2 == made[0].count("all_reduce sum")

@@ -8,16 +8,16 @@ import subprocess
 import sys
 
 import pytest
-from _memory import keep_memory
+from kit.device import keep_memory
 
 from launch import SCRIPTS
 
 # Four blocks of 12 MB at once, written and freed, 50 times: on pages that the system has cleared, or on the same ones.
 FAULTS = """
 import ctypes, resource, sys
-from _memory import keep_memory
+from kit.device import keep_memory
 if sys.argv[1] == "kept":
-    assert keep_memory()
+    assert keep_memory({})
 libc, size = ctypes.CDLL(None), 12_000_000
 libc.malloc.restype = ctypes.c_void_p
 def step():

@@ -9,15 +9,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from _optimizer import adamw_with_linear_schedule, load_optimizer
+from kit.loop import adamw_with_linear_schedule, load_optimizer
 
 
 def trained(steps: int) -> tuple[Any, Any]:
     torch.manual_seed(5)
     model = torch.nn.Linear(4, 3)
-    optimizer, _ = adamw_with_linear_schedule(
-        model, learning_rate=0.1, weight_decay=0.01, warmup_steps=2, total_steps=20
-    )
+    optimizer, _ = adamw_with_linear_schedule(model, 0.1, 0.01, warmup_steps=0, total_steps=20)
     step(model, optimizer, steps)
     return model, optimizer
 
@@ -37,7 +35,7 @@ def test_on_a_cpu_a_step_is_one_kernel() -> None:
 def test_on_another_device_torch_decides() -> None:
     with torch.device("meta"):
         model = torch.nn.Linear(4, 3)
-    optimizer, _ = adamw_with_linear_schedule(model, learning_rate=0.1, weight_decay=0, warmup_steps=0, total_steps=1)
+    optimizer, _ = adamw_with_linear_schedule(model, 0.1, 0, warmup_steps=0, total_steps=1)
     assert not any(group["fused"] for group in optimizer.param_groups)
 
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
 import string
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
-metrics = pytest.importorskip("sklearn.metrics")
+np = pytest.importorskip("numpy")
 
-import _make_questions
-from _console import USER_MISTAKE, Mistake
-from _models import load_tokenizer
-from _questions import Question, answers_of, encode_questions, read_questions
-from _scores import accuracy, answer_f1, exact_match, f1
 from hypothesis import given
 from hypothesis import strategies as st
-from train_question_answering import main
+from kit.data import Questions, questions_of, read_table, table_from, windows_of
+from kit.device import load_tokenizer
+from kit.spot import USAGE_ERROR
+from train_question_answering import answer_f1, answers_of, exact_match, main
 
+import make_questions
 from launch import Finished, run_here
 
 pytestmark = pytest.mark.local
@@ -74,100 +74,59 @@ def test_known_answers_have_known_scores(gold: list[str], answer: str, exact: fl
     assert overlap == pytest.approx(answer_f1(gold, answer))
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30))
-def test_accuracy_and_f1_are_scikit_learns(pairs: list[tuple[int, int]]) -> None:
-    wanted, got = [one for one, _ in pairs], [other for _, other in pairs]
-    assert accuracy(wanted, got) == pytest.approx(metrics.accuracy_score(wanted, got))
-    assert f1(wanted, got, 3) == pytest.approx(metrics.f1_score(wanted, got, average="macro", zero_division=0))
-    two, other_two = [label % 2 for label in wanted], [label % 2 for label in got]
-    assert f1(two, other_two, 2) == pytest.approx(metrics.f1_score(two, other_two, zero_division=0))
-
-
 # --- files ---
 
 
 def test_the_bundled_questions_are_made_by_their_script_and_answers_lie_where_they_say() -> None:
-    assert _make_questions.QUESTIONS.read_bytes() == _make_questions.sample_jsonl().encode()
-    for one in read_questions("sample", "train_file"):
-        begin = one.starts[0]
-        assert one.answers[0] == one.context[begin : begin + len(one.answers[0])]
-
-
-ASKED = Question("7", "Who?", "It was Ann.", ("Ann",), (7,))
-FLAT = {"id": "7", "question": "Who?", "context": "It was Ann.", "answers": {"text": ["Ann"], "answer_start": [7]}}
-NESTED = {"id": "7", "question": "Who?", "answers": [{"text": "Ann", "answer_start": 7}]}
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.jsonl", json.dumps(FLAT)),
-        ("a.json", json.dumps({"data": [FLAT]})),
-        ("a.json", json.dumps({"data": [{"paragraphs": [{"context": "It was Ann.", "qas": [NESTED]}]}]})),
-        ("a.csv", "id,question,context,answer,answer_start\n7,Who?,It was Ann.,Ann,7\n"),
-        (
-            "a.csv",
-            'id,question,context,answers\n7,Who?,It was Ann.,"'
-            + json.dumps(FLAT["answers"]).replace('"', '""')
-            + '"\n',
-        ),
-    ],
-)
-def test_every_common_form_of_a_question_is_read(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content)
-    assert [ASKED] == read_questions(str(tmp_path / name), "train_file")
-
-
-def test_a_question_without_an_answer_is_kept_and_a_row_without_a_context_is_a_mistake(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(json.dumps({**FLAT, "answers": {"text": [], "answer_start": []}}))
-    assert () == read_questions(str(tmp_path / "a.jsonl"), "train_file")[0].answers
-    (tmp_path / "b.jsonl").write_text(json.dumps({"question": "Who?", "answers": {}}))
-    with pytest.raises(Mistake, match=r"--train_file: row 0 of b\.jsonl lacks context; wanted context, question"):
-        read_questions(str(tmp_path / "b.jsonl"), "train_file")
+    assert make_questions.QUESTIONS.read_bytes() == make_questions.sample_jsonl().encode()
+    questions = questions_of(read_table(make_questions.QUESTIONS, "train_file"))
+    for context, (answer,), begin in zip(questions.contexts, questions.answers, questions.starts, strict=True):
+        assert answer == context[begin : begin + len(answer)]
 
 
 # --- windows and spans ---
 
 
-def questions_with_long_contexts() -> list[Question]:
-    filler = "It was a very good day and we like the red box. " * 6
-    made = []
-    for number in range(6):
-        parts = [filler] * 3
-        parts.insert(number % 4, "My sister bought the blue handle on Monday. ")
-        context = "".join(parts)
-        made.append(
-            Question(str(number), "Who bought the handle?", context, ("My sister",), (context.index("My sister"),))
-        )
-    return made
+def asked(question: str, context: str, answer: str) -> dict[str, Any]:
+    answers = {"text": [answer], "answer_start": [context.index(answer)]}
+    return {"id": context[:9], "question": question, "context": context, "answers": answers}
+
+
+def questions(*rows: dict[str, Any]) -> Questions:
+    return questions_of(table_from({name: [row[name] for row in rows] for name in rows[0]}, "train_file"))
+
+
+LIMITS = SimpleNamespace(n_best_size=5, max_answer_length=30, version_2_with_negative=False)
 
 
 def test_every_answer_is_found_again_from_its_labels_over_overlapping_windows() -> None:
-    questions = questions_with_long_contexts()
-    features = encode_questions(questions, load_tokenizer("tiny-random"), max_length=48, stride=16, full_length=False)
-    assert len(features.of_question) > 3 * len(questions)
-    labels = features.examples.labels
-    logits = tuple(torch.zeros(len(features.of_question), 48) for _ in range(2))
-    for side, name in zip(logits, ("start_positions", "end_positions"), strict=True):
-        for row, place in enumerate(labels[name].tolist()):
+    filler, rows = "It was a very good day and we like the red box. " * 6, []
+    for number in range(6):
+        parts = [filler] * 3
+        parts.insert(number % 4, "My sister bought the blue handle on Monday. ")
+        rows.append(asked("Who bought the handle?", f"{number} {''.join(parts)}", "My sister"))
+    known = questions(*rows)
+    windows = windows_of(load_tokenizer("tiny-random"), known, max_length=48, stride=16)
+    assert len(windows) > 3 * len(rows)
+    sides = [np.zeros((len(windows), 48)) for _ in range(2)]
+    for side, name in zip(sides, ("start_positions", "end_positions"), strict=True):
+        for row in range(len(windows)):
+            place = windows[row][name]
             side[row, place] = 9.0 if place else 1.0
-    found = answers_of(
-        questions, features, (logits[0].numpy(), logits[1].numpy()), n_best=5, max_tokens=30, may_be_empty=False
-    )
-    assert ["My sister"] * len(questions) == found
-    assert set(features.of_question) == set(range(len(questions)))
+    assert ["My sister"] * len(rows) == answers_of(known, windows, (sides[0], sides[1]), LIMITS)
+    assert set(windows.questions) == set(range(len(rows)))
 
 
 def best(starts: dict[int, float], ends: dict[int, float], *, may_be_empty: bool = False, max_tokens: int = 30) -> str:
     """Of one question with the tokens 0 [CLS] who ? [SEP] 4 my sister is 7 good [SEP]."""
-    asked = [Question("0", "Who?", "My sister is good", ("My sister",), (0,))]
-    features = encode_questions(asked, load_tokenizer("tiny-random"), max_length=16, stride=4, full_length=True)
-    sides = [torch.full((1, 16), -5.0) for _ in range(2)]
+    known = questions(asked("Who?", "My sister is good", "My sister"))
+    windows = windows_of(load_tokenizer("tiny-random"), known, max_length=16, stride=4)
+    sides = [np.full((1, 16), -5.0) for _ in range(2)]
     for side, logits in zip(sides, (starts, ends), strict=True):
         for place, logit in logits.items():
             side[0, place] = logit
-    arrays = sides[0].numpy(), sides[1].numpy()
-    return answers_of(asked, features, arrays, n_best=5, max_tokens=max_tokens, may_be_empty=may_be_empty)[0]
+    limits = {**vars(LIMITS), "max_answer_length": max_tokens, "version_2_with_negative": may_be_empty}
+    return answers_of(known, windows, (sides[0], sides[1]), SimpleNamespace(**limits))[0]
 
 
 def test_an_answer_lies_in_the_context_runs_forwards_and_is_not_too_long() -> None:
@@ -217,4 +176,4 @@ def test_the_saved_model_answers(learned: tuple[Finished, Path]) -> None:
 
 def test_a_stride_as_long_as_the_window_is_a_mistake() -> None:
     run = run_here(main, "--max_seq_length", "128")
-    assert (USER_MISTAKE, True) == (run.code, run.err.startswith("error: --doc_stride: got 128, wanted less than"))
+    assert (USAGE_ERROR, True) == (run.code, run.err.startswith("error: --doc_stride: got 128, wanted less than"))

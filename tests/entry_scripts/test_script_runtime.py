@@ -14,14 +14,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import _peers
-import _runtime
+import kit.device
 import train_text_classification as script
-from _batches import Layout, encode_data
-from _checkpoint import StopRequest
-from _console import Console, Mistake
-from _data import Rows
-from _runtime import BACKENDS, Place, TorchRuntime, XlaRuntime, choose, detect, prefer_loopback
+from kit.data import encode
+from kit.device import TorchRuntime, XlaRuntime, choose, detect, set_environment
+from kit.report import Console
+from kit.spot import StopRequest, UsageError
 from nursery import TORCH, python_with
 from recording_torch_xla import RecordingTorchXla
 
@@ -34,14 +32,11 @@ STEP = ["reduce", "clip", "optimizer", "scheduler", "zero", "cut"]
 # --- choosing ---
 
 
-def test_on_a_cpu_both_kinds_of_script_keep_a_steps_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(_runtime, "keep_memory", lambda: asked.append("raw loop"))
-    monkeypatch.setattr(_peers, "keep_memory", lambda: asked.append("Trainer"))
-    monkeypatch.setenv("SM_TRN_RUNTIME", "cpu")
-    detect({"SM_TRN_RUNTIME": "cpu"}).close()
-    _peers.set_environment()
-    assert ["raw loop", "Trainer"] == asked
+def test_on_a_cpu_a_steps_memory_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[str] = []
+    monkeypatch.setattr(kit.device, "keep_memory", lambda _environ: kept.append("kept"))
+    assert "cpu" == set_environment({"SM_TRN_RUNTIME": "cpu"})
+    assert ["kept"] == kept
 
 
 def test_xla_is_not_chosen_because_it_can_be_imported() -> None:
@@ -72,7 +67,7 @@ def test_the_user_has_the_last_word() -> None:
 
 
 def test_an_unknown_runtime_is_a_mistake() -> None:
-    with pytest.raises(Mistake, match="SM_TRN_RUNTIME: got 'tpu', wanted one of cpu, cuda, smddp, neuron, xla"):
+    with pytest.raises(UsageError, match="SM_TRN_RUNTIME: got 'tpu', wanted one of cpu, cuda, smddp, neuron, xla"):
         choose({"SM_TRN_RUNTIME": "tpu"})
 
 
@@ -81,10 +76,11 @@ def test_smddp_without_a_gpu_is_the_cpu() -> None:
 
 
 def test_places_are_read_from_torchrun_and_from_mpi() -> None:
-    torchrun = {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1"}
-    mpi = {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "1"}
-    assert Place(3, 4, 1) == Place.read(torchrun) == Place.read(mpi)
-    assert Place(0, 1, 0) == Place.read({})
+    torchrun = {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+    mpi = {f"OMPI_COMM_WORLD_{name}": torchrun[ours] for name, ours in (
+        ("RANK", "RANK"), ("SIZE", "WORLD_SIZE"), ("LOCAL_RANK", "LOCAL_RANK"), ("LOCAL_SIZE", "LOCAL_WORLD_SIZE"))}  # fmt: skip
+    assert (3, 4, 1, 2) == kit.device.Place.read(torchrun) == kit.device.Place.read(mpi)
+    assert (0, 1, 0, 1) == kit.device.Place.read({})
 
 
 @pytest.mark.parametrize(
@@ -98,8 +94,9 @@ def test_places_are_read_from_torchrun_and_from_mpi() -> None:
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="the loopback interface is called lo on Linux")
 def test_gloo_uses_the_loopback_where_all_workers_are_here(environ: dict[str, str], interface: str | None) -> None:
-    prefer_loopback(environ)
-    assert interface == environ.get("GLOO_SOCKET_IFNAME")
+    own = {**environ, "SM_TRN_RUNTIME": "cpu"}
+    set_environment(own)
+    assert interface == own.get("GLOO_SOCKET_IFNAME")
 
 
 # --- steps ---
@@ -132,40 +129,39 @@ def one_step(runtime: Any, calls: list[str], max_grad_norm: float = 1.0) -> list
 @pytest.mark.parametrize("old", [True, False])
 def test_a_step_on_xla_reduces_clips_steps_schedules_zeroes_and_cuts(*, old: bool) -> None:
     with RecordingTorchXla(old=old, world_size=2).installed() as xla:
-        assert STEP == one_step(XlaRuntime(Place(0, 1, 0), {}), xla.calls)
+        assert STEP == one_step(XlaRuntime({}), xla.calls)
 
 
 def test_a_step_on_torch_has_the_same_order() -> None:
     calls: list[str] = []
-    assert STEP[1:-1] == one_step(TorchRuntime(BACKENDS["cpu"], Place(0, 1, 0), {}), calls)
+    assert STEP[1:-1] == one_step(TorchRuntime("cpu", {}), calls)
 
 
 def test_norm_zero_does_not_clip() -> None:
     calls: list[str] = []
-    assert "clip" not in one_step(TorchRuntime(BACKENDS["cpu"], Place(0, 1, 0), {}), calls, 0.0)
+    assert "clip" not in one_step(TorchRuntime("cpu", {}), calls, 0.0)
 
 
 @pytest.mark.parametrize("old", [True, False])
 def test_rank_and_world_are_found_under_old_and_new_names(*, old: bool) -> None:
     with RecordingTorchXla(old=old, rank=5, world_size=8).installed():
-        runtime = XlaRuntime(Place(0, 1, 0), {})
+        runtime = XlaRuntime({})
     assert (5, 8, False) == (runtime.rank, runtime.world_size, runtime.is_main)
 
 
 def test_neuron_defaults_are_set_and_the_jobs_own_are_kept() -> None:
-    environ = {"NEURON_CC_FLAGS": "--my-own"}
+    environ = {"NEURON_CC_FLAGS": "--my-own", "SM_TRN_RUNTIME": "xla"}
     with RecordingTorchXla().installed():
-        XlaRuntime(Place(0, 1, 0), environ)
+        detect(environ)
     assert "--my-own" == environ["NEURON_CC_FLAGS"]
     assert "1" == environ["NEURON_FUSE_SOFTMAX"]
 
 
 def test_dropout_depends_on_seed_step_and_worker_only() -> None:
-    runtime = TorchRuntime(BACKENDS["cpu"], Place(0, 1, 0), {})
+    runtime = TorchRuntime("cpu", {})
 
     def drawn(seed: int, step: int, rank: int) -> float:
-        runtime.rank = rank
-        runtime.seed_step(seed, step)
+        runtime.seed(seed, step, rank)
         return float(torch.rand(()))
 
     assert drawn(1, 2, 0) == drawn(1, 2, 0)
@@ -196,12 +192,12 @@ class Letters:
 
 def make_run(runtime: Any, *flags: str) -> Any:
     args = script.parse_arguments(["--per_device_batch_size", "4", "--epochs", "3", *flags])
-    rows = Rows(["good", "bad"] * 9, ["1", "0"] * 9, 0)
-    held_out = Rows(["good", "bad", "bad", "bad", "bad"], ["1", "0", "0", "0", "0"], 0)
-    layout = Layout(args.per_device_batch_size, runtime.world_size, args.gradient_accumulation_steps)
-    data = encode_data((rows, held_out), Letters(), layout, max_length=8, num_labels=None)
+    args.bf16 = False
+    parts = []
+    for texts, labels in ((["good", "bad"] * 9, [1, 0] * 9), (["good", "bad", "bad", "bad", "bad"], [1, 0, 0, 0, 0])):
+        parts.append(encode(Letters(), texts, max_length=8, labels=labels))
     torch.manual_seed(0)
-    return script.Run(args, runtime, runtime.prepare(Words()), data)
+    return script.Run(args, runtime, runtime.prepare(Words()), parts, 0)
 
 
 def fit(run: Any, *, is_main: bool = True) -> None:
@@ -210,7 +206,7 @@ def fit(run: Any, *, is_main: bool = True) -> None:
 
 def test_every_batch_is_uploaded_by_the_device_loader_and_every_step_is_cut() -> None:
     with RecordingTorchXla().installed() as xla:
-        run = make_run(XlaRuntime(Place(0, 1, 0), {}), "--logging_steps", "5")
+        run = make_run(XlaRuntime({}), "--logging_steps", "5")
         fit(run)
     assert 12 == run.step  # 18 examples in steps of 4, the last two dropped: 4 steps in each of 3 epochs
     assert 12 == xla.calls.count("cut") == xla.calls.count("reduce")
@@ -219,7 +215,7 @@ def test_every_batch_is_uploaded_by_the_device_loader_and_every_step_is_cut() ->
 
 def test_with_accumulation_gradients_are_reduced_once_a_step() -> None:
     with RecordingTorchXla().installed() as xla:
-        run = make_run(XlaRuntime(Place(0, 1, 0), {}), "--gradient_accumulation_steps", "2", "--epochs", "1")
+        run = make_run(XlaRuntime({}), "--gradient_accumulation_steps", "2", "--epochs", "1")
         fit(run)
     assert 2 == xla.calls.count("reduce") == xla.calls.count("cut")
     assert 4 == xla.calls.count("upload")
@@ -244,7 +240,7 @@ def test_every_worker_makes_the_same_calls() -> None:
     made = []
     for rank in (0, 1):
         with RecordingTorchXla(rank=rank, world_size=2).installed() as xla:
-            run = make_run(XlaRuntime(Place(0, 1, 0), {}), "--logging_steps", "2")
+            run = make_run(XlaRuntime({}), "--logging_steps", "2")
             fit(run, is_main=rank == 0)
             made.append(xla.calls)
     assert made[0] == made[1]
@@ -253,7 +249,7 @@ def test_every_worker_makes_the_same_calls() -> None:
 
 def test_the_host_waits_only_where_a_line_is_logged() -> None:
     with RecordingTorchXla(world_size=2).installed() as xla:
-        run = make_run(XlaRuntime(Place(0, 1, 0), {}), "--logging_steps", "3", "--epochs", "4")
+        run = make_run(XlaRuntime({}), "--logging_steps", "3", "--epochs", "4")
         fit(run)
     # 8 steps of 8 examples: the first, 3, 6 and the last; and 3 evaluations
     assert 8 == run.step
@@ -282,7 +278,7 @@ def test_a_loss_that_is_not_finite_ends_the_run() -> None:
     run = make_run(detect({}))
     with torch.no_grad():
         run.model.vectors.weight.fill_(float("nan"))
-    with pytest.raises(Mistake, match="loss: got nan, wanted a finite number; lower --learning_rate"):
+    with pytest.raises(UsageError, match="loss: got nan, wanted a finite number; lower the learning rate"):
         fit(run)
 
 

@@ -16,11 +16,11 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from _console import INTERRUPTED, USER_MISTAKE, exit_code_of
-from _make_sample import rows
+from kit.spot import INTERRUPTED, USAGE_ERROR, exit_code_of
 from train_text_classification import main, parse_arguments
 
 from launch import ROOT, SCRIPTS, Finished, Launch, run_here
+from make_sample import rows
 
 pytestmark = pytest.mark.local
 TINY = ("--model", "tiny-random")
@@ -109,7 +109,7 @@ def test_the_saved_folder_loads_and_predicts(learned: Learned) -> None:
 
 def test_the_first_human_line_says_where_and_what(learned: Learned) -> None:
     assert (
-        "tiny-random on cpu/gloo: 2 worker(s), float32, batches of 16 x up to 24 tokens, 32 samples per step, 336 steps, "
+        "tiny-random on cpu/gloo: 2 worker(s), float32, batches of 16 x 8/16/24 tokens, 32 samples per step, 336 steps, "
         "from the start"
     ) in learned.run.out
 
@@ -127,13 +127,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_two_workers_train_as_one_with_twice_the_batch(small: Path, tmp_path: Path) -> None:
-    from _models import load_classifier, load_config, load_tokenizer
+    from kit.device import load_config, load_model, load_tokenizer
 
     tokenizer = load_tokenizer("tiny-random")
-    config = load_config("tiny-random", tokenizer, ["0", "1"])
+    config = load_config("tiny-random", tokenizer, num_labels=2)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     torch.manual_seed(0)
-    load_classifier("tiny-random", config, eager_attention=False).save_pretrained(tmp_path / "still")
+    load_model("tiny-random", config, "SequenceClassification").save_pretrained(tmp_path / "still")
     tokenizer.save_pretrained(tmp_path / "still")
     flags = [
         "--model",
@@ -171,7 +171,7 @@ def interrupted_twice(small: Path, folder: Path, workers: int) -> tuple[list[Fin
     flags = [*AGAIN, "--train", str(small / "train.csv")]
     checked = [*flags, "--checkpoint_dir", "checkpoints", "--model_dir", "resumed"]
     killed = launch.run_until("'step': 90,", signal.SIGKILL, *checked, workers=workers)
-    newest = max((folder / "checkpoints").glob("step-*"))
+    newest = max((folder / "checkpoints").glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))
     (newest / "state.pt").write_bytes((newest / "state.pt").read_bytes()[:-1000])
     stopped = launch.run_until("'step': 150,", signal.SIGTERM, *checked, workers=workers)
     ended = launch.run(*checked, workers=workers)
@@ -203,7 +203,7 @@ def test_the_same_losses_are_logged_after_a_resume(alone: tuple[list[Finished], 
 def test_a_torn_checkpoint_is_said_and_the_one_before_is_used(alone: tuple[list[Finished], str, str]) -> None:
     stopped = alone[0][1]
     assert "state.pt does not match its manifest" in stopped.out
-    (torn,) = re.findall(r"checkpoint step-0*(\d+) is not usable", stopped.out)
+    (torn,) = re.findall(r"checkpoint-(\d+) is not usable", stopped.out)
     (resumed,) = re.findall(r"resuming after step (\d+)", stopped.out)
     assert int(resumed) == int(torn) - 20
 
@@ -256,7 +256,7 @@ def test_a_mistake_is_told_before_the_first_step_without_a_traceback(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert exit_code_of(lambda: main(flags)) == USER_MISTAKE
+    assert exit_code_of(lambda: main(flags)) == USAGE_ERROR
     captured = capsys.readouterr()
     assert captured.err.startswith(said), captured.err
     assert "Traceback" not in captured.err
@@ -268,7 +268,7 @@ def test_a_text_longer_than_the_models_positions_is_refused(tmp_path: Path, caps
     texts = [{"text": "good " * (900 + i), "label": i % 2} for i in range(20)]
     data.write_text("\n".join(map(json.dumps, texts)))
     flags = [*TINY, "--train", str(data), "--max_length", "600", "--per_device_batch_size", "2"]
-    assert exit_code_of(lambda: main(flags)) == USER_MISTAKE
+    assert exit_code_of(lambda: main(flags)) == USAGE_ERROR
     assert "--max_length: got 600, wanted at most 512, the positions of 'tiny-random'" in capsys.readouterr().err
 
 
@@ -282,7 +282,7 @@ def test_texts_of_like_length_share_a_step_by_default_and_without_it_is_another_
         fills.append(run.having("padding_fill")[0]["padding_fill"])
     assert fills[0] > fills[1] + 0.05
     mixed = run_here(main, *flags.split(), *folders, "--save_steps", "100")
-    assert USER_MISTAKE == mixed.code
+    assert USAGE_ERROR == mixed.code
     assert "another run (group_by_length: got True, it has False)" in mixed.err
 
 
@@ -313,13 +313,13 @@ def test_sagemakers_channels_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_every_file_compiles_where_the_oldest_container_runs(python38: str, tmp_path: Path) -> None:
-    files = sorted(map(str, (ROOT / "entry_scripts").glob("*.py")))
+    files = sorted(map(str, (ROOT / "entry_scripts").rglob("*.py")))
     code = "import sys\nfor name in sys.argv[1:]: compile(open(name, encoding='utf-8').read(), name, 'exec')"
     subprocess.run([python38, "-c", code, *files], check=True)
 
 
 def test_the_scripts_import_neither_the_package_nor_boto3() -> None:
-    for path in (ROOT / "entry_scripts").glob("*.py"):
+    for path in (ROOT / "entry_scripts").rglob("*.py"):
         assert not re.search(
             r"^\s*(import|from) (sm_trn|boto3|botocore|sagemaker)\b", path.read_text(), re.MULTILINE
         ), path

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from _console import Mistake
-from _waves import AT_ONCE, VARIABLE, at_once, turn, workers_here
+from kit.device import LOADING_AT_ONCE, Place, Runtime
+from kit.spot import UsageError
 from nursery import TORCH, python_with
 
 from launch import QUIET
@@ -21,14 +21,31 @@ from launch import QUIET
 HERE = Path(__file__).parent
 
 
+class Waiting(Runtime):
+    """One of `here` workers on one machine, which counts how often it waits for the others."""
+
+    def __init__(self, local_rank: int, here: int, size: int) -> None:
+        environ = {
+            "LOCAL_RANK": str(local_rank),
+            "RANK": str(local_rank),
+            "WORLD_SIZE": str(here),
+            LOADING_AT_ONCE: str(size),
+        }
+        super().__init__(environ)
+        self.waits = 0
+
+    def barrier(self) -> None:
+        self.waits += 1
+
+
 def waves_of(here: int, size: int) -> list[tuple[int, int]]:
     """For each local rank: how often it waits before its turn, and after."""
     found = []
     for local_rank in range(here):
-        waits: list[int] = []
-        with turn(local_rank, here, lambda waits=waits: waits.append(1), size):  # type: ignore[misc]  # bound at once
-            before = len(waits)
-        found.append((before, len(waits) - before))
+        worker = Waiting(local_rank, here, size)
+        with worker.loading_turn():
+            before = worker.waits
+        found.append((before, worker.waits - before))
     return found
 
 
@@ -43,18 +60,15 @@ def test_all_wait_as_often_the_first_is_alone_and_no_wave_is_larger_than_asked(h
 
 
 def test_how_many_load_at_once_is_the_users_word_or_the_librarys_number() -> None:
-    assert (AT_ONCE, 3) == (at_once({}), at_once({VARIABLE: "3"}))
+    assert "8" == Runtime({})._at_once
     for wrong in ("0", "many", "-1"):
-        with pytest.raises(Mistake, match=VARIABLE):
-            at_once({VARIABLE: wrong})
+        with pytest.raises(UsageError, match=LOADING_AT_ONCE):
+            Runtime({LOADING_AT_ONCE: wrong})
 
 
 def test_the_workers_of_a_machine_are_known_from_either_launcher() -> None:
-    assert (4, 4, 8) == (
-        workers_here(8, {"LOCAL_WORLD_SIZE": "4"}),
-        workers_here(8, {"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}),
-        workers_here(8, {}),
-    )
+    for name, wanted in (("LOCAL_WORLD_SIZE", 4), ("OMPI_COMM_WORLD_LOCAL_SIZE", 4), ("OTHER", 8)):
+        assert wanted == Place.read({"WORLD_SIZE": "8", name: "4"}).here
 
 
 def peak(lines: list[str]) -> int:
@@ -74,7 +88,7 @@ def test_of_four_real_workers_two_load_at_once_and_the_first_before_all(tmp_path
         str(HERE / "loaders.py"),
         str(tmp_path),
     ]
-    environ = {**os.environ, VARIABLE: "2", **QUIET, "PYTHON_EXEC": command[0]}
+    environ = {**os.environ, LOADING_AT_ONCE: "2", **QUIET, "PYTHON_EXEC": command[0]}
     out = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environ)
     assert 0 == out.returncode, out.stderr[-2000:]
     lines = (tmp_path / "log").read_text().splitlines()

@@ -11,7 +11,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 
-from _runtime import BACKENDS, Place, TorchRuntime
+import torch.distributed as dist
+from kit.device import TorchRuntime
 
 
 def model_of(seed: int) -> Any:
@@ -31,20 +32,19 @@ def train(runtime: Any, model: Any, micro_batches: list[Any]) -> Any:
 
 
 def main() -> None:
-    place = Place.read(os.environ)
     examples = torch.randn(3, 2, 4, 6, generator=torch.Generator().manual_seed(1))  # micro-batches, workers, examples
-    alone = TorchRuntime(BACKENDS["cpu"], Place(0, 1, 0), {})
+    alone = TorchRuntime("cpu", {})
     wanted = train(alone, model_of(0), [batch.reshape(8, 6) for batch in examples])
-    runtime = TorchRuntime(BACKENDS["cpu"], place, os.environ)
+    runtime = TorchRuntime("cpu", os.environ)
     for name, overlap in (("flat", False), ("overlap", True)):
-        runtime._backend = BACKENDS["cpu"]._replace(overlap=overlap)
+        runtime.overlap = overlap
         # Each worker begins with its own weights: `prepare` must make them those of the first.
-        got = train(runtime, runtime.prepare(model_of(place.rank)), [batch[place.rank] for batch in examples])
+        got = train(runtime, runtime.prepare(model_of(runtime.rank)), [batch[runtime.rank] for batch in examples])
         assert torch.allclose(wanted, got, atol=1e-6), name
-        assert [0.0, 1.0] == runtime.workers_values(float(place.rank))
+        assert [0.0, 1.0] == runtime.values_of_workers(float(runtime.rank))
         if runtime.is_main:
             print(name, "agrees", flush=True)
-    runtime.close()
+    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

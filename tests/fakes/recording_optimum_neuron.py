@@ -1,7 +1,7 @@
 """An optimum.neuron that writes down how it is used. It proves what we call, not what Trainium does.
 
-Its arguments have the fields and defaults of the released class, read from the wheel of the version that the JSON beside
-this file names; its trainer refuses what the real one refuses: evaluation, and going on from a checkpoint.
+It imitates optimum-neuron 0.4.5, read from its wheel; each part names the file and the line. Its arguments have the fields and
+defaults of the released class, which the JSON beside this file lists.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
@@ -50,26 +49,31 @@ class RecordingOptimumNeuron:
     def _modules(self) -> Iterator[ModuleType]:  # noqa: C901 - the classes below share the recorder
         recorder = self
 
-        class NeuronTrainer:
+        class NeuronSFTTrainer:  # trainers/sft_trainer.py line 117: a NeuronTrainer, trainers/transformers.py line 119
             def __init__(
                 self,
                 model: Any,
-                args: Any,
-                data_collator: Any = None,
+                args: Any = None,
+                data_collator: Any = None,  # noqa: ARG002 - the real one's, line 125 of sft_trainer.py, as all names here
                 train_dataset: Any = None,
                 eval_dataset: Any = None,
-                processing_class: Any = None,  # noqa: ARG002 - the real one's
+                processing_class: Any = None,
                 callbacks: Any = None,
+                peft_config: Any = None,
             ) -> None:
-                if eval_dataset is not None:
+                if eval_dataset is not None:  # transformers.py line 137
                     raise RuntimeError("Evaluation is not supported in NeuronTrainer.")
-                recorder.calls.append(("NeuronTrainer", {"args": args, "train_dataset": train_dataset, "model": model}))
-                self.args, self._callbacks = args, list(callbacks or [])
-                self._batch = data_collator([train_dataset[0]])
-                self.state = SimpleNamespace(
-                    global_step=0, max_steps=recorder._steps, is_world_process_zero=args.process_index == 0
+                recorder.calls.append(
+                    ("NeuronSFTTrainer", {"args": args, "train_dataset": train_dataset, "peft_config": peft_config})
                 )
-                self.control = SimpleNamespace(should_save=False, should_training_stop=False)
+                self.model, self.args, self.processing_class = model, args, processing_class
+                self.train_dataset, self._callbacks = train_dataset, list(callbacks or [])
+                self.state = (
+                    SimpleNamespace(  # line 260: on every worker of the last pipeline stage's first column, and others
+                        global_step=0, max_steps=recorder._steps, epoch=0.0, is_world_process_zero=True
+                    )
+                )
+                self.control = SimpleNamespace(should_save=False, should_training_stop=False, should_evaluate=False)
 
             def add_callback(self, callback: Any) -> None:
                 self._callbacks.append(callback)
@@ -82,28 +86,36 @@ class RecordingOptimumNeuron:
                     getattr(callback, event)(self.args, self.state, self.control, **more)
 
             def train(self, resume_from_checkpoint: Any = None) -> None:
-                if resume_from_checkpoint not in {False, None}:
+                if resume_from_checkpoint not in {False, None}:  # line 1095
                     raise ValueError("`resume_from_checkpoint` is not supported by the NeuronTrainer.")
-                recorder.calls.append(("train", {"batch": self._batch}))
+                recorder.calls.append(("train", {}))
                 self._tell("on_train_begin")
+                self._tell("on_epoch_begin")
                 while self.state.global_step < self.state.max_steps and not self.control.should_training_stop:
                     recorder._before_step(self.state.global_step)
                     self._tell("on_step_begin")
                     self.state.global_step += 1
                     self._tell("on_step_end")
+                    # line 1058 rounds the loss; no line with train_runtime ever comes: line 1327 writes a file instead
                     self._tell("on_log", logs={"loss": 1.5, "learning_rate": 0.0001, "epoch": 0.5})
                     if self.control.should_save:
-                        self._save()
+                        self._save_checkpoint()
+                        self._tell("on_save")  # line 1087
+                self._tell("on_train_end")
 
-            def _save(self) -> None:
+            def _save_checkpoint(self) -> None:  # line 1385
                 folder = Path(self.args.output_dir, f"checkpoint-{self.state.global_step}")
-                (folder / "shards").mkdir(parents=True)
+                folder.mkdir(parents=True, exist_ok=True)
+                self.save_model(str(folder))
+                (folder / "shards").mkdir()
                 (folder / "shards" / "tp_rank_00.pt").write_bytes(b"weights")
-                (folder / "trainer_state.json").write_text("{}")
-                self._tell("on_save")
+                if self.args.should_save:  # line 1408
+                    (folder / "trainer_state.json").write_text("{}")
 
-            def save_model(self, output_dir: str | None = None) -> None:
+            def save_model(self, output_dir: str | None = None) -> None:  # line 1268
                 recorder.calls.append(("save_model", {"output_dir": output_dir}))
+                if self.processing_class is not None and self.args.should_save:  # line 1313
+                    recorder.calls.append(("save tokenizer", {"output_dir": output_dir}))
 
         class NeuronModelForCausalLM:
             @classmethod
@@ -113,30 +125,38 @@ class RecordingOptimumNeuron:
                 model.config = SimpleNamespace(max_position_embeddings=4096, model_type="llama")
                 return model
 
-        def get_peft_model(model: Any, config: Any) -> Any:
-            recorder.calls.append(("get_peft_model", {"config": config}))
-            return model
-
-        root = {"NeuronTrainingArguments": _arguments_class(), "NeuronTrainer": NeuronTrainer}
+        root = {"NeuronSFTConfig": _arguments_class(), "NeuronSFTTrainer": NeuronSFTTrainer}
         yield _module("optimum", {})
         yield _module("optimum.neuron", root)
         yield _module("optimum.neuron.models", {})
         yield _module("optimum.neuron.models.training", {"NeuronModelForCausalLM": NeuronModelForCausalLM})
-        yield _module("optimum.neuron.peft", {"get_peft_model": get_peft_model})
 
 
 def _arguments_class() -> Any:
+    """NeuronSFTConfig: trainers/sft_config.py line 33, NeuronTrainingArguments with trl's own fields, of which some stand here."""
     fields = []
     for name, default in _RELEASED["fields"].items():
         kind = _TYPES.get(_RELEASED["types"][name].split(" |")[0], str)
         fields.append((name, kind, dataclasses.field(default=default)))
+    for name, kind, default in (("max_length", int, 1024), ("packing", bool, False), ("chat_template_path", str, None)):
+        fields.append((name, kind, dataclasses.field(default=default)))
+
+    def prepare(self: Any) -> None:
+        if self.do_eval:  # trainers/training_args.py line 620
+            raise RuntimeError("Evaluation is not supported yet.")
+        self.trn_config, self.distributed_state = {"tp": self.tensor_parallel_size}, None  # lines 669 and 707
+
+    def index(self: Any) -> int:  # line 723
+        return int(self.distributed_state.process_index) if self.distributed_state is not None else 0
+
     behaviour = {
-        "__post_init__": lambda self: setattr(self, "trn_config", {"tp": self.tensor_parallel_size}),
-        "world_size": property(lambda _self: 4),
-        "process_index": property(lambda _self: int(os.environ.get("RANK", "0"))),
+        "__post_init__": prepare,
+        "world_size": property(lambda _self: 4),  # line 719: replicas
+        "process_index": property(index),
+        "should_save": property(lambda self: index(self) == 0),  # line 755
         "device": property(lambda _self: torch.device("cpu")),
     }
-    return dataclasses.make_dataclass("NeuronTrainingArguments", fields, namespace=behaviour)
+    return dataclasses.make_dataclass("NeuronSFTConfig", fields, namespace=behaviour)
 
 
 def _module(name: str, content: dict[str, Any]) -> ModuleType:

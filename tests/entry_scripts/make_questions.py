@@ -1,6 +1,6 @@
 """Owns the bundled sample questions; must not know how they are read.
 
-    python _make_questions.py         writes sample/questions.jsonl beside this file, the same bytes every time
+    python make_questions.py         writes sample/questions.jsonl of the entry scripts, the same bytes every time
 
 Each context tells who bought what, in which colour and when, beside an opinion; the answer is a part of it.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from _make_sample import ASPECTS, FILLS, HERE, Dice, clause
+from make_sample import ASPECTS, FILLS, HERE, Dice, clause
 
 QUESTIONS = HERE / "sample" / "questions.jsonl"
 ROWS = 600

@@ -1,6 +1,6 @@
 """Owns the bundled sample reviews and the tokenizer of `tiny-random`; must not know how they are read.
 
-    python _make_sample.py            writes sample/reviews.csv and tiny_random/tokenizer.json beside this file
+    python make_sample.py            writes sample/reviews.csv and tiny_random/tokenizer.json of the entry scripts
 
 The same bytes every time, on every Python: only `random.Random.random()` is drawn from, and the tokenizer file is
 written as plain JSON, so that old and new `tokenizers` read the same thing.
@@ -16,10 +16,10 @@ import io
 import json
 import random
 import string
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Sequence
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[2] / "entry_scripts"
 SAMPLE = HERE / "sample" / "reviews.csv"
 TOKENIZER = HERE / "tiny_random" / "tokenizer.json"
 ROWS = 4000
@@ -65,7 +65,7 @@ class Dice:
     """Draws that depend on the seed and on nothing else, whatever the Python version."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - sample texts, no secrets
+        self._random = random.Random(seed)
 
     def chance(self, probability: float) -> bool:
         return self._random.random() < probability

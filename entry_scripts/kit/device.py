@@ -1,0 +1,490 @@
+"""One runtime for every device: CPU, CUDA, SMDDP, Trainium (XLA on trn1, native on trn2 and later), the Training Compiler.
+
+    runtime = detect()                   for a loop of your own: it connects the workers
+    runtime = detect(connect=False)      beside Trainer, which connects them: first ask TrainingArguments for its device
+
+Only cpu/gloo and (one worker) XLA on CPU have been run by the authors; the others follow their documentation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
+
+import torch
+import torch.distributed as dist
+
+from kit.spot import UsageError, first_line
+
+NAMES = ("cpu", "cuda", "smddp", "neuron", "xla")
+COLLECTIVES = {"cpu": "gloo", "cuda": "nccl", "smddp": "smddp", "neuron": "neuron"}
+NEURON_DEVICE = Path("/dev/neuron0")
+# Set before torch_xla is imported, and only where the job has not set them itself. Values as in AWS's own training
+# samples: https://awsdocs-neuron.readthedocs-hosted.com. The compiler's default cache is lost with the machine.
+NEURON_DEFAULTS = {
+    "NEURON_CC_FLAGS": "--model-type=transformer --retry_failed_compilation",
+    "NEURON_COMPILE_CACHE_URL": "/var/tmp/neuron-compile-cache",  # noqa: S108 - the compiler's own default
+    "NEURON_FUSE_SOFTMAX": "1",
+    "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": "3",
+    "NEURON_RT_STOCHASTIC_ROUNDING_EN": "1",
+    "NEURON_RT_STOCHASTIC_ROUNDING_SEED": "0",
+    "MALLOC_ARENA_MAX": "64",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+EFA = {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}  # between machines
+LOADING_AT_ONCE = "SM_TRN_LOADING_AT_ONCE"  # workers of a machine; 8 as in optimum-neuron's num_local_ranks_per_step
+
+
+class Place(NamedTuple):
+    """Where this process stands among the workers, and how many of them are on this machine."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    here: int
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> Place:
+        """From torchrun's variables, else from Open MPI's (which is what starts SMDDP's and SMP's workers)."""
+
+        def read(name: str, mpi: str, absent: int) -> int:
+            return int(environ.get(name, environ.get("OMPI_COMM_WORLD_" + mpi, absent)))
+
+        size = read("WORLD_SIZE", "SIZE", 1)
+        return cls(
+            read("RANK", "RANK", 0),
+            size,
+            read("LOCAL_RANK", "LOCAL_RANK", 0),
+            read("LOCAL_WORLD_SIZE", "LOCAL_SIZE", size),
+        )
+
+
+# --- choosing ---
+
+
+def choose(environ: Mapping[str, str] = os.environ) -> str:
+    """The runtime's name; starts nothing. torch_xla being importable is no reason to use it: evidence is."""
+    asked = environ.get("SM_TRN_RUNTIME")
+    if asked:
+        if asked not in NAMES:
+            raise UsageError(f"SM_TRN_RUNTIME: got {asked!r}, wanted one of {', '.join(NAMES)}")
+        return asked
+    # Inferentia's older torch_neuron also adds torch.neuron, without a device in it.
+    if getattr(getattr(torch, "neuron", None), "is_available", bool)():
+        return "neuron"
+    if xla_evidence(environ) and importlib.util.find_spec("torch_xla"):
+        return "xla"
+    if NEURON_DEVICE.exists():
+        raise UsageError(
+            f"device: got {NEURON_DEVICE} but neither torch.neuron nor torch_xla, wanted one of them; use an image with "
+            "torch-neuronx, or set SM_TRN_RUNTIME=cpu to train on the CPU"
+        )
+    if not torch.cuda.is_available():
+        return "cpu"
+    wants_smddp = framework_flag(environ, "sagemaker_distributed_dataparallel_enabled")
+    return "smddp" if wants_smddp and importlib.util.find_spec("smdistributed") else "cuda"
+
+
+def xla_evidence(environ: Mapping[str, str]) -> bool:
+    """A launcher that speaks XLA, a Neuron device, or the Training Compiler's own flag."""
+    launched = "PJRT_DEVICE" in environ or "GPU_NUM_DEVICES" in environ
+    launched = launched or any(name.startswith(("XRT_", "NEURON_RT_")) for name in environ)
+    return launched or NEURON_DEVICE.exists() or framework_flag(environ, "sagemaker_training_compiler_enabled")
+
+
+def framework_flag(environ: Mapping[str, str], name: str) -> bool:
+    """SageMaker's toolkit passes its own hyperparameters as JSON in SM_FRAMEWORK_PARAMS."""
+    return bool(json.loads(environ.get("SM_FRAMEWORK_PARAMS") or "{}").get(name, False))
+
+
+def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
+    """Before torch_xla is imported and workers are connected; what the job has set itself stays. The runtime's name."""
+    name, place = choose(environ), Place.read(environ)
+    if name == "xla":
+        for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
+            if not (variable == "NEURON_COMPILE_CACHE_URL" and "--cache_dir" in environ.get("NEURON_CC_FLAGS", "")):
+                environ.setdefault(variable, value)
+    elif name == "cpu":
+        keep_memory(environ)
+        local = place.here == place.world_size or environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
+        if local and "lo" in (own for _, own in socket.if_nameindex()):
+            environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # whatever the host name resolves to
+    else:
+        torch.set_float32_matmul_precision("high")  # TF32 where the GPU has it
+    return name
+
+
+def keep_memory(environ: Mapping[str, str]) -> bool:
+    """Blocks of megabytes are kept for the next step, which asks for the same ones; whether that could be had.
+
+    glibc gives them back as soon as they are free, and the system clears every page that it hands out: on a CPU a fifth
+    of a tiny language model's time. What the user has set of malloc stays.
+    """
+    own = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
+    if "glibc.malloc" in environ.get("GLIBC_TUNABLES", "") or any(name in environ for name in own):
+        return False
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # macOS, musl, Windows
+        mallopt = ctypes.CDLL(None).mallopt  # mallopt(3): -3 is M_MMAP_THRESHOLD, -1 M_TRIM_THRESHOLD; an older glibc
+        return any(mallopt(-3, size) for size in (1 << 30, 1 << 25)) and bool(mallopt(-1, (1 << 31) - 1))  # takes less
+    return False
+
+
+# --- runtimes ---
+
+
+def detect(environ: MutableMapping[str, str] = os.environ, *, connect: bool = True) -> Any:
+    """The runtime that this process should use, or a UsageError. `SM_TRN_RUNTIME` decides when it is set."""
+    name = set_environment(environ)
+    return XlaRuntime(environ, connect=connect) if name == "xla" else TorchRuntime(name, environ, connect=connect)
+
+
+class Runtime:
+    """torch.distributed on any device that torch itself knows: cpu/gloo, cuda/nccl, cuda/smddp, neuron/neuron."""
+
+    name: str
+    device: Any
+    attention: str | None = None  # what transformers should compute it with; None: what it would choose
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.rank, self.world_size, self.local_rank, self._here = Place.read(environ)
+        self._at_once = environ.get(LOADING_AT_ONCE, "8")
+        if not self._at_once.isdigit() or int(self._at_once) < 1:
+            raise UsageError(f"{LOADING_AT_ONCE}: got {self._at_once!r}, wanted a number of workers from 1 on")
+
+    @property
+    def is_main(self) -> bool:
+        return self.rank == 0
+
+    @property
+    def on_neuron(self) -> bool:
+        return self.name == "neuron/neuron" or (self.name == "xla" and NEURON_DEVICE.exists())
+
+    @property
+    def bf16(self) -> bool:
+        """Whether the device computes in bfloat16 as fast as it can: Ampere and later, Neuron."""
+        return self.on_neuron or (self.name.startswith("cuda") and torch.cuda.get_device_capability()[0] >= 8)
+
+    @contextlib.contextmanager
+    def loading_turn(self) -> Iterator[None]:
+        """The first worker of a machine alone: it fills the caches. Then the others in waves: each holds a whole model on
+        the host until it is on its device, so move it there inside. Inside there can be no collective.
+        """
+        size = int(self._at_once)
+        own, waves = -(-self.local_rank // size), 1 - (-(self._here - 1) // size)
+        for _ in range(own):
+            self.barrier()
+        yield  # after a failure in it nobody waits: the launcher ends the others
+        for _ in range(waves - own):
+            self.barrier()
+
+    def values_of_workers(self, value: float) -> list[float]:
+        """Every worker's value, in the order of ranks."""
+        return self.sum_over_workers([value if rank == self.rank else 0.0 for rank in range(self.world_size)])
+
+    def unwrap(self, model: Any) -> Any:
+        model = getattr(model, "module", model)  # of DistributedDataParallel
+        return getattr(model, "_orig_mod", model)  # of torch.compile
+
+    def seed(self, *parts: Any) -> None:
+        """The generators become a function of `parts`, such as seed, step and rank: nothing to save, nothing to restore."""
+        drawn = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+        number = int.from_bytes(drawn[:4], "big") >> 1
+        torch.default_generator.manual_seed(number)  # torch.manual_seed walks through devices that are not there
+        self.seed_device(number)
+
+    def compilations(self) -> tuple[int, float]:
+        """Number of this process's compilations, and their seconds; none where nothing compiles."""
+        return 0, 0.0
+
+    def step(self, optimizer: Any, scheduler: Any, max_grad_norm: float) -> None:
+        """Reduce, clip, step, schedule, zero, cut the graph: nothing else does these."""
+        self.reduce_gradients(optimizer)
+        if max_grad_norm > 0:
+            torch.nn.utils.clip_grad_norm_(parameters_of(optimizer), max_grad_norm)
+        optimizer.step()
+        scheduler.step()
+        optimizer.zero_grad()
+        self.cut_graph()
+
+    def cut_graph(self) -> None:
+        return
+
+    seed_device: Callable[[int], None]
+    barrier: Callable[[], None]
+    reduce_gradients: Callable[[Any], None]
+    sum_over_workers: Callable[[Sequence[Any]], list[float]]  # one collective; waits for the device
+
+
+class TorchRuntime(Runtime):
+    def __init__(self, name: str, environ: MutableMapping[str, str], *, connect: bool = True) -> None:
+        super().__init__(environ)
+        kind = "cuda" if name == "smddp" else name
+        self.name, self.device = f"{kind}/{COLLECTIVES[name]}", torch.device("cpu")
+        if kind != "cpu":
+            module = getattr(torch, kind)
+            if self.local_rank >= module.device_count():
+                raise UsageError(
+                    f"workers: got local rank {self.local_rank}, wanted below {module.device_count()}, the number of "
+                    f"{kind} devices here; start fewer workers per machine"
+                )
+            module.set_device(self.local_rank)
+            self.device = torch.device(kind, self.local_rank)
+        # On a CPU one flat all-reduce keeps the order of every sum, also after a resume: DDP re-cuts its buckets after the
+        # first step, which with more than two workers changes the last bit. Accelerators gain more from overlap.
+        self.overlap = kind != "cpu"
+        if connect and self.world_size > 1:
+            if name == "smddp":
+                importlib.import_module("smdistributed.dataparallel.torch.torch_smddp")  # registers the backend
+            bound = kind == "cuda" and "device_id" in inspect.signature(dist.init_process_group).parameters
+            dist.init_process_group(COLLECTIVES[name], **({"device_id": self.device} if bound else {}))
+
+    def barrier(self) -> None:
+        if self.world_size > 1:
+            dist.barrier()
+
+    def seed_device(self, seed: int) -> None:
+        if self.device.type != "cpu":
+            getattr(torch, self.device.type).manual_seed(seed)
+
+    def prepare(self, model: Any, *, find_unused_parameters: bool = False) -> Any:
+        """On the device, the same on every worker."""
+        model = model.to(self.device)
+        if self.world_size > 1 and self.overlap:
+            more = {"gradient_as_bucket_view": True, "find_unused_parameters": find_unused_parameters}
+            ids = None if self.device.type == "cpu" else [self.local_rank]
+            return torch.nn.parallel.DistributedDataParallel(model, device_ids=ids, **more)
+        if self.world_size > 1:
+            for tensor in model.state_dict().values():
+                dist.broadcast(tensor, src=0)
+        return model
+
+    def batches(self, loader: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        for batch in loader:
+            yield {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
+
+    def autocast(self, *, bf16: bool) -> Any:
+        return torch.autocast(self.device.type, dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
+
+    def accumulating(self, model: Any, *, last: bool) -> Any:
+        """Around a micro-batch: only the last one of a step needs to talk to the other workers."""
+        return contextlib.nullcontext() if last or not hasattr(model, "no_sync") else model.no_sync()
+
+    def reduce_gradients(self, optimizer: Any) -> None:
+        if self.world_size == 1 or self.overlap:  # under DDP the last backward has reduced already
+            return
+        gradients = [parameter.grad for parameter in parameters_of(optimizer) if parameter.grad is not None]
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        dist.all_reduce(flat)
+        flat /= self.world_size
+        for gradient, mean in zip(gradients, flat.split([gradient.numel() for gradient in gradients])):
+            gradient.copy_(mean.view_as(gradient))
+
+    def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
+        total = stacked(values, self.device)
+        if self.world_size > 1:
+            dist.all_reduce(total)
+        return [float(value) for value in total.tolist()]
+
+    def memory(self) -> float:
+        """Bytes: the most that tensors have held at once; 0 where the device does not say."""
+        most = getattr(getattr(torch, self.device.type, None), "max_memory_allocated", None)
+        return float(most(self.device)) if self.device.type != "cpu" and most else 0.0
+
+
+class XlaRuntime(Runtime):
+    """torch_xla, under every name its functions have had from 1.11 to 2.9."""
+
+    name = "xla"
+    attention = "eager"  # SDPA looks into its mask on the host: one more graph and one more wait in every step
+
+    def __init__(self, environ: MutableMapping[str, str], *, connect: bool = True) -> None:
+        super().__init__(environ)
+        import torch_xla.core.xla_model as xm
+
+        self._xm = xm
+        # torchrun's workers meet through torch.distributed; xla_spawn's (Training Compiler) are connected already.
+        if connect and "RANK" in environ and self.world_size > 1:
+            importlib.import_module("torch_xla.distributed.xla_backend")  # registers the backend
+            dist.init_process_group("xla")
+        self.device = xm.xla_device()
+        launched = self.world_size > 1
+        if hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
+            self.rank, self.world_size, self.local_rank = xm.get_ordinal(), xm.xrt_world_size(), xm.get_local_ordinal()
+        else:
+            xr = importlib.import_module("torch_xla.runtime")
+            self.rank, self.world_size = xr.global_ordinal(), xr.world_size()
+            self.local_rank = self.local_rank if launched else xr.local_ordinal()
+        self._here = self._here if launched else self.world_size
+
+    def barrier(self) -> None:
+        if self.world_size > 1:
+            self._xm.rendezvous("sm_trn")
+
+    def seed_device(self, seed: int) -> None:
+        self._xm.set_rng_state(seed, self.device)
+
+    def prepare(self, model: Any, *, find_unused_parameters: bool = False) -> Any:  # noqa: ARG002 - the other's signature
+        return model.to(self.device)  # no broadcast: weights come from the same files and the same seed
+
+    def batches(self, loader: Any) -> Iterator[dict[str, Any]]:
+        """Uploads in the background, and cuts the graph between batches."""
+        return iter(
+            importlib.import_module("torch_xla.distributed.parallel_loader").MpDeviceLoader(loader, self.device)
+        )
+
+    def autocast(self, *, bf16: bool) -> Any:
+        # Never XLA_USE_BF16: it turns the attention mask's minimum into infinities, and losses into NaN.
+        return torch.autocast("xla", dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
+
+    def accumulating(self, model: Any, *, last: bool) -> Any:  # noqa: ARG002 - the other's signature
+        return contextlib.nullcontext()
+
+    def reduce_gradients(self, optimizer: Any) -> None:
+        self._xm.reduce_gradients(optimizer)
+
+    def cut_graph(self) -> None:
+        import torch_xla
+
+        (getattr(torch_xla, "sync", None) or self._xm.mark_step)()  # mark_step until 2.6 or so
+
+    def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
+        if self.world_size == 1:  # what is there is fetched; putting it together first would be one more graph
+            return [float(torch.as_tensor(value).cpu()) for value in values]
+        return [float(value) for value in self._xm.all_reduce("sum", stacked(values, self.device)).cpu().tolist()]
+
+    def compilations(self) -> tuple[int, float]:
+        known = importlib.import_module("torch_xla.debug.metrics").metric_data("CompileTime")
+        return (int(known[0]), float(known[1]) / 1e9) if known else (0, 0.0)  # it counts nanoseconds
+
+    def memory(self) -> float:
+        """Bytes that are held now; 0 where the device does not say."""
+        with contextlib.suppress(RuntimeError, AttributeError):  # not every device can be asked
+            known = self._xm.get_memory_info(self.device)
+            if "bytes_used" in known:
+                return float(known["bytes_used"])
+            return 1024.0 * float(known.get("kb_total", 0) - known.get("kb_free", 0))  # before torch_xla 2.2
+        return 0.0
+
+
+def parameters_of(optimizer: Any) -> list[Any]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def stacked(values: Sequence[Any], device: Any) -> Any:
+    return torch.stack([torch.as_tensor(value, dtype=torch.float32, device=device).detach() for value in values])
+
+
+def to_cpu(state: Any) -> Any:
+    """A nested state with every tensor copied to the host; what it was copied from stays where it is."""
+    if isinstance(state, torch.Tensor):
+        return state.detach().cpu().clone()
+    if isinstance(state, Mapping):
+        return {key: to_cpu(value) for key, value in state.items()}
+    return type(state)(to_cpu(value) for value in state) if isinstance(state, (list, tuple)) else state
+
+
+# --- models ---
+
+TOKENIZER = Path(__file__).resolve().parent.parent / "tiny_random" / "tokenizer.json"
+_TINY_BERT = {
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 128,
+    "max_position_embeddings": 512,
+}
+TINY: Mapping[str, tuple[str, dict[str, Any]]] = {  # made here: no network, seconds on a CPU
+    "tiny-random": ("bert", _TINY_BERT),
+    "tiny-bert": ("bert", _TINY_BERT),
+    "tiny-gpt2": ("gpt2", {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 512}),
+    "tiny-llama": ("llama", {**_TINY_BERT, "num_key_value_heads": 2}),
+}
+AFTER_PADDING = frozenset(  # models whose positions start after the padding's
+    "camembert data2vec-text esm ibert longformer luke mpnet roberta roberta-prelayernorm xlm-roberta xlm-roberta-xl xmod".split()
+)
+
+
+def load_tokenizer(name: str) -> Any:
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # a job's log is read as lines
+    if name in TINY:
+        from transformers import PreTrainedTokenizerFast
+
+        special = {kind + "_token": f"[{kind.upper()}]" for kind in ("pad", "unk", "cls", "sep", "mask")}
+        end = {} if TINY[name][0] == "bert" else {"eos_token": "[SEP]"}
+        return PreTrainedTokenizerFast(tokenizer_file=str(TOKENIZER), model_max_length=512, **special, **end)
+    from transformers import AutoTokenizer
+
+    with _loading(name):
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    if tokenizer.pad_token is None:  # GPT-like models
+        if tokenizer.eos_token is None:
+            raise UsageError(
+                f"tokenizer: got {name!r}, which has neither a pad token nor an end token; wanted one of them"
+            )
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_config(name: str, tokenizer: Any, **more: Any) -> Any:
+    from transformers import CONFIG_MAPPING, AutoConfig
+
+    if name in TINY:
+        kind, sizes = TINY[name]
+        if kind not in CONFIG_MAPPING:
+            raise UsageError(f"transformers: wanted one that knows {kind}; use a newer image")
+        ends = (
+            {} if kind == "bert" else {"bos_token_id": tokenizer.sep_token_id, "eos_token_id": tokenizer.sep_token_id}
+        )
+        config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes, **ends, **more)
+    else:
+        with _loading(name):
+            config = AutoConfig.from_pretrained(name, **more)
+    if config.pad_token_id is None:
+        config.pad_token_id = tokenizer.pad_token_id
+    return config
+
+
+def load_model(name: str | None, config: Any, head: str, attention: str | None = None) -> Any:
+    """Pretrained weights, or new ones where there is no name or it is a tiny one; always in float32: a checkpoint in half
+    precision would else be trained in it. `head` is the end of transformers' class names: SequenceClassification, CausalLM.
+    New weights are drawn from torch's generator: seed it first.
+    """
+    import transformers
+
+    auto = getattr(transformers, "AutoModelFor" + head)
+    version = tuple(int(part) for part in transformers.__version__.split(".")[:2])
+    chosen = {"attn_implementation": attention} if attention and version >= (4, 36) else {}  # before, all was eager
+    with _loading(name or config.model_type):
+        fresh = name is None or name in TINY
+        model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, config=config, **chosen)
+    return model.float()
+
+
+@contextlib.contextmanager
+def _loading(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise UsageError(
+            f"--model: got {name!r}, which does not load ({first_line(error)}); wanted a model of the Hugging Face hub, a "
+            "folder with one, or 'tiny-random' (needs no network)"
+        ) from error
+
+
+def longest_input(config: Any) -> int | None:
+    """The most tokens the model has positions for, where its configuration says so."""
+    longest: int | None = getattr(config, "max_position_embeddings", None)
+    if longest is None or longest <= 0:  # XLNet's is -1
+        return None
+    return longest - (config.pad_token_id + 1 if config.model_type in AFTER_PADDING else 0)

@@ -1,0 +1,195 @@
+"""For a training loop of one's own: the order of examples, their batches, AdamW with the linear schedule, and what is kept.
+
+Orders are functions of (seed, epoch), so that a run that was interrupted goes on with the examples it would have had.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Mapping, NoReturn, Sequence
+
+import torch
+from torch.utils.data import DataLoader
+
+from kit.device import to_cpu
+from kit.report import Meter, refuse_nan
+from kit.spot import Checkpoints, Interrupted
+
+WINDOW_STEPS = 32  # within which texts of like length come together; longer would make an epoch's order less random
+
+
+class Batches:
+    """One worker's batches of an epoch, by number: what a DataLoader with processes of its own can make ahead.
+
+    `order` [batches, workers, per_device] is everybody's, so that a batch is as long on all workers. Index -1 is a filler:
+    it has a shape and weighs nothing.
+    """
+
+    def __init__(self, tokens: Any, order: Any, rank: int, lengths: Sequence[int], pad_id: int) -> None:
+        self._tokens, self._rows, self._pad_id = tokens, order[:, rank], pad_id
+        own = torch.as_tensor(tokens.lengths)
+        longest = own[order.clamp(min=0)].flatten(start_dim=1).max(dim=1).values
+        self.lengths = torch.tensor(lengths)[torch.bucketize(longest, torch.tensor(lengths))].tolist()
+        self.filled = own[self._rows.clamp(min=0)].sum(dim=1).tolist()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        rows, length = self._rows[number], self.lengths[number]
+        ids = torch.full((len(rows), length), self._pad_id)
+        mask = torch.zeros((len(rows), length), dtype=torch.int64)
+        labels = torch.zeros(len(rows), dtype=torch.int64)
+        for place, row in enumerate(rows.clamp(min=0).tolist()):
+            example = self._tokens[row]
+            own = torch.as_tensor(example["input_ids"])[:length]
+            ids[place, : len(own)], mask[place, : len(own)], labels[place] = own, 1, int(example["labels"])
+        return {"input_ids": ids, "attention_mask": mask, "labels": labels, "weight": (rows >= 0).float()}
+
+
+def batch_lengths(lengths: Any, max_length: int, shapes: int | None, multiple: int = 8) -> list[int]:
+    """The lengths that batches may have. `shapes` of them: as many texts under each; None: every multiple of 8."""
+    longest = min(max_length, -(-int(lengths.max()) // multiple) * multiple)
+    if shapes is None:
+        return [*range(multiple, longest, multiple), longest]
+    ranked = sorted(lengths.tolist())
+    edges = (ranked[-(-len(ranked) * part // shapes) - 1] for part in range(1, shapes + 1))
+    return sorted({min(longest, -(-edge // multiple) * multiple) for edge in edges})
+
+
+def train_order(lengths: Any, layout: Sequence[int], seed: int, epoch: int, *, alike: bool) -> Any:
+    """Indices [steps, accumulation, workers, per_device] of one epoch: a function of (seed, epoch), nothing else.
+
+    Texts that are `alike` in length share a step; the step with the longest text comes first: where memory does not
+    suffice, it ends there. The last, incomplete step is dropped. A step's texts do not depend on the number of workers.
+    """
+    samples = layout[0] * layout[1] * layout[2]
+    generator = torch.Generator().manual_seed((seed * 1_000_003 + epoch) % 2**31)
+    steps = len(lengths) // samples
+    order = torch.randperm(len(lengths), generator=generator)[: steps * samples]
+    if alike and steps:
+        window, parts = (
+            max(1, min(WINDOW_STEPS, steps // 4)),
+            [],
+        )  # several windows: an epoch's steps are not the next one's
+        for part in order.split(window * samples):
+            ranked = part[torch.sort(lengths[part], stable=True).indices].view(-1, samples)
+            parts.append(ranked[torch.randperm(len(ranked), generator=generator)])  # short texts are not always first
+        order = torch.cat(parts)
+        own = lengths[order].long()
+        most = int((own.max(dim=1).values * (own.sum(dim=1).max() + 1) + own.sum(dim=1)).argmax())
+        order[[0, most]] = order[[most, 0]]
+    return order.reshape(steps, *layout)
+
+
+def eval_order(lengths: Any, workers: int, per_device: int) -> Any:
+    """Indices [batches, workers, per_device]: each example once, the longest first, and -1 where the last batch has none."""
+    order = torch.full((-(-len(lengths) // (workers * per_device)) * workers * per_device,), -1, dtype=torch.int64)
+    order[: len(lengths)] = torch.sort(lengths, descending=True, stable=True).indices
+    return order.view(-1, workers, per_device)
+
+
+def loader_of(batches: Batches, num_workers: int, device: Any) -> Any:
+    """Made ahead by `num_workers` processes, in pinned memory for CUDA. Its generator is its own: a DataLoader would draw from
+    torch's, and dropout would differ after a resume.
+    """
+    pinned = torch.device(device).type == "cuda"
+    return DataLoader(batches, batch_size=None, num_workers=num_workers, pin_memory=pinned, generator=torch.Generator())
+
+
+# --- optimizer ---
+
+
+def adamw_with_linear_schedule(
+    model: Any, learning_rate: float, weight_decay: float, *, warmup_steps: int, total_steps: int
+) -> tuple[Any, Any]:
+    """No decay for biases and norms; transformers' linear schedule: from 0 to the peak, and down to 0 after the last step."""
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    groups = [
+        {"params": [weight for weight in weights if weight.ndim > 1], "weight_decay": weight_decay},
+        {"params": [weight for weight in weights if weight.ndim <= 1], "weight_decay": 0.0},
+    ]
+
+    def factor(step: int) -> float:
+        if step < warmup_steps:
+            return step / warmup_steps
+        return max(0.0, (total_steps - step) / max(1, total_steps - warmup_steps))
+
+    optimizer = _adamw(groups, learning_rate)
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+
+
+def _adamw(groups: Any, learning_rate: float) -> Any:
+    """In one kernel where torch has one: for CUDA since 2.0, for CPU since 2.4. Of other devices it may only believe so."""
+    if {weight.device.type for group in groups for weight in group["params"]} <= {"cpu", "cuda"}:
+        with contextlib.suppress(RuntimeError, TypeError):  # not for this device; not in this torch
+            return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
+    return torch.optim.AdamW(groups, lr=learning_rate)
+
+
+def load_optimizer(optimizer: Any, state: Mapping[str, Any]) -> None:
+    """What was saved, but for how a step is computed: that is this device's, and by `fused` torch also decides where the
+    count of steps lies.
+    """
+    own = [{name: group[name] for name in ("fused", "foreach") if name in group} for group in optimizer.param_groups]
+    groups = [{**saved, **mine} for saved, mine in zip(state["param_groups"], own)]
+    optimizer.load_state_dict({**state, "param_groups": groups})
+
+
+# --- one run ---
+
+
+class Loop:
+    """What a step changes, and a checkpoint therefore holds."""
+
+    def __init__(self, runtime: Any, model: Any, samples_per_step: int) -> None:
+        self.runtime, self.model, self.samples = runtime, model, samples_per_step
+        self.step, self.total_steps, self.steps_per_epoch = 0, 0, 1
+        self.optimizer: Any = None
+        self.scheduler: Any = None
+        self.meter = Meter(runtime, samples_per_step)
+        self.losses = torch.zeros(()).to(runtime.device)  # uploaded: to XLA a constant would be another graph
+        self.window, self.total = [0.0, 0], 0.0  # loss and steps since the last line; loss since the first step
+
+    def batches(self, mine: Batches, num_workers: int) -> Any:
+        """On the device."""
+        return self.runtime.batches(loader_of(mine, num_workers, self.runtime.device))
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "model": to_cpu(self.runtime.unwrap(self.model).state_dict()),
+            "optimizer": to_cpu(self.optimizer.state_dict()),
+            "scheduler": self.scheduler.state_dict(),
+            "losses": {"window": list(self.window), "total": self.total},
+        }
+
+    def resume(self, checkpoints: Checkpoints) -> None:
+        """From the newest checkpoint that every worker has complete, if there is one."""
+        self.step = int(min(self.runtime.values_of_workers(checkpoints.newest())))
+        if self.step:
+            state = checkpoints.load(self.step)
+            self.runtime.unwrap(self.model).load_state_dict(state["model"])
+            load_optimizer(self.optimizer, state["optimizer"])
+            self.scheduler.load_state_dict(state["scheduler"])
+            self.window, self.total = state["losses"]["window"], state["losses"]["total"]
+
+    def collect(self, *, stop: bool) -> bool:
+        """Fetch the losses from the device and agree with the other workers: was any of us asked to stop?"""
+        loss, stops = self.runtime.sum_over_workers([self.losses, float(stop)])
+        refuse_nan(loss)
+        self.losses = torch.zeros(()).to(self.runtime.device)
+        self.window[0] += loss / self.runtime.world_size
+        self.total += loss / self.runtime.world_size
+        return bool(stops > 0)
+
+    def line(self, **values: Any) -> dict[str, Any]:
+        return {**values, "epoch": round(self.step / self.steps_per_epoch, 4), "step": self.step}
+
+    def interrupt(self, checkpoints: Checkpoints | None, folder: Any) -> NoReturn:
+        kept = "no --checkpoint_dir, nothing saved"
+        if checkpoints is not None:
+            checkpoints.finish()
+            saved = not self.runtime.is_main or checkpoints.saved_step == self.step
+            kept = f"saved in {folder}" if saved else "not saved"
+        self.runtime.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
+        raise Interrupted(f"after step {self.step} of {self.total_steps}; {kept}")

@@ -1,0 +1,322 @@
+"""What keeps a job safe: checked flags, exit codes, the wish to stop, and checkpoints that count only when every byte is there.
+
+Exit codes: 0 done; 2 something that the user can put right; 75 stopped after SIGTERM, run the same command again.
+
+SageMaker copies the checkpoint folder to S3 file by file while it is being written, so neither a rename nor a file's
+presence proves anything there: a checkpoint counts only if its manifest, written last, matches every byte.
+https://docs.aws.amazon.com/sagemaker/latest/dg/model-checkpoints.html
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import contextlib
+import difflib
+import hashlib
+import inspect
+import json
+import logging
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Callable, Mapping, NoReturn, Sequence
+
+DONE, USAGE_ERROR, INTERRUPTED = 0, 2, 75  # 75 is EX_TEMPFAIL of sysexits.h
+FAILURE = Path("/opt/ml/output/failure")  # what SageMaker shows as the job's FailureReason
+CHECKPOINTS = Path("/opt/ml/checkpoints")  # exists in a job that was given a checkpoint_s3_uri
+MANIFEST = "manifest.json"
+KEEP = 2  # the older one is what survives a torn upload of the newer
+GRAPHS_ONLY_STEPS = 5  # neuron_parallel_compile sees every graph of a training loop within these
+
+
+class UsageError(Exception):
+    """Only the user can put it right. The message says what, got, wanted and fix."""
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error: asked for, and answered
+    """The run was asked to stop and has stopped at the end of a step."""
+
+
+# --- flags ---
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would print its usage; refuses unknown flags with a suggestion."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message.replace("argument --", "--", 1))
+
+    def parse_strictly(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        args, unknown = self.parse_known_args(argv)
+        if unknown:
+            refuse_unknown(unknown[0].split("=")[0], self._option_string_actions)
+        return args
+
+
+def refuse_unknown(flag: str, known: Any) -> NoReturn:
+    close = difflib.get_close_matches(flag, sorted(known), n=1)
+    raise UsageError(f"{flag}: unknown flag; " + (f"did you mean {close[0]}?" if close else "see --help"))
+
+
+def str2bool(text: str) -> bool:
+    """SageMaker passes hyperparameters as words: --bf16 True."""
+    if text.lower() not in {"true", "false", "1", "0"}:
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted True or False")
+    return text.lower() in {"true", "1"}
+
+
+def number(kind: Callable[[str], Any], holds: Callable[[Any], bool], wanted: str) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        with contextlib.suppress(ValueError):
+            if holds(kind(text)):
+                return kind(text)
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted {wanted}")
+
+    return parse
+
+
+def integer(least: int) -> Callable[[str], Any]:
+    return number(int, lambda value: value >= least, f"a whole number, at least {least}")
+
+
+not_negative = number(float, lambda value: 0 <= value < float("inf"), "a number, 0 or more")
+fraction = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
+proper_fraction = number(float, lambda value: 0 < value < 1, "a number above 0 and below 1")
+
+
+def graphs_only() -> bool:
+    """Under `neuron_parallel_compile` graphs are collected and not executed: no number that comes out means anything.
+
+    A script then makes few steps, and neither reads nor writes a checkpoint, saves no model and prints no metric.
+    """
+    return os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY", "0") not in {"", "0"}
+
+
+# --- how a script ends ---
+
+
+def exit_code_of(run: Callable[[], None]) -> int:
+    """Run, and turn the end into an exit code. What is neither UsageError nor Interrupted nor a full disk is raised."""
+    try:
+        run()
+        code = DONE
+    except Interrupted as stop:
+        _tell(f"interrupted: {stop}")
+        code = INTERRUPTED
+    except UsageError as error:
+        return _fail(str(error))
+    except Exception as error:
+        if not disk_refused(error):
+            raise
+        return _fail(
+            f"disk: a file could not be written ({first_line(error)}); give the job a larger volume, or free space, and "
+            "run the same command again: it goes on from the newest checkpoint"
+        )
+    dist = sys.modules.get("torch.distributed")
+    # The workers' group; libraries other than these two close theirs by themselves.
+    if dist and dist.is_available() and dist.is_initialized() and dist.get_backend() in {"gloo", "nccl"}:
+        dist.destroy_process_group()
+    return code
+
+
+def _fail(message: str) -> int:
+    _tell(f"error: {message}")
+    with contextlib.suppress(OSError):
+        if FAILURE.parent.is_dir() and os.environ.get("RANK", "0") == "0":
+            FAILURE.write_text(message[:1024], encoding="utf-8")
+    return USAGE_ERROR
+
+
+def _tell(text: str) -> None:
+    """On the main worker only: every worker meets the same error."""
+    if os.environ.get("RANK", "0") == "0":
+        print(text, file=sys.stderr, flush=True)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with `code` after all that is to be done at its end, and tear nothing down: torch's threads that
+    still run while the interpreter ends now and then abort the process, and a job that has saved would be Failed.
+    """
+    atexit._run_exitfuncs()  # noqa: SLF001 - what os._exit leaves out
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def disk_refused(error: BaseException) -> bool:
+    """Python raises OSError for it; torch's writer a RuntimeError, safetensors' an error of its own."""
+    words = (
+        "no space left",
+        "file too large",
+        "disk quota",
+        "writer failed",
+        "write failed",
+        "i/o error",
+        "unexpected pos",
+    )
+    return any(word in str(error).lower() for word in words)
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+class StopRequest:
+    """SIGTERM, remembered. SageMaker sends it before a spot interruption and before a stop; torchrun passes it on.
+
+    torchrun kills its workers 30 s later, SageMaker after 120 s: the loop acts at the end of its next step.
+    """
+
+    def __init__(self) -> None:
+        self.seen = False
+        signal.signal(signal.SIGTERM, lambda _number, _frame: setattr(self, "seen", True))
+
+
+# --- checkpoints ---
+
+
+class Checkpoints:
+    """The folders `checkpoint-N` of one run, of which only those with a matching manifest count.
+
+    `identity` is what makes two runs the same run. It lies in the manifest, and a checkpoint that another run wrote is
+    refused rather than resumed from or overwritten.
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], say: Callable[[str], None], keep: int = KEEP) -> None:
+        self.folder, self._identity, self._say, self._keep = (
+            folder,
+            json.loads(json.dumps(identity)),
+            say,
+            max(KEEP, keep),
+        )
+        self._writer: threading.Thread | None = None
+        self.saved_step = 0
+
+    def path(self, step: int) -> Path:
+        return self.folder / f"checkpoint-{step}"
+
+    def steps(self) -> list[int]:
+        found = (re.fullmatch(r"checkpoint-(\d+)", path.name) for path in self.folder.glob("checkpoint-*"))
+        return sorted(int(match[1]) for match in found if match)
+
+    def newest(self) -> int:
+        """The newest complete checkpoint's step, 0 if there is none. Torn ones are named and passed over."""
+        for step in reversed(self.steps()):
+            fault = self.fault(step)
+            if not fault:
+                return step
+            self._say(f"checkpoint-{step} is not usable ({fault}); trying the one before")
+        return 0
+
+    def fault(self, step: int) -> str:
+        """Why this checkpoint cannot be used, or an empty string. A complete one of another run is a UsageError."""
+        path = self.path(step)
+        try:
+            manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+            its = manifest["identity"]
+            torn = [name for name, wanted in manifest["files"].items() if fingerprint(path / name) != wanted]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return f"{type(error).__name__}: {error}"
+        if torn:
+            return f"{', '.join(torn)} does not match its manifest"
+        differing = sorted(name for name, value in self._identity.items() if its.get(name) != value)
+        if differing:
+            seen = "; ".join(f"{name}: got {self._identity[name]!r}, it has {its.get(name)!r}" for name in differing)
+            raise UsageError(
+                f"checkpoint_dir: {path} was written by another run ({seen}); use the same settings and data to continue "
+                "it, or another --checkpoint_dir to start anew"
+            )
+        return ""
+
+    def seal(self, step: int, folder: Path | None = None) -> None:
+        """Write the manifest over every file, each on the disk before it; then let the older checkpoints go."""
+        path = folder or self.path(step)
+        files = [file for file in sorted(path.rglob("*")) if file.is_file() and file.name != MANIFEST]
+        for file in files:
+            sync(file)
+        prints = {file.relative_to(path).as_posix(): fingerprint(file) for file in files}
+        content = json.dumps({"step": step, "identity": self._identity, "files": prints}, indent=1)
+        (path / MANIFEST).write_text(content, encoding="utf-8")
+        sync(path / MANIFEST)
+        sync(path)
+        if folder is not None:
+            shutil.rmtree(self.path(step), ignore_errors=True)  # a torn one of the same step: `newest` has refused it
+            folder.rename(self.path(step))
+        sync(self.folder)
+        self.saved_step = step
+        for old in self.steps()[: -self._keep]:
+            shutil.rmtree(self.path(old), ignore_errors=True)
+
+    def put_aside(self, newer_than: int) -> None:
+        """What this run will write again, and must not take for its own. Kept under another name until next time."""
+        for old in self.folder.glob("torn-checkpoint-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        for step in self.steps():
+            if step > newer_than:
+                self.path(step).rename(self.folder / f"torn-checkpoint-{step}")
+
+    # --- a loop of your own: one file, written in the background ---
+
+    def save(self, step: int, state: Mapping[str, Any]) -> None:
+        """Begin to write; no worker waits for the disk. `state` must be a copy. One worker calls this."""
+        self.finish()
+        self._writer = threading.Thread(target=self._write, args=(step, state), name=f"checkpoint-{step}")
+        self._writer.start()
+
+    def finish(self) -> None:
+        """Wait until what was begun is on the disk, or is said not to be."""
+        if self._writer is not None:
+            self._writer.join()
+            self._writer = None
+
+    def _write(self, step: int, state: Mapping[str, Any]) -> None:
+        import torch
+
+        partial = self.folder / f".partial-{step}"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for abandoned in self.folder.glob(".partial-*"):  # by a process that was killed while it wrote
+                shutil.rmtree(abandoned, ignore_errors=True)
+            partial.mkdir()
+            torch.save(dict(state), partial / "state.pt")
+            self.seal(step, partial)
+        except (OSError, RuntimeError) as error:  # a full disk does not end the run
+            shutil.rmtree(partial, ignore_errors=True)
+            self._say(f"checkpoint of step {step} is not saved ({first_line(error)}); going on, the one before is kept")
+
+    def load(self, step: int) -> dict[str, Any]:
+        import torch
+
+        fault = self.fault(step)
+        if fault:
+            raise UsageError(
+                f"checkpoint_dir: got {self.path(step)} unusable on this worker ({fault}), wanted what the others resume "
+                "from; give every machine the same checkpoints, or an empty folder"
+            )
+        # Tensors, numbers and names only: a checkpoint from a bucket must not be able to run code.
+        safe = {"weights_only": True} if "weights_only" in inspect.signature(torch.load).parameters else {}
+        state: dict[str, Any] = torch.load(self.path(step) / "state.pt", map_location="cpu", **safe)
+        return state
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return {"sha256": digest.hexdigest(), "bytes": path.stat().st_size}
+
+
+def sync(path: Path) -> None:
+    """Bytes (or a folder's entries) on the disk, not in the cache: the instance may vanish."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,466 @@
+"""Trainer, as it is, in a job that may be interrupted: flags of any version, one callback, resuming from proven checkpoints.
+
+Flags are translated by what the installed TrainingArguments has, never by its version: the containers patch theirs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import re
+import time
+import warnings
+from pathlib import Path
+from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Sequence
+
+import torch
+from transformers import HfArgumentParser, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+from kit.data import Table, read_table, table_from
+from kit.device import choose, detect, set_environment
+from kit.report import Console, Meter, refuse_nan
+from kit.spot import (
+    CHECKPOINTS,
+    GRAPHS_ONLY_STEPS,
+    Checkpoints,
+    Interrupted,
+    Parser,
+    StopRequest,
+    UsageError,
+    disk_refused,
+    first_line,
+    graphs_only,
+    refuse_unknown,
+    str2bool,
+)
+
+AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
+# Several names for one thing, with the same values; the first is today's.
+SYNONYMS = (
+    ("eval_strategy", "evaluation_strategy"),
+    ("use_cpu", "no_cuda"),
+    ("per_device_train_batch_size", "per_gpu_train_batch_size"),
+    ("per_device_eval_batch_size", "per_gpu_eval_batch_size"),
+    ("hub_model_id", "push_to_hub_model_id"),
+    ("hub_token", "push_to_hub_token"),
+    ("ddp_backend", "xpu_backend"),
+    ("zero_1", "zero1"),  # optimum-neuron's, today and in its first versions
+)
+# Of optimum-neuron's arguments, with the values that ask for no more than happens without it.
+NEURON_ONLY: Mapping[str, tuple[str, ...] | None] = {
+    "tensor_parallel_size": ("1",),
+    "pipeline_parallel_size": ("1",),
+    "pipeline_parallel_num_microbatches": ("-1", "1"),
+    **dict.fromkeys(("zero_1", "zero1"), ("False", "false", "0")),
+    **dict.fromkeys(
+        "disable_sequence_parallel kv_size_multiplier num_local_ranks_per_step use_xser async_save".split()
+    ),
+    **dict.fromkeys("stochastic_rounding_enabled skip_cache_push use_autocast".split()),
+}
+# Of some version, and without a meaning, or with another way to say it, in another: left out with a line in the log.
+SOMETIMES = frozenset(
+    """
+    accelerator_config activation_checkpointing activation_checkpointing_kwargs adafactor auto_find_batch_size
+    average_tokens_across_devices batch_eval_metrics bf16 bf16_full_eval data_seed dataloader_in_order
+    dataloader_multiprocessing_context dataloader_persistent_workers dataloader_prefetch_factor ddp_broadcast_buffers
+    ddp_bucket_cap_mb ddp_static_graph ddp_timeout dispatch_batches enable_jit_checkpoint eval_delay eval_do_concat_batches
+    eval_on_start eval_use_gather_object fp16_backend fp16_opt_level fsdp fsdp_config fsdp_min_num_params
+    fsdp_transformer_layer_cls_to_wrap full_determinism gradient_checkpointing gradient_checkpointing_kwargs group_by_length
+    half_precision_backend hub_always_push hub_private_repo hub_revision hub_strategy include_for_metrics
+    include_inputs_for_metrics include_num_input_tokens_seen include_tokens_per_second jit_mode_eval liger_kernel_config
+    log_level log_level_replica log_on_each_node logging_dir logging_nan_inf_filter lr_scheduler_kwargs mp_parameters
+    neftune_noise_alpha optim optim_args optim_target_modules overwrite_output_dir parallelism_config past_index project
+    push_to_hub_organization ray_scope restore_callback_states_from_checkpoint save_on_each_node save_only_model
+    save_safetensors sharded_ddp split_batches tf32 torch_compile torch_compile_backend torch_compile_mode
+    torch_empty_cache_steps torchdynamo tpu_metrics_debug tpu_num_cores trackio_bucket_id trackio_space_id
+    trackio_static_space_id train_sampling_strategy use_cache use_ipex use_legacy_prediction_loop use_liger_kernel
+    use_mps_device warmup_ratio
+    """.split()
+)
+# What makes two runs the same run, where the installed version has it.
+IDENTITY = """seed data_seed learning_rate weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm num_train_epochs
+    max_steps lr_scheduler_type warmup_steps warmup_ratio label_smoothing_factor bf16 fp16 tf32 optim group_by_length
+    train_sampling_strategy gradient_accumulation_steps""".split()
+
+
+# --- flags ---
+
+
+def add_folders(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--output_dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR") or "model"), help="for the model")
+    add("--checkpoint_dir", type=Path, default=CHECKPOINTS if CHECKPOINTS.is_dir() else None,
+        help="checkpoints go here, and the run goes on from the newest complete one; default: --output_dir")  # fmt: skip
+    add("--overwrite_output_dir", type=str2bool, nargs="?", const=True, default=False,
+        help="forget the checkpoints in --output_dir; from those in --checkpoint_dir the run always goes on")  # fmt: skip
+
+
+def channel(name: str) -> str | None:
+    """Where SageMaker has put a channel's files."""
+    return os.environ.get("SM_CHANNEL_" + name.upper())
+
+
+def parse_flags(
+    parser: Parser, argv: Sequence[str] | None, defaults: Mapping[str, Any], arguments_class: Any = None
+) -> tuple[Any, Any, list[str]]:
+    """The script's own flags, TrainingArguments (or a library's own class like it), and what is to be said about them.
+
+    `defaults` are by their newest names and give way to the command line.
+    """
+    set_environment()
+    own, rest = parser.parse_known_args(argv)
+    kind = arguments_class or TrainingArguments
+    fields = {field.name for field in dataclasses.fields(kind) if field.init}
+    given = dict(pairs(rest))
+    own_names = [name.lstrip("-") for name in parser._option_string_actions]  # noqa: SLF001 - argparse has no public list
+    known = {*own_names, *fields, *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
+    for name in given:
+        if name not in known:
+            refuse_unknown("--" + name, ["--" + other for other in known])
+    wanted, notes = translate(given, fields)
+    ours = {**(trainer_defaults(fields) if issubclass(kind, TrainingArguments) else {}), **defaults}
+    by_default, _ = translate({name: str(value) for name, value in ours.items()}, fields)
+    args = build(kind, {**by_default, **wanted})
+    if getattr(args, "bf16", False) and "bf16" not in given:
+        notes.append("computing in bfloat16, which this device has; --bf16 False computes in float32")
+    if graphs_only():
+        args.max_steps = min(args.max_steps, GRAPHS_ONLY_STEPS) if args.max_steps > 0 else GRAPHS_ONLY_STEPS
+        args.save_strategy = type(args.save_strategy)("no")
+        notes.append(f"{args.max_steps} steps, to collect graphs only: nothing is saved and no number is printed")
+    if hasattr(own, "output_dir"):
+        args.output_dir = str(own.checkpoint_dir or own.output_dir)
+    return own, args, notes
+
+
+def trainer_defaults(fields: Collection[str]) -> dict[str, Any]:
+    """What we want unless asked otherwise."""
+    name = choose()
+    ours: dict[str, Any] = {
+        "output_dir": "model", "do_train": True, "report_to": "none", "logging_steps": 20, "save_steps": 200,
+        "disable_tqdm": True, "dataloader_drop_last": True, "log_level": "error", "logging_nan_inf_filter": False,
+    }  # fmt: skip
+    if name == "cpu":  # without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone
+        ours.update({"use_cpu": True, "dataloader_pin_memory": False})
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            ours["ddp_backend"] = "gloo"
+    elif name == "xla":  # the fused optimizer is not for XLA
+        ours["optim"] = "adamw_torch"
+    else:
+        ours["bf16"] = detect(connect=False).bf16
+    known = {field.name: str(field.default) for field in dataclasses.fields(TrainingArguments)}
+    if "fused" not in known.get("optim", ""):
+        ours.setdefault("optim", "adamw_torch")  # the default of old versions warns
+    return {key: value for key, value in ours.items() if key in fields or key in dict(SYNONYMS)}
+
+
+def pairs(tokens: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Name and value of `--name value`, `--name=value`, and of a bare `--name`, which means True.
+
+    Several values of one flag are separated by line ends.
+    """
+    name, values = "", []  # type: str, list[str]
+    for token in [*tokens, "--"]:
+        if not token.startswith("--"):
+            if not name:
+                raise UsageError(f"arguments: got {token!r}, wanted flags like --learning_rate 0.00005")
+            values.append(token)
+            continue
+        if name:
+            yield name, "\n".join(values) or "True"
+        flag, _, value = token[2:].partition("=")
+        name, values = flag.replace("-", "_"), [value] if value else []
+
+
+def translate(given: Mapping[str, str], fields: Collection[str]) -> tuple[dict[str, str], list[str]]:
+    """Into the names that `fields` has. What it has no name for is left out, and said."""
+    flags: dict[str, str] = {}
+    notes: list[str] = []
+    for name, value in given.items():
+        if name in fields and not (name == "warmup_steps" and "." in value and "warmup_ratio" in fields):
+            flags[name] = value
+            continue
+        harmless = NEURON_ONLY.get(name, (value,))
+        other = next((pair for pair in _other_words(name, value) if pair[0] in fields), None)
+        if other is None and harmless is not None and value not in harmless:
+            raise UsageError(
+                f"--{name}: got {value!r}, which only optimum-neuron on Trainium can do; leave it out here"
+            )
+        if other is None:
+            notes.append(f"--{name} {value}: this transformers has no such argument; left out")
+        else:
+            flags[other[0]] = other[1]
+            notes.append(f"--{name} {value}: passed on as --{other[0]} {other[1]}")
+    return flags, notes
+
+
+def _other_words(name: str, value: str) -> Iterator[tuple[str, str]]:
+    """Every other way, old or new, to say the same."""
+    yes = value.lower() in {"true", "1"}
+    yield from ((other, value) for names in SYNONYMS if name in names for other in names if other != name)
+    if name == "adafactor" and yes:
+        yield "optim", "adafactor"
+    elif name == "group_by_length":
+        yield "train_sampling_strategy", "group_by_length" if yes else "random"
+    elif name == "train_sampling_strategy" and value in {"group_by_length", "random"}:
+        yield "group_by_length", str(value == "group_by_length")
+    elif name in {"warmup_ratio", "warmup_steps"}:  # below 1 a share of all steps
+        yield ({"warmup_ratio", "warmup_steps"} - {name}).pop(), value
+
+
+def build(arguments_class: Any, flags: Mapping[str, str]) -> Any:
+    """The dataclass, its values converted by transformers' own parser."""
+
+    class Strict(HfArgumentParser):  # type: ignore[misc]  # transformers is untyped here
+        def error(self, message: str) -> NoReturn:
+            raise UsageError(re.sub(r"^argument (--\w+)(/--[\w-]+)*", r"\1", message))
+
+    argv = [part for name, value in flags.items() for part in ("--" + name, *value.split("\n"))]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of one library about another's defaults
+            (arguments,) = Strict(arguments_class).parse_args_into_dataclasses(argv)
+    except (ValueError, TypeError, ImportError) as error:
+        raise UsageError(f"arguments: {first_line(error)}") from error
+    return arguments
+
+
+def check_size(samples: int, args: Any) -> None:
+    needed = samples_per_step(args)
+    if samples < needed:
+        raise UsageError(
+            f"data: got {samples} examples, wanted at least {needed} (= {args.per_device_train_batch_size} per device x "
+            f"{args.world_size} workers x {args.gradient_accumulation_steps} micro-batches); lower "
+            "--per_device_train_batch_size"
+        )
+
+
+def samples_per_step(args: Any) -> int:
+    return int(args.per_device_train_batch_size * args.gradient_accumulation_steps * args.world_size)
+
+
+def in_order(args: Any) -> None:
+    """Held-out examples are judged in their order and to the last: Trainer would group them by length as well, and give
+    predictions in that order, and leave out those that fill no batch. Once the training loader is made.
+    """
+    args.dataloader_drop_last = False
+    if hasattr(args, "group_by_length"):
+        args.group_by_length = False
+    if getattr(args, "train_sampling_strategy", "random") == "group_by_length":
+        args.train_sampling_strategy = "random"
+
+
+# --- the callback ---
+
+
+class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
+    """Order and dropout as functions of the seed, sealed checkpoints, a stop after SIGTERM, and Trainer's numbers as lines.
+
+    With `reseed` False, of a library that draws in its own way, a run cannot be continued to the bit.
+    """
+
+    def __init__(self, runtime: Any, args: Any, stop: StopRequest, *, reseed: bool = True) -> None:
+        self.runtime, self.stop, self.reseed = runtime, stop, reseed
+        self.console = Console(is_main=runtime.is_main)
+        self.meter = Meter(runtime, samples_per_step(args))
+        self.checkpoints: Checkpoints | None = None
+        self.epoch = 0
+        self.interrupted, self._summed, self._first, self._heard = False, False, 0, 0.0
+
+    def collate(self, model: Any, collator: Any) -> Any:
+        """The same collator; what it makes for training is counted, padding and all."""
+
+        def counted(features: Any) -> Any:
+            batch = collator(features)
+            if model.training:
+                ids = batch["input_ids"]
+                self.meter.batch(
+                    batch["attention_mask"].sum() if "attention_mask" in batch else ids.numel(), ids.numel()
+                )
+            return batch
+
+        return counted
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        self._first, self._began = state.global_step, time.perf_counter()
+        in_order(args)  # the training loader is made
+        self.meter.start()
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+        self.epoch = int((state.epoch or 0) + 1e-6)
+        if self.reseed:  # the order of an epoch's examples, the same on every worker
+            self.runtime.seed(args.seed, "epoch", self.epoch)
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+        if self._heard:  # since the last step ended, Trainer has only fetched batches
+            self.meter.waited(time.perf_counter() - self._heard)
+        if self.reseed:
+            self.runtime.seed(args.seed, state.global_step, self.runtime.rank)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        self.meter.step()
+        if state.global_step == self._first + 1:
+            seconds = round(time.perf_counter() - self._began, 3)
+            self.console.metrics({"first_step_seconds": seconds, "total_steps": state.max_steps})
+            self.meter.lap(args.gradient_accumulation_steps)  # compilation and warm-up are in no step line's speed
+        self._heard = time.perf_counter()
+        workers = self.runtime.world_size
+        if state.global_step >= state.max_steps or (workers > 1 and state.global_step % AGREE_STEPS):
+            return control
+        if (self.runtime.sum_over_workers([float(self.stop.seen)])[0] if workers > 1 else self.stop.seen) > 0:
+            self.interrupted = True
+            control.should_save = control.should_training_stop = True
+            control.should_evaluate = False
+        return control
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+        """Random states are functions of the seed; a file of them would only be another way to differ."""
+        assert self.checkpoints is not None  # noqa: S101 - set before training
+        self.runtime.barrier()  # every worker has written its own files
+        if self.runtime.is_main:
+            for file in self.checkpoints.path(state.global_step).glob("rng_state*.pth") if self.reseed else ():
+                file.unlink()
+            self.checkpoints.seal(state.global_step)
+        self.runtime.barrier()
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
+        self.meter.start()
+        self._heard = 0.0
+        if model is not None:
+            model.train()  # the next batch is fetched before Trainer says so
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+        self.meter.stop()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """optimum-neuron's trainer writes a file in the place of Trainer's last line."""
+        if not (self._summed or self.interrupted):
+            self.meter.lap(args.gradient_accumulation_steps)
+            self.on_log(
+                args, state, control, logs={"train_runtime": round(self.meter.seconds, 4), "epoch": state.epoch}
+            )
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
+        values = {name: value for name, value in (logs or {}).items() if name != "total_flos"}
+        for name in ("loss", "train_loss"):
+            refuse_nan(float(values.get(name, 0.0)))
+        if "train_runtime" in values:
+            if self.interrupted:
+                return  # the summary of a run that has not ended
+            self.meter.lap(args.gradient_accumulation_steps)
+            values.update({**self.meter.summary(), "train_runtime": values["train_runtime"]})
+            self._summed = True
+        elif "loss" in values:
+            values.update(self.meter.lap(args.gradient_accumulation_steps))
+        self.console.metrics({**values, "step": state.global_step})
+
+
+def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any], *, resumable: bool = True) -> None:
+    """From the newest proven checkpoint to the end; raises Interrupted after a SIGTERM, when all is saved.
+
+    A trainer that is not `resumable` begins anew, and puts the checkpoints that it finds aside.
+    """
+    args, runtime, say = trainer.args, spot.runtime, spot.console.say
+    values = {name: getattr(args, name) for name in IDENTITY if hasattr(args, name)}
+    same = {
+        name: value if isinstance(value, (int, float, type(None))) else str(value) for name, value in values.items()
+    }
+    same = {**same, "samples_per_step": samples_per_step(args), **identity}
+    spot.checkpoints = checkpoints = Checkpoints(Path(args.output_dir), same, say, args.save_total_limit or 2)
+    args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
+    for printer in (PrinterCallback, ProgressCallback):  # one rounds to words, the other draws bars
+        trainer.remove_callback(printer)
+    if own.overwrite_output_dir and own.checkpoint_dir is None and runtime.is_main and not graphs_only():
+        checkpoints.put_aside(newer_than=0)
+    runtime.barrier()
+    newest = 0 if graphs_only() else checkpoints.newest()
+    runtime.barrier()  # all have looked before anything is moved
+    if newest and not resumable:
+        say(f"checkpoint-{newest} is put aside: this trainer cannot go on from a checkpoint")
+        newest = 0
+    if runtime.is_main and not graphs_only():
+        checkpoints.put_aside(newer_than=newest)
+    runtime.barrier()
+    say(f"resuming after step {newest}" if newest else "from the start")
+    if newest:
+        state = json.loads((checkpoints.path(newest) / "trainer_state.json").read_text(encoding="utf-8"))
+        if newest >= state["max_steps"]:  # all is trained: Trainer would train one step more
+            args.num_train_epochs, args.max_steps = 0, -1
+    trainer.model.train()
+    try:
+        trainer.train(resume_from_checkpoint=str(checkpoints.path(newest)) if newest else None)
+    except Exception as error:
+        if not disk_refused(error):
+            raise
+        last = checkpoints.saved_step or newest
+        kind = Interrupted if spot.stop.seen else UsageError
+        raise kind(
+            f"after step {trainer.state.global_step}: not saved, the disk refused the checkpoint ({first_line(error)}); "
+            + (f"checkpoint-{last} is kept; " if last else "")
+            + "give the job a larger volume, or free space, and run the same command again"
+        ) from error
+    if spot.interrupted:
+        kept = f"saved in {args.output_dir}" if checkpoints.saved_step == trainer.state.global_step else "not saved"
+        raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}; {kept}")
+
+
+def save(trainer: Any, spot: SpotCallback, tokenizer: Any, folder: Path) -> None:
+    """Weights, configuration and tokenizer, as `from_pretrained` reads them; the main worker writes."""
+    if graphs_only():
+        return
+    trainer.save_model(str(folder))
+    if spot.runtime.is_main:
+        tokenizer.save_pretrained(str(folder))
+
+
+def token_losses(*, causal: bool) -> Any:
+    """For Trainer's `preprocess_logits_for_metrics`: of each example the sum of its tokens' losses, and their number."""
+
+    def sums(logits: Any, labels: Any) -> Any:
+        logits = logits[0] if isinstance(logits, (tuple, list)) else logits
+        if causal:
+            logits, labels = logits[:, :-1], labels[:, 1:]
+        losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")
+        return torch.stack([losses.sum(dim=1), (labels != -100).sum(dim=1).float()], dim=1)
+
+    return sums
+
+
+def perplexity(found: Any) -> dict[str, float]:
+    """For Trainer's `compute_metrics`: e to the mean loss per foretold token, each token counted once."""
+    losses, counts = found.predictions.astype("float64").T
+    loss = float(losses.sum() / max(1.0, counts.sum()))
+    return {"loss": loss, "perplexity": round(math.exp(loss), 6) if loss < 700 else math.inf, "samples": len(losses)}
+
+
+def read_tables(own: Any, sample: Path) -> dict[str, Table]:
+    """`train` and, where there is one, `validation`: from files or channels, else the hub, else the sample."""
+    if own.train_file is None and own.dataset_name not in {None, "sample"}:
+        parts = load_hub(own.dataset_name, own.dataset_config_name)
+        known = [name for name in ("train", "validation") if name in parts]
+        return {
+            name: table_from({column: list(parts[name][column]) for column in parts[name].column_names}, name)
+            for name in known
+        }
+    files = {"train": own.train_file or "sample", "validation": own.validation_file}
+    return {
+        name: read_table(sample if file == "sample" else file, f"{name}_file", split=name, encoding=own.encoding)
+        for name, file in files.items()
+        if file
+    }
+
+
+def load_hub(name: str, config: str | None) -> Any:
+    """A data set of the hub, with the library `datasets`, which containers of Hugging Face have."""
+    try:
+        import datasets
+
+        datasets.disable_progress_bar()
+        return datasets.load_dataset(name, config)
+    except Exception as error:
+        raise UsageError(
+            f"--dataset_name: got {name!r} ({config}), which does not load ({first_line(error)}); wanted a data set of the "
+            "hub and the library `datasets`, or files"
+        ) from error

@@ -1,0 +1,327 @@
+"""Faults that runs of earlier versions had, which ended well or fell over; each is one test here."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+np = pytest.importorskip("numpy")
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytest.importorskip("accelerate")
+
+import train_glue
+import train_language_model
+import train_question_answering
+import train_text_classification
+from kit.device import load_config, load_model, load_tokenizer
+from kit.spot import USAGE_ERROR
+
+from launch import Finished, Launch, run_here
+
+pytestmark = pytest.mark.local
+RAW = "--model tiny-random --train sample --epochs 1 --per_device_batch_size 64 --logging_steps 50"
+CAUSAL = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 64 --max_eval_samples 13 --do_eval True --logging_steps 1"
+
+
+def weights_of(folder: Path) -> bytes:
+    (path,) = [*folder.glob("model.safetensors"), *folder.glob("pytorch_model.bin")]
+    return path.read_bytes()
+
+
+# --- the last step ---
+
+
+def test_a_loop_that_resumes_after_its_last_step_evaluates_and_saves_the_same_model(tmp_path: Path) -> None:
+    flags = [*RAW.split(), "--save_steps", "56", "--checkpoint_dir", str(tmp_path / "c")]
+    first = run_here(train_text_classification.main, *flags, "--model_dir", str(tmp_path / "one"))
+    again = run_here(train_text_classification.main, *flags, "--model_dir", str(tmp_path / "two"))
+    assert (0, 0) == (first.code, again.code), again.err
+    assert "resuming after step 56" in again.out
+    assert weights_of(tmp_path / "one") == weights_of(tmp_path / "two")
+    assert first.having("eval_accuracy") == again.having("eval_accuracy")
+
+
+def test_a_trainer_that_resumes_after_its_last_step_trains_no_further(tmp_path: Path) -> None:
+    flags = [*CAUSAL.split(), "--max_steps", "5", "--lr_scheduler_type", "constant", "--save_steps", "5"]
+    flags += ["--checkpoint_dir", str(tmp_path / "c")]
+    first = run_here(train_language_model.main, *flags, "--output_dir", str(tmp_path / "one"))
+    again = run_here(train_language_model.main, *flags, "--output_dir", str(tmp_path / "two"))
+    assert (0, 0) == (first.code, again.code), again.err
+    assert "resuming after step 5" in again.out
+    assert [] == again.having("loss")
+    assert weights_of(tmp_path / "one") == weights_of(tmp_path / "two")
+    assert (
+        first.having("eval_perplexity")[0]["eval_perplexity"] == again.having("eval_perplexity")[0]["eval_perplexity"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("flag", "one", "other"),
+    [
+        ("lr_scheduler_type", "linear", "constant"),
+        ("adam_beta2", "0.999", "0.95"),
+        ("label_smoothing_factor", "0.0", "0.1"),
+        ("warmup_steps", "0", "2"),
+        ("bf16", "False", "True"),
+    ],
+)
+def test_another_scheduler_precision_or_smoothing_is_another_run(
+    flag: str, one: str, other: str, tmp_path: Path
+) -> None:
+    flags = [
+        *CAUSAL.split(),
+        "--max_steps",
+        "2",
+        "--save_steps",
+        "1",
+        "--do_eval",
+        "False",
+        "--output_dir",
+        str(tmp_path),
+    ]
+    assert 0 == run_here(train_language_model.main, *flags, f"--{flag}", one).code
+    run = run_here(train_language_model.main, *flags, f"--{flag}", other)
+    assert USAGE_ERROR == run.code
+    assert re.search(rf"was written by another run \(.*{flag}: got", run.err)
+
+
+# --- numbers ---
+
+
+def half_precision_model(folder: Path, kind: Any) -> None:
+    tokenizer = load_tokenizer("tiny-random")
+    torch.manual_seed(0)
+    config = load_config("tiny-random", tokenizer, num_labels=2)
+    load_model("tiny-random", config, "SequenceClassification").to(kind).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_a_checkpoint_in_half_precision_is_trained_in_float32(kind: Any, tmp_path: Path) -> None:
+    half_precision_model(tmp_path / "half", kind)
+    flags = [*RAW.replace("tiny-random", str(tmp_path / "half")).split(), "--learning_rate", "0.002"]
+    loop = run_here(train_text_classification.main, *flags, "--model_dir", str(tmp_path / "loop"))
+    more = "--max_steps 5 --save_strategy no --do_eval False --output_dir"
+    glue = run_here(
+        train_glue.main, "--model_name_or_path", str(tmp_path / "half"), *more.split(), str(tmp_path / "glue")
+    )
+    assert (0, 0) == (loop.code, glue.code), loop.err + glue.err
+    for name in ("loop", "glue"):
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / name, dtype="auto")
+        assert {torch.float32} == {weight.dtype for weight in model.parameters()}
+        assert all(weight.isfinite().all() for weight in model.parameters())
+
+
+def test_a_loss_that_is_no_number_ends_a_trainer_script_too(tmp_path: Path) -> None:
+    flags = [*CAUSAL.split(), "--max_steps", "30", "--learning_rate", "1e30", "--max_grad_norm", "0", "--optim", "sgd"]
+    run = run_here(train_language_model.main, *flags, "--output_dir", str(tmp_path))
+    assert USAGE_ERROR == run.code
+    assert re.search("error: loss: got (nan|inf), wanted a finite number", run.err)
+
+
+def test_perplexity_counts_each_token_once_however_many_workers_there_are(tmp_path: Path) -> None:
+    flags = [*CAUSAL.split(), "--max_steps", "2", "--save_strategy", "no", "--per_device_eval_batch_size", "4"]
+    alone = run_here(train_language_model.main, *flags, "--output_dir", str(tmp_path / "m"))
+    assert 0 == alone.code, alone.err
+    judge = ["--model_name_or_path", str(tmp_path / "m"), *CAUSAL.split()[2:], "--do_train", "False"]
+    shared = Launch(tmp_path, "train_language_model.py").run(
+        *judge, "--per_device_eval_batch_size", "4", "--output_dir", "o", workers=2
+    )
+    assert 0 == shared.code, shared.err[-3000:]
+    one, two = (run.having("eval_perplexity")[0] for run in (alone, shared))
+    assert 13 == one["eval_samples"] == two["eval_samples"]
+    assert one["eval_perplexity"] == pytest.approx(two["eval_perplexity"], rel=1e-6)
+    assert math.log(one["eval_perplexity"]) == pytest.approx(one["eval_loss"], abs=1e-6)
+
+
+# --- data ---
+
+
+def classify(folder: Path, text: str, *flags: str, name: str = "train.csv") -> Finished:
+    (folder / name).write_text(text, encoding="utf-8")
+    size = ["--model", "tiny-random", "--epochs", "1", "--per_device_batch_size", "4", "--model_dir", str(folder / "m")]
+    return run_here(train_text_classification.main, *size, "--train", str(folder / name), *flags)
+
+
+def test_a_class_with_one_row_is_trained_on_and_said(tmp_path: Path) -> None:
+    rows = "".join(f"text {number},{'ab'[number % 2]}\n" for number in range(40))
+    run = classify(tmp_path, f"text,label\n{rows}alone,c\n")
+    assert 0 == run.code, run.err
+    assert "c: one row each, so they are trained on and not held out" in run.out
+
+
+def test_a_label_that_is_a_digit_of_another_script_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    run = classify(tmp_path, "text,label\n" + "good,1\nbad,²\n" * 20)
+    assert (USAGE_ERROR, True) == (run.code, "has the label '²'" in run.err)
+
+
+def test_fractions_are_scores_and_no_classes(tmp_path: Path) -> None:
+    run = classify(tmp_path, "text,label\n" + "good,0.5\nbad,1.2\nfine,3.4\n" * 20)
+    assert (USAGE_ERROR, True) == (run.code, "--train: got scores in 'label', wanted classes" in run.err)
+
+
+def test_quotes_inside_glues_lines_are_text_and_lose_no_row(tmp_path: Path) -> None:
+    lines = "".join(f'{number}\ta "quoted{" " * (number % 3)} word\t{number % 2}\n' for number in range(50))
+    run = classify(tmp_path, f"id\tsentence\tlabel\n{lines}", name="train.tsv")
+    assert 0 == run.code, run.err
+    assert "read 45 texts to train on and 5 held out" in run.out
+
+
+def test_test_files_beside_the_training_files_are_not_trained_on(tmp_path: Path) -> None:
+    for name in ("train.csv", "test.csv"):
+        (tmp_path / name).write_text("text,label\n" + "good,1\nbad,0\n" * 20)
+    size = [
+        "--model",
+        "tiny-random",
+        "--epochs",
+        "1",
+        "--per_device_batch_size",
+        "4",
+        "--model_dir",
+        str(tmp_path / "m"),
+    ]
+    run = run_here(train_text_classification.main, *size, "--train", str(tmp_path))
+    assert 0 == run.code, run.err
+    assert "read 36 texts to train on and 4 held out" in run.out
+
+
+# --- sentences instead of tracebacks ---
+
+
+def test_a_tokenizer_without_pad_or_end_token_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(Path(train_glue.__file__).parent / "tiny_random" / "tokenizer.json")
+    )
+    config = load_config("tiny-random", load_tokenizer("tiny-random"), num_labels=2)
+    load_model("tiny-random", config, "SequenceClassification").save_pretrained(tmp_path / "m")
+    tokenizer.save_pretrained(tmp_path / "m")
+    run = run_here(train_glue.main, "--model_name_or_path", str(tmp_path / "m"))
+    assert (USAGE_ERROR, True) == (run.code, "has neither a pad token nor an end token" in run.err)
+    masked = ["--model_type", "bert", "--tokenizer_name", str(tmp_path / "m"), "--objective", "mlm"]
+    tokenizer.pad_token = "[PAD]"
+    tokenizer.save_pretrained(tmp_path / "m")
+    run = run_here(train_language_model.main, *masked)
+    assert (USAGE_ERROR, True) == (run.code, "the tokenizer has no mask token" in run.err)
+
+
+def test_a_disk_that_refuses_the_last_save_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(transformers.PreTrainedModel, "save_pretrained", full)
+    run = run_here(train_text_classification.main, *RAW.split(), "--model_dir", str(tmp_path / "m"))
+    assert USAGE_ERROR == run.code
+    assert "error: disk: a file could not be written ([Errno 28] No space left on device)" in run.err
+
+
+def test_a_failure_is_written_where_sagemaker_looks_for_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kit.spot.FAILURE", tmp_path / "failure")
+    run_here(train_text_classification.main, "--epoch", "3")
+    assert "--epoch: unknown flag; did you mean --epochs?" == (tmp_path / "failure").read_text()
+
+
+# --- answers ---
+
+
+def test_an_answer_with_blanks_at_its_edges_keeps_its_label_and_predictions_are_written(tmp_path: Path) -> None:
+    context = "My sister bought the blue handle on Monday."
+    rows = [
+        {
+            "id": f"q{number}",
+            "question": "Who?",
+            "context": context,
+            "answers": {"text": [" My sister "], "answer_start": [0]},
+        }
+        for number in range(40)
+    ]
+    for row in rows:
+        row["answers"] = {"text": ["sister "], "answer_start": [3]}
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    flags = "--model_name_or_path tiny-random --max_steps 40 --learning_rate 0.01 --max_seq_length 48 --doc_stride 8 --save_strategy no"
+    out = tmp_path / "m"
+    run = run_here(
+        train_question_answering.main,
+        *flags.split(),
+        "--train_file",
+        str(tmp_path / "a.jsonl"),
+        "--output_dir",
+        str(out),
+    )
+    assert 0 == run.code, run.err
+    assert 100.0 == run.having("eval_exact_match")[0]["eval_exact_match"]
+    predictions = json.loads((out / "predictions.json").read_text())
+    assert {"sister"} == set(predictions.values())
+    assert predictions.keys() <= {row["id"] for row in rows}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_is_none_is_written_as_our_own_reader_reads_it(value: float) -> None:
+    from kit.report import metric_line
+    from sm_trn.logs import numbers
+
+    read = numbers(metric_line({"loss": value, "step": 3}))
+    assert ["loss", "step"] == list(read)
+    assert repr(value) == repr(read["loss"])
+
+
+# --- against a loop of its own ---
+
+
+def test_losses_are_those_of_a_plain_loop_with_transformers_schedule(tmp_path: Path) -> None:
+    from kit.loop import train_order
+
+    tokenizer = load_tokenizer("tiny-random")
+    config = load_config("tiny-random", tokenizer, num_labels=2)
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+    torch.manual_seed(0)
+    model = load_model("tiny-random", config, "SequenceClassification")
+    model.save_pretrained(tmp_path / "still")
+    tokenizer.save_pretrained(tmp_path / "still")
+    texts, labels = (
+        [f"it is {'good' if n % 2 else 'bad'} " + "and fine " * (n % 4) for n in range(64)],
+        [n % 2 for n in range(64)],
+    )
+    for name, rows in (("train", range(64)), ("validation", range(8))):
+        lines = [json.dumps({"text": texts[row], "label": labels[row]}) for row in rows]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    flags = "--epochs 2 --per_device_batch_size 8 --learning_rate 0.003 --warmup_ratio 0.25 --logging_steps 1 --seed 5"
+    files = ["--train", str(tmp_path / "train.jsonl"), "--validation", str(tmp_path / "validation.jsonl")]
+    where = ["--model", str(tmp_path / "still"), "--model_dir", str(tmp_path / "out")]
+    run = run_here(train_text_classification.main, *where, *files, *flags.split())
+    assert 0 == run.code, run.err
+
+    decayed = [weight for weight in model.parameters() if weight.ndim > 1]
+    others = [weight for weight in model.parameters() if weight.ndim <= 1]
+    optimizer = torch.optim.AdamW(
+        [{"params": decayed}, {"params": others, "weight_decay": 0.0}], lr=0.003, weight_decay=0.01
+    )
+    schedule = transformers.get_scheduler("linear", optimizer, num_warmup_steps=4, num_training_steps=16)
+    lengths, wanted = torch.tensor([len(ids) for ids in tokenizer(texts)["input_ids"]]), []
+    model.train()
+    for epoch in range(2):
+        for rows in train_order(lengths, (1, 1, 8), 5, epoch, alike=True).view(-1, 8).tolist():
+            batch = tokenizer(
+                [texts[row] for row in rows], padding=True, return_token_type_ids=False, return_tensors="pt"
+            )
+            loss = model(**batch, labels=torch.tensor([labels[row] for row in rows])).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            wanted.append((loss.item(), schedule.get_last_lr()[0]))
+    got = [(line["loss"], line["learning_rate"]) for line in run.having("loss")]
+    assert [loss for loss, _ in got] == pytest.approx(
+        [loss for loss, _ in wanted], abs=6e-5
+    )  # lines have four decimals
+    assert [rate for _, rate in got] == pytest.approx([rate for _, rate in wanted], abs=1e-9)
