@@ -57,6 +57,7 @@ PAIRS = {"sentence1": "sentence2", "premise": "hypothesis", "question1": "questi
 LABELS = "sentiment label labels class category target score stars rating gold_label is_duplicate quality".split()
 NAMES = {*TEXTS, *PAIRS, *PAIRS.values(), *LABELS, "id", "idx", "context", "answers"}
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+JSON = json.JSONDecoder(parse_constant=lambda _: None)  # NaN is a gap
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: JSON can write it
 CHUNK = 1000  # texts that the tokenizer's threads share at a time
 
@@ -231,16 +232,16 @@ def _parquet(path: Path) -> _Part:
 def _json(text: str) -> _Part:
     """An array or lines of objects, or {"data": […]} as SQuAD has it."""
     try:
-        content, note = _loads(text), "json"
+        content, note = JSON.decode(text), "json"
     except (ValueError, RecursionError) as error:
         if text.lstrip()[:1] == "[":
             raise UsageError(f"is no whole JSON array ({error}); write it again, or as JSON lines") from error
         content, note = [_json_line(line) for line in text.split("\n") if line.strip()], "json lines"
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         content = [row for entry in content["data"] for row in _flat(entry)]
-    bad, rows, numbers = [], [], []
+    bad, rows, numbers, escapes = [], [], [], "\\u" in text
     for number, row in enumerate(content if isinstance(content, list) else [content], 1):
-        if isinstance(row, dict) and not ("\\u" in text and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False))):
+        if isinstance(row, dict) and not (escapes and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False))):
             rows.append(row)
             numbers.append(number)
         else:
@@ -249,13 +250,9 @@ def _json(text: str) -> _Part:
     return _Part({name: [row.get(name) for row in rows] for name in names}, numbers, bad, note)
 
 
-def _loads(text: str) -> Any:
-    return json.loads(text, parse_constant=lambda _: None)  # NaN is a gap
-
-
 def _json_line(line: str) -> Any:
     try:
-        return _loads(line)
+        return JSON.decode(line)
     except (ValueError, RecursionError):
         return line.strip()  # no object, and so no row
 
@@ -353,7 +350,8 @@ def _scan(text: str, delimiter: str, style: str) -> _Reading | int:
     inside, outside = re.compile(r'\\(["\\])|"(")'), re.compile(rf'\\(["\\{d}\n\r])')
     records: list[list[str]] = []
     record: list[str] = []
-    lines, blank, odd, at, line, start = [], [], 0, 0, 1, 1
+    blank: list[int] = []
+    lines, odd, at, line, start = [], 0, 0, 1, 1
     while at < len(text) or record:
         found = match(text, at)
         if found is None:
