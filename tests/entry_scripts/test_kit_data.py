@@ -545,6 +545,7 @@ def asked(**more: Any) -> Table:
         {"answers": {"text": "Ann", "answer_start": 7}},
         {"answers": '{"text": ["Ann"], "answer_start": [7]}'},
         {"answers": "{'text': ['Ann'], 'answer_start': [7]}"},
+        {"answers": "[{'text': 'Ann', 'answer_start': 7}]"},
         {"answer": "Ann", "answer_start": "7"},
         {"answer": "Ann", "answer_start": 7.0},
         {"answer": "Ann"},  # which is there once

@@ -229,6 +229,12 @@ CSV = [
         oracle=by_csv(quoting=csv.QUOTE_NONE, escapechar="\\"),
     ),
     one(
+        "escaped quotes alone.csv",
+        written([*TAME, ('say "hi"', "1")], quoting=csv.QUOTE_NONE, escapechar="\\"),
+        [*TAME, ('say "hi"', "1")],
+        oracle=by_csv(quoting=csv.QUOTE_NONE, escapechar="\\"),
+    ),
+    one(
         "both ways.csv",
         written(TAME, quoting=csv.QUOTE_ALL) + '"a \\"fine\\" day, really","2"\r\n"two ""dull""","0"\r\n',
         [*TAME, ('a "fine" day, really', "2"), ('two "dull"', "0")],
@@ -302,6 +308,13 @@ CSV = [
         QUOTED,
         columns=("column1", "column2"),
         said="no names of columns",
+    ),
+    one(
+        "a number, no names.csv",
+        "fine,5\nbad,1\n",
+        [("fine", "5"), ("bad", "1")],
+        columns=("column1", "column2"),
+        oracle=by_read_csv(header=None),
     ),
     one(
         "words, no names.csv",
