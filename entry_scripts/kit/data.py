@@ -47,8 +47,8 @@ BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF3
         codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 DIALECTS = {  # what a cell in quotes is, and what a bare one; D is the delimiter
-    "doubled": r'"([^"]*(?:""[^"]*)*)"|(?!")([^D\n]*)',  # RFC 4180 and pandas' default
-    "after a backslash": r'"([^"\\]*(?:(?:\\.|"")[^"\\]*)*)"|(?!")([^\\D\n]*(?:\\.[^\\D\n]*)*)',
+    "doubled": r' *"([^"]*(?:""[^"]*)*)" *|(?!")([^D\n]*)',  # RFC 4180, pandas' default; blanks around are by hand
+    "after a backslash": r' *"([^"\\]*(?:(?:\\.|"")[^"\\]*)*)" *|(?!")([^\\D\n]*(?:\\.[^\\D\n]*)*)',
     "as text": r"(?!)()|([^D\n]*)",  # GLUE
 }
 TEXTS = "text content sentence review tweet comment body document message".split()

@@ -253,6 +253,11 @@ CSV = [
         said="quotes after a backslash",
     ),
     one(
+        "spaces around quotes.csv",
+        'text, label\n"good, day", "pos"\n"bad ""one""" , "neg"\nfine, pos\n',
+        [("good, day", "pos"), ('bad "one"', "neg"), ("fine", " pos")],
+    ),
+    one(
         "paths.csv", joined([*TAME, ("C:\\temp\\new", "1")], ","), [*TAME, ("C:\\temp\\new", "1")], oracle=by_read_csv()
     ),
     one(
