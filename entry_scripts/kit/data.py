@@ -372,7 +372,8 @@ def _scan(text: str, delimiter: str, style: str) -> _Reading | int:
             else:
                 blank.append(start)
             record, start = [], line
-    for column in zip(*records[1:]) if style == "as text" and '"' in text else ():
+    for place in range(len(records[0])) if records and style == "as text" and '"' in text else ():
+        column = [record[place] for record in records[1:] if place < len(record)]
         cells = [cell for cell in column if len(cell) > 1 and cell[0] == cell[-1] == '"']
         odd += len(cells) if len(cells) == len(column) else sum('""' in cell[1:-1] or "\r" in cell for cell in cells)
     ragged = {number for number, record in enumerate(records) if len(record) != len(records[0])}
