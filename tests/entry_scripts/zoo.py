@@ -581,9 +581,9 @@ FOLDERS = [
     ),
     folder(
         "other keys",
-        {"a.jsonl": '{"text": "a"}', "b.jsonl": '{"text": "b", "label": 1}'},
-        [("a", None), ("b", 1)],
-        numbers=[1, 1],
+        {"a.jsonl": '{"text": "a"}', "b.jsonl": '{"text": "b", "label": 1}', "c.jsonl": '{"label": 2}'},
+        [("a", None), ("b", 1), (None, 2)],
+        numbers=[1, 1, 1],
     ),
     folder(
         "hidden files",
