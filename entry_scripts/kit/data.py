@@ -344,8 +344,8 @@ def _scan(text: str, delimiter: str, style: str) -> _Reading | int:
     inside, outside = re.compile(r'\\(["\\])|"(")'), re.compile(rf'\\(["\\{d}\n\r])')
     records: list[list[str]] = []
     record: list[str] = []
-    blank: list[int] = []
     lines, odd, at, line, start = [], 0, 0, 1, 1
+    blank: list[int] = []
     while at < len(text) or record:
         found = match(text, at)
         if found is None:
