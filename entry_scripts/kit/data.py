@@ -414,6 +414,9 @@ def pick_columns(
         raise UsageError(f"{seen} {'/'.join(LABELS)}; name yours with --label_column")
     used = " and ".join(repr(one) for one in (text, pair) if one)
     table.said.append(f"--{table.name}: the text is in {used}" + (f", the label in {label!r}." if label else "."))
+    empty = sum(not one.strip() for one in table.texts(text)) if unlabelled else 0  # else drop_missing says so
+    if empty:
+        table.said.append(f"--{table.name}: {empty} of {len(table)} rows have no text in {text!r}.")
     return Columns(text, pair, label)
 
 

@@ -352,6 +352,8 @@ def test_test_data_keeps_every_row_and_its_number(tmp_path: Path) -> None:
     (tmp_path / "test.csv").write_text(content)
     table = read_table(tmp_path / "test.csv", "test_file", split="test")
     assert (["", "fine", "", " "], [1, 2, 3, 4]) == (table.texts("text"), table.rows)
+    pick_columns(table, unlabelled=True)
+    assert "--test_file: 3 of 4 rows have no text in 'text'." == table.said[-1]
 
 
 # --- splits ---
