@@ -25,7 +25,8 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_text_and_watch_load_nothing_heavy() -> None:
-    code = "from sm_trn.report import compare, published_record, display_for, watch_text; str(compare([published_record('published/bert-p4d')]))"
+    code = "from sm_trn.report import compare, published_record, display_for, watch_text\n"
+    code += "str(compare([published_record('published/bert-p4d')]))"
     assert set() == _loaded(code)
 
 
