@@ -17,6 +17,7 @@ from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, tr
 from sm_trn.errors import SmTrnError, UnknownName
 from sm_trn.pricing import PriceBook
 from sm_trn.report import Comparison, compare, published_record
+from sm_trn.report.comparison.page import page
 from sm_trn.specs import JobRecord, MetricPoint, Origin, parse_snapshot, record
 
 WORK = "one workload"
@@ -315,3 +316,21 @@ def test_four_times_the_jobs_take_four_times_the_work() -> None:
     for work in (compare, lambda jobs: str(compare(jobs))):
         few, many = (calls(lambda work=work, number=number: work(made[:number])) for number in (100, 400))  # type: ignore[misc]  # bound at once
         assert many < 5 * few
+
+
+def test_several_jobs_that_differ_in_nothing_are_one_sentence() -> None:
+    jobs = [record(parse_snapshot(describe(f"lr-{number}")), [], workload=WORK) for number in range(8)]
+    said = [str(finding) for finding in compare(jobs, baseline="lr-0").findings if "no difference" in str(finding)]
+    assert said == [
+        "7 jobs and lr-0: no difference measured in billable time.",
+        "7 jobs and lr-0: no difference measured in cost.",
+    ]
+
+
+def test_the_title_is_the_largest_difference() -> None:
+    jobs = [
+        record(parse_snapshot(describe(name, BillableTimeInSeconds=seconds)), [], workload=WORK)
+        for name, seconds in (("base", 600), ("near", 590), ("far", 300))
+    ]
+    item = compare(jobs, baseline="base")
+    assert "<h1>far cost 50.0" in page(item, [], now=None).replace("\xa0", " ")

@@ -76,9 +76,10 @@ def _name(section: Section) -> str:
 def _headline(item: Compared) -> str:
     """One sentence that can be quoted alone: cost, else billable time, else throughput, else what there is."""
     for kind in ("cost", "billable", "throughput"):
-        found = next((finding.headline for finding in item.findings if finding.kind == kind and finding.headline), "")
-        if found:
-            return found
+        told = [finding for finding in item.findings if finding.kind == kind and finding.headline]
+        if told:
+            first = [finding for finding in told if finding.workload == told[0].workload]
+            return max(first, key=lambda finding: abs(finding.change_pct or 0.0)).headline
     rows = [row for row in item.rows if not row.emulated]
     if not rows:
         return f"EMULATED: {fmt.jobs(len(item.rows))} rehearsed on this machine, none measured"
@@ -99,6 +100,8 @@ def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
         yield f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in spoken)}</div>'
     yield f'<dl class="meta">{"".join(_meta(item, now))}</dl>'
     cards = [finding for finding in item.findings if finding.kind in _CARDS and finding.short]
+    if len(cards) > len(_CARDS):  # the largest differences first; a card a kind otherwise
+        cards.sort(key=lambda finding: -abs(finding.change_pct or 0.0))
     if cards:
         yield f'<ol class="cards">{"".join(_card(finding) for finding in cards[:6])}</ol>'
         if len(cards) > 6:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from ...formatting import numbers as fmt
@@ -86,15 +87,22 @@ def _pairs(section: Section) -> Iterator[_Pair]:
 
 def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
     """Every sentence about a section, job by job; what limits them comes after."""
-    for pair in _pairs(section):
-        yield from _throughput(pair)
-        yield from _billable(pair)
-        yield from _wall(pair)
-        yield from _cost(pair)
-        yield from _flip(pair)
-        yield from _repriced(pair, book)
-        yield from _not_training(pair)
-        yield from _changed(pair)
+    said = [
+        finding
+        for pair in _pairs(section)
+        for told in (
+            _throughput,
+            _billable,
+            _wall,
+            _cost,
+            _flip,
+            partial(_repriced, book=book),
+            _not_training,
+            _changed,
+        )
+        for finding in told(pair)
+    ]
+    yield from _once(said)
     yield from _spot(section)
     yield from _scaling(section)
     yield from _wasted(section)
@@ -107,6 +115,31 @@ def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
         names = fmt.listing([row.label for row in section.emulated])
         text = f"{names}: EMULATED on this machine; in no percentage, total or figure of measured jobs."
         yield Finding(kind="emulated", text=text, workload=section.workload)
+
+
+_SEVERAL = 3  # jobs of which the same is said in one sentence
+
+
+def _once(said: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings, but one sentence for several jobs that differ in nothing."""
+    same: dict[tuple[str, str], list[Finding]] = {}
+    for finding in said:
+        if finding.short and finding.change_pct is None:
+            same.setdefault((finding.kind, finding.short), []).append(finding)
+    for finding in said:
+        alike = same.get((finding.kind, finding.short), []) if finding.change_pct is None else []
+        if len(alike) < _SEVERAL:
+            yield finding
+        elif finding is alike[0]:
+            what = finding.short.removeprefix("no difference in ")
+            headline = f"{fmt.jobs(len(alike))} and {finding.base}: no difference measured in {what}"
+            yield replace(
+                finding,
+                text=f"{headline}.",
+                headline=headline,
+                values=fmt.listing([each.job for each in alike]),
+                job="",
+            )
 
 
 def _throughput(pair: _Pair) -> Iterator[Finding]:
