@@ -174,9 +174,12 @@ def _steady_cost(section: Section) -> tuple[str, str, Mapping[str, float | None]
     )
 
 
+_SHOWN_PCT = 0.05  # what rounds to 0.0 % is no difference
+
+
 def _more(change: float | None) -> str:
-    return "" if change is None else fmt.change(change, "")
+    return "" if change is None or abs(change) < _SHOWN_PCT else fmt.change(change, "")
 
 
 def _less(saving: float | None) -> str:
-    return "" if saving is None else fmt.change(-saving, "")
+    return _more(None if saving is None else -saving)
