@@ -29,7 +29,7 @@ _FOLDED = """@container (max-width: {width}px) {{
   .fold-{width} td[data-label]::before {{ color: var(--ink3) }}
   .fold-{width} tr.hatched {{ padding: 12px 10px; border: 1.5px dashed var(--emu) }}
 }}"""
-_FIRST_PX, _PADDING_PX, _CHARACTER_PX = 200, 22, 8.4  # of a table's first column; of the others, and of their type
+_FIRST_PX, _PADDING_PX, _CHARACTER_PX = 190, 20, 7.4  # of a table's first column; of the others, and of their type
 
 
 def fold(columns: Iterable[Iterable[str]]) -> str:

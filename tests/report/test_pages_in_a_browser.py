@@ -14,12 +14,8 @@ from shown_pages import pages
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=f"no browser: {browser.missing()}")
 ALL = pages() if not browser.missing() else {}
 PAGES = ("report", "report-mixed", "report-full", "fleet", "widgets", "widgets-dark")
-WIDTHS = (
-    390,
-    700,
-    1200,
-    1600,
-)  # CSS pixels, 700 those of A4; a window is at least 500 wide, so the page is put into a frame
+# CSS pixels, 700 those of A4. A window is at least 500 wide, so the page is put into a frame.
+WIDTHS = (390, 700, 860, 960, 1060, 1120, 1200, 1600)
 
 
 def test_axe_does_look(tmp_path: Path) -> None:
