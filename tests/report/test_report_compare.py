@@ -334,3 +334,15 @@ def test_the_title_is_the_largest_difference() -> None:
     ]
     item = compare(jobs, baseline="base")
     assert "<h1>far cost 50.0" in page(item, [], now=None).replace("\xa0", " ")
+
+
+def test_a_comparison_is_made_again_with_the_jobs_own_names_and_what_was_asked() -> None:
+    jobs = [
+        record(parse_snapshot(describe(f"{name}-261120-9f3a")), [], label=name, workload=WORK) for name in ("a", "b")
+    ]
+    again = compare(jobs, baseline="b", at="2026-09-01", region="us-east-1")
+    assert again.command == (
+        "sm-trn compare a-261120-9f3a b-261120-9f3a --baseline b --at 2026-09-01 --in-region us-east-1 --output report/"
+    )
+    pair = [found for name in ("p4d", "trn1") if (found := published_record(f"published/bert-{name}"))]
+    assert "sm-trn compare published/bert-p4d published/bert-trn1 --output report/" == compare(pair).command

@@ -105,6 +105,8 @@ def compare(
         slots=MappingProxyType(slots),
         at=at.isoformat() if isinstance(at, date) else at,
         book=prices,
+        baseline=baseline,
+        region=region,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,17 @@ class Compared:
     slots: Mapping[str, int]
     at: str | None
     book: PriceBook = field(repr=False)
+    baseline: str | None = None  # as it was asked for
+    region: str | None = None
+
+    @property
+    def command(self) -> str:
+        """The shell command that makes this comparison again: jobs by their own names."""
+        options = (("--baseline", self.baseline), ("--at", self.at), ("--in-region", self.region))
+        given = [word for option, value in options if value for word in (option, value)]
+        return shlex.join(
+            ["sm-trn", "compare", *(row.snapshot.name for row in self.rows), *given, "--output", "report/"]
+        )
 
     def cells(self) -> tuple[Mapping[str, Any], ...]:
         """The frame's rows as plain values, None where something is missing."""

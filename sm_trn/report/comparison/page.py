@@ -217,13 +217,12 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
         for price in prices:
             yield _price_row(price, used=price in used)
         yield "</tbody></table></div>"
-    command = " ".join(["sm-trn compare", *(row.label for row in item.rows), "--output report/"])
     yield (
         "<div class=\"columns\"><div><h3>What the percentages mean</h3><p>More throughput is a job's rate over the baseline's, minus one. "
         "Less billable time and less cost are one minus the ratio. They are three numbers; none stands for another.</p></div>"
         "<div><h3>What is left out</h3><p>Time before billing starts, storage, data transfer and earlier failed attempts. "
         "Jobs of different work are never compared, emulated jobs never with measured ones.</p></div>"
-        f"<div><h3>Do it again</h3><p><code>{text(command)}</code></p><p>The same folder holds compare.csv, compare.json "
+        f"<div><h3>Do it again</h3><p><code>{text(item.command)}</code></p><p>The same folder holds compare.csv, compare.json "
         "and every figure as PNG.</p></div></div></section>"
     )
 
