@@ -44,8 +44,8 @@ BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF3
         codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 DIALECTS = {  # what a cell in quotes is, and what a bare one; D is the delimiter
-    "doubled": r'"([^"]*(?:""[^"]*)*)"|(?!")([^D\n]*)',  # RFC 4180 and pandas' default
-    "after a backslash": r'"([^"\\]*(?:(?:\\.|"")[^"\\]*)*)"|(?!")([^\\D\n]*(?:\\.[^\\D\n]*)*)',
+    "doubled": r' *"([^"]*(?:""[^"]*)*)" *|(?!")([^D\n]*)',  # RFC 4180, pandas' default; blanks around are by hand
+    "after a backslash": r' *"([^"\\]*(?:(?:\\.|"")[^"\\]*)*)" *|(?!")([^\\D\n]*(?:\\.[^\\D\n]*)*)',
     "as text": r"(?!)()|([^D\n]*)",  # GLUE
 }
 TEXTS = "text content sentence review tweet comment body document message".split()
@@ -54,6 +54,7 @@ PAIRS = {"sentence1": "sentence2", "premise": "hypothesis", "question1": "questi
 LABELS = "sentiment label labels class category target score stars rating gold_label is_duplicate quality".split()
 NAMES = {*TEXTS, *PAIRS, *PAIRS.values(), *LABELS, "id", "idx", "context", "answers"}
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+JSON = json.JSONDecoder(parse_constant=lambda _: None)  # NaN is a gap
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: JSON can write it
 CHUNK = 1000  # texts that the tokenizer's threads share at a time
 
@@ -141,11 +142,16 @@ def read_table(where: str | Path, name: str, *, split: str = "train", encoding: 
 
 
 def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
-    """The files to read, and those beside them that are not for this split."""
+    """The files to read, in the order of their names, and those beside them that are not for this split."""
     if not root.exists():
         raise UsageError(f"--{name}: got {str(root)!r}, which does not exist; wanted a file or a folder")
-    found = splits_in(root) if root.is_dir() else {split: [root]}
-    paths = found.get(split) or found.get("", [])
+    found: dict[str, list[Path]] = {} if root.is_dir() else {split: [root]}
+    for path in sorted(root.rglob("*")) if root.is_dir() else ():
+        own = path.relative_to(root)
+        hidden = path.name in BESIDE or any(part.startswith((".", "_")) for part in own.parts)
+        if not hidden and path.is_file() and _kind(path) in KINDS:
+            found.setdefault(_split_of(own), []).append(path)
+    paths = found.get(split) or found.get("", [])  # else those whose names say nothing
     left_out = [path for files in found.values() for path in files if path not in paths]
     kinds, once = {_kind(path) for path in paths}, {re.sub(r"\.gz$", "", str(path)) for path in paths}
     if len(kinds) != 1 or not kinds <= {*KINDS} or len(once) < len(paths):
@@ -155,17 +161,6 @@ def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
             f"{', '.join(KINDS)}; leave only them there, or name the file (what `datasets` saved: export with to_csv)"
         )
     return paths, left_out
-
-
-def splits_in(folder: str | Path) -> dict[str, list[Path]]:
-    """A folder's data files, in the order of their names, by the split that their names say ("": none)."""
-    found: dict[str, list[Path]] = {}
-    for path in sorted(Path(folder).rglob("*")):
-        own = path.relative_to(folder)
-        hidden = path.name in BESIDE or any(part.startswith((".", "_")) for part in own.parts)
-        if not hidden and path.is_file() and _kind(path) in KINDS:
-            found.setdefault(_split_of(own), []).append(path)
-    return found
 
 
 def _split_of(path: Path) -> str:
@@ -228,16 +223,16 @@ def _parquet(path: Path) -> _Part:
 def _json(text: str) -> _Part:
     """An array or lines of objects, or {"data": […]} as SQuAD has it."""
     try:
-        content, note = _loads(text), "json"
+        content, note = JSON.decode(text), "json"
     except (ValueError, RecursionError) as error:
         if text.lstrip()[:1] == "[":
             raise UsageError(f"is no whole JSON array ({error}); write it again, or as JSON lines") from error
         content, note = [_json_line(line) for line in text.split("\n") if line.strip()], "json lines"
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         content = [row for entry in content["data"] for row in _flat(entry)]
-    bad, rows, numbers = [], [], []
+    bad, rows, numbers, escapes = [], [], [], "\\u" in text
     for number, row in enumerate(content if isinstance(content, list) else [content], 1):
-        if isinstance(row, dict) and not ("\\u" in text and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False))):
+        if isinstance(row, dict) and not (escapes and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False))):
             rows.append(row)
             numbers.append(number)
         else:
@@ -246,13 +241,9 @@ def _json(text: str) -> _Part:
     return _Part({name: [row.get(name) for row in rows] for name in names}, numbers, bad, note)
 
 
-def _loads(text: str) -> Any:
-    return json.loads(text, parse_constant=lambda _: None)  # NaN is a gap
-
-
 def _json_line(line: str) -> Any:
     try:
-        return _loads(line)
+        return JSON.decode(line)
     except (ValueError, RecursionError):
         return line.strip()  # no object, and so no row
 
@@ -378,7 +369,8 @@ def _scan(text: str, delimiter: str, style: str) -> _Reading | int:
             else:
                 blank.append(start)
             record, start = [], line
-    for column in zip(*records[1:]) if style == "as text" and '"' in text else ():
+    for place in range(len(records[0])) if records and style == "as text" and '"' in text else ():
+        column = [record[place] for record in records[1:] if place < len(record)]
         cells = [cell for cell in column if len(cell) > 1 and cell[0] == cell[-1] == '"']
         odd += len(cells) if len(cells) == len(column) else sum('""' in cell[1:-1] or "\r" in cell for cell in cells)
     ragged = {number for number, record in enumerate(records) if len(record) != len(records[0])}
@@ -419,6 +411,9 @@ def pick_columns(
         raise UsageError(f"{seen} {'/'.join(LABELS)}; name yours with --label_column")
     used = " and ".join(repr(one) for one in (text, pair) if one)
     table.said.append(f"--{table.name}: the text is in {used}" + (f", the label in {label!r}." if label else "."))
+    empty = sum(not one.strip() for one in table.texts(text)) if unlabelled else 0  # else drop_missing says so
+    if empty:
+        table.said.append(f"--{table.name}: {empty} of {len(table)} rows have no text in {text!r}.")
     return Columns(text, pair, label)
 
 
@@ -458,8 +453,12 @@ def labels_of(
     if not words:  # 1.0 is 1: so a column of numbers with gaps is often written
         found = [str(int(float(one))) if one and re.search(r"[.eE+]", one) else one for one in found]
         distinct = set(found) - {None}
-    if _unlabelled(distinct, num_labels, names, table):
-        found, distinct = [None if one == "-1" else one for one in found], distinct - {"-1"}
+    classes = distinct - {"-1"}  # which is a class, or says as in GLUE that a row has no label
+    if names is None and num_labels is None and "-1" in distinct and "0" in classes:
+        got = f"--{table.name}: got the labels {_some(sorted(distinct))}, wanted to know what -1 is"
+        raise UsageError(f"{got}; give --num_labels {len(distinct)} if a class, {len(classes)} if it means no label")
+    if not classes or ("-1" not in names if names is not None else num_labels == len(classes)):
+        found, distinct = [None if one == "-1" else one for one in found], classes
     names = _class_names(distinct, num_labels, table) if names is None else list(names)
     for one in sorted(distinct - set(names)):
         known = f"{_some(names, 10)} as in the training data"
@@ -475,17 +474,6 @@ def _label(value: Any, table: Table, index: int) -> Any:
     if isinstance(value, float) and (math.isnan(value) or value.is_integer()):
         return None if math.isnan(value) else str(int(value))
     return None if value is None else str(value).strip() or None
-
-
-def _unlabelled(distinct: set[str], num_labels: int | None, names: Sequence[str] | None, table: Table) -> bool:
-    """-1 is a class, or says as in GLUE that a row has none."""
-    classes = distinct - {"-1"}
-    if names is not None or classes == distinct or not classes or num_labels == len(classes):
-        return "-1" not in (names or ())
-    if "0" in classes and num_labels is None:
-        got = f"--{table.name}: got the labels {_some(sorted(distinct))}, wanted to know what -1 is"
-        raise UsageError(f"{got}; give --num_labels {len(distinct)} if a class, {len(classes)} if it means no label")
-    return False
 
 
 def _class_names(distinct: set[str], num_labels: int | None, table: Table) -> list[str]:
@@ -690,8 +678,8 @@ def _answers(table: Table, index: int) -> tuple[list[str], int]:
     row = {name: column[index] for name, column in table.columns.items()}
     found = row["answers"] if "answers" in row else {"text": row["answer"], "answer_start": row.get("answer_start")}
     try:
-        if isinstance(found, str):
-            found = _literal(found)
+        if isinstance(found, str):  # JSON, or as Python prints it, which is what to_csv writes
+            found = ast.literal_eval(found) if re.match(r"[{\[ ]*'", found) else json.loads(found or "[]")
         if isinstance(found, list):  # as in SQuAD's own files: an object for each answer
             found = {name: [one.get(name) for one in found] for name in ("text", "answer_start")}
         texts, starts = ((found or {}).get(name) for name in ("text", "answer_start"))
@@ -701,14 +689,6 @@ def _answers(table: Table, index: int) -> tuple[list[str], int]:
     except (ValueError, SyntaxError, TypeError, AttributeError) as error:
         message = f"has the answers {found!r:.60}, wanted text and answer_start; correct it"
         raise table.wrong(index, message) from error
-
-
-def _literal(written: str) -> Any:
-    """JSON, or as Python prints it, which is what to_csv writes."""
-    try:
-        return json.loads(written or "[]")
-    except ValueError:
-        return ast.literal_eval(written)
 
 
 def _place(context: str, texts: Sequence[str], start: int) -> int:
@@ -725,15 +705,11 @@ class Windows(Encoded):
 
     def __init__(self) -> None:
         super().__init__()
-        self.questions, self._offsets = array("q"), array("i")
-
-    def add_window(self, question: int, places: Sequence[tuple[int, int]]) -> None:
-        self.questions.append(question)
-        self._offsets.extend(edge for place in places for edge in place)
+        self.questions, self.edges = array("q"), array("i")
 
     def offsets(self, number: int) -> list[tuple[int, int] | None]:
         """None: not a token of the context."""
-        own = self._offsets[2 * self.ends[number] : 2 * self.ends[number + 1]]
+        own = self.edges[2 * self.ends[number] : 2 * self.ends[number + 1]]
         return [(begin, end) if begin >= 0 else None for begin, end in zip(own[::2], own[1::2])]
 
 
@@ -757,7 +733,8 @@ def windows_of(tokenizer: Any, questions: Questions, *, max_length: int, stride:
         found.add(made)
         for number, (own, offsets) in enumerate(zip(made["overflow_to_sample_mapping"], made["offset_mapping"])):
             places = [place if part == 1 else (-1, -1) for place, part in zip(offsets, made.sequence_ids(number))]
-            found.add_window(begin + own, places)
+            found.questions.append(begin + own)
+            found.edges.extend(edge for place in places for edge in place)
             spans.append(_span(questions, begin + own, places))
     found.labels = {"start_positions": [start for start, _ in spans], "end_positions": [end for _, end in spans]}
     return found

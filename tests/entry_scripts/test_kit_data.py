@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import math
 import re
@@ -351,6 +352,8 @@ def test_test_data_keeps_every_row_and_its_number(tmp_path: Path) -> None:
     (tmp_path / "test.csv").write_text(content)
     table = read_table(tmp_path / "test.csv", "test_file", split="test")
     assert (["", "fine", "", " "], [1, 2, 3, 4]) == (table.texts("text"), table.rows)
+    pick_columns(table, unlabelled=True)
+    assert "--test_file: 3 of 4 rows have no text in 'text'." == table.said[-1]
 
 
 # --- splits ---
@@ -522,9 +525,12 @@ def test_blocks_are_all_texts_one_after_another(
 
 
 def test_a_text_that_ends_in_a_separator_gets_no_other_end(tokenizer: Any) -> None:
-    found = blocks_of(tokenizer, ["a box", "who"], 7)
-    assert 1 == len(found)
-    assert [2, 5, 8, 3, 2, 14, 3] == found[0]["input_ids"].tolist()
+    both = copy.deepcopy(tokenizer)
+    both.eos_token = "</s>"
+    for one in (tokenizer, both):
+        found = blocks_of(one, ["a box", "who"], 7)
+        assert 1 == len(found)
+        assert [2, 5, 8, 3, 2, 14, 3] == found[0]["input_ids"].tolist()
 
 
 # --- questions ---
@@ -545,6 +551,7 @@ def asked(**more: Any) -> Table:
         {"answers": {"text": "Ann", "answer_start": 7}},
         {"answers": '{"text": ["Ann"], "answer_start": [7]}'},
         {"answers": "{'text': ['Ann'], 'answer_start': [7]}"},
+        {"answers": "[{'text': 'Ann', 'answer_start': 7}]"},
         {"answer": "Ann", "answer_start": "7"},
         {"answer": "Ann", "answer_start": 7.0},
         {"answer": "Ann"},  # which is there once
@@ -661,6 +668,7 @@ def test_every_answer_is_found_again_in_the_windows(
             {"max_length": 30, "stride": 8},
             "leaves 7 tokens beside the question '7' of 20; wanted more than --doc_stride 8",
         ),
+        ("who " * 19, {"max_length": 30, "stride": 8}, "leaves 8 tokens beside the question '7' of 19"),
         ("who", {"max_length": 30, "stride": 27}, "--doc_stride: got 27, wanted less than 27"),
         ("who", {"max_length": 30, "stride": 200}, "--doc_stride: got 200, wanted less than 27"),
     ],
@@ -669,6 +677,34 @@ def test_windows_without_room_are_refused(tokenizer: Any, question: str, options
     questions = questions_of(asked(question=question, context="It was Ann " * 20, answer="", answer_start=7))
     with pytest.raises(UsageError, match=re.escape(message)):
         windows_of(tokenizer, questions, **options)
+
+
+def test_each_window_belongs_to_its_question_whatever_the_chunks(
+    tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contexts = [" ".join(["box"] * (3 * number) + ["Ann", "was", "red"]) for number in range(25)]
+    columns: dict[str, list[Any]] = {"question": ["who"] * 25, "context": contexts, "answer": ["Ann"] * 25}
+    questions = questions_of(table_from(columns, "train_file"))
+    whole = windows_of(tokenizer, questions, max_length=20, stride=4)
+    monkeypatch.setattr(data, "CHUNK", 20)
+    windows = windows_of(tokenizer, questions, max_length=20, stride=4)
+    assert whole.fingerprint() == windows.fingerprint()
+    assert whole.questions == windows.questions
+    assert [*range(25)] == sorted(set(windows.questions))
+    labels = windows.labels
+    for number, start, end in zip(range(len(windows)), labels["start_positions"], labels["end_positions"], strict=True):
+        place = windows.offsets(number)[start]
+        assert start == end
+        if place:
+            assert "Ann" == contexts[windows.questions[number]][slice(*place)]
+    found = {question for question, start in zip(windows.questions, labels["start_positions"], strict=True) if start}
+    assert set(range(25)) == found
+
+
+def test_a_window_may_share_all_tokens_but_one_with_the_next(tokenizer: Any) -> None:
+    questions = questions_of(asked(question="who " * 18, context="It was Ann " * 20, answer="", answer_start=7))
+    windows = windows_of(tokenizer, questions, max_length=30, stride=8)
+    assert 60 - 8 == len(windows)
 
 
 def test_a_long_question_beside_a_short_context_needs_no_room(tokenizer: Any) -> None:

@@ -229,6 +229,12 @@ CSV = [
         oracle=by_csv(quoting=csv.QUOTE_NONE, escapechar="\\"),
     ),
     one(
+        "escaped quotes alone.csv",
+        written([*TAME, ('say "hi"', "1")], quoting=csv.QUOTE_NONE, escapechar="\\"),
+        [*TAME, ('say "hi"', "1")],
+        oracle=by_csv(quoting=csv.QUOTE_NONE, escapechar="\\"),
+    ),
+    one(
         "both ways.csv",
         written(TAME, quoting=csv.QUOTE_ALL) + '"a \\"fine\\" day, really","2"\r\n"two ""dull""","0"\r\n',
         [*TAME, ('a "fine" day, really', "2"), ('two "dull"', "0")],
@@ -245,6 +251,11 @@ CSV = [
         written(TAME) + '"C:\\temp \\"x\\"",1\r\n',
         [*TAME, ('C:\\temp "x"', "1")],
         said="quotes after a backslash",
+    ),
+    one(
+        "spaces around quotes.csv",
+        'text, label\n"good, day", "pos"\n"bad ""one""" , "neg"\nfine, pos\n',
+        [("good, day", "pos"), ('bad "one"', "neg"), ("fine", " pos")],
     ),
     one(
         "paths.csv", joined([*TAME, ("C:\\temp\\new", "1")], ","), [*TAME, ("C:\\temp\\new", "1")], oracle=by_read_csv()
@@ -302,6 +313,13 @@ CSV = [
         QUOTED,
         columns=("column1", "column2"),
         said="no names of columns",
+    ),
+    one(
+        "a number, no names.csv",
+        "fine,5\nbad,1\n",
+        [("fine", "5"), ("bad", "1")],
+        columns=("column1", "column2"),
+        oracle=by_read_csv(header=None),
     ),
     one(
         "words, no names.csv",
@@ -563,9 +581,9 @@ FOLDERS = [
     ),
     folder(
         "other keys",
-        {"a.jsonl": '{"text": "a"}', "b.jsonl": '{"text": "b", "label": 1}'},
-        [("a", None), ("b", 1)],
-        numbers=[1, 1],
+        {"a.jsonl": '{"text": "a"}', "b.jsonl": '{"text": "b", "label": 1}', "c.jsonl": '{"label": 2}'},
+        [("a", None), ("b", 1), (None, 2)],
+        numbers=[1, 1, 1],
     ),
     folder(
         "hidden files",
