@@ -44,7 +44,7 @@ RUNS = [
     ),
     (
         "train_question_answering.py",
-        f"--model_name_or_path tiny-random --num_train_epochs 4 {QUESTIONS}",
+        f"--model_name_or_path tiny-random --num_train_epochs 8 {QUESTIONS}",
         "eval_f1",
         90,
         101,
@@ -58,7 +58,7 @@ RUNS = [
     ),
     (
         "train_text_classification.py",
-        "--model tiny-random --epochs 3 --learning_rate 0.002",
+        "--model tiny-random --epochs 5 --learning_rate 0.001",
         "eval_accuracy",
         0.8,
         1.01,

@@ -193,6 +193,36 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str
     assert set(losses[1]) <= set(losses[0])
 
 
+LATE = [
+    pytest.param(RAW, f"'step': {224 * LONGER}", id="raw loop, before the last step"),
+    pytest.param(RAW, "eval_accuracy", id="raw loop, after an evaluation"),
+    pytest.param(RAW, "train_runtime", id="raw loop, at the final save"),
+    pytest.param(CAUSAL, "train_runtime", id="causal, before the final evaluation and save"),
+    pytest.param(GLUE, "train_runtime", id="glue, at the final save", marks=ON_DEMAND),
+    pytest.param(QUESTIONS, "train_runtime", id="questions, at the final save", marks=ON_DEMAND),
+]
+
+
+@pytest.mark.parametrize(("script", "moment"), LATE)
+def test_killed_late_the_last_bytes_are_the_same(script: tuple[str, str, str], moment: str, tmp_path: Path) -> None:
+    """At the last step, in an evaluation and while the model is being saved, where the checkpoint is of the last step."""
+    name, flags, out = script
+    flags = flags.replace("--save_steps 5", "--save_steps 40") + (" --do_eval True" if script is CAUSAL else "")
+
+    def start(number: int, *more: str) -> Run:
+        return Run(name, [*flags.split(), *more], tmp_path / f"{number}.log")
+
+    straight = start(0, out, "straight")
+    assert DONE == straight.end(), straight.said[-3000:]
+    checked = ("--checkpoint_dir", "checkpoints", out, "killed")
+    killed = start(1, *checked)
+    killed.wait_for(lambda run: moment in run.said)
+    killed.end(signal.SIGKILL)  # should it have ended by itself, the next run begins at the last step as well
+    last = start(2, *checked)
+    assert DONE == last.end(), last.said[-3000:]
+    assert weights_of(tmp_path / "straight") == weights_of(tmp_path / "killed")
+
+
 def test_a_full_disk_at_the_last_moment_is_said_and_the_run_still_ends_as_interrupted(
     tmp_path: Path,
 ) -> None:
