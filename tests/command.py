@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from nursery import SHELL, python_with
+from fork_server import SHELL, python_with
 
 
 def sm_trn(

@@ -139,7 +139,7 @@ KEPT = some.sampled_from(
         (st.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
     ]
 )
-SURROUNDINGS: dict[str, Any] = {
+AROUND: dict[str, Any] = {
     "hyperparameters": HYPERPARAMETERS,
     "inputs": some.dictionaries(NAMES, CHANNELS, max_size=2),
     "spot": some.one_of(some.none(), SPOTS),
@@ -263,7 +263,7 @@ def _scripts(source_dir: str) -> Any:
 
 
 def _specs(source_dir: str, **parts: Any) -> Any:
-    return some.builds(st.JobSpec, name=NAMES, script=_scripts(source_dir), **{**SURROUNDINGS, **parts})
+    return some.builds(st.JobSpec, name=NAMES, script=_scripts(source_dir), **{**AROUND, **parts})
 
 
 def specs(source_dir: str) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nursery import SHELL, python_with
+from fork_server import SHELL, python_with
 
 import sm_trn as st
 from sm_trn.specs import parse_snapshot, parse_time

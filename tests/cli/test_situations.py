@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from command import sm_trn
 from fakes.canned_aws import LOGIN, answering
-from nursery import SHELL, python_with
+from fork_server import SHELL, python_with
 
 from sm_trn.cli.__main__ import _mend, cli
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fork_server import TORCH, python_with
 from kit.spot import exit_code_of
-from nursery import TORCH, python_with
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "entry_scripts"

@@ -18,8 +18,8 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 import inference
+from fork_server import TORCH, python_with
 from kit.device import load_config, load_model, load_tokenizer
-from nursery import TORCH, python_with
 
 from launch import QUIET, SCRIPTS
 

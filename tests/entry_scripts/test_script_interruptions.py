@@ -20,8 +20,8 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
+from fork_server import TORCH, Child, server_of
 from kit.spot import DONE, INTERRUPTED, USAGE_ERROR, Checkpoints
-from nursery import TORCH, Child, nursery_of
 
 from launch import QUIET, SCRIPTS
 
@@ -78,7 +78,7 @@ class Run:
         with log.open("w") as file:
             streams = (0, file.fileno(), file.fileno())
             self._child = Child(
-                nursery_of(*TORCH),
+                server_of(*TORCH),
                 arguments,
                 environment=environment,
                 folder=str(log.parent),

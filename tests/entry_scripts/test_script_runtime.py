@@ -16,11 +16,11 @@ torch = pytest.importorskip("torch")
 
 import kit.device
 import train_text_classification as script
+from fork_server import TORCH, python_with
 from kit.data import encode
 from kit.device import TorchRuntime, XlaRuntime, choose, detect, set_environment
 from kit.report import Console
 from kit.spot import StopRequest, UsageError
-from nursery import TORCH, python_with
 from recording_torch_xla import RecordingTorchXla
 
 from launch import QUIET

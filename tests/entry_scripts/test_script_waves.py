@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
+from fork_server import TORCH, python_with
 from kit.device import LOADING_AT_ONCE, Place, Runtime
 from kit.spot import UsageError
-from nursery import TORCH, python_with
 
 from launch import QUIET
 

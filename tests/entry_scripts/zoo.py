@@ -375,7 +375,7 @@ ENCODINGS = [
     one("utf-16 big.csv", b"\xfe\xff" + written(WORLD).encode("utf-16-be"), WORLD),
     one("utf-32.csv", written(WORLD).encode("utf-32"), WORLD, said="utf-32"),
     one(
-        "utf-16 unsaid.csv",
+        "utf-16 without a word.csv",
         written(TAME).encode("utf-16-le"),
         "has a zero byte in line 1, wanted text; .* --encoding utf-16",
     ),

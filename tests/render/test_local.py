@@ -15,8 +15,8 @@ from typing import Any
 
 import jobs
 import pytest
+from fork_server import TORCH, python_with
 from hypothesis import given, settings
-from nursery import TORCH, python_with
 from strategies_of_values import sensible, specs
 
 import sm_trn as st

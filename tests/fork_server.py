@@ -4,7 +4,7 @@ What runs is a process of its own – with its arguments, variables, folder, str
 every new interpreter takes to load torch or boto3. ``python_with(...)`` gives the path of such a "Python", to be used where
 ``sys.executable`` is. Protocol, over a Unix socket: a JSON object with the streams' descriptors beside it; back come the
 child's process number and, at its end, its exit code, a line each. Whoever hangs up before that kills the child. Where a
-variable that an interpreter reads at its start differs from the nursery's, it is a new interpreter after all.
+variable that an interpreter reads at its start differs from the server's, it is a new interpreter after all.
 """
 
 # pathlib takes longer to load than all the rest:
@@ -66,14 +66,14 @@ class Child:
 
 
 @functools.cache
-def nursery_of(*modules: str) -> str:
-    """The socket of a nursery with these modules loaded. It ends with this process."""
+def server_of(*modules: str) -> str:
+    """The socket of a fork server with these modules loaded. It ends with this process."""
     import atexit
     import shutil
     import subprocess
     import tempfile
 
-    place = os.path.join(tempfile.mkdtemp(prefix="nursery-"), "socket")
+    place = os.path.join(tempfile.mkdtemp(prefix="fork-server-"), "socket")
     process = subprocess.Popen(
         [sys.executable, __file__, "serve", place, *modules],
         stdin=subprocess.PIPE,
@@ -81,7 +81,7 @@ def nursery_of(*modules: str) -> str:
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": ""},
     )
     assert process.stdout is not None
-    assert b"ready\n" == process.stdout.readline(), "the nursery did not start"
+    assert b"ready\n" == process.stdout.readline(), "the fork server did not start"
 
     def close() -> None:
         process.communicate()  # it ends when its standard input does
@@ -94,7 +94,7 @@ def nursery_of(*modules: str) -> str:
 @functools.cache
 def python_with(*modules: str) -> str:
     """An executable that takes the arguments of ``python``: [-u] [-m MODULE | -c CODE | FILE] ARGUMENT..."""
-    place = nursery_of(*modules)
+    place = server_of(*modules)
     path = os.path.join(os.path.dirname(place), "python")
     with open(path, "w", encoding="utf-8") as file:
         file.write(f'#!/bin/sh\nexec "{sys.executable}" -IS "{os.path.abspath(__file__)}" run "{place}" "$@"\n')
@@ -211,7 +211,9 @@ def _live(arguments: list[str], environment: dict[str, str], folder: str, file_l
         os.environ.clear()
         os.environ.update(environment)
         time.tzset()
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the nursery was started in the background
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # also where the fork server was started in the background
         if file_limit >= 0:
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
         _execute(arguments)

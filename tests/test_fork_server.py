@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from nursery import python_with
+from fork_server import python_with
 
 CODES = (
     "print('said'); import sys; print('heard', sys.argv[1:], file=sys.stderr)",
