@@ -79,11 +79,12 @@ def classifier(folder: Path) -> st.JobSpec:
 @pytest.mark.local
 @pytest.mark.sdk
 @pytest.mark.parametrize("make", [with_own_code, pytest.param(classifier, marks=LONG)])
-def test_deploy_sends_what_the_sdks_model_sends(session: st.Session, tmp_path: Path, make: Any) -> None:
+def test_deploy_sends_what_the_sdks_model_sends(emulator: Any, tmp_path: Path, make: Any) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
     from sm_trn import sdk
 
     sent: dict[str, Any] = {}
+    session = st.connect("emulator", state=emulator.state)  # its clients are made after the handlers
     assert session.boto_session is not None
     for name in CALLS:
         session.boto_session.events.register(
