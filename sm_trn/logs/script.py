@@ -18,7 +18,8 @@ _LONGEST = 2000  # lines of a traceback, with those that led to it
 _TRACEBACK = "Traceback (most recent call last):"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _RAISED = re.compile(
-    r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|NotFound|OutOfMemory\w*))(?:: (?P<text>.*))?"
+    r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|NotFound|OutOfMemory\w*))"
+    r"(?P<colon>:)?(?P<text>(?<=:).*)?"
 )
 
 
@@ -53,8 +54,8 @@ class ScriptLines:
 def exception_of(events: Iterable[LogEvent]) -> str:
     """Return the exception that ended the first worker to fail, as Python prints it; empty when no traceback is there.
 
-    Of exceptions that led to one another the last one counts. The toolkit strips the lines of a traceback and puts the name,
-    the colon and the text of an exception on lines of their own (process.py, watch): they are joined again.
+    Of exceptions that led to one another the last one counts. The toolkit reads a pipe in pieces and strips each (process.py,
+    watch), so that the name, the colon and the text of an exception may stand on lines of their own: they are joined again.
 
     >>> from sm_trn.logs import LogEvent
     >>> lines = ["Traceback (most recent call last):", "main()", "ValueError", ":", "no column 'label'"]
@@ -68,7 +69,7 @@ def exception_of(events: Iterable[LogEvent]) -> str:
         text = plain(event.text[prefix.length :]).strip()
         if worker is None and text.startswith(_TRACEBACK):
             worker = event.host, prefix.rank
-        elif worker == (event.host, prefix.rank) and text:
+        elif worker == (event.host, prefix.rank) and text and not _TOOLKIT.match(text):
             lines.append(text)
             if len(lines) == _LONGEST:
                 break
@@ -78,10 +79,13 @@ def exception_of(events: Iterable[LogEvent]) -> str:
         if raised is None:
             continue
         after = lines[at + 1 : at + 4]
-        if raised["text"] is None and after[:1] == [":"]:
-            found, after = f"{line}: {' '.join(after[1:2])}".strip(), after[2:]
-        else:
-            found = line
+        told = (raised["text"] or "").strip()
+        if not told and (raised["colon"] or after[:1] == [":"]):
+            after = after if raised["colon"] else after[1:]
+            told, after = "".join(after[:1]), after[1:]
+        elif not told and after and after[0].startswith(":"):
+            told, after = after[0][1:].strip(), after[1:]
+        found = f"{raised['kind']}: {told}" if told else raised["kind"]
         if not any(line.startswith(_CHAINED) for line in after[:1]):
             break
     return found

@@ -65,8 +65,14 @@ def test_each_host_and_each_attempt_has_its_own_beginning() -> None:
         ([*RAISED, "ValueError: no column 'label'"], "ValueError: no column 'label'"),
         ([*RAISED, "torch.OutOfMemoryError: CUDA out of memory."], "torch.OutOfMemoryError: CUDA out of memory."),
         ([*RAISED, "KeyboardInterrupt"], "KeyboardInterrupt"),
-        # as process.py of the toolkit prints it
-        (["Traceback (most recent call last):", "main()", "ValueError", ":", "no column"], "ValueError: no column"),
+        # as process.py of the toolkit prints it: Python writes the three one after another, and the pipe is read in pieces
+        *(
+            (["Traceback (most recent call last):", "main()", *pieces, f"{TOOLKIT}INFO     Done waiting"], "ValueError: no column")
+            for pieces in (
+                ["ValueError", ":", "no column"], ["ValueError", ": no column"], ["ValueError:", "no column"],
+                ["ValueError", f"{TOOLKIT}INFO     Waiting for the process", ":", "no column"],
+            )
+        ),
         (
             [*RAISED, "KeyError: 'a'", "", "During handling of the above exception, another exception occurred:", "",
              *RAISED, "RuntimeError: no a"], "RuntimeError: no a",
