@@ -157,3 +157,17 @@ def test_views_are_by_what_a_line_holds() -> None:
     lines = ["{'loss': 1.0}", "{'eval_accuracy': 0.9}", "{'train_runtime': 5.0, 'epoch': 1.0}", "{'perplexity': 3}"]
     found = [line.view for line in MetricReader().lines(LogEvent(1.0, "", text) for text in lines)]
     assert ["train", "eval", "summary", "other"] == found
+
+
+@pytest.mark.parametrize("prefix", ["[rank{}]: ", ""])
+def test_what_rules_find_in_another_ranks_copy_is_no_news(prefix: str) -> None:
+    """By line and in blocks: the rules' values go with the dict that they stand in."""
+    rule = MetricRule("my_loss", r"'loss': ([0-9.]+)")
+    events = [
+        LogEvent(float(step), "algo-1", f"{prefix.format(rank)}{{'loss': 0.5, 'step': {step}}}")
+        for step in range(2)
+        for rank in range(2)
+    ]
+    wanted = [{"loss": 0.5, "step": 0.0}, {"my_loss": 0.5}, {"loss": 0.5, "step": 1.0}, {"my_loss": 0.5}]
+    assert wanted == [dict(line.values) for line in MetricReader([rule]).lines(events)]
+    assert wanted == [dict(line.values) for line in MetricReader([rule]).lines(iter(events))]

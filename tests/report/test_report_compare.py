@@ -346,3 +346,12 @@ def test_a_comparison_is_made_again_with_the_jobs_own_names_and_what_was_asked()
     )
     pair = [found for name in ("p4d", "trn1") if (found := published_record(f"published/bert-{name}"))]
     assert "sm-trn compare published/bert-p4d published/bert-trn1 --output report/" == compare(pair).command
+
+
+def test_a_difference_that_no_price_moves_is_not_said_to_move() -> None:
+    """Two jobs on one type of instance: every dated price multiplies both costs."""
+    jobs = [
+        record(parse_snapshot(describe(name, BillableTimeInSeconds=seconds)), [], workload=WORK)
+        for name, seconds in (("a", 600), ("b", 300))
+    ]
+    assert [] == [finding for finding in compare(jobs).findings if finding.kind == "repriced"]
