@@ -21,7 +21,7 @@ _FIELD_MESSAGE = re.compile(r"^(?P<field>[a-z_0-9.]+): got (?P<got>.+), wanted (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """``path`` leads to the value, or to the key when ``at_key``. ``file`` and ``place`` are known once it was located."""
+    """``path`` leads to the value, or to the key when ``at_key``. ``file``, ``place`` and its ``line`` are known once it was located."""
 
     what: str
     path: Path = ()
@@ -32,6 +32,7 @@ class Fault:
     at_key: bool = False
     file: str = "job file"
     place: Place | None = None
+    line: str = ""
 
     @property
     def field(self) -> str:
@@ -43,6 +44,9 @@ class Fault:
         lines = [f"{self.what} in {self.file}"]
         if self.place is not None:
             lines.append(f"  --> {self.file}:{self.place.line}")
+        if self.place is not None and self.line:
+            number, mark = self.place.line, " " * self.place.column + "^" * max(1, self.place.width)
+            lines += ["   |", f"{number:>2} | {self.line}", f"   | {mark}"]
         notes = [f"{word}: {text}" for word, text in (("got", self.got), ("wanted", self.wanted)) if text]
         notes += [self.fix] if self.fix else []
         notes += [f"keys here: {', '.join(self.keys)}"] if self.keys else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from .places import Path, Place, Places
 
 SIZE_CAP = 1_000_000  # characters: thousands of jobs
 SEVERAL = "job"
-_TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+_TOML_PLACE = re.compile(r"\(at line (?P<line>\d+), column (?P<column>\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +133,31 @@ def _parse(text: str, form: str, name: str) -> tuple[Any, Places]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise _invalid(f"not valid YAML: {reason}", name, line=mark.line + 1 if mark else None) from error
+        place = Place(mark.line + 1, mark.column, 1) if mark else None
+        raise _invalid(f"not valid YAML: {reason}", name, place=place, text=text) from error
     except RecursionError:
         raise _invalid(f"{form} nested too deeply", name) from None
+    except json.JSONDecodeError as error:
+        place = Place(error.lineno, error.colno - 1, 1)
+        raise _invalid(f"not valid JSON: {error.msg}", name, place=place, text=text) from error
     except ValueError as error:
-        reason = str(error)
-        found = _TOML_LINE.search(reason)
-        line = int(found[1]) if found else getattr(error, "lineno", None)
-        raise _invalid(f"not valid {form.upper()}: {_TOML_LINE.sub('', reason).strip()}", name, line=line) from error
+        found = _TOML_PLACE.search(str(error))
+        place = Place(int(found["line"]), int(found["column"]) - 1, 1) if found else None
+        reason = _TOML_PLACE.sub("", str(error)).strip()
+        raise _invalid(f"not valid {form.upper()}: {reason}", name, place=place, text=text) from error
 
 
-def _invalid(what: str, name: str, *, line: int | None = None, got: str = "", wanted: str = "") -> InvalidJobFile:
-    place = Place(line, 0, 0) if line else None
-    return InvalidJobFile((Fault(what=what, file=name, place=place, got=got, wanted=wanted),))
+def _invalid(
+    what: str, name: str, *, place: Place | None = None, text: str = "", got: str = "", wanted: str = ""
+) -> InvalidJobFile:
+    fault = Fault(what=what, file=name, place=place, got=got, wanted=wanted)
+    return InvalidJobFile((dataclasses.replace(fault, line=_line(text, place)),))
+
+
+def _line(text: str, place: Place | None) -> str:
+    """The line of ``place``; '' where the parser counts one line more than there are."""
+    lines = text.split("\n")
+    return lines[place.line - 1] if place is not None and place.line <= len(lines) else ""
 
 
 def _several(tree: Mapping[str, Json]) -> tuple[list[tuple[Path, Any]], list[Fault]]:
@@ -169,4 +182,4 @@ def _ordered(faults: list[Fault], places: Places) -> list[Fault]:
 
 def _located(fault: Fault, places: Places, name: str) -> Fault:
     place = places.find_key(fault.path) if fault.at_key else places.find(fault.path)
-    return dataclasses.replace(fault, file=name, place=place)
+    return dataclasses.replace(fault, file=name, place=place, line=_line(places.text, place))

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from ..catalog import compiler, images
 from ..catalog.instances import find_instance
+from ..specs.compute import Compute
 from ..specs.framework import Container, HuggingFace
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
 from ..strategies.smddp import SMDataParallel
 from ..strategies.xla import PyTorchXLA
 
@@ -75,11 +76,9 @@ def instance_class(job: JobSpec) -> Iterator[Problem]:
         "SageMaker Training Compiler does not run on this instance",
         got=f"{name!r} ({there.upper()})",
         wanted=", ".join(f"ml.{family}" for family in compiler.COMPILER_FAMILIES),
-        fix=Advice(
-            "compiler=None (Neuron compiles by itself)"
-            if there == "neuron"
-            else "compute=Compute('ml.p4d.24xlarge', …)"
-        ),
+        fix=Change("because Neuron compiles by itself", compiler=None)
+        if there == "neuron"
+        else Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)),
     )
 
 
@@ -93,7 +92,7 @@ def versions(job: JobSpec) -> Iterator[Problem]:
         "SageMaker Training Compiler has no image of these versions",
         got=images.describe(job),
         wanted=images.wanted(job).removeprefix("wanted "),
-        fix=Advice("a combination of the list, or compiler=None"),
+        fix=AnyOf("choose a combination of the list", Change(compiler=None)),
     )
 
 
@@ -133,7 +132,7 @@ def launcher_version(job: JobSpec) -> Iterator[Problem]:
             f"{PyTorchXLA.name!r} is not in the compiler's containers before PyTorch {floor}",
             got=repr(job.framework.pytorch),
             wanted=f"{floor} or newer",
-            fix=Advice("distribution=None on one instance, or a newer framework"),
+            fix=AnyOf(Change("on one instance", distribution=None), "choose a newer framework"),
         )
 
 
@@ -146,7 +145,7 @@ def own_image(job: JobSpec) -> Iterator[Problem]:
             "the Training Compiler lives in its own containers",
             got=repr(own),
             wanted="no image_uri, and HuggingFace or PyTorch",
-            fix=Advice("leave image_uri out, or compiler=None"),
+            fix=AnyOf("leave image_uri out", Change(compiler=None)),
         )
 
 

@@ -29,7 +29,7 @@ def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:
         Field("max_run_s"),
         f"a job that hangs is billed up to ${most:,.2f}",
         got=f"{most_billed_s(job) / 3600:g} h × {job.compute.hosts} × {price}",
-        fix=Advice("a max_run_s nearer to what the job needs"),
+        fix=Advice("set max_run_s nearer to what the job needs"),
     )
 
 

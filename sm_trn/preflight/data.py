@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..catalog import limits
+from ..specs.compute import Compute
 from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
@@ -126,7 +127,7 @@ def warm_pool(job: JobSpec) -> Iterator[Problem]:
         "spot machines cannot be kept warm" if spot else "machines cannot be kept warm for that long",
         got=f"{keep:,} s{' on spot' if spot else ''}",
         wanted="no keep_alive_s, or no spot" if spot else f"0 to {most:,} s",
-        fix=Advice("leave keep_alive_s out" if spot else f"keep_alive_s={most}"),
+        fix=Advice("leave keep_alive_s out") if spot else Change(keep_alive_s=most),
         evidence=MODEL if not spot else "SageMaker developer guide, train-warm-pools",
     )
 
@@ -177,7 +178,7 @@ def groups(job: JobSpec) -> Iterator[Problem]:
         if name in names[:index] or not limits.matches("InstanceGroupName", name):
             yield _illegal(
 LIMIT019, f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
-                f"another name, at most {limits.maximum('InstanceGroupName')} characters", f"name='{index + 1}-{name[:60]}'",
+                f"another name, at most {limits.maximum('InstanceGroupName')} characters", Change(name=f"{index + 1}-{name[:60]}"),
             )  # fmt: skip
     for group in job.compute.groups:
         if group.instance not in limits.members("TrainingInstanceType"):
@@ -188,7 +189,7 @@ LIMIT019, f"compute.groups.{group.name}.instance", "SageMaker training has no su
     if names and job.compiled:
         yield _illegal(
 LIMIT019, "compute.groups", "SageMaker Training Compiler takes no instance groups", f"{len(names)} groups",
-            "one instance type", "compute=Compute('ml.p4d.24xlarge', …)",
+            "one instance type", Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)),
         )  # fmt: skip
     for channel, value in job.channels.items():
         strange = [name for name in value.groups if name not in names]
@@ -238,7 +239,7 @@ def modes(job: JobSpec) -> Iterator[Problem]:
             yield _illegal(
 LIMIT024, f"inputs.{name}", "an augmented manifest comes through a pipe, as RecordIO",
                 f"{channel.mode.value if channel.mode else 'File'}, {channel.record_wrapping or 'no wrapping'}",
-                "Pipe and RecordIO", "mode=InputMode.PIPE, record_wrapping='RecordIO'",
+                "Pipe and RecordIO", Change(mode=InputMode.PIPE, record_wrapping="RecordIO"),
             )  # fmt: skip
 
 
@@ -253,7 +254,9 @@ def no_way_out(job: JobSpec) -> Iterator[Problem]:
             "a container without network cannot download a model",
             got=repr(model),
             wanted="a model in a channel",
-            fix=Advice("inputs={'model': 's3://…'} and a path below /opt/ml/input/data/model"),
+            fix=Change(
+                "and name the folder /opt/ml/input/data/model", inputs={**job.inputs, "model": "s3://your-bucket/model"}
+            ),
         )
 
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from ..catalog import compiler, images
 from ..catalog.instances import find_instance, find_instances
-from ..specs.compute import Accelerator
+from ..specs.compute import Accelerator, Compute
 from ..specs.framework import Container, HuggingFace
 from ..specs.job import JobSpec
 from ..specs.launch import Library
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import AnyOf, Change, Field, Problem, Rule, Severity
 from ..strategies import GROUPS_HYPERPARAMETER, plan, strategy
 from ..strategies.rules import DIST004, DIST006
 from ..strategies.single import SingleProcess
@@ -105,8 +105,9 @@ def groups(job: JobSpec) -> Iterator[Problem]:
         f"{chosen.name!r} cannot be started on these instance groups",
         got=f"{len(names)} groups: {', '.join(names)}",
         wanted="one instance type" if len(names) == 1 else "one group, or no distribution",
-        fix=Advice(
-            "compute=Compute('ml.p4d.24xlarge', count=2), or distribution=None and a script that starts its own workers"
+        fix=AnyOf(
+            Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)),
+            Change("and a script that starts its own workers", distribution=None),
         ),
         evidence="SageMaker SDK 2.257.7, validate_distribution",
     )
@@ -122,7 +123,7 @@ def newer_cuda(job: JobSpec) -> Iterator[Problem]:
         f"{strategy(job).name!r} does not run in this image: its CUDA is newer than the library's",
         got=repr(image),
         wanted="an image of CUDA 11",
-        fix=Advice("leave image_uri out, or distribution=TorchDistributed()"),
+        fix=AnyOf("leave image_uri out", Change(distribution=TorchDistributed())),
         evidence="SageMaker SDK 2.257.7, Framework.UNSUPPORTED_DLC_IMAGE_FOR_SM_PARALLELISM",
     )
 
@@ -141,7 +142,7 @@ def hosts_apart(job: JobSpec) -> Iterator[Problem]:
         severity=Severity.INFO if source.elsewhere(job) else Severity.WARNING,
         got=f"no distribution on {job.compute.hosts} instances",
         wanted="a distribution, or one instance",
-        fix=Advice("distribution=TorchDistributed(), or count=1"),
+        fix=AnyOf(Change(distribution=TorchDistributed()), "use one instance"),
     )
 
 
@@ -193,7 +194,9 @@ def without_smddp(job: JobSpec) -> Iterator[Problem]:
         severity=Severity.WARNING if torchs_own else Severity.ERROR,
         got=", ".join(map(repr, elsewhere)),
         wanted=" or ".join(compiler.SMDDP_INSTANCES),
-        fix=Advice("compute=Compute('ml.p4d.24xlarge', …), or distribution=TorchDistributed()"),
+        fix=AnyOf(
+            Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)), Change(distribution=TorchDistributed())
+        ),
         evidence=GUIDE,
     )
 
@@ -209,7 +212,7 @@ def images_without_smddp(job: JobSpec) -> Iterator[Problem]:
         f"{SMDataParallel.name!r} is not in the container of this PyTorch version",
         got=f"pytorch {job.framework.pytorch!r}",
         wanted=", ".join(compiler.SMDDP_PYTORCH),
-        fix=Advice("a version of the list, or distribution=TorchDistributed()"),
+        fix=AnyOf("choose a version of the list", Change(distribution=TorchDistributed())),
     )
 
 

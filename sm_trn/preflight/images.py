@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog import images
+from ..specs.compute import Compute
 from ..specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
 
 TABLE = "sm_trn/catalog/images.json"
 
@@ -72,7 +73,7 @@ def unknown_image(job: JobSpec) -> Iterator[Problem]:
         f"no {job.framework.family} image has these versions",
         got=images.describe(job),
         wanted=images.wanted(job).removeprefix("wanted "),
-        fix=Advice("a combination of the list, or image_uri=…"),
+        fix=Advice("choose a combination of the list, or set image_uri"),
     )
 
 
@@ -142,7 +143,10 @@ def old_gpus(job: JobSpec) -> Iterator[Problem]:
         reason,
         got=f"pytorch {job.framework.pytorch!r} on {images.machine(job)!r}",
         wanted="1.12 or older, or newer machines",
-        fix=Advice("framework=PyTorch('1.12.1', python='py38'), or compute=Compute('ml.g5.xlarge')"),
+        fix=AnyOf(
+            Change(framework=PyTorch("1.12.1", python="py38")),
+            Change(compute=Compute("ml.g5.xlarge", count=job.compute.hosts)),
+        ),
         evidence="SageMaker SDK 2.257.7, image_uris._validate_instance_deprecation",
     )
 

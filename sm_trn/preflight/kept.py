@@ -42,7 +42,7 @@ def listed(job: JobSpec) -> Iterator[Problem]:
             Field("kept"),
             "parts of the original request are sent again as they were",
             got=", ".join(map(_short, job.kept[:SHOWN])) + more,
-            fix=Advice("kept=() sends the spec alone"),
+            fix=Advice("leave kept out, so that only the spec is sent"),
         )
 
 

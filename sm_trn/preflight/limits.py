@@ -181,7 +181,7 @@ def run_time(job: JobSpec) -> Iterator[Problem]:
             "a training job runs for 28 days at most",
             got=f"{job.max_run_s:,} s",
             wanted=f"at most {limits.MAX_RUN_S:,} s",
-            fix=Advice("max_run_s=86_400, and resume from checkpoints"),
+            fix=Change("and resume from checkpoints", max_run_s=86_400),
         )
     elif job.max_run_s > limits.MAX_RUN_QUOTA_S:
         yield LIMIT007.problem(
@@ -264,7 +264,7 @@ def counts(job: JobSpec) -> Iterator[Problem]:
                 "not a legal channel name",
                 got=repr(channel),
                 wanted="letters, digits, '.', '-', '_', at most 64",
-                fix=Advice("inputs={'train': …}"),
+                fix=Advice("name it like a folder, for example train"),
             )
 
 

@@ -17,7 +17,7 @@ from ..catalog.models import ModelSize, model_size
 from ..specs.compute import Accelerator, InstanceType
 from ..specs.job import JobSpec
 from ..specs.neuron import NeuronOptions
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
 from ..strategies import plan
 from ..strategies.smp import SMModelParallel
 from ..strategies.smp_v2 import SMModelParallelV2
@@ -133,7 +133,7 @@ def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
         wanted=f"at most {room:.1f} GiB on {instance.name}",
         fix=Change(neuron=NeuronOptions(tensor_parallel=fitting))
         if fitting and instance.accelerator is Accelerator.NEURON
-        else Advice("LoRA, a sharded optimizer, or a larger instance"),
+        else Advice("use LoRA, a sharded optimizer, or a larger instance"),
     )
 
 
@@ -153,11 +153,12 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
             _loading(workers, bytes_each),
             got=f"{need:,.0f} GiB",
             wanted=f"at most {instance.memory_gib:,} GiB on {instance.name}",
-            fix=Advice(
-                "load in waves (num_local_ranks_per_step), or NeuronOptions(malloc_arena_max=64) and low_cpu_mem_usage"
-                if instance.accelerator is Accelerator.NEURON
-                else "a larger instance, or low_cpu_mem_usage=True with 16-bit weights"
-            ),
+            fix=AnyOf(
+                "load in waves (num_local_ranks_per_step)",
+                Change("with low_cpu_mem_usage in the script", neuron=NeuronOptions(malloc_arena_max=64)),
+            )
+            if instance.accelerator is Accelerator.NEURON
+            else Advice("use a larger instance, or load 16-bit weights with low_cpu_mem_usage"),
         )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog.instances import find_instance
-from ..specs.compute import Accelerator
+from ..specs.compute import Accelerator, Compute
 from ..specs.job import JobSpec
 from ..specs.neuron import NeuronOptions
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import AnyOf, Change, Field, Problem, Rule, Severity
 from ..strategies import plan
 from .memory import next_to
 
@@ -66,7 +66,7 @@ def no_neuron_cores(job: JobSpec) -> Iterator[Problem]:
         "Neuron options mean nothing without NeuronCores",
         got=", ".join(f"{row.name!r} ({row.accelerator.name})" for row in rows),
         wanted="a Trainium instance",
-        fix=Advice("leave neuron out, or compute=Compute('ml.trn1.32xlarge')"),
+        fix=AnyOf("leave neuron out", Change(compute=Compute("ml.trn1.32xlarge", count=job.compute.hosts))),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..specs.data import Checkpoint
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
 from ..specs.snapshot import JobSnapshot, JobStatus
 
 SPOT010 = Rule(
@@ -53,8 +54,9 @@ def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterato
             "the job keeps no checkpoints in S3: it would start again at step 0",
             got="no CheckpointConfig",
             wanted="checkpoint_s3_uri when it was launched",
-            fix=Advice(
-                "resubmit it, with checkpoint=Checkpoint(s3_uri='s3://your-bucket/checkpoints') for the next time"
+            fix=AnyOf(
+                "resubmit it",
+                Change("for the next time", checkpoint=Checkpoint(s3_uri="s3://your-bucket/checkpoints")),
             ),
         )
     elif stored == 0:

@@ -62,7 +62,7 @@ def compiled_batch(job: JobSpec) -> Iterator[Problem]:
         f"with the compiler a larger batch fits: AWS tried {row.compiled_batch} for {row.model!r}{without}",
         got=f"{batch} per worker",
         wanted=f"measured on {row.instance} in {row.precision} with {row.sequence} tokens, PyTorch {row.pytorch}",
-        fix=Advice("a larger batch, and the learning rate scaled with it"),
+        fix=Advice("use a larger batch, and scale the learning rate with it"),
     )
 
 

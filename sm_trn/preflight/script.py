@@ -9,9 +9,9 @@ from pathlib import Path
 
 from .. import _entry
 from ..specs.framework import Container
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, Script
 from ..specs.launch import Runner
-from ..specs.problems import Advice, Field, Line, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Line, Problem, Rule, Severity
 from ..specs.value import suggestion
 from ..strategies import plan
 from . import source
@@ -108,7 +108,10 @@ def no_script(job: JobSpec) -> Iterator[Problem]:
             "there is nothing to run",
             got=f"no script, with {', '.join(asked) or type(job.framework).__name__}",
             wanted="a script, or an image with a program of its own",
-            fix=Advice("script=Script('train.py', source_dir='./src'), or framework=Container() with image_uri=…"),
+            fix=AnyOf(
+                Change(script=Script("train.py", source_dir="./src")),
+                Change("and set image_uri", framework=Container()),
+            ),
         )
 
 

@@ -5,6 +5,7 @@ A classifier of a shipped script is answered for by the shipped inference.py; an
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,7 +15,7 @@ from ..catalog.inference import hosting_image
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
 from .calls import EstimatorCall
 
 ANSWERED: Final = frozenset({"train_text_classification.py", "train_glue.py"})  # what inference.py can load
@@ -87,5 +88,5 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             "the model classes take a model.tar.gz",
             got="compress=False",
             wanted="compress=True",
-            fix=Advice("output=Output(compress=True), or pack the folder first"),
+            fix=AnyOf(Change(output=dataclasses.replace(job.output, compress=True)), "pack the folder first"),
         )

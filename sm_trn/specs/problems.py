@@ -82,6 +82,22 @@ class Change(str):
         return made
 
 
+class AnyOf(str):
+    """Changes or advice of which one is enough; the text joins them with ``or``.
+
+    A choice that is neither a ``Change`` nor an ``Advice`` is advice in words.
+    """
+
+    __slots__ = ("choices",)
+    choices: tuple[Change | Advice, ...]
+
+    def __new__(cls, *choices: Change | Advice | str) -> AnyOf:
+        """Make the fix of ``choices``, the best first."""
+        made = super().__new__(cls, ", or ".join(choices))
+        made.choices = tuple(each if isinstance(each, (Change, Advice)) else Advice(each) for each in choices)
+        return made
+
+
 class Named(str):
     """A strategy by the name of its class, with nothing set: for a fix that must not import it."""
 
@@ -92,6 +108,8 @@ def python(value: object) -> str:
     """A value as one writes it: a spec without the fields that are at their defaults."""
     if isinstance(value, Named):
         return f"{value}()"
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return f"{value:_}" if type(value) is int and value >= 10_000 else repr(value)
     words = []
@@ -129,7 +147,7 @@ class Rule:
         got: str = "",
         wanted: str = "",
         consequence: str = "",
-        fix: Change | Advice | None = None,
+        fix: Change | Advice | AnyOf | None = None,
         severity: Severity | None = None,
         evidence: str = "",
     ) -> Problem:
@@ -151,7 +169,9 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One fault. ``id`` is its rule's, by which it is waived; ``where`` is a ``Field`` or a ``Line``, ``fix`` a ``Change`` or ``Advice``.
+    """One fault. ``id`` is its rule's, by which it is waived; ``where`` is a ``Field`` or a ``Line``.
+
+    ``fix`` is a ``Change``, an ``Advice``, or ``AnyOf`` them.
 
     All of them are texts; ``got``, ``wanted``, ``consequence`` and ``fix`` may be empty when ``what`` says it all.
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from ..catalog import compiler
 from ..catalog.instances import find_instance, find_instances
-from ..specs.compute import Accelerator
+from ..specs.compute import Accelerator, Compute
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
-from ..specs.problems import Advice, Change, Field, Named, Problem
+from ..specs.problems import AnyOf, Change, Field, Named, Problem
 from ..specs.value import suggesting
 from .rules import DIST003, DIST005, DIST012
 
@@ -53,7 +53,10 @@ class SMDataParallel:
                 f"AWS has stopped developing {self.name!r} for this instance",
                 got=", ".join(map(repr, legacy)),
                 wanted=" or ".join(compiler.SMDDP_INSTANCES),
-                fix=Advice("compute=Compute('ml.p4d.24xlarge'), or TorchDistributed() on a newer PyTorch"),
+                fix=AnyOf(
+                    Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)),
+                    Change("on a newer PyTorch", distribution=Named("TorchDistributed")),
+                ),
             )
         if job.compute.hosts == 1:
             yield DIST012.problem(

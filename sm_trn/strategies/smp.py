@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 from ..catalog import compiler
 from ..catalog.instances import find_instance, find_instances
-from ..specs.compute import Accelerator, InstanceType
+from ..specs.compute import Accelerator, Compute, InstanceType
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
-from ..specs.problems import Advice, Change, Field, Problem, Rule
+from ..specs.neuron import NeuronOptions
+from ..specs.problems import AnyOf, Change, Field, Named, Problem, Rule
 from ..specs.value import fits, suggesting
 from .rules import DIST003, DIST004, DIST015, DIST017, DIST018, DIST023
 
@@ -84,7 +85,7 @@ class SMModelParallel:
                     f"{name} has no such value",
                     got=repr(value),
                     wanted=" or ".join(map(repr, legal)),
-                    fix=f"{name}={legal[0]!r}",
+                    fix=Change(**{name: legal[0]}),
                     where=f"distribution.{name}",
                 )
         yield from self._numbers(job)
@@ -93,7 +94,7 @@ class SMModelParallel:
             "version 1 of the model-parallel library was archived in 2023-12",
             consequence="version 2 needs PyTorch 2",
             got=f"pytorch {job.framework.pytorch!r}",
-            fix=Advice("SMModelParallelV2(…) with a newer framework"),
+            fix=Change("with a newer framework", distribution=Named("SMModelParallelV2")),
         )
 
     def _problems_on(self, instance: InstanceType, job: JobSpec) -> Iterator[Problem]:
@@ -104,7 +105,10 @@ class SMModelParallel:
                 f"{self.name!r} needs CUDA instances",
                 got=f"{instance.name!r} ({instance.accelerator.name})",
                 wanted="ml.p4d.24xlarge or another CUDA instance",
-                fix="NeuronOptions(tensor_parallel=…) on Trainium",
+                fix=AnyOf(
+                    Change(neuron=NeuronOptions(tensor_parallel=8)),
+                    Change("without tensor parallelism", distribution=Named("TorchDistributed")),
+                ),
             )
         elif processes > instance.chips:
             yield _error(
@@ -112,7 +116,7 @@ class SMModelParallel:
                 "more processes than accelerators: the container refuses to start them",
                 got=str(processes),
                 wanted=f"at most {instance.chips} on {instance.name}",
-                fix=f"processes_per_host={instance.chips}",
+                fix=Change(processes_per_host=instance.chips),
                 where="distribution.processes_per_host",
             )
         elif processes < instance.chips:
@@ -130,7 +134,10 @@ class SMModelParallel:
                 f"{self.name!r} does not run on this instance",
                 got=repr(instance.name),
                 wanted="ml.p4d.24xlarge",
-                fix="compute=Compute('ml.p4d.24xlarge', …), or SMModelParallelV2()",
+                fix=AnyOf(
+                    Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)),
+                    Change(distribution=Named("SMModelParallelV2")),
+                ),
                 where="compute.instance",
             )
 
@@ -143,7 +150,7 @@ class SMModelParallel:
                     f"{name} counts from 1",
                     got=str(value),
                     wanted="at least 1",
-                    fix=f"{name}=1",
+                    fix=Change(**{name: 1}),
                     where=f"distribution.{name}",
                 )
         processes = self._processes(job) * job.compute.hosts
@@ -153,12 +160,16 @@ class SMModelParallel:
                 "the partitions do not divide the processes",
                 got=f"{self.partitions} of {processes} processes",
                 wanted="a divisor",
-                fix="partitions=2",
+                fix=Change(partitions=2),
                 where="distribution.partitions",
             )
         if self.ddp and self.horovod:
             yield _error(
-                DIST017, "ddp and horovod exclude one another", got="both", wanted="one of them", fix="horovod=None"
+                DIST017,
+                "ddp and horovod exclude one another",
+                got="both",
+                wanted="one of them",
+                fix=Change(horovod=None),
             )
         if self.memory_weight is not None and not 0 <= self.memory_weight <= 1:
             yield _error(
@@ -166,7 +177,7 @@ class SMModelParallel:
                 "memory_weight is a share",
                 got=str(self.memory_weight),
                 wanted="0 to 1",
-                fix="memory_weight=0.8",
+                fix=Change(memory_weight=0.8),
             )
         if self.auto_partition is False and self.default_partition is None:
             yield _error(
@@ -174,7 +185,7 @@ class SMModelParallel:
                 "without auto_partition a default_partition is needed",
                 got="none",
                 wanted="0 or more",
-                fix="default_partition=0",
+                fix=Change(default_partition=0),
             )
         if self.default_partition is not None and self.default_partition >= (self.partitions or 1):
             yield _error(
@@ -182,7 +193,7 @@ class SMModelParallel:
                 "default_partition is not one of the partitions",
                 got=str(self.default_partition),
                 wanted=f"below {self.partitions or 1}",
-                fix="default_partition=0",
+                fix=Change(default_partition=0),
             )
         if not self.ddp and (self.ddp_port is not None or self.ddp_dist_backend is not None):
             yield _error(
@@ -190,10 +201,10 @@ class SMModelParallel:
                 "ddp_port and ddp_dist_backend need ddp",
                 got="ddp not set",
                 wanted="ddp=True",
-                fix="ddp=True",
+                fix=Change(ddp=True),
             )
         if self.ddp_port is not None and self.ddp_port < 0:
-            yield _error(DIST017, "not a port", got=str(self.ddp_port), wanted="0 or more", fix="leave ddp_port out")
+            yield _error(DIST017, "not a port", got=str(self.ddp_port), wanted="0 or more", fix=Change(ddp_port=None))
 
     def _processes(self, job: JobSpec) -> int:
         instance = find_instance(job.compute.instances[0])
@@ -242,5 +253,7 @@ class SMModelParallel:
         )
 
 
-def _error(rule: Rule, what: str, *, got: str, wanted: str, fix: str, where: str = "distribution") -> Problem:
-    return rule.problem(Field(where), what, got=got, wanted=wanted, fix=Advice(fix), evidence=GUIDE)
+def _error(
+    rule: Rule, what: str, *, got: str, wanted: str, fix: Change | AnyOf, where: str = "distribution"
+) -> Problem:
+    return rule.problem(Field(where), what, got=got, wanted=wanted, fix=fix, evidence=GUIDE)

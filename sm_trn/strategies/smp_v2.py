@@ -9,11 +9,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..catalog.instances import find_instance
+from ..specs.compute import Compute
 from ..specs.framework import PyTorch
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
-from ..specs.problems import Advice, Change, Field, Problem
+from ..specs.problems import Change, Field, Problem
 from ..specs.value import fits, suggesting
 from .rules import DIST004, DIST019
 
@@ -63,7 +64,7 @@ class SMModelParallelV2:
                 "version 2 of the model-parallel library does not run on this instance",
                 got=", ".join(map(repr, elsewhere)),
                 wanted=" or ".join(INSTANCES),
-                fix=Advice("compute=Compute('ml.p4d.24xlarge', …)"),
+                fix=Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)),
                 evidence=GUIDE,
             )
 

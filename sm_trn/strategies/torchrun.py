@@ -14,7 +14,7 @@ from ..specs.framework import HuggingFaceNeuronX, NeuronX
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
-from ..specs.problems import Advice, Change, Field, Problem
+from ..specs.problems import Advice, AnyOf, Change, Field, Named, Problem
 from ..specs.value import suggesting
 from .rules import DIST002, DIST010, DIST011, DIST016
 
@@ -58,7 +58,7 @@ class TorchDistributed:
                 f"{slow[0].name!r} has no EFA; gradients of {job.compute.hosts} hosts go over plain TCP",
                 got=f"{slow[0].network_gbps or 'unknown'} Gbit/s without EFA",
                 wanted="an instance with EFA, or one host",
-                fix=Advice("count=1, or the family's largest size"),
+                fix=Advice("use one instance, or the family's largest size"),
                 evidence=slow[0].source,
             )
 
@@ -75,8 +75,9 @@ class TorchDistributed:
             f"{self.name!r} is not in GPU containers before PyTorch {floor}",
             got=f"pytorch {job.framework.pytorch!r}",
             wanted=f"{floor}.1 or newer",
-            fix=Advice(
-                f"a framework with PyTorch {floor}.1 or newer" + (", or distribution=SMDataParallel()" if smddp else "")
+            fix=AnyOf(
+                f"choose a framework with PyTorch {floor}.1 or newer",
+                *([Change(distribution=Named("SMDataParallel"))] if smddp else []),
             ),
         )
 

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator
+from ..specs.framework import TrainingCompiler
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
-from ..specs.problems import Advice, Change, Field, Named, Problem
+from ..specs.problems import AnyOf, Change, Field, Named, Problem
 from ..specs.value import suggesting
 from .rules import DIST007, DIST013
 
@@ -47,7 +48,7 @@ class PyTorchXLA:
                 f"{self.name!r} is the launcher of Training Compiler containers only",
                 got="no compiler",
                 wanted="TrainingCompiler()",
-                fix=Advice("compiler=TrainingCompiler(), or distribution=TorchDistributed()"),
+                fix=AnyOf(Change(compiler=TrainingCompiler()), Change(distribution=Named("TorchDistributed"))),
             )
 
     @classmethod

@@ -62,6 +62,9 @@ def test_an_unknown_key_is_shown_with_its_line_and_the_keys_that_exist() -> None
     assert """\
 unknown key "distrbution" in gpt2.toml
   --> gpt2.toml:16
+   |
+16 | [distrbution]
+   | ^^^^^^^^^^^^^
    = did you mean "distribution"?
    = keys here: name, script, framework, compute, distribution,
      hyperparameters, inputs, compiler, spot, max_run_s, metrics, environment,
@@ -216,3 +219,17 @@ def test_a_field_is_found_in_the_text_or_else_its_table(file: JobFile, where: st
 
 def test_a_field_that_is_nowhere_has_no_place(file: JobFile) -> None:
     assert file.place(0, "spot.max_wait_s") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "shown"),
+    [
+        ('name = "a"\nb = 2]\n', "toml", "\n  --> a.toml:2\n   |\n 2 | b = 2]\n   |      ^"),
+        ("name: a\n  b: [\n", "yaml", "\n  --> a.yaml:2\n   |\n 2 |   b: [\n   |    ^"),
+        ('{"name": "a",\n "b" 3}', "json", '\n  --> a.json:2\n   |\n 2 |  "b" 3}\n   |      ^'),
+    ],
+)
+def test_a_syntax_error_shows_its_line_and_column(text: str, form: str, shown: str) -> None:
+    with pytest.raises(InvalidJobFile) as caught:
+        parse_jobs(text, form, name=f"a.{form}")
+    assert str(caught.value).endswith(shown)

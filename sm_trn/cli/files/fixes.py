@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import json
 from typing import Any
 
 from ...jobfile import schema
-from ...specs.problems import Change, Named
+from ...specs.problems import AnyOf, Change, Named
 from ...strategies import STRATEGIES
 
 _NAMED = {cls.__name__: cls for cls in STRATEGIES.values()}
@@ -15,6 +16,8 @@ _NAMED = {cls.__name__: cls for cls in STRATEGIES.values()}
 
 def in_file(fix: str, form: str) -> str:
     """``distribution=TorchDistributed()`` as ``distribution = { kind = "torch_distributed" }`` in TOML, and so on."""
+    if isinstance(fix, AnyOf):
+        return ", or ".join(in_file(choice, form) for choice in fix.choices)
     if not isinstance(fix, Change):
         return fix
     lines = ", ".join(_line(name, _tree(value), form) for name, value in fix.fields.items())
@@ -23,7 +26,7 @@ def in_file(fix: str, form: str) -> str:
 
 def _tree(value: Any) -> Any:
     """The value as a job file holds it."""
-    made = _NAMED[value]() if isinstance(value, Named) else value
+    made = _NAMED[value]() if isinstance(value, Named) else value.value if isinstance(value, enum.Enum) else value
     return schema.part(made) if dataclasses.is_dataclass(made) else made
 
 
