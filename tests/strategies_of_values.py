@@ -89,21 +89,19 @@ DISTRIBUTIONS = some.one_of(
     SMP,
     SMP_V2,
 )
-NEURON = some.one_of(
-    some.none(),
-    some.builds(
-        st.NeuronOptions,
-        tensor_parallel=some.sampled_from([1, 2, 8]),
-        pipeline_parallel=some.sampled_from([1, 1, 2]),
-        sequence_parallel=some.booleans(),
-        precompile=some.booleans(),
-        efa=some.sampled_from([None, True, False]),
-        zero_1=some.booleans(),
-        stochastic_rounding=some.booleans(),
-        malloc_arena_max=some.sampled_from([None, 64]),
-        cache_s3_uri=some.sampled_from([None, "s3://a-bucket/neuron-cache"]),
-    ),
+OPTIONS = some.builds(
+    st.NeuronOptions,
+    tensor_parallel=some.sampled_from([1, 2, 8]),
+    pipeline_parallel=some.sampled_from([1, 2]),
+    sequence_parallel=some.booleans(),
+    precompile=some.booleans(),
+    efa=some.sampled_from([None, True, False]),
+    zero_1=some.booleans(),
+    stochastic_rounding=some.booleans(),
+    malloc_arena_max=some.sampled_from([None, 64]),
+    cache_s3_uri=some.sampled_from([None, "s3://a-bucket/neuron-cache"]),
 )
+NEURON = some.one_of(some.none(), OPTIONS)
 CHANNELS = some.one_of(
     some.just("s3://a-bucket/data"),
     some.builds(
@@ -348,6 +346,12 @@ def _sensible(source_dir: str) -> Any:
             compute=some.one_of(_compute(*neurons), _groups(*neurons)),
             distribution=some.one_of(some.just(st.TorchDistributed()), DISTRIBUTIONS),
             neuron=NEURON,
+        ),
+        jobs(
+            framework=_neuron(),
+            compute=_compute(*neurons),
+            distribution=some.just(st.TorchDistributed()),
+            neuron=OPTIONS,
         ),
         jobs(
             framework=trcomp,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import collections
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import _entry
 from ..specs.launch import NOTHING
 
 
@@ -45,6 +47,8 @@ def _name(call: EstimatorCall) -> str:
 
 def _imports(call: EstimatorCall) -> str:
     names: dict[str, set[str]] = collections.defaultdict(set)
+    if any(_below_the_scripts(value) is not None for value in (*call.kwargs.values(), *call.fit.values())):
+        names["sm_trn"].add("scripts_folder")
     for made in _calls(call):
         module, _, name = made.cls.rpartition(".")
         names[module].add(name)
@@ -73,4 +77,14 @@ def _source(value: Any) -> str:
         return f"[{', '.join(map(_source, value))}]"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_source(item)}" for key, item in value.items()) + "}"
+    if (below := _below_the_scripts(value)) is not None:
+        return f"str(scripts_folder() / {below!r})" if below else "str(scripts_folder())"
     return repr(value)
+
+
+def _below_the_scripts(value: Any) -> str | None:
+    """The path of a shipped script below their folder, whose own place differs from machine to machine; None for all else."""
+    folder = str(_entry.scripts_folder())
+    if not isinstance(value, str) or (value != folder and not value.startswith(folder + os.sep)):
+        return None
+    return value[len(folder) + 1 :]

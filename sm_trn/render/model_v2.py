@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from .. import _entry
 from ..catalog.inference import hosting_image
+from ..catalog.instances import find_instances
+from ..specs.compute import Accelerator
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
@@ -31,6 +33,13 @@ TARGET201 = Rule(
     (Severity.ERROR,),
     "an uncompressed model for a model class",
     "A model class packs and unpacks archives.",
+)
+
+TARGET202 = Rule(
+    "TARGET202",
+    (Severity.INFO,),
+    "a model that answers on another processor than it was trained on",
+    "The host of an endpoint is chosen apart from the job's instances.",
 )
 
 
@@ -73,7 +82,7 @@ def model_data(job: JobSpec, at: Destination) -> str:
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:
-    """TARGET200, TARGET201: a model class needs to know the framework, and packs and unpacks archives."""
+    """TARGET200 to TARGET202: a model class needs to know the framework, packs and unpacks archives, and has a host of its own."""
     if isinstance(job.framework, Container):
         yield TARGET200.problem(
             Field("framework"),
@@ -89,4 +98,13 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             got="compress=False",
             wanted="compress=True",
             fix=AnyOf(Change(output=dataclasses.replace(job.output, compress=True)), "pack the folder first"),
+        )
+    trained_on = [row for row in find_instances(job.compute.instances) if row.accelerator is not Accelerator.CPU]
+    if trained_on:
+        yield TARGET202.problem(
+            Field("compute.instance"),
+            "the endpoint runs on a host of its own, a CPU unless you choose another",
+            got=f"trained on {trained_on[0].name!r} ({trained_on[0].accelerator.name})",
+            wanted="a host that is fast enough for the requests",
+            fix=Advice("sm-trn render --host TYPE, or st.Destination(host=TYPE)"),
         )

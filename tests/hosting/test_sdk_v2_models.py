@@ -126,7 +126,7 @@ def test_a_model_of_a_script_of_ones_own_brings_its_own_code() -> None:
 
 def test_a_model_class_says_what_it_cannot_take() -> None:
     job = jobs.smddp("./src").replace(framework=st.Container(), image_uri="x", output=st.Output(compress=False))
-    assert ["TARGET200", "TARGET201"] == [problem.id for problem in problems(job, "model-v2")]
+    assert ["TARGET200", "TARGET201", "TARGET202"] == [problem.id for problem in problems(job, "model-v2")]
     with pytest.raises(InvalidJob, match="TARGET201"):
         st.render(job, "model-v2")
 

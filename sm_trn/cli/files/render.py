@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...preflight import check
-from ...render import TARGETS, render
+from ...render import TARGETS, problems, render
 from ...specs.destination import Destination
 from ...specs.problems import Severity
 from ..shared import emit, json_option, say
@@ -47,6 +47,8 @@ def command(name: str, *, target: str, as_json: bool, **where: str | None) -> in
                 for job, body in zip(jobs, rendered, strict=True)
             )
         )
+    for problem in (found for job in jobs for found in problems(job, target)):
+        click.echo(str(problem), err=True)
     wrong = sum(problem.severity is Severity.ERROR for job in jobs for problem in check(job))
     if wrong:
         click.echo(f"{wrong} error{'s' if wrong > 1 else ''}, not launchable: sm-trn check {name}", err=True)
