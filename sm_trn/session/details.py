@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -9,12 +10,24 @@ from typing import TypeVar
 from ..errors import CloudError
 from ..ports import Backend, JobFeed, JobQuery, Trouble
 from ..specs.snapshot import JobSnapshot
+from ..specs.value import suggestion
 
 READERS = 8  # Describe and ListTags allow more a second; the account's other clients want some too
+RECENT = 100  # jobs among which a mistyped name is looked for: one page of a list
 DESCRIBED = 20  # so few are described one by one; of more, Search tells a hundred a call
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def resembling(feed: JobFeed, name: str) -> str:
+    """`` (did you mean …?)``: the newest job whose name holds ``name``, else one of the newest that resembles it; or nothing."""
+    try:
+        for job in listed(feed, JobQuery(containing=name)):
+            return f" (did you mean {job.name!r}?)"
+        return suggestion(name, [job.name for job in itertools.islice(listed(feed, JobQuery(containing="")), RECENT)])
+    except CloudError:
+        return ""  # the name is wrong all the same, and its own error is better than that of the search
 
 
 def listed(feed: JobFeed, query: JobQuery) -> Iterator[JobSnapshot]:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from ..catalog import limits
-from ..errors import InvalidJob, JobFailed, UnknownName
+from ..errors import CloudError, InvalidJob, JobFailed, UnknownName
 from ..logs.events import LogEvent, printable
 from ..logs.metrics import MetricLog
 from ..logs.selection import LogFilter
-from ..ports import JobQuery, StoredObjects
+from ..ports import JobQuery, StoredObjects, Trouble
 from ..preflight import check
 from ..preflight.resuming import resuming
 from ..pricing.book import Price
@@ -37,7 +37,7 @@ from .attaching import Attached, fetch_attached, once, remember
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
 from .deploying import Trained
-from .details import fetch_details, fetch_tags, listed
+from .details import fetch_details, fetch_tags, listed, resembling
 from .endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions, fetch_endpoints
 from .fleets import MOST, Search, fetch_fleet
 from .launching import Staging, launch_all, unique_names
@@ -389,7 +389,16 @@ class Session(Cloud):
                 f"job: got {name!r}, wanted the name or the ARN of a job: letters, digits and hyphens; sm-trn list shows them. "
                 "A job file is read by sm-trn check, launch and render"
             )
-        self.backend.fetch_snapshot(short)
+        try:
+            self.backend.fetch_snapshot(short)
+        except CloudError as error:
+            if self.backend.trouble(error) is not Trouble.NOT_FOUND:
+                raise
+            raise CloudError(
+                f"job: got {name!r}, wanted a job in {self.region}{resembling(self.backend, short)}; sm-trn list shows them",
+                operation=error.operation,
+                code=error.code,
+            ) from error.__cause__
         return TrainingJob(name=short, session=self)
 
     def jobs(self, containing: str = "", *, limit: int = 20) -> list[TrainingJob]:
