@@ -84,9 +84,7 @@ def load_tables(args: argparse.Namespace, console: Console) -> Any:
         labels = labels_of(table, columns.label, names=names, num_labels=args.num_labels)
         table, labels = drop_missing(table, columns, labels)
         if not labels.names:
-            raise UsageError(
-                f"--{flag}: got scores in {columns.label!r}, wanted classes"
-            )
+            raise UsageError(f"--{flag}: got scores in {columns.label!r}, wanted classes")
         return table, labels, columns.text
 
     table, labels, text = read(args.train, "train")

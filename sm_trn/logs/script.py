@@ -17,6 +17,7 @@ _AROUND = ("sm_trn emulator: ", "bash: cannot set terminal", "bash: no job contr
 _LONGEST = 2000  # lines of a traceback, with those that led to it
 _TRACEBACK = "Traceback (most recent call last):"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_USAGE = re.compile(r"\S+: error: .+")  # argparse: print_usage, then "prog: error: message"
 _RAISED = re.compile(
     r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|NotFound|OutOfMemory\w*))"
     r"(?P<colon>:)?(?P<text>(?<=:).*)?"
@@ -54,38 +55,57 @@ class ScriptLines:
 def exception_of(events: Iterable[LogEvent]) -> str:
     """Return the exception that ended the first worker to fail, as Python prints it; empty when no traceback is there.
 
-    Of exceptions that led to one another the last one counts. The toolkit reads a pipe in pieces and strips each (process.py,
-    watch), so that the name, the colon and the text of an exception may stand on lines of their own: they are joined again.
+    Where there is no traceback, argparse's complaint counts. Of exceptions that led to one another the last one counts. The
+    toolkit reads a pipe in pieces and strips each (process.py, watch), so that the name, the colon and the text of an exception
+    may stand on lines of their own: they are joined again.
 
     >>> from sm_trn.logs import LogEvent
     >>> lines = ["Traceback (most recent call last):", "main()", "ValueError", ":", "no column 'label'"]
     >>> exception_of(LogEvent(0.0, "algo-1", line) for line in lines)
     "ValueError: no column 'label'"
     """
-    lines: list[str] = []
-    worker = None
-    for event in events:
-        prefix = prefix_of(event.text)
-        text = plain(event.text[prefix.length :]).strip()
-        if worker is None and text.startswith(_TRACEBACK):
-            worker = event.host, prefix.rank
-        elif worker == (event.host, prefix.rank) and text and not _TOOLKIT.match(text):
-            lines.append(text)
-            if len(lines) == _LONGEST:
+    reader = ExceptionReader()
+    reader.read(events)
+    return reader.found()
+
+
+class ExceptionReader:
+    """``exception_of`` for a log that comes in parts: keeps the lines of the first worker whose traceback began."""
+
+    def __init__(self) -> None:
+        self._worker: tuple[str, int | None] | None = None
+        self._lines: list[str] = []
+        self._usage = ""
+
+    def read(self, events: Iterable[LogEvent]) -> None:
+        """Take the next lines of the log."""
+        for event in events:
+            if len(self._lines) == _LONGEST:
+                return
+            prefix = prefix_of(event.text)
+            text = plain(event.text[prefix.length :]).strip()
+            if self._worker is None and text.startswith(_TRACEBACK):
+                self._worker = event.host, prefix.rank
+            elif self._worker == (event.host, prefix.rank) and text and not _TOOLKIT.match(text):
+                self._lines.append(text)
+            elif self._worker is None and not self._usage and _USAGE.fullmatch(text):
+                self._usage = text
+
+    def found(self) -> str:
+        """Return the exception so far, else argparse's complaint about the arguments; empty when neither came."""
+        found = ""
+        for at, line in enumerate(self._lines):
+            raised = _RAISED.fullmatch(line)
+            if raised is None:
+                continue
+            after = self._lines[at + 1 : at + 4]
+            told = (raised["text"] or "").strip()
+            if not told and (raised["colon"] or after[:1] == [":"]):
+                after = after if raised["colon"] else after[1:]
+                told, after = "".join(after[:1]), after[1:]
+            elif not told and after and after[0].startswith(":"):
+                told, after = after[0][1:].strip(), after[1:]
+            found = f"{raised['kind']}: {told}" if told else raised["kind"]
+            if not any(line.startswith(_CHAINED) for line in after[:1]):
                 break
-    found = ""
-    for at, line in enumerate(lines):
-        raised = _RAISED.fullmatch(line)
-        if raised is None:
-            continue
-        after = lines[at + 1 : at + 4]
-        told = (raised["text"] or "").strip()
-        if not told and (raised["colon"] or after[:1] == [":"]):
-            after = after if raised["colon"] else after[1:]
-            told, after = "".join(after[:1]), after[1:]
-        elif not told and after and after[0].startswith(":"):
-            told, after = after[0][1:].strip(), after[1:]
-        found = f"{raised['kind']}: {told}" if told else raised["kind"]
-        if not any(line.startswith(_CHAINED) for line in after[:1]):
-            break
-    return found
+        return found or self._usage

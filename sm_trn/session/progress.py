@@ -16,11 +16,12 @@ from typing_extensions import assert_never
 
 from ..errors import CloudError
 from ..logs.metrics import MetricReader
+from ..logs.script import ExceptionReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ..pricing.book import Price
 from ..report.watch.rows import Checkpoints, WatchRow
 from ..specs.metrics import MetricPoint
-from ..specs.snapshot import JobSnapshot
+from ..specs.snapshot import JobSnapshot, JobStatus
 from .budget import PriceOf
 from .reading import expected_streams, settled, streams_missing
 
@@ -85,6 +86,7 @@ class Reader:
     label: str
     metrics: MetricReader = field(default_factory=MetricReader)
     found: Newest = field(default_factory=Newest)
+    raised: ExceptionReader = field(default_factory=ExceptionReader)
     cursor: LogCursor = field(default_factory=LogCursor)
     looked: float | None = None
     looks: int = 0
@@ -101,6 +103,7 @@ class Reader:
             price=price,
             total_steps=self.found.total_steps,
             checkpoints=self.checkpoints,
+            exception=self.raised.found() if snapshot.status is JobStatus.FAILED else "",
         )
 
 
@@ -165,6 +168,7 @@ class Progress:
             fresh = list(events)
         except CloudError as error:
             return self._survive(reader, error)
+        reader.raised.read(fresh)
         for point in reader.metrics.read(fresh):
             reader.found.add(point)
         now = self.clock.now()

@@ -81,6 +81,9 @@ def test_each_host_and_each_attempt_has_its_own_beginning() -> None:
         ([*RAISED, "ValueError: first", *RAISED, "ChildFailedError: train.py FAILED"], "ValueError: first"),
         ([f"[rank1]: {line}" for line in [*RAISED, "ValueError: of rank 1"]], "ValueError: of rank 1"),
         (["all is well", "ValueError: quoted in a text"], ""),
+        # argparse's own complaint, where nothing was raised
+        (["usage: train.py [-h] --lr LR", "train.py: error: unrecognized arguments: --x"], "train.py: error: unrecognized arguments: --x"),
+        (["train.py: error: of a child", *RAISED, "ValueError: mine"], "ValueError: mine"),
         (RAISED, ""),
     ],
 )  # fmt: skip

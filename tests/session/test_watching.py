@@ -297,3 +297,16 @@ def test_the_numbers_of_a_host_that_speaks_after_the_end_are_shown(here: World, 
 def test_what_no_job_can_be_called_is_not_asked_for(here: World) -> None:
     with pytest.raises(st.UnknownName, match=r"got 'job\.toml', wanted the name or the ARN of a job.*sm-trn check"):
         here.session.attach("job.toml")
+
+
+def test_the_line_of_a_failed_job_tells_its_exception_and_not_the_services_cut_text(here: World) -> None:
+    lines = ["Traceback (most recent call last):", "    main()", "ValueError: no column 'label'"]
+    here.service.add("cut", created=here.clock.now() - 60, story=Story(
+        phases=(("Training", 100.0),), outcome="Failed", reason='AlgorithmError: ErrorMessage "raise Val" Command "python"',
+        lines={"algo-1": tuple((50.0 + number, line) for number, line in enumerate(lines))},
+    ))  # fmt: skip
+    shown = io.StringIO()
+    with pytest.raises(st.JobFailed):
+        here.session.attach("cut").wait(stream=shown)
+    (ended,) = [line for line in shown.getvalue().splitlines() if " failed" in line]
+    assert "cut failed: ValueError: no column 'label'" in ended

@@ -37,7 +37,7 @@ class Checkpoints:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRow:
     """One job at one look: ``points`` are the newest numbers of its log, ``curve`` its losses from the beginning where the
-    points do not go back so far; ``compiling`` is what only a log can tell.
+    points do not go back so far; ``compiling`` and ``exception`` (of a failed script) are what only a log can tell.
     """
 
     snapshot: JobSnapshot
@@ -48,6 +48,7 @@ class WatchRow:
     total_steps: int | None = None
     compiling: bool = False
     checkpoints: Checkpoints | None = None
+    exception: str = ""
 
     @property
     def name(self) -> str:
@@ -107,7 +108,8 @@ class WatchRow:
 
     @property
     def reason(self) -> str:
-        return one_line(self.snapshot.failure_reason)
+        """The exception that ended the script, else what the service says: its text cuts the exception out of the middle."""
+        return one_line(self.exception or self.snapshot.failure_reason)
 
     def billed_s(self, now: datetime) -> float | None:
         """Billed so far, per instance: what the service says, else the time since billing began."""
