@@ -419,3 +419,14 @@ def test_a_note_in_a_notebook_stands_below_the_rows_and_is_escaped() -> None:
     display.note("<b>said</b>", NOW)
     assert "&lt;b&gt;said&lt;/b&gt;" in shown[-1]["text/html"]
     assert shown[-1]["text/plain"].endswith("<b>said</b>")
+
+
+def test_a_job_without_a_known_total_is_not_drawn_as_done() -> None:
+    endless, counted = row(steps=400), row(steps=400, total=800)
+    (bar,) = [line for line in watch_text([endless], NOW, 80).splitlines() if line.endswith(" ?")]
+    assert len(bar.strip()) <= 40
+    assert not [line for line in watch_text([counted], NOW, 80).splitlines() if line.endswith(" ?")]
+    widths = [
+        float(width) for width in re.findall(r'<i class="left" style="width:([0-9.]+)%"', watch_html([endless], NOW))
+    ]
+    assert [50.0] == widths

@@ -33,7 +33,10 @@ def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> N
         for phase in snapshot.transitions:
             took = fmt.compact((phase.ended - phase.started).total_seconds()) if phase.ended else "now"
             say(f"  {fmt.stamp(phase.started)}  {phase.status:<12} {took:>7}  {phase.message}")
-    for title, values in (("hyperparameters", snapshot.hyperparameters), ("final metrics", snapshot.final_metrics)):
+    single = {
+        name: f"{value:.7g}" for name, value in snapshot.final_metrics.items()
+    }  # the service keeps 32 bits of them
+    for title, values in (("hyperparameters", snapshot.hyperparameters), ("final metrics", single)):
         if values:
             say(f"\n{title}")
             say("\n".join(f"  {key} = {value}" for key, value in sorted(values.items())))

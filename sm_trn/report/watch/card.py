@@ -49,10 +49,11 @@ def _card(row: WatchRow, now: datetime) -> Iterator[str]:
 
 
 def _timeline(row: WatchRow, now: datetime) -> str:
-    """The phases as lengths of time, and what is left when that is known. The words say the same."""
+    """The phases as lengths of time, and what is left: half of the line when nobody can say. The words say the same."""
     found = list(phases(row, now))
-    left_s = row.left_s or 0.0
-    whole = sum(seconds for _, _, seconds in found) + left_s
+    done = sum(seconds for _, _, seconds in found)
+    left_s = done if row.open_ended else row.left_s or 0.0  # half of the bar stays empty: nobody knows
+    whole = done + left_s
     parts = [*((_TEXTURE.get(name, "transfer"), seconds) for name, _, seconds in found), ("left", left_s)]
     drawn = "".join(
         f'<i class="{kind}" style="width:{100 * seconds / whole:.1f}%"></i>' for kind, seconds in parts if seconds

@@ -107,6 +107,11 @@ class WatchRow:
         return max(0, self.total_steps - self.step) / rate
 
     @property
+    def open_ended(self) -> bool:
+        """Whether nobody can say how much of the job is still to come."""
+        return not self.snapshot.terminal and self.left_s is None
+
+    @property
     def reason(self) -> str:
         """The exception that ended the script, else what the service says: its text cuts the exception out of the middle."""
         return one_line(self.exception or self.snapshot.failure_reason)

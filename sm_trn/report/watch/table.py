@@ -294,11 +294,13 @@ def phases(row: WatchRow, now: datetime) -> Iterator[tuple[str, str, float]]:
 
 
 def _phase_bar(row: WatchRow, found: Sequence[tuple[str, str, float]], width: int) -> str:
-    """A texture per phase; what is to come as dots when the share is known."""
+    """A texture per phase, then what is to come: dots when the share is known, a half-empty bar and ``?`` when it is not."""
     share = row.share if row.look.word == "training" else None
     done = sum(seconds for _, _, seconds in found)
-    whole = done + (row.left_s or 0.0)
+    whole = done * 2 if row.open_ended else done + (row.left_s or 0.0)
     bar = "".join(texture * max(1, round(width * seconds / whole)) for _, texture, seconds in found)[:width]
+    if row.open_ended:
+        return bar + " ?"
     return bar + "·" * (width - len(bar) if row.left_s else 0) + (f" {share:.0%}" if share is not None else "")
 
 
