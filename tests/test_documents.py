@@ -70,7 +70,7 @@ def test_the_snippets_of_the_migration_run_and_say_the_same(
     assert "SDK v3 has no SageMaker data parallelism" in said.err + said.out
 
 
-@pytest.mark.parametrize("path", [*sorted(DOCS.glob("*.md")), README], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*sorted(DOCS.rglob("*.md")), README], ids=lambda path: path.name)
 def test_every_page_that_is_linked_or_named_is_there(path: Path) -> None:
     if not path.exists():
         pytest.skip("the README is not beside the tests")

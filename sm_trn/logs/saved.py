@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
 
-from ..specs.metrics import MetricPoint
+from ..specs.metrics import MetricPoint, MetricRule
 from .events import LogEvent
 from .marks import HEAD, marked_lines
 from .metrics import AT_ONCE, MetricLine, MetricLog, MetricReader, uncollected
@@ -33,11 +33,14 @@ def saved_line(event: LogEvent) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SavedLog:
-    """A log as bytes, or as the file at ``path``, of which a block at a time is held. What it does not tell – a time, a host –
-    is NaN or empty in its events."""
+    """A log as bytes, or as the file at ``path``, of which a block at a time is held. ``rules`` find numbers beside dict lines.
+
+    What it does not tell – a time, a host – is NaN or empty in its events.
+    """
 
     raw: bytes = b""
     path: Path | None = None
+    rules: tuple[MetricRule, ...] = ()
 
     @property
     def text(self) -> str:
@@ -54,8 +57,11 @@ class SavedLog:
         return (LogEvent(*parse(line)) for line in lines if line)
 
     def lines(self) -> Iterator[MetricLine]:
-        """The metric lines, by way of a search for braces: most of a log is never even decoded."""
-        reader = MetricReader()
+        """The metric lines; without ``rules`` by way of a search for braces: most of a log is never even decoded."""
+        reader = MetricReader(self.rules)
+        if self.rules:
+            yield from reader.lines(self.events())
+            return
         raw = self._head()
         head = raw.decode("utf-8", "replace")
         parse = _line_parser(raw)

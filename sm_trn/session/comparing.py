@@ -34,15 +34,15 @@ def compare(
 ) -> Comparison:
     """Live jobs, records, files of records, or names of published records side by side.
 
-    ``at`` re-prices everything at that date, ``region`` in another region; ``book`` None is ``known_prices()``.
-    Raises UnknownName for a name that is none of these.
+    ``baseline`` is a job's label, or what was given for it in ``jobs``. ``at`` re-prices everything at that date, ``region`` in
+    another region; ``book`` None is ``known_prices()``. Raises UnknownName for a name that is none of these.
     """
     from ..report.comparison.compare import compare as side_by_side  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
     several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
-    return side_by_side(
-        [as_record(job) for job in several], baseline=baseline, at=at, region=region, book=book or known_prices()
-    )
+    records = [as_record(job) for job in several]
+    named = next((found.label for job, found in zip(several, records, strict=True) if job == baseline), baseline)
+    return side_by_side(records, baseline=named, at=at, region=region, book=book or known_prices())
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:

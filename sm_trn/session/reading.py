@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import CloudError
+from ..errors import CloudError, SmTrnError
 from ..logs.events import LogEvent
 from ..logs.metrics import MetricLog, MetricReader
+from ..logs.rules import RuleReader
 from ..logs.saved import SavedLog
 from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
@@ -199,11 +200,17 @@ class JobLog:
         return self.cloud.backend.fetch_snapshot(self.name)
 
 
-def read_log(path: str | Path) -> SavedLog:
-    """A log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited for
-    the job with SageMaker's SDK 2 or 3. Bytes that are no UTF-8 become U+FFFD."""
+def read_log(path: str | Path, *, rules: Iterable[MetricRule] = ()) -> SavedLog:
+    """Read a log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited
+    for the job with SageMaker's SDK 2 or 3. ``rules`` find numbers that do not stand in dict lines.
+
+    Bytes that are no UTF-8 become U+FFFD. Raises SmTrnError for a wrong expression, OSError for a file that cannot be read.
+    """
+    known = tuple(rules)
+    for name, why in RuleReader(known).disabled.items():
+        raise SmTrnError(f"rules: {name!r} is {why}")
     with Path(path).open("rb"):  # raises OSError now for a file that cannot be read
-        return SavedLog(path=Path(path))
+        return SavedLog(path=Path(path), rules=known)
 
 
 def _epoch_s(value: Any) -> float | None:

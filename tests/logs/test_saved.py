@@ -96,3 +96,14 @@ def test_the_collector_works_again_once_a_log_was_read_or_could_not_be(tmp_path:
     with pytest.raises(FileNotFoundError):
         SavedLog(path=tmp_path / "none").metrics()
     assert gc.isenabled()
+
+
+def test_rules_of_ones_own_find_numbers_in_a_saved_log(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("step 1 loss=0.64\n{'loss': 0.5}\nstep 2 loss=5.8e-1\n")
+    rules = [st.MetricRule("own_loss", r"loss=([0-9.eE+-]+)")]
+    assert [("own_loss", 0.64), ("loss", 0.5), ("own_loss", 0.58)] == [
+        (point.name, point.value) for point in st.read_log(path, rules=rules).points()
+    ]
+    with pytest.raises(st.SmTrnError, match="rules: 'loss' is not a regular expression"):
+        st.read_log(path, rules=[st.MetricRule("loss", "(")])
