@@ -209,3 +209,10 @@ def test_the_emulator_comes_and_goes(tmp_path: Path) -> None:
     while Path(f"/proc/{variables['SM_TRN_PID']}").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("baseline", ["bert-trn1", "published/bert-trn1"])
+def test_a_baseline_is_named_as_the_job_was(baseline: str) -> None:
+    told = sm_trn("compare", "published/bert-p4d", "published/bert-trn1", "--baseline", baseline)
+    assert 0 == told.returncode, told.stderr
+    assert "bert-trn1, baseline" in told.stdout

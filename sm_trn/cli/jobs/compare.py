@@ -62,7 +62,9 @@ def command(
             return as_record(name)  # says what it is not: neither a file, nor published, nor a job's name
         return connection().attach(name)
 
-    result = compare([resolve(name) for name in names], baseline=baseline, at=at, region=priced_in)
+    records = [as_record(resolve(name)) for name in names]
+    chosen = next((found.label for name, found in zip(names, records, strict=True) if name == baseline), baseline)
+    result = compare(records, baseline=chosen, at=at, region=priced_in)
     written = result.save(output) if output is not None else ()
     if as_json:
         click.echo(result.to_json())
