@@ -149,7 +149,7 @@ _HOME = {
         "TorchDistributed",
     ),
 }
-_MODULES = {name: module for module, names in _HOME.items() for name in names}
+HOMES = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "EVALUATION_METRICS",
@@ -253,9 +253,9 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name], __name__), name)
+    value = getattr(import_module(HOMES[name], __name__), name)
     globals()[name] = value
     return value
 

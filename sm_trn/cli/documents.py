@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 import click
 
-from .. import catalog
+from .. import HOMES, catalog
 from ..pricing.book import Price, price_sources, snapshot_book
 from ..pricing.cost import CENT
 from ..render import TARGETS
@@ -50,6 +50,39 @@ INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
     "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_SHARED", "SM_TRN_WORKERS",
 })  # fmt: skip
+
+
+# The rooms of the package that public names come from, and what their names are for.
+ROOMS: Mapping[str, str] = {
+    "specs": "Describe a job",
+    "strategies": "Choose a distribution",
+    "preflight": "Check a job",
+    "render": "Render a request, compare two",
+    "jobfile": "Read and write job files",
+    "session": "Launch, watch, attach",
+    "logs": "Read logs",
+    "report": "Compare and add up",
+    "pricing": "Prices and costs",
+    "errors": "Errors",
+    "_entry": "Scripts of the package",
+}
+
+
+def python_reference() -> str:
+    """Every public name, by the room it comes from; the site shows its docstring there."""
+    by_room: dict[str, list[str]] = {room: [] for room in ROOMS}
+    by_room["render"].append("render.render")  # sm_trn.render is the folder to whoever does not run it
+    for name, module in HOMES.items():
+        by_room[module.split(".")[1]].append(name)
+    lines = [
+        "# Python API",
+        "",
+        "Made from the code by `python -m sm_trn.cli.documents`; the site shows the docstring of each name.",
+        "`import sm_trn as st` loads a name when it is first used.",
+    ]
+    for room, names in by_room.items():
+        lines += ["", f"## {ROOMS[room]}", *(f"\n::: sm_trn.{name}" for name in sorted(names, key=str.lower))]
+    return "\n".join(lines) + "\n"
 
 
 def cli_reference() -> str:
@@ -239,6 +272,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 _MADE = "python -m sm_trn.cli.documents"
 PAGES: Mapping[str, Callable[[], str]] = {
+    "api.md": python_reference,
     "cli.md": cli_reference,
     "configuration.md": configuration,
     "accelerators.md": accelerators,
