@@ -1,4 +1,4 @@
-"""Target ``request``: the CreateTrainingJob request, field for field what SDK v2 sends for the same wish."""
+"""Target ``request``: the CreateTrainingJob request: the same, field by field, that SDK v2 would send."""
 
 from __future__ import annotations
 

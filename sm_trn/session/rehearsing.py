@@ -78,7 +78,7 @@ class Rehearsal:
                 f"The weights DIFFER ({', '.join(different)}): what this job learns depends on its interruptions."
             )
         else:
-            lines.append("There is no model to compare: the script wrote nothing into SM_MODEL_DIR.")
+            lines.append("Cannot compare weights: the script saved no model. Save it to the folder in SM_MODEL_DIR.")
         for name, (alone, cut) in self.evaluations.items():
             if alone != cut:
                 lines.append(f"{name}: {alone} left alone, {cut} interrupted.")

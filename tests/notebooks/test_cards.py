@@ -81,7 +81,7 @@ def test_a_rehearsal_says_of_each_file_whether_it_is_the_same(same: bool, word: 
 def test_a_rehearsal_without_a_model_has_no_table() -> None:
     shown = dataclasses.replace(REHEARSAL, files={})._repr_html_()
     assert "<table>" not in shown
-    assert "There is no model to compare" in shown
+    assert "Cannot compare weights" in shown
 
 
 def test_foreign_names_are_words_and_not_markup() -> None:
