@@ -6,7 +6,6 @@ It talks to it over HTTP with the folder's key, as any client would; it must not
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import http.client
 import json
 import os
@@ -24,6 +23,13 @@ from . import options
 from .iam import signature
 from .options import Endpoint, Fault, Options
 from .state.quota import folder_bytes
+
+try:
+    import fcntl
+except ImportError:
+    raise EmulatorError(
+        "The emulator needs Linux, macOS or WSL: this Python has no fcntl. sm_trn checks, renders, launches on AWS and compares here"
+    ) from None
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -208,12 +214,11 @@ def _locked(folder: Path) -> bool:
 
 def _alive(pid: int) -> bool:
     """Whether the process runs; one that only waits to be collected by its parent does not."""
+    import psutil  # noqa: PLC0415 - only an emulator that was there needs it
+
     try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
-    except ProcessLookupError:
-        return False
-    except OSError:  # no /proc here
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return False
 
 

@@ -48,7 +48,7 @@ class Options:
     state_max_gb: float = field(default_factory=lambda: float(os.environ.get("SM_TRN_STATE_MAX_GB") or 50))
 
     def __post_init__(self) -> None:
-        tiers = ("auto", "namespace", "bubblewrap", "folder")
+        tiers = ("auto", "namespace", "bubblewrap", "folder", "portable")
         for name, holds, wanted in (
             ("spot_discount", 0.0 <= self.spot_discount < 1.0, "at least 0 and less than 1"),
             ("max_jobs", self.max_jobs >= 1, "at least 1"),

@@ -137,8 +137,7 @@ def hosts_apart(job: JobSpec) -> Iterator[Problem]:
         return
     yield DIST008.problem(
         Field("distribution"),
-        "each host would train a separate model"
-        + (", unless the script joins them" if source.elsewhere(job) else ""),
+        "each host would train a separate model" + (", unless the script joins them" if source.elsewhere(job) else ""),
         severity=Severity.INFO if source.elsewhere(job) else Severity.WARNING,
         got=f"no distribution on {job.compute.hosts} instances",
         wanted="a distribution, or one instance",

@@ -86,7 +86,11 @@ def one_life(world: World, isolation: str, seconds: float, seed: int) -> None:
     for worker in workers:
         worker.join(60)
         assert not worker.is_alive()
-    family |= {(pid, at) for pid in orphans.processes(world.state) if (at := started_at(pid)) is not None}
+    family |= {
+        (pid, at)
+        for pid in orphans.processes(*(world.state / name for name in ("jobs", "tmp", "hosted")))
+        if (at := started_at(pid)) is not None
+    }
     assert all_gone(family), "a process outlived the emulator that started it"
     with contextlib.closing(sqlite3.connect(world.state / "emulator.db")) as db:
         assert [("ok",)] == db.execute("PRAGMA integrity_check").fetchall()

@@ -131,4 +131,4 @@ def test_processes_are_found_without_proc_too() -> None:
     if shutil.which("ps") is None:
         pytest.skip("this machine has no ps")
     by_ps = container_init._processes_by_ps()
-    assert by_ps[os.getpid()][0] == container_init._processes()[os.getpid()][0] == os.getppid()
+    assert by_ps[os.getpid()][:2] == container_init._processes()[os.getpid()][:2] == (os.getppid(), os.getpgrp())

@@ -15,7 +15,7 @@ from ...formatting import numbers as fmt
 from ..shared import emit, json_option, say
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
-TIERS = ("auto", "namespace", "bubblewrap", "folder")
+TIERS = ("auto", "namespace", "bubblewrap", "folder", "portable")
 state_option = click.option("--state", type=click.Path(path_type=Path), help=HELP)
 
 

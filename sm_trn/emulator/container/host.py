@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..telemetry.log_store import MAX_EVENT
 from .inside.container_init import BROKEN_HOST, HostSpec
+from .orphans import end_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +52,10 @@ class Host:
         )
         self._pump = threading.Thread(target=self._take_lines, name=f"log of {name}", daemon=True)
         self._pump.start()
+        if spec.portable:  # orphans keep the pipe open, and container init cannot adopt them
+            threading.Thread(
+                target=self._end_orphans, args=(file.parent,), name=f"orphans of {name}", daemon=True
+            ).start()
 
     @property
     def broken(self) -> bool:
@@ -87,6 +92,10 @@ class Host:
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._on_exit()
+
+    def _end_orphans(self, folder: Path) -> None:
+        self._process.wait()
+        end_processes(folder)
 
     def _emit(self, lines: Sequence[str]) -> None:
         now = int(time.time() * 1000)

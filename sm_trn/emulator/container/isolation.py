@@ -1,5 +1,7 @@
 """This module finds out how far a job can be isolated here: by a namespace, by bubblewrap, or by a folder only.
 
+A folder is all that macOS has; there ``PORTABLE`` also does without what Linux alone has: /proc, prctl, the training toolkit.
+
 It must not know what runs inside. In a namespace a host has the real /opt/ml, its own host name and process table, and
 no sight of the user's AWS files; it is still no sandbox: the job runs as the user.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -31,6 +34,12 @@ class Isolation(enum.Enum):
     NAMESPACE = "user namespace, /opt/ml"
     BUBBLEWRAP = "bubblewrap, /opt/ml"
     FOLDER = "plain folder, SAGEMAKER_BASE_DIR"
+    PORTABLE = "plain folder, SAGEMAKER_BASE_DIR, POSIX only"
+
+    @property
+    def inside(self) -> bool:
+        """Whether a host has the real /opt/ml."""
+        return self in {Isolation.NAMESPACE, Isolation.BUBBLEWRAP}
 
 
 def hidden_paths(state: Path) -> tuple[str, ...]:
@@ -40,6 +49,8 @@ def hidden_paths(state: Path) -> tuple[str, ...]:
 
 def probe(wanted: str, scratch: Path) -> Isolation:
     """Return the best that works here, or what is ``wanted`` where it does: it is tried, not guessed from version numbers."""
+    if wanted == "portable" or not sys.platform.startswith("linux"):
+        return Isolation.PORTABLE
     if wanted == "folder" or not Path("/opt").is_dir() or not Path("/proc/self/ns/user").exists():
         return Isolation.FOLDER
     if wanted != "bubblewrap" and _works(Isolation.NAMESPACE, scratch):

@@ -57,7 +57,7 @@ def place(root: Path, name: str, isolation: Isolation) -> Where:
         (ml / part).mkdir(parents=True)
     for part in ("own/home", "own/tmp", "own/bin", "stage"):
         (folder / part).mkdir(parents=True)
-    inside = isolation is not Isolation.FOLDER
+    inside = isolation.inside
     tmp = "/opt/sm_trn/tmp" if inside else tempfile.mkdtemp(prefix="smt-")  # sockets allow 107 bytes of path
     (folder / NOTE).write_text("" if inside else tmp, encoding="utf-8")
     return Where(
@@ -157,6 +157,7 @@ def host_spec(
     return HostSpec(
         namespace=isolation is Isolation.NAMESPACE,
         bubblewrap=isolation is Isolation.BUBBLEWRAP,
+        portable=isolation is Isolation.PORTABLE,
         hostname=where.name,
         argv=argv,
         env=env,

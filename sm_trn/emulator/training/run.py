@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..container import layout, transfer
 from ..container.cluster import Plan
 from ..container.host import Host
+from ..container.isolation import Isolation
 from ..fault_injection import CAPACITY
 from ..iam.keys import Key, new_key
 from ..telemetry.metrics import MetricReader
@@ -127,7 +128,7 @@ class JobRun:
             if refusal:
                 self._fail(refusal)
                 return False
-            self._built_in = bool(lacking)
+            self._built_in = bool(lacking) or self._context.shared.isolation is Isolation.PORTABLE
             if self._built_in and number == 1:
                 self._note(launcher.NOTE)
             places = [layout.place(root, name, self._context.shared.isolation) for name in self._plan.hosts]

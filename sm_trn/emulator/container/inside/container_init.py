@@ -43,6 +43,7 @@ class HostSpec(NamedTuple):
     hidden: tuple[str, ...]
     toolkit: bool
     bubblewrap: bool = False
+    portable: bool = False  # without prctl and /proc, which Linux alone has
 
 
 def _call(name: str, *arguments: Any) -> None:
@@ -102,13 +103,13 @@ def _mount_host(spec: HostSpec) -> None:
     socket.sethostname(spec.hostname)
 
 
-def _launch(spec: HostSpec) -> int:
+def _launch(spec: HostSpec, *, portable: bool) -> int:
     child = os.fork()
     if child:
         return child
     try:
         os.setsid()
-        with contextlib.suppress(AttributeError):  # Linux only
+        if not portable:
             _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
@@ -122,66 +123,98 @@ def _launch(spec: HostSpec) -> int:
     os._exit(BROKEN_HOST)
 
 
-def _processes() -> dict[int, tuple[int, bytes]]:
-    """pid -> (parent, command line) of every process that can be seen."""
-    if not Path("/proc/self/stat").exists():
+class Process(NamedTuple):
+    """What is known of a process that can be seen."""
+
+    parent: int
+    group: int
+    command: bytes
+
+
+def _processes(*, portable: bool = False) -> dict[int, Process]:
+    """Every process that can be seen, by its number."""
+    if portable or not Path("/proc/self/stat").exists():
         return _processes_by_ps()
     found = {}
     for entry in (folder.name for folder in Path("/proc").iterdir()):
         if entry.isdecimal():
             with contextlib.suppress(OSError, ValueError):
-                stat = Path("/proc", entry, "stat").read_bytes()
-                parent = int(stat.rpartition(b")")[2].split()[1])
-                found[int(entry)] = (parent, Path("/proc", entry, "cmdline").read_bytes())
+                parent, group = map(int, Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()[1:3])
+                found[int(entry)] = Process(parent, group, Path("/proc", entry, "cmdline").read_bytes())
     return found
 
 
-def _processes_by_ps() -> dict[int, tuple[int, bytes]]:
-    """The same where there is no /proc; POSIX's ps knows these columns everywhere."""
-    columns = ["ps", "-A", "-o", "pid=,ppid=,args="]
+def _processes_by_ps() -> dict[int, Process]:
+    """The same where there is no /proc, without zombies: orphans that nobody collects. Every ps knows these columns."""
+    columns = ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat=,args="]
     found = {}
-    for row in subprocess.run(columns, check=False, capture_output=True).stdout.splitlines():
-        pid, parent, *command = row.split(None, 2)
-        found[int(pid)] = (int(parent), command[0] if command else b"")
+    with subprocess.Popen(columns, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as ps:
+        rows = ps.communicate()[0].splitlines()
+    for row in rows:
+        pid, parent, group, state, *command = row.split(None, 4)
+        if not state.startswith(b"Z") and int(pid) != ps.pid:
+            found[int(pid)] = Process(int(parent), int(group), command[0] if command else b"")
     return found
 
 
-def _script_processes(main: int, *, toolkit: bool) -> list[int]:
-    """Whom a stop is told to: torchrun or the script. A toolkit that is told itself leaves them orphaned."""
-    if not toolkit:
-        return [main]
-    processes = _processes()
-    own = processes.get(main, (0, b""))[1]
-    children = [
-        pid
-        for pid, (parent, command) in processes.items()
-        if parent == main and command != own and b"multiprocessing" not in command
-    ]
-    return children or [main]
+class Family:
+    """The processes of this host. Where no subreaper adopts orphans they are known by their groups, which outlive a parent."""
 
+    def __init__(self, *, portable: bool) -> None:
+        self._portable = portable
+        self._groups: set[int] = set()
 
-def _kill_all() -> None:
-    """SIGKILL for every descendant, again and again until none is left."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        processes = _processes()
-        doomed, grown = {os.getpid()}, True
+    def look(self) -> None:
+        """Remember the groups there are; call it now and then while the host runs."""
+        if self._portable:
+            self.members()
+
+    def members(self) -> set[int]:
+        """All that descend from this process, or belong to a group that did."""
+        processes = _processes(portable=self._portable)
+        found, grown = {os.getpid()}, True
         while grown:
-            more = {pid for pid, (parent, _) in processes.items() if parent in doomed} - doomed
-            doomed |= more
+            more = {
+                pid for pid, process in processes.items() if process.parent in found or process.group in self._groups
+            } - found
+            found |= more
             grown = bool(more)
-        for pid in doomed - {os.getpid()}:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return
-        time.sleep(0.01)
+        found.discard(os.getpid())
+        if self._portable:
+            self._groups |= {processes[pid].group for pid in found} - {os.getpgrp()}
+        return found & set(processes)
+
+    def told(self, main: int, *, toolkit: bool) -> list[int]:
+        """Whom a stop is told to: torchrun or the script. A toolkit that is told itself leaves them orphaned."""
+        if not toolkit:
+            return [main]
+        processes = _processes(portable=self._portable)
+        own = processes[main].command if main in processes else b""
+        children = [
+            pid
+            for pid, process in processes.items()
+            if process.parent == main and process.command != own and b"multiprocessing" not in process.command
+        ]
+        return children or [main]
+
+    def kill(self) -> None:
+        """SIGKILL for every member, again and again until none is left."""
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            members = self.members()
+            for pid in members:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                if not (self._portable and members):
+                    return
+            time.sleep(0.01)
 
 
-def _watch(main: int, *, toolkit: bool) -> int:
+def _watch(main: int, family: Family, *, toolkit: bool) -> int:
     """Serve the control pipe until ``main`` has ended; its exit status, 128 + n for signal n."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -200,12 +233,13 @@ def _watch(main: int, *, toolkit: bool) -> int:
         while b"\n" in pending:
             command, _, pending = pending.partition(b"\n")
             if command == b"term":
-                for pid in _script_processes(main, toolkit=toolkit):
+                for pid in family.told(main, toolkit=toolkit):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGTERM)
             elif command == b"kill":
-                _kill_all()
+                family.kill()
                 return 128 + signal.SIGKILL
+        family.look()
         status = _reap(main)
     return status
 
@@ -226,19 +260,20 @@ def _reap(main: int) -> int | None:
 
 def run(spec_file: str) -> int:
     spec = HostSpec(**json.loads(Path(spec_file).read_bytes()))
+    portable = spec.portable and not (spec.namespace or spec.bubblewrap)
     try:
         if spec.namespace:
             _enter_namespace()
             _mount_host(spec)
-        else:
-            with contextlib.suppress(OSError, AttributeError):  # Linux only; elsewhere the process group must do
-                _call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        elif not portable:
+            _call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     except (OSError, AttributeError) as error:
         os.write(1, f"sm_trn emulator: cannot set the host up: {error}\n".encode())
         return BROKEN_HOST
-    main = _launch(spec)
-    status = _watch(main, toolkit=spec.toolkit)
-    _kill_all()
+    family = Family(portable=portable)
+    main = _launch(spec, portable=portable)
+    status = _watch(main, family, toolkit=spec.toolkit)
+    family.kill()
     return status
 
 
