@@ -47,13 +47,16 @@ class Bar:
 
     @property
     def height(self) -> float:
-        """Of the row, in points at the usual size of text."""
+        """Of the row, in points at the usual size of text; a detail that needs a line of its own comes on top."""
         return NAME + THICK + (GHOST if self.ghost is not None or self.bracket is not None else 0) + GAP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarInfo:
-    """What a bar figure shows. ``emulated`` says that it shows emulated jobs only. ``tie`` is a dashed vertical line."""
+    """What a bar figure shows. ``emulated`` says that it shows emulated jobs only. ``tie`` is a dashed vertical line.
+
+    With an ``origin`` above zero the jobs are dots and no bars: a length from there on would say nothing.
+    """
 
     title: str
     subtitle: str
@@ -63,6 +66,7 @@ class BarInfo:
     alt: str
     emulated: bool = False
     tie: float | None = None
+    origin: float = 0.0
 
     @property
     def drawn(self) -> bool:

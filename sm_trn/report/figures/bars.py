@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -12,20 +13,22 @@ from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, DrawingArea, HPacker, TextArea
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import SLOTS, marker, role
-from ..layout import cut
 from .bar_values import NAME, THICK, Bar, BarInfo, Bracket
 from .figure import FigureKind
-from .style import Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
+from .labels import fitted, text_size, ticks_within
+from .style import Headings, Sheet, bare, draw_headings, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...pricing.book import PriceBook
     from ..sections.section import Section
+
+_SECOND = 13.0  # points: the line of a detail that has no room beside its name
+EMULATED_WIDTH = 6.2  # of the tag, in sizes of the text
 
 
 def plot_bars(info: BarInfo, ax: Axes | None, sheet: Sheet, tick: Callable[[float], str]) -> Axes:
@@ -71,16 +74,27 @@ def place(figure: Figure, info: BarInfo, sheet: Sheet, head: Headings) -> Axes:
 
 
 def _height(info: BarInfo, sheet: Sheet) -> float:
-    return 2 + sheet.unit * sum(bar.height for bar in info.bars)
+    return 2 + sheet.unit * sum(_row_height(bar, sheet) for bar in info.bars)
+
+
+def _row_height(bar: Bar, sheet: Sheet) -> float:
+    return bar.height + (0.0 if _fits(bar, sheet) else _SECOND)
+
+
+def _fits(bar: Bar, sheet: Sheet) -> bool:
+    """Whether the detail has room beside the name; else it gets a line of its own."""
+    if not bar.detail:
+        return True
+    name = text_size(bar.label, sheet.text, bold=True)[0] + (EMULATED_WIDTH * sheet.text if bar.emulated else 0)
+    return name + text_size(bar.detail, sheet.label)[0] + 11 * sheet.unit + 16 <= sheet.room
 
 
 def _draw(ax: Axes, info: BarInfo, sheet: Sheet, tick: Callable[[float], str]) -> None:
     bare(ax, sheet)
     ax.set_ylim(_height(info, sheet), 0)
     ax.set_yticks([])
-    ax.set_xlim(0, _limit(info, sheet))
-    ax.xaxis.set_major_locator(MaxNLocator(5 if sheet.width > 400 else 4, steps=[1, 2, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+    ax.set_xlim(info.origin, _limit(info, sheet))
+    ticks_within(ax, sheet, tick, width=sheet.room, most=5 if sheet.width > 400 else 4)
     if info.drawn:
         ax.grid(visible=True, axis="x", color=sheet.palette["line"], linewidth=0.8)
     ax.set_xlabel(info.axis, loc="right", fontsize=sheet.label, color=sheet.palette["ink3"], labelpad=3)
@@ -101,21 +115,24 @@ def _draw(ax: Axes, info: BarInfo, sheet: Sheet, tick: Callable[[float], str]) -
         )
     top, many = 0.0, len(info.bars) > SLOTS
     for bar in info.bars:
-        color = sheet.palette["s1" if many else role(bar.slot)]
+        shown = replace(bar, slot=0) if many else bar  # of many jobs no colour and no mark is a name
+        color = sheet.palette[role(shown.slot)]
         _name(ax, bar, sheet, top, None if many else color)
-        _bar(ax, bar, sheet, top + NAME * sheet.unit, color)
-        top += bar.height * sheet.unit
+        second = 0.0 if _fits(bar, sheet) else _SECOND * sheet.unit
+        _bar(ax, shown, sheet, top + NAME * sheet.unit + second, color, info.origin)
+        top += bar.height * sheet.unit + second
 
 
 def _limit(info: BarInfo, sheet: Sheet) -> float:
     """Far enough to the right for every value's text."""
-    room, letter = sheet.room, sheet.text * 0.68
-    ends = [
-        (end, text)
-        for bar in info.bars
-        for end, text in ((max(bar.value or 0, bar.high or 0), bar.text), (bar.ghost or 0, bar.ghost_text))
-    ]
-    return max([end / max(0.2, 1 - (len(text) * letter + 10) / room) for end, text in ends] + [0]) or 1.0
+    far = info.origin
+    for bar in info.bars:
+        ends = [(max(bar.value or 0, bar.high or 0), bar.text, sheet.text, True)]
+        ends += [(bar.ghost or 0, bar.ghost_text, sheet.label, False)]
+        for end, text, size, bold in ends:
+            needed = text_size(text, size, bold=bold)[0] + 16 if text else 4
+            far = max(far, info.origin + (end - info.origin) / max(0.2, 1 - needed / sheet.room))
+    return far if far > info.origin else info.origin + 1.0
 
 
 def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> None:
@@ -137,10 +154,9 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
             )
         )
         children.append(area)
-    letters, room = _letters(sheet), sheet.room - 16 - (5.5 * sheet.text if bar.emulated else 0)
-    fits = len(bar.label) * letters[0] + len(bar.detail) * letters[1] + 8 <= room
-    detail = bar.detail if fits else ""  # the name matters more
-    name = cut(bar.label, max(8, int(room / letters[0])))
+    room = sheet.room - 16 - 4 * sheet.unit - (EMULATED_WIDTH * sheet.text if bar.emulated else 0)
+    fits = _fits(bar, sheet)
+    name = fitted(bar.label, room, sheet.text, bold=True)
     children.append(TextArea(name, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]}))
     if bar.emulated:
         frame = {
@@ -156,8 +172,10 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
                 textprops={"fontsize": sheet.label * 0.8, "fontweight": "bold", "color": palette["emu"], "bbox": frame},
             )
         )
-    if detail:
-        children.append(TextArea(fmt.unbroken(detail), textprops={"fontsize": sheet.label, "color": palette["ink3"]}))
+    if bar.detail and fits:
+        children.append(
+            TextArea(fmt.unbroken(bar.detail), textprops={"fontsize": sheet.label, "color": palette["ink3"]})
+        )
     packed = HPacker(children=children, align="baseline", pad=0, sep=7 * sheet.unit)
     ax.add_artist(
         AnnotationBbox(
@@ -170,18 +188,20 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
             bboxprops={"facecolor": palette["bg"], "edgecolor": "none"},
         )
     )
+    if not fits:
+        plate = {"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}
+        ax.annotate(fmt.unbroken(fitted(bar.detail, sheet.room - 4, sheet.label)), (0, top + (NAME + _SECOND - 4) * sheet.unit), (1, 0),
+                    textcoords="offset points", va="baseline", ha="left", fontsize=sheet.label, color=palette["ink3"], bbox=plate,
+                    zorder=3)  # fmt: skip
 
 
-def _letters(sheet: Sheet) -> tuple[float, float]:
-    """Mean width of a letter of a name and of a detail, in points."""
-    wide = families()[0] == "DejaVu Sans"
-    return sheet.text * (0.7 if wide else 0.61), sheet.label * (0.61 if wide else 0.55)
-
-
-def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
+def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str, origin: float) -> None:  # noqa: PLR0917 - one row
     palette, thick = sheet.palette, THICK * sheet.unit
     if bar.value is None:
         _no_bar(ax, bar, sheet, top)
+        return
+    if origin:
+        _dot(ax, bar, sheet, top + thick / 2, color)
         return
     left = 0.0
     for texture, length in bar.parts or (("emulated" if bar.emulated else "steady", bar.value),):
@@ -196,11 +216,9 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
                 path_effects=[withStroke(linewidth=3.4, foreground=palette["bg"])])  # fmt: skip
     _end_text(
         ax,
-        end,
-        top + thick / 2,
+        (end, top + thick / 2),
         bar.text,
         {"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]},
-        palette["bg"],
     )
     if bar.bracket is not None:
         _bracket(ax, bar.bracket, sheet, top + thick)
@@ -219,10 +237,34 @@ def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str) -> None:
             )
         )
         muted: dict[str, Any] = {"fontsize": sheet.label, "color": palette["ink3"]}
-        _end_text(ax, bar.ghost, y + 3.5 * sheet.unit, bar.ghost_text, muted, palette["bg"])
+        _end_text(ax, (bar.ghost, y + 3.5 * sheet.unit), bar.ghost_text, muted)
         plate = {"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.6}
         at: dict[str, Any] = {"xy": (0, y + 18.5 * sheet.unit), "xytext": (1, 0), "textcoords": "offset points"}
         ax.annotate(fmt.unbroken(bar.ghost_note), va="baseline", ha="left", bbox=plate, zorder=3, **at, **muted)
+
+
+def _dot(ax: Axes, bar: Bar, sheet: Sheet, y: float, color: str) -> None:
+    """A value on an axis that does not start at zero: a mark on a thin line, whose length means nothing."""
+    low, high = ax.get_xlim()
+    value = bar.value or 0.0
+    ax.plot([low, high], [y, y], color=sheet.palette["line"], linewidth=1, zorder=1.5)
+    for _, mark in bar.marks:
+        if mark >= low:
+            ax.plot(
+                [mark, mark],
+                [y - 6, y + 6],
+                color=sheet.palette["ink"],
+                linewidth=1.3,
+                linestyle=(0, (2, 1.5)),
+                zorder=4,
+            )
+    if bar.low is not None and bar.high is not None:
+        _whisker(ax, (bar.low, bar.high, y), sheet)
+    fill = sheet.palette["bg"] if bar.emulated else color
+    ax.plot([value], [y], marker=marker(bar.slot).matplotlib, markersize=sheet.text * 0.8, color=color, markerfacecolor=fill,
+            linestyle="", zorder=5)  # fmt: skip
+    bold = {"fontsize": sheet.text, "fontweight": "bold", "color": sheet.palette["ink"]}
+    _end_text(ax, (max(value, bar.high or value), y), bar.text, bold, 9)
 
 
 def _bracket(ax: Axes, bracket: Bracket, sheet: Sheet, below: float) -> None:
@@ -233,10 +275,15 @@ def _bracket(ax: Axes, bracket: Bracket, sheet: Sheet, below: float) -> None:
     plate = {"facecolor": sheet.palette["bg"], "edgecolor": "none", "pad": 0.6}
     muted: dict[str, Any] = {"fontsize": sheet.label, "color": sheet.palette["ink3"], "bbox": plate, "zorder": 2.5}
     at: dict[str, Any] = {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
-    ax.annotate(fmt.unbroken(bracket.text), (bracket.start, bottom), ha="left", **at, **muted)
-    letter = _letters(sheet)[1]
-    room = sheet.room * (bracket.end - bracket.start) / ax.get_xlim()[1]
-    if bracket.beside and (len(bracket.text) + len(bracket.beside)) * letter + 12 <= room:
+    first = min(
+        bracket.start,
+        max(0.0, ax.get_xlim()[1] - (text_size(bracket.text, sheet.label)[0] + 4) * ax.get_xlim()[1] / sheet.room),
+    )
+    ax.annotate(fmt.unbroken(bracket.text), (first, bottom), ha="left", **at, **muted)
+    scale = sheet.room / ax.get_xlim()[1]
+    wide = text_size(bracket.text, sheet.label)[0]
+    room = scale * (bracket.end - bracket.start)
+    if bracket.beside and wide + text_size(bracket.beside, sheet.label)[0] + 12 <= room:
         ax.annotate(fmt.unbroken(bracket.beside), (bracket.end, bottom), ha="right", **at, **muted)
 
 
@@ -287,19 +334,29 @@ def _whisker(ax: Axes, place_: tuple[float, float, float], sheet: Sheet) -> None
     ax.plot([low, high], [y, y], color=sheet.palette["ink"], linewidth=1.3, zorder=5, solid_capstyle="butt")
 
 
-def _end_text(ax: Axes, x: float, y: float, text: str, props: dict[str, Any], background: str) -> None:  # noqa: PLR0917 - one label
-    ax.annotate(fmt.unbroken(text), (x, y), (5, 0), textcoords="offset points", va="center", ha="left", zorder=3,
-                bbox={"facecolor": background, "edgecolor": "none", "pad": 0.6}, **props)  # fmt: skip
+def _end_text(ax: Axes, at: tuple[float, float], text: str, props: dict[str, Any], gap: float = 5) -> None:
+    plate = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.6}
+    ax.annotate(
+        fmt.unbroken(text),
+        at,
+        (gap, 0),
+        textcoords="offset points",
+        va="center",
+        ha="left",
+        zorder=3,
+        bbox=plate,
+        **props,
+    )
 
 
 def _no_bar(ax: Axes, bar: Bar, sheet: Sheet, top: float) -> None:
     """A row without a bar: hatched for an emulated job, words only where something else is missing."""
     palette, thick = sheet.palette, THICK * sheet.unit
+    left, right = ax.get_xlim()
     if bar.emulated:
-        right = ax.get_xlim()[1]
         hatched = Rectangle(
-            (0, top),
-            right,
+            (left, top),
+            right - left,
             thick,
             facecolor=palette["bg"],
             edgecolor=palette["emu"],
@@ -310,9 +367,15 @@ def _no_bar(ax: Axes, bar: Bar, sheet: Sheet, top: float) -> None:
         ax.add_patch(_hatched(hatched))
         ax.add_patch(
             Rectangle(
-                (0, top), right, thick, fill=False, edgecolor=palette["emu"], linestyle=(0, (3, 2)), linewidth=1.2
+                (left, top),
+                right - left,
+                thick,
+                fill=False,
+                edgecolor=palette["emu"],
+                linestyle=(0, (3, 2)),
+                linewidth=1.2,
             )
         )
     color = palette["emu"] if bar.emulated else palette["ink3"]
-    ax.annotate(bar.missing, (0, top + thick / 2), (5, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label,
+    ax.annotate(bar.missing, (left, top + thick / 2), (5, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label,
                 color=color, zorder=4, bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 1.8})  # fmt: skip

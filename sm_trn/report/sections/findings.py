@@ -358,5 +358,5 @@ def _missing(section: Section) -> Iterator[Finding]:
 def section_headline(section: Section, kind: str) -> str:
     """The headline of the largest difference of one kind, or nothing."""
     stated = {"throughput": _throughput, "billable": _billable, "cost": _cost}[kind]
-    found = [item for pair in _pairs(section) for item in stated(pair)]
+    found = list(_once([item for pair in _pairs(section) for item in stated(pair)]))
     return max(found, key=lambda item: abs(item.change_pct or 0.0)).headline if found else ""

@@ -1,0 +1,62 @@
+"""Jobs as a sweep leaves them, with every column known: ties, a diverged job, a failed one, one on spot. All values are made up."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from report_jobs import START, describe, step_lines, transitions
+
+from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot, record
+
+RATES = (1e-5, 2e-5, 3e-5, 5e-5, 8e-5, 1e-4, 3e-4, 8e-4)
+DIVERGES = 8e-4
+PER_SEED = 5  # seeds of each rate, at most
+
+
+def swept(number: int, *, spot: bool = False, failed: bool = False) -> JobRecord:
+    """The job of one learning rate and seed; jobs 0 and 2 are the same to the digits shown."""
+    rate, seed = RATES[number % len(RATES)], 1 + number // len(RATES)
+    name = f"reviews-lr{rate:.0e}-seed{seed}".replace("e-0", "e-")
+    trained = 2100 if number in {0, 2} else 2000 + 37 * (number % 11)
+    created = START + 60 * number
+    gap: list[tuple[str, float]] = [("Interrupted", 600), ("Starting", 120), ("Training", 700)] if spot else []
+    phases = [("Starting", 200), ("Downloading", 100), ("Training", trained - 160 - (700 if spot else 0)), *gap]
+    phases += [("Uploading", 60), ("Failed" if failed else "Completed", 0)]
+    changes: dict[str, Any] = {"TrainingJobStatus": "Failed", "SecondaryStatus": "Failed"} if failed else {}
+    if spot:
+        changes |= {"EnableManagedSpotTraining": True, "BillableTimeInSeconds": trained * 3 // 10}
+    answer = describe(
+        name,
+        **{
+            "created": created,
+            "TrainingStartTime": created + 200,
+            "TrainingEndTime": created + 200 + trained + (720 if spot else 0),
+            "TrainingTimeInSeconds": trained,
+            "BillableTimeInSeconds": trained,
+            "ResourceConfig": {"InstanceType": "ml.g5.xlarge", "InstanceCount": 1},
+            "SecondaryStatusTransitions": transitions(*phases, start=created),
+            "HyperParameters": {
+                "learning_rate": f'"{rate:g}"', "seed": f'"{seed}"', "epochs": '"3"', "sagemaker_program": '"train.py"',
+            },
+        }
+        | changes,
+    )  # fmt: skip
+    final = 0.2 + 0.04 * abs(math.log10(rate / 3e-5)) + 0.003 * seed
+    points = step_lines(3000, 30, rate=2.0, batch=32, first_s=400, epochs=3, final=final)
+    points = [_moved(point, 60 * number, diverges=rate == DIVERGES) for point in points]
+    if rate != DIVERGES and not failed:
+        accuracy = 0.931 - 0.03 * abs(math.log10(rate / 3e-5)) + 0.0008 * (seed - 1)
+        points.append(MetricPoint("eval_accuracy", round(accuracy, 4), step=3000, epoch=3.0))
+    return record(parse_snapshot(answer), points, label=name, workload="reviews, text classification")
+
+
+def _moved(point: MetricPoint, seconds: float, *, diverges: bool) -> MetricPoint:
+    gone = diverges and point.name == "loss" and (point.step or 0) > 800
+    value = math.nan if gone else point.value
+    return MetricPoint(point.name, value, step=point.step, epoch=point.epoch, time_s=(point.time_s or 0) + seconds)
+
+
+def sweep(count: int) -> list[JobRecord]:
+    """``count`` jobs; the second is on spot, the sixth failed, the eighth became NaN."""
+    return [swept(number, spot=number == 1, failed=number == 5) for number in range(count)]
