@@ -20,6 +20,7 @@ from ..layout import one_line
 from ..sections.findings import section_findings
 from ..sections.rows import Row, read_row
 from ..sections.section import Section, section_unit
+from ..sections.workloads import told_apart
 from .compared import Compared
 from .text import comparison_text
 
@@ -51,13 +52,13 @@ class Comparison(HasCard, Figures, Compared):
         return known[workload]
 
     def save(self, directory: str | Path, *, now: datetime | None = None) -> tuple[Path, ...]:
-        """Write report.html, compare.csv, compare.json and one PNG per figure; ``now`` dates the page.
+        """Write report.html, compare.csv, compare.json and one PNG per figure; ``now`` dates the page, None: the time it is.
 
         A figure that shows emulated jobs only has a name that ends in ``-emulated``.
         """
         from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
-        return save(self, Path(directory), now=now)
+        return save(self, Path(directory), now=now or datetime.now(timezone.utc))
 
     def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:
         """The comparison for a terminal of ``width`` columns."""
@@ -89,6 +90,7 @@ def compare(
     prices = snapshot_book() if book is None else book
     records = [_cleaned(record) for record in records]
     labels = _labels(records)
+    records = told_apart(records, labels)
     slots = _slots(records, labels, colors)
     rows = tuple(
         read_row(record, label=label, slot=slots[label], book=prices, at=at, region=region)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -66,9 +66,10 @@ class Fleet(HasCard, FleetCosts):
         return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False, default=str)
 
     def save(self, directory: str | Path, *, by: str = "instance", now: datetime | None = None) -> tuple[Path, ...]:
-        """Write fleet.html, fleet.csv and fleet.json into ``directory``, which is made; ``now`` dates the page."""
+        """Write fleet.html, fleet.csv and fleet.json into ``directory``, which is made; ``now`` dates the page, None: the time it is."""
         from .page import fleet_page  # noqa: PLC0415 - a page's parts are loaded on use
 
+        now = now or datetime.now(timezone.utc)
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
         written = (folder / "fleet.html", folder / "fleet.csv", folder / "fleet.json")
