@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .session.launching import LaunchInterrupted, PartialLaunch
     from .session.reading import read_log
     from .session.rehearsing import Rehearsal, rehearse
+    from .session.sweeps import grid
     from .specs.compute import Compute, InstanceGroup, Spot
     from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
     from .specs.destination import Destination
@@ -105,6 +106,7 @@ _HOME = {
     ),
     ".session.endpoints": ("Endpoint", "Transform"),
     ".session.reading": ("read_log",),
+    ".session.sweeps": ("grid",),
     ".specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",
@@ -226,6 +228,7 @@ __all__ = [
     "diff",
     "dump_job",
     "estimator",
+    "grid",
     "load_jobs",
     "parse_request",
     "policies",
