@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from .session.launching import LaunchInterrupted, PartialLaunch
     from .session.reading import read_log
     from .session.rehearsing import Rehearsal, rehearse
-    from .session.sweeps import grid
     from .specs.compute import Compute, InstanceGroup, Spot
     from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
     from .specs.destination import Destination
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from .specs.problems import Problem, Problems, Severity
     from .specs.record import JobRecord
     from .specs.snapshot import JobSnapshot, JobStatus
+    from .specs.sweeps import grid
     from .strategies.ddp import PyTorchDDP
     from .strategies.mpi import MPI
     from .strategies.single import SingleProcess
@@ -106,7 +106,6 @@ _HOME = {
     ),
     ".session.endpoints": ("Endpoint", "Transform"),
     ".session.reading": ("read_log",),
-    ".session.sweeps": ("grid",),
     ".specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",
@@ -140,6 +139,7 @@ _HOME = {
         "Spread",
         "TrainingCompiler",
     ),
+    ".specs.sweeps": ("grid",),
     ".strategies": (
         "MPI",
         "PyTorchDDP",

@@ -16,9 +16,9 @@ from ...render import render
 from ...session.connecting import connect
 from ...session.handles import Session, TrainingJob
 from ...session.launching import LaunchInterrupted, PartialLaunch
-from ...session.sweeps import SWEEP_TAG, grid, parse_values
 from ...specs.job import JobSpec
 from ...specs.snapshot import JobStatus
+from ...specs.sweeps import SWEEP_TAG, grid, parse_values
 from ..files import files, problems
 from ..files.ceilings import ceiling_of
 from ..files.problems import Located

@@ -15,6 +15,8 @@ from ..figures.style import Sheet
 from ..figures.svg import inline_svg
 from ..sections.findings import Finding
 from ..sections.section import Section, section_prices
+from ..sections.sweep import sweep_sentence
+from ..sections.words import settings_left
 from .compared import Compared
 from .parts import rehearsal_table, table
 from .pictures import FIGURED, Picture
@@ -23,7 +25,20 @@ _SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
 _WIDTHS = (("wide", 528.0), ("slim", 344.0))
 _FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
 _CARDS = ("throughput", "billable", "cost")
-_NOTES = ("spot", "not_training", "scaling", "padding", "data_wait", "compiles", "changed", "missing", "runs", "note")
+_NOTES = (
+    "sweep",
+    "sweep_differs",
+    "spot",
+    "not_training",
+    "scaling",
+    "padding",
+    "data_wait",
+    "compiles",
+    "changed",
+    "missing",
+    "runs",
+    "note",
+)
 
 
 def page(item: Compared, pictures: Sequence[Picture], *, now: datetime | None) -> str:
@@ -75,7 +90,7 @@ def _name(section: Section) -> str:
 
 def _headline(item: Compared) -> str:
     """One sentence that can be quoted alone: cost, else billable time, else throughput, else what there is."""
-    for kind in ("cost", "billable", "throughput"):
+    for kind in ("sweep", "cost", "billable", "throughput"):
         told = [finding for finding in item.findings if finding.kind == kind and finding.headline]
         if told:
             first = [finding for finding in told if finding.workload == told[0].workload]
@@ -91,9 +106,13 @@ def _headline(item: Compared) -> str:
 
 def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
     first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
-    spoken = [*_paid(item.sections[0])]
+    swept = [finding.text for finding in first if finding.kind == "sweep"]
+    spoken = swept or [*_paid(item.sections[0])]
     spoken += [
-        finding.text for kind in ("spot", "repriced", "flip", "runs") for finding in first if finding.kind == kind
+        finding.text
+        for kind in ("sweep_differs", "spot", "repriced", "flip", "runs")
+        for finding in first
+        if finding.kind == kind
     ][:4]
     yield f'<div id="findings"><h1>{_dates_whole(text(title))}</h1>'
     if spoken:
@@ -153,10 +172,16 @@ def _meta(item: Compared, now: datetime | None) -> Iterator[str]:
 
 
 def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anchor: str) -> Iterator[str]:
-    base = f"baseline {section.base.label}" if section.base and len(section.measured) > 1 else ""
-    caption = (
-        f"Percentages compare with the {base}." if base else "One measured job: there is nothing to compare it with."
-    )
+    sweep = section.sweep
+    base = f"baseline {section.base.label}" if section.base and len(section.measured) > 1 and sweep is None else ""
+    if sweep is not None:
+        caption = f"Best {sweep.metric} first. {settings_left(sweep)}".strip()
+    else:
+        caption = (
+            f"Percentages compare with the {base}."
+            if base
+            else "One measured job: there is nothing to compare it with."
+        )
     yield f'<section id="{anchor}"><div class="head"><h2>{text(_name(section))}</h2><p>{text(base)}</p></div>'
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="Jobs">{table(section, caption=caption)}</div>'
     own = [picture for picture in pictures if picture.section is section]
@@ -179,9 +204,11 @@ def _rehearsal(section: Section, pictures: Sequence[Picture], anchor: str) -> It
     yield f'<section id="{anchor}" class="rehearsal"><div class="head">'
     yield f"<h2>{TAG} Rehearsal: {text(_name(section))}</h2><p>on this machine</p></div>"
     caption = "No speed-up, no cost: emulated jobs have none. Seconds are this machine's."
+    sweep = section.sweep
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="Emulated jobs">{rehearsal_table(section, caption=caption)}</div>'
     yield from _figures([picture for picture in pictures if picture.section == section])
-    notes = [f"<li>{text(f'{row.label}: {note}')}</li>" for row in section.rows for note in row.record.notes]
+    notes = [f"<li>{text(sweep_sentence(sweep))}</li>"] if sweep is not None else []
+    notes += [f"<li>{text(f'{row.label}: {note}')}</li>" for row in section.rows for note in row.record.notes]
     yield f'<ul class="notes">{"".join(notes)}</ul></section>' if notes else "</section>"
 
 

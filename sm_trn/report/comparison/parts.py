@@ -10,7 +10,8 @@ from ...formatting.theme import SLOTS
 from ..document import fold, text
 from ..sections.rows import Row
 from ..sections.section import Section
-from ..sections.words import cost_words, missing_rate
+from ..sections.sweep import TRAINING_LOSS, Sweep
+from ..sections.words import cost_words, missing_rate, result_words, saved_words, setting_columns
 
 _SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',
@@ -28,11 +29,12 @@ def mark(row: Row) -> str:
     return f'<svg class="mark{hollow} c{row.slot % SLOTS + 1}" viewBox="0 0 12 12" aria-hidden="true">{_SHAPES[row.slot % SLOTS]}</svg>'
 
 
-def job_head(row: Row, *, base: bool) -> str:
-    """The row header: marker, name, instances."""
+def job_head(row: Row, *, base: bool = False, rank: int | None = None) -> str:
+    """The row header: marker, place in a ranking, name, instances."""
     machine = fmt.instances(row.snapshot.instance, row.snapshot.count)
     under = f"for {machine}" if row.emulated else machine + (", baseline" if base else "")
-    return f'<th scope="row"><span class="job">{mark(row)}{text(row.label)}</span><span class="sub">{text(under)}</span></th>'
+    place = f"{rank}. " if rank is not None else ""
+    return f'<th scope="row"><span class="job">{mark(row)}{place}{text(row.label)}</span><span class="sub">{text(under)}</span></th>'
 
 
 def status(row: Row) -> str:
@@ -41,8 +43,9 @@ def status(row: Row) -> str:
 
 
 def table(section: Section, *, caption: str) -> str:
-    """The measured jobs of a section; an emulated one has a hatched row without numbers."""
-    columns = list(_columns(section))
+    """The measured jobs of a section, of a sweep the best first; an emulated one has a hatched row without numbers."""
+    sweep = section.sweep if section.measured else None
+    columns = list(_columns(section) if sweep is None else _swept_columns(sweep, section))
     head = "".join(f'<th scope="col">{text(name)}<small>{text(unit)}</small></th>' for name, unit, _ in columns)
     shown = [[name, unit, *(each for value, under, _ in values.values() for each in (value, under))]
              for name, unit, values in columns]  # fmt: skip
@@ -51,28 +54,105 @@ def table(section: Section, *, caption: str) -> str:
         f'<table class="jobs {folded}"><caption>{text(caption)}</caption><thead><tr>',
         f'<th scope="col">Job</th><th scope="col" class="words">Status</th>{head}</tr></thead><tbody>',
     ]
-    for row in section.rows:
+    ranks = {trial.job: trial.rank for trial in sweep.trials} if sweep is not None else {}
+    measured = section.measured if sweep is None else tuple(trial.row for trial in sweep.trials)
+    for row in (*measured, *section.emulated) if sweep is not None else section.rows:
         if row.emulated:
             cells = f'<td colspan="{len(columns)}">{TAG} on this machine; not compared.</td>'
             lines.append(f'<tr class="hatched">{job_head(row, base=False)}{status(row)}{cells}</tr>')
         else:
-            base = row is section.base and len(section.measured) > 1
+            base = sweep is None and row is section.base and len(section.measured) > 1
             cells = "".join(
                 _cell(f"{name}, {unit}" if unit else name, *values[row.label]) for name, unit, values in columns
             )
-            lines.append(f"<tr>{job_head(row, base=base)}{status(row)}{cells}</tr>")
+            lines.append(f"<tr>{job_head(row, base=base, rank=ranks.get(row.label))}{status(row)}{cells}</tr>")
     return "\n".join([*lines, "</tbody></table>"])
+
+
+_Values = Mapping[str, tuple[str, str, bool]]  # by job: what is shown, what stands under it, whether it is missing
+
+
+def _settings(sweep: Sweep) -> Iterator[tuple[str, str, _Values]]:
+    for name, read in setting_columns(sweep):
+        yield name, "", {trial.job: (read(trial), "", name not in trial.settings) for trial in sweep.trials}
+
+
+def _swept_columns(sweep: Sweep, section: Section) -> Iterator[tuple[str, str, _Values]]:
+    """What differs between the jobs, what they are ranked by, what they took and cost."""
+    yield from _settings(sweep)
+    yield (
+        sweep.metric,
+        "ranked by",
+        {trial.job: (result_words(trial), "", trial.value is None) for trial in sweep.trials},
+    )
+    rows = [trial.row for trial in sweep.trials]
+    if sweep.metric != TRAINING_LOSS and any(row.final_loss is not None for row in rows):
+        losses = {row.label: row.final_loss for row in rows}
+        yield (
+            "Final loss",
+            "training",
+            {
+                label: (fmt.loss(value), "", False) if value is not None else ("not logged", "", True)
+                for label, value in losses.items()
+            },
+        )
+    for name, unit, seconds in _times(section):
+        yield name, unit, {row.label: seconds[row.label] for row in rows}
+    yield "Cost", "USD", {row.label: (cost_words(row), "", row.cost is None) for row in rows}
+    if section.on_spot:
+        yield "Spot saved", "USD", {row.label: (saved_words(row), "", False) for row in rows}
+
+
+def _times(section: Section) -> Iterator[tuple[str, str, _Values]]:
+    """Billed seconds; with a job on spot also the time from submit to end, and the seconds that it trained."""
+    rows = section.measured
+    if section.on_spot:
+        yield (
+            "Time",
+            "submit to end",
+            {
+                row.label: (fmt.compact(row.wall_s), _less(section.delta(row).wall_saving_pct), False)
+                if row.wall_s is not None
+                else ("not known", "", True)
+                for row in rows
+            },
+        )
+        yield (
+            "Trained",
+            "s per instance",
+            {
+                row.label: (fmt.count(row.snapshot.training_s), "", False)
+                if row.snapshot.training_s is not None
+                else ("not known", "", True)
+                for row in rows
+            },
+        )
+    yield (
+        "Billed" if section.on_spot else "Billable",
+        "s per instance",
+        {
+            row.label: (fmt.count(row.billable_s), _less(section.delta(row).billable_saving_pct), False)
+            if row.billable_s is not None
+            else ("not billed yet", "", True)
+            for row in rows
+        },
+    )
 
 
 def rehearsal_table(section: Section, *, caption: str) -> str:
     """Emulated jobs: what they learned and their seconds, which carry the mark. No rate, no cost."""
+    sweep = section.sweep
+    rows = section.rows if sweep is None else tuple(trial.row for trial in sweep.trials)
+    chosen = list(_settings(sweep)) if sweep is not None else []
+    ranks = {trial.job: trial.rank for trial in sweep.trials} if sweep is not None else {}
     heads = ("Final loss", "Accuracy", "Best baseline", "Billable, s emu", "Interruptions", "Cost")
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in (*(name for name, _, _ in chosen), *heads))
+    widths = [[name, *(value for value, _, _ in values.values())] for name, _, values in chosen]
     lines = [
-        f'<table class="jobs {fold([["Completed"], *([name] for name in heads)])}"><caption>{text(caption)}</caption><thead><tr>',
+        f'<table class="jobs {fold([["Completed"], *widths, *([name] for name in heads)])}"><caption>{text(caption)}</caption><thead><tr>',
         f'<th scope="col">Job</th><th scope="col" class="words">Status</th>{head}</tr></thead><tbody>',
     ]
-    for row in section.rows:
+    for row in rows:
         values = (
             _or_missing(row.final_loss, fmt.loss(row.final_loss) if row.final_loss is not None else "not logged"),
             _or_missing(row.accuracy, fmt.accuracy(row.accuracy) if row.accuracy is not None else "not logged"),
@@ -84,8 +164,9 @@ def rehearsal_table(section: Section, *, caption: str) -> str:
             (fmt.count(row.snapshot.interruptions), "", False),
             ("none", "", True),
         )
-        cells = "".join(_cell(name, *value) for name, value in zip(heads, values, strict=True))
-        lines.append(f"<tr>{job_head(row, base=False)}{status(row)}{cells}</tr>")
+        cells = "".join(_cell(name, *own[row.label]) for name, _, own in chosen)
+        cells += "".join(_cell(name, *value) for name, value in zip(heads, values, strict=True))
+        lines.append(f"<tr>{job_head(row, rank=ranks.get(row.label))}{status(row)}{cells}</tr>")
     return "\n".join([*lines, "</tbody></table>"])
 
 
@@ -99,7 +180,7 @@ def _cell(label: str, shown: str, under: str, missing: bool) -> str:
     return f'<td data-label="{text(label)}"{kind}>{text(shown)}{sub}</td>'
 
 
-def _columns(section: Section) -> Iterator[tuple[str, str, Mapping[str, tuple[str, str, bool]]]]:
+def _columns(section: Section) -> Iterator[tuple[str, str, _Values]]:
     """Name, unit, and by job: the value, its change against the baseline in words, whether it is missing."""
     rows, unit = section.measured, section.unit
     deltas = {row.label: section.delta(row) for row in rows}
@@ -114,16 +195,7 @@ def _columns(section: Section) -> Iterator[tuple[str, str, Mapping[str, tuple[st
             for row in rows
         },
     )
-    yield (
-        "Billable",
-        "s per instance",
-        {
-            row.label: (fmt.count(row.billable_s), _less(deltas[row.label].billable_saving_pct), False)
-            if row.billable_s is not None
-            else ("not billed yet", "", True)
-            for row in rows
-        },
-    )
+    yield from _times(section)
     if any(row.not_training is not None for row in rows):
         yield (
             "Not training",
@@ -140,6 +212,8 @@ def _columns(section: Section) -> Iterator[tuple[str, str, Mapping[str, tuple[st
         "USD",
         {row.label: (cost_words(row), _less(deltas[row.label].cost_saving_pct), row.cost is None) for row in rows},
     )
+    if section.on_spot:
+        yield "Spot saved", "USD", {row.label: (saved_words(row), "", False) for row in rows}
     for name, kind, values, form in (
         _steady_cost(section),
         ("Cost", "USD per epoch", {row.label: row.usd_per_epoch for row in rows}, fmt.usd_cell),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..sections.section import Delta, Section
 
 SCHEMA = 1
+HYPERPARAMETER = "hyperparameters."  # before the name of one that is a column
 COLUMNS = (
     "job",
     "status",

@@ -129,6 +129,11 @@ def _title(section: Section, known: list[Row]) -> str:
         return stated
     if not known:
         return "No cost is known"
+    costs = [row.cost.usd for row in known if row.cost]
+    if len(costs) > 2:
+        low, high = fmt.usd(min(costs)), fmt.usd(max(costs))
+        span = f"{low} each" if low == high else f"{low} to {high}"
+        return f"{fmt.jobs(len(costs))} cost {span}, {fmt.usd(sum(round(cost, 2) for cost in costs))} together"
     return fmt.listing([f"{row.label} cost {fmt.usd(row.cost.usd)}" for row in known[:2] if row.cost])
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...formatting import numbers as fmt
+from ...pricing.cost import usd_for
 from .rows import Row
+from .sweep import Sweep, Trial, setting_text
 
 
 def missing_rate(row: Row, unit: str) -> str:
@@ -18,3 +22,34 @@ def cost_words(row: Row) -> str:
     if row.cost is not None:
         return fmt.usd_cell(row.cost.usd)
     return "none" if row.emulated else "no price" if row.price is None else "not billed yet"
+
+
+MOST_SETTINGS = 4  # hyperparameters that are columns of a table; the CSV has all
+
+
+def saved_words(row: Row) -> str:
+    """What spot took off the price of a job's training seconds, as in a column headed USD; a dash without spot."""
+    trained = row.snapshot.training_s
+    if row.cost is None or row.cost.spot_saving is None or trained is None:
+        return "–"
+    return fmt.usd_cell(usd_for(trained, row.snapshot.count, row.cost.price.usd_per_hour) - row.cost.usd)
+
+
+def setting_columns(sweep: Sweep) -> tuple[tuple[str, Callable[[Trial], str]], ...]:
+    """The first few hyperparameters that differ: name, and what stands in a trial's cell."""
+
+    def reader(name: str) -> Callable[[Trial], str]:
+        return lambda trial: setting_text(trial.settings.get(name))
+
+    return tuple((name, reader(name)) for name in sweep.names[:MOST_SETTINGS])
+
+
+def settings_left(sweep: Sweep) -> str:
+    """Which hyperparameters have no column."""
+    left = sweep.names[MOST_SETTINGS:]
+    return f"Also different, as in compare.csv: {fmt.listing(left)}." if left else ""
+
+
+def result_words(trial: Trial) -> str:
+    """The metric that a trial is ranked by, or why there is none."""
+    return trial.note if trial.value is None else fmt.loss(trial.value)

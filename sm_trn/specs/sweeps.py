@@ -11,8 +11,8 @@ from typing import Final
 
 from ..errors import SmTrnError, UnknownName
 from ..formatting import numbers as fmt
-from ..specs.job import HyperValue, JobSpec, expect_spec
-from ..specs.value import misfit, suggestion
+from .job import HyperValue, JobSpec, expect_spec
+from .value import misfit, suggestion
 
 SWEEP_TAG: Final = "sm_trn:sweep"  # the name of the job that a sweep's jobs were made from
 LONGEST: Final = 42  # of the service's 63 characters, submit needs 21 to make a name unique
