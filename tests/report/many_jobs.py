@@ -60,3 +60,24 @@ def _moved(point: MetricPoint, seconds: float, *, diverges: bool) -> MetricPoint
 def sweep(count: int) -> list[JobRecord]:
     """``count`` jobs; the second is on spot, the sixth failed, the eighth became NaN."""
     return [swept(number, spot=number == 1, failed=number == 5) for number in range(count)]
+
+
+def tuned(count: int) -> list[JobRecord]:
+    """``count`` jobs that differ in four hyperparameters, one of them a text, and in seeds."""
+    found = []
+    for number in range(count):
+        rate, batch, decay, seed = RATES[number % 7], 8 << number % 3, (0.0, 0.01, 0.1)[number % 5 % 3], 1 + number % 2
+        optimizer = ("adamw_torch_fused", "adafactor")[number // 2 % 2]
+        told = {"learning_rate": f"{rate:g}", "per_device_train_batch_size": str(batch), "weight_decay": str(decay),
+                "optim": optimizer, "seed": str(seed)}  # fmt: skip
+        base = swept(0)
+        answer = dict(base.snapshot.raw) | {
+            "TrainingJobName": f"tuned-{number}",
+            "HyperParameters": {key: f'"{value}"' for key, value in told.items()},
+        }
+        accuracy = 0.93 - 0.03 * abs(math.log10(rate / 3e-5)) - 0.004 * (batch / 8 - 1) + 0.01 * decay + 0.0004 * seed
+        points = [MetricPoint("eval_accuracy", round(accuracy, 4), step=3000, epoch=3.0)]
+        found.append(
+            record(parse_snapshot(answer), points, label=f"tuned-{number}", workload="reviews, text classification")
+        )
+    return found

@@ -147,10 +147,7 @@ def test_somebody_may_say_what_is_better() -> None:
     [
         [trial(n, 0.5, lr=n) for n in range(2)],  # a pair
         [trial(n, 0.5, lr=n, instance=f"ml.g5.{size}xlarge") for n, size in enumerate(("", "2", "4"))],
-        [
-            trial(n, 0.5, lr=n, **({"sagemaker_distributed_dataparallel_enabled": "true"} if n else {}))
-            for n in range(3)
-        ],
+        [trial(n, 0.5, lr=n, sagemaker_distributed_dataparallel_enabled=bool(n)) for n in range(3)],
         [trial(n, 0.5, lr=1) for n in range(3)],  # repeated, not swept
         [trial(n, 0.5, output_dir=f"s3://b/{n}") for n in range(3)],
     ],

@@ -66,9 +66,6 @@ def _measured(item: Compared, section: Section, width: int, *, ascii_only: bool)
     for finding in own:
         if finding.kind in _ORDER:
             lines += wrap(finding.text, width)
-    sweep = section.sweep
-    if sweep is not None and settings_left(sweep):
-        lines += wrap(settings_left(sweep), width)
     said = [finding for finding in own if finding.kind in _LIMITS]
     if said and lines[-1]:
         lines.append("")
@@ -112,6 +109,10 @@ def _table(section: Section, width: int, *, ascii_only: bool) -> Iterator[str]:
     for row in section.emulated:
         head = f"{glyph(row, ascii_only=ascii_only)} {cut(one_line(row.label), name_width):<{name_width}}{GAP}"
         yield from wrap("EMULATED on this machine. Not compared.", width, first=head, rest=" " * len(head))
+    if sweep is not None:
+        heads = {column.head for column in columns}
+        left = settings_left(sweep, shown=[name for name in sweep.names if name.upper() in heads])
+        yield from wrap(left, width, first="  ")
 
 
 def _swept_columns(sweep: Sweep, section: Section) -> Iterator[Column]:

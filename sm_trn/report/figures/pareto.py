@@ -197,7 +197,8 @@ def _draw_rays(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
         if not bottom <= end <= top or any(abs(end - other) < step for other in taken):
             continue
         taken.append(end)
-        ax.annotate(ray.text, (right, end), (4, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label * 0.92,
+        inside = min(max(end, bottom + step / 2), top - step / 2)
+        ax.annotate(ray.text, (right, inside), (4, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label * 0.92,
                     color=sheet.palette["ink3"], annotation_clip=False)  # fmt: skip
 
 

@@ -267,9 +267,10 @@ def sweep_headline(sweep: Sweep) -> str:
     seeds = max(len(each.trials) for each in setups)
     means = f" (means of {seeds} seeds)" if seeds > 1 and len({len(each.trials) for each in setups}) == 1 else ""
     means = means or (f" (means of up to {seeds} seeds)" if seeds > 1 else "")
+    other = {name: value for name, value in others[0].settings.items() if best.settings.get(name) != value}
     return (
-        f"{mark}{_values(best.settings)} is best: {sweep.metric} {fmt.loss(best.mean)} against {fmt.loss(others[0].mean)} "
-        f"for {_values(others[0].settings)}{means}."
+        f"{mark}{_values(best.settings)} {'is' if len(best.settings) == 1 else 'are'} best: {sweep.metric} "
+        f"{fmt.loss(best.mean)} against {fmt.loss(others[0].mean)} for {_values(other)}{means}."
     )
 
 
@@ -287,7 +288,7 @@ def _range(setup: Setup) -> str:
 
 
 def _values(values: Mapping[str, Setting]) -> str:
-    return " and ".join(f"{name} {setting_text(value)}" for name, value in values.items())
+    return fmt.listing([f"{name} {setting_text(value)}" for name, value in values.items()])
 
 
 def _counted(sweep: Sweep) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...formatting import numbers as fmt
 from ...pricing.cost import usd_for
@@ -44,9 +44,10 @@ def setting_columns(sweep: Sweep) -> tuple[tuple[str, Callable[[Trial], str]], .
     return tuple((name, reader(name)) for name in sweep.names[:MOST_SETTINGS])
 
 
-def settings_left(sweep: Sweep) -> str:
-    """Which hyperparameters have no column."""
-    left = sweep.names[MOST_SETTINGS:]
+def settings_left(sweep: Sweep, *, shown: Sequence[str] | None = None) -> str:
+    """Which hyperparameters have no column; ``shown`` are those that have one."""
+    had = sweep.names[:MOST_SETTINGS] if shown is None else shown
+    left = [name for name in sweep.names if name not in had]
     return f"Also different, as in compare.csv: {fmt.listing(left)}." if left else ""
 
 
