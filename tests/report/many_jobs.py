@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -60,6 +61,14 @@ def _moved(point: MetricPoint, seconds: float, *, diverges: bool) -> MetricPoint
 def sweep(count: int) -> list[JobRecord]:
     """``count`` jobs; the second is on spot, the sixth failed, the eighth became NaN."""
     return [swept(number, spot=number == 1, failed=number == 5) for number in range(count)]
+
+
+def named(count: int) -> list[JobRecord]:
+    """The sweep's jobs; two of them are called as long as the service allows."""
+    return [
+        dataclasses.replace(item, label=f"{item.label}-{'x' * 62}"[:63]) if number in {1, 7} else item
+        for number, item in enumerate(sweep(count))
+    ]
 
 
 def tuned(count: int) -> list[JobRecord]:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+from many_jobs import named, tuned
 from report_jobs import START, describe, emulated_job, gpt2_pair, transitions
 from test_report_fleet import mixed
 
@@ -31,6 +32,8 @@ def pages() -> dict[str, str]:
         "report-mixed": _report(
             [*gpt2_pair(), emulated_job("bert-a"), emulated_job("bert-b", number=1, interrupted=True)]
         ),
+        **{f"report-{count}": _report(named(count)) for count in (1, 2, 8, 40)},
+        "report-tuned": _report(tuned(12)),
         "report-full": _report([_known(record, number) for number in range(4) for record in gpt2_pair()]),
         "fleet": fleet_page(mixed(), by="instance", now=NOW),
         "widgets": document(widgets()),

@@ -11,7 +11,7 @@ import matplotlib as mpl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from many_jobs import sweep, swept, tuned
+from many_jobs import named, sweep, swept, tuned
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -39,15 +39,6 @@ SHEETS: dict[str, Sheet | None] = {
     **{f"page-{width}": Sheet(headings=False, text=13, label=12, foot=12, side=2, width=width)
        for width in (344.0, 528.0, 600.0, 1072.0)},
 }  # fmt: skip
-
-
-def named(count: int) -> list[JobRecord]:
-    """The sweep's jobs; two of them are called as long as the service allows."""
-    jobs = sweep(count)
-    return [
-        dataclasses.replace(item, label=f"{item.label}-{'x' * 62}"[:63]) if number in {1, 7} else item
-        for number, item in enumerate(jobs)
-    ]
 
 
 def texts(figure: Figure) -> list[tuple[str, Any]]:

@@ -13,7 +13,8 @@ from shown_pages import pages
 
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=f"no browser: {browser.missing()}")
 ALL = pages() if not browser.missing() else {}
-PAGES = ("report", "report-mixed", "report-full", "fleet", "widgets", "widgets-dark")
+REPORTS = ("report", "report-mixed", "report-full", "report-1", "report-2", "report-8", "report-40", "report-tuned")
+PAGES = (*REPORTS, "fleet", "widgets", "widgets-dark")
 # CSS pixels, 700 those of A4. A window is at least 500 wide, so the page is put into a frame.
 WIDTHS = (390, 700, 860, 960, 1060, 1120, 1200, 1600)
 
@@ -36,7 +37,7 @@ def test_axe_finds_nothing_serious(name: str, dark: bool, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["report", "report-mixed", "report-full", "fleet"])
+@pytest.mark.parametrize("name", [*REPORTS, "fleet"])
 def test_nothing_is_wider_than_its_place(name: str, width: int, tmp_path: Path) -> None:
     """Neither the page than the window nor a table than its container: what has to be scrolled to is not seen, or printed."""
     (tmp_path / "page.html").write_text(ALL[name], "utf-8")
