@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from many_jobs import sweep, swept
+from many_jobs import sweep, swept, tuned
 from report_jobs import START, describe, emulated_job, gpt2_pair
 
 from sm_trn.errors import SmTrnError, UnknownName
@@ -89,7 +89,7 @@ def test_the_table_has_the_hyperparameters_best_first(eight: Comparison) -> None
         < text.index("6. reviews-lr3e-4-seed1")
     )
     assert 'data-label="learning_rate"' in text
-    assert "<h1>learning_rate 3e-5 is best" in text.replace("\xa0", " ")
+    assert '<h1>learning_rate <span class="date">3e-5</span> is best' in text.replace("\xa0", " ")
 
 
 def test_hyperparameters_that_differ_are_columns_of_the_frame(eight: Comparison) -> None:
@@ -219,6 +219,11 @@ def test_more_than_four_hyperparameters_are_named_where_they_have_no_column() ->
 def test_a_pair_and_a_lone_job_stay_as_they_were() -> None:
     assert any(finding.kind == "throughput" for finding in compare(gpt2_pair()).findings)
     assert compare([emulated_job("a")]).section().sweep is None
+
+
+def test_of_many_hyperparameters_the_job_is_named() -> None:
+    (said,) = [finding.text for finding in compare(tuned(12)).findings if finding.kind == "sweep"]
+    assert "tuned-9 is best: eval_accuracy 0.931 against 0.924 for tuned-3." == said
 
 
 def test_foreign_hyperparameters_cannot_inject() -> None:

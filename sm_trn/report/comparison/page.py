@@ -106,13 +106,13 @@ def _headline(item: Compared) -> str:
 
 def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
     first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
-    swept = [finding.text for finding in first if finding.kind == "sweep"]
-    spoken = swept or [*_paid(item.sections[0])]
+    swept = [finding for finding in first if finding.kind == "sweep"]
+    rest = [
+        finding.text.removeprefix(finding.headline).strip(" .") for finding in swept
+    ]  # the title has said the other half
+    spoken = [f"{words}." for words in rest if words] if swept else [*_paid(item.sections[0])]
     spoken += [
-        finding.text
-        for kind in ("sweep_differs", "spot", "repriced", "flip", "runs")
-        for finding in first
-        if finding.kind == kind
+        finding.text for kind in ("spot", "repriced", "flip", "runs") for finding in first if finding.kind == kind
     ][:4]
     yield f'<div id="findings"><h1>{_dates_whole(text(title))}</h1>'
     if spoken:
@@ -175,7 +175,9 @@ def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anc
     sweep = section.sweep
     base = f"baseline {section.base.label}" if section.base and len(section.measured) > 1 and sweep is None else ""
     if sweep is not None:
-        caption = f"Best {sweep.metric} first. {settings_left(sweep)}".strip()
+        differs = fmt.listing([finding.text for finding in item.findings
+                               if (finding.kind, finding.workload) == ("sweep_differs", section.workload)])  # fmt: skip
+        caption = f"Best {sweep.metric} first. {differs} {settings_left(sweep)}".strip()
     else:
         caption = (
             f"Percentages compare with the {base}."
@@ -255,8 +257,8 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
 
 
 def _dates_whole(words: str) -> str:
-    """Large type breaks often, and a date at a hyphen is none."""
-    return re.sub(r"\d{4}-\d{2}(?:-\d{2})?", r'<span class="date">\g<0></span>', words)
+    """Large type breaks often, and a date or a power of ten at a hyphen is none."""
+    return re.sub(r"\d{4}-\d{2}(?:-\d{2})?|\d(?:\.\d+)?e-\d+", r'<span class="date">\g<0></span>', words)
 
 
 def _price_row(price: Price, *, used: bool) -> str:

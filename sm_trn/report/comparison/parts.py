@@ -9,8 +9,8 @@ from ...formatting.markup import TAG
 from ...formatting.theme import SLOTS
 from ..document import fold, text
 from ..sections.rows import Row
-from ..sections.section import Section
-from ..sections.sweep import TRAINING_LOSS, Sweep
+from ..sections.section import Delta, Section
+from ..sections.sweep import TRAINING_LOSS, Sweep, Trial
 from ..sections.words import cost_words, missing_rate, result_words, saved_words, setting_columns
 
 _SHAPES = (
@@ -29,12 +29,14 @@ def mark(row: Row) -> str:
     return f'<svg class="mark{hollow} c{row.slot % SLOTS + 1}" viewBox="0 0 12 12" aria-hidden="true">{_SHAPES[row.slot % SLOTS]}</svg>'
 
 
-def job_head(row: Row, *, base: bool = False, rank: int | None = None) -> str:
-    """The row header: marker, place in a ranking, name, instances."""
+def job_head(row: Row, *, base: bool = False, trial: Trial | None = None) -> str:
+    """The row header: marker, name, instances. Of a sweep's trial also its rank and status, which have no columns."""
     machine = fmt.instances(row.snapshot.instance, row.snapshot.count)
-    under = f"for {machine}" if row.emulated else machine + (", baseline" if base else "")
-    place = f"{rank}. " if rank is not None else ""
-    return f'<th scope="row"><span class="job">{mark(row)}{place}{text(row.label)}</span><span class="sub">{text(under)}</span></th>'
+    under = text(f"for {machine}" if row.emulated else machine + (", baseline" if base else ""))
+    place = f"{trial.rank}. " if trial is not None and trial.rank is not None else ""
+    if trial is not None and not row.emulated:
+        under += f' <span class="{row.status.role}">{row.status.glyph} {text(row.status.word)}</span>'
+    return f'<th scope="row"><span class="job">{mark(row)}{place}{text(row.label)}</span><span class="sub">{under}</span></th>'
 
 
 def status(row: Row) -> str:
@@ -46,27 +48,34 @@ def table(section: Section, *, caption: str) -> str:
     """The measured jobs of a section, of a sweep the best first; an emulated one has a hatched row without numbers."""
     sweep = section.sweep if section.measured else None
     columns = list(_columns(section) if sweep is None else _swept_columns(sweep, section))
-    head = "".join(f'<th scope="col">{text(name)}<small>{text(unit)}</small></th>' for name, unit, _ in columns)
-    shown = [[name, unit, *(each for value, under, _ in values.values() for each in (value, under))]
+    stated = "" if sweep is not None else '<th scope="col" class="words">Status</th>'
+    head = stated + "".join(_head(name, unit) for name, unit, _ in columns)
+    shown = [[*name.split("_"), unit, *(each for value, under, _ in values.values() for each in (value, under))]
              for name, unit, values in columns]  # fmt: skip
-    folded = fold([[row.status.word + "  " for row in section.rows], *shown])
+    folded = fold([*([[row.status.word + "  " for row in section.rows]] if stated else []), *shown])
     lines = [
         f'<table class="jobs {folded}"><caption>{text(caption)}</caption><thead><tr>',
-        f'<th scope="col">Job</th><th scope="col" class="words">Status</th>{head}</tr></thead><tbody>',
+        f'<th scope="col">Job</th>{head}</tr></thead><tbody>',
     ]
-    ranks = {trial.job: trial.rank for trial in sweep.trials} if sweep is not None else {}
-    measured = section.measured if sweep is None else tuple(trial.row for trial in sweep.trials)
-    for row in (*measured, *section.emulated) if sweep is not None else section.rows:
+    trials = {trial.job: trial for trial in sweep.trials} if sweep is not None else {}
+    for row in section.rows:
+        state = status(row) if stated else ""
         if row.emulated:
             cells = f'<td colspan="{len(columns)}">{TAG} on this machine; not compared.</td>'
-            lines.append(f'<tr class="hatched">{job_head(row, base=False)}{status(row)}{cells}</tr>')
+            lines.append(f'<tr class="hatched">{job_head(row)}{state}{cells}</tr>')
         else:
             base = sweep is None and row is section.base and len(section.measured) > 1
             cells = "".join(
                 _cell(f"{name}, {unit}" if unit else name, *values[row.label]) for name, unit, values in columns
             )
-            lines.append(f"<tr>{job_head(row, base=base, rank=ranks.get(row.label))}{status(row)}{cells}</tr>")
+            lines.append(f"<tr>{job_head(row, base=base, trial=trials.get(row.label))}{state}{cells}</tr>")
     return "\n".join([*lines, "</tbody></table>"])
+
+
+def _head(name: str, unit: str = "") -> str:
+    """A column's head; the long name of a hyperparameter may break at its underscores."""
+    under = f"<small>{text(unit)}</small>" if unit else ""
+    return f'<th scope="col">{text(name).replace("_", "_<wbr>")}{under}</th>'
 
 
 _Values = Mapping[str, tuple[str, str, bool]]  # by job: what is shown, what stands under it, whether it is missing
@@ -104,14 +113,17 @@ def _swept_columns(sweep: Sweep, section: Section) -> Iterator[tuple[str, str, _
 
 
 def _times(section: Section) -> Iterator[tuple[str, str, _Values]]:
-    """Billed seconds; with a job on spot also the time from submit to end, and the seconds that it trained."""
+    """Billed seconds; with a job on spot also the time from submit to end, and the seconds that it trained. In a sweep no job
+    is compared with another.
+    """
     rows = section.measured
+    deltas = {row.label: section.delta(row) if section.sweep is None else Delta() for row in rows}
     if section.on_spot:
         yield (
             "Time",
             "submit to end",
             {
-                row.label: (fmt.compact(row.wall_s), _less(section.delta(row).wall_saving_pct), False)
+                row.label: (fmt.compact(row.wall_s), _less(deltas[row.label].wall_saving_pct), False)
                 if row.wall_s is not None
                 else ("not known", "", True)
                 for row in rows
@@ -119,7 +131,7 @@ def _times(section: Section) -> Iterator[tuple[str, str, _Values]]:
         )
         yield (
             "Trained",
-            "s per instance",
+            "s/instance",
             {
                 row.label: (fmt.count(row.snapshot.training_s), "", False)
                 if row.snapshot.training_s is not None
@@ -128,10 +140,9 @@ def _times(section: Section) -> Iterator[tuple[str, str, _Values]]:
             },
         )
     yield (
-        "Billed" if section.on_spot else "Billable",
-        "s per instance",
+        *(("Billed", "s/instance") if section.on_spot else ("Billable", "s per instance")),
         {
-            row.label: (fmt.count(row.billable_s), _less(section.delta(row).billable_saving_pct), False)
+            row.label: (fmt.count(row.billable_s), _less(deltas[row.label].billable_saving_pct), False)
             if row.billable_s is not None
             else ("not billed yet", "", True)
             for row in rows
@@ -144,10 +155,10 @@ def rehearsal_table(section: Section, *, caption: str) -> str:
     sweep = section.sweep
     rows = section.rows if sweep is None else tuple(trial.row for trial in sweep.trials)
     chosen = list(_settings(sweep)) if sweep is not None else []
-    ranks = {trial.job: trial.rank for trial in sweep.trials} if sweep is not None else {}
+    trials = {trial.job: trial for trial in sweep.trials} if sweep is not None else {}
     heads = ("Final loss", "Accuracy", "Best baseline", "Billable, s emu", "Interruptions", "Cost")
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in (*(name for name, _, _ in chosen), *heads))
-    widths = [[name, *(value for value, _, _ in values.values())] for name, _, values in chosen]
+    head = "".join(map(_head, (*(name for name, _, _ in chosen), *heads)))
+    widths = [[*name.split("_"), *(value for value, _, _ in values.values())] for name, _, values in chosen]
     lines = [
         f'<table class="jobs {fold([["Completed"], *widths, *([name] for name in heads)])}"><caption>{text(caption)}</caption><thead><tr>',
         f'<th scope="col">Job</th><th scope="col" class="words">Status</th>{head}</tr></thead><tbody>',
@@ -166,7 +177,7 @@ def rehearsal_table(section: Section, *, caption: str) -> str:
         )
         cells = "".join(_cell(name, *own[row.label]) for name, _, own in chosen)
         cells += "".join(_cell(name, *value) for name, value in zip(heads, values, strict=True))
-        lines.append(f"<tr>{job_head(row, rank=ranks.get(row.label))}{status(row)}{cells}</tr>")
+        lines.append(f"<tr>{job_head(row, trial=trials.get(row.label))}{status(row)}{cells}</tr>")
     return "\n".join([*lines, "</tbody></table>"])
 
 

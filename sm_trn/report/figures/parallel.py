@@ -69,8 +69,8 @@ def parallel_info(section: Section) -> ParallelInfo:
         for trial in reversed(sweep.ranked)
     )
     return ParallelInfo(
-        title=sweep_headline(sweep).rstrip("."),
-        subtitle="A line is a job. Blue: the best job. The last axis is what the jobs are ranked by.",
+        title=f"{'EMULATED: ' if sweep.emulated else ''}{fmt.jobs(len(lines))} by {len(sweep.tuned)} hyperparameters, the best in blue",
+        subtitle="A line is a job. The last axis is what the jobs are ranked by.",
         axes=(
             *(Coordinate(name=name, ticks=scale.ticks()) for name, scale in zip(names, scales, strict=True)),
             Coordinate(name=sweep.metric, ticks=_ends(sweep)),

@@ -17,6 +17,7 @@ from .rows import Row, settings
 
 LEAST = 3  # jobs of a sweep: two are a pair, which percentages say better
 TRAINING_LOSS = "loss"
+_WORDY = 2  # of more hyperparameters a sentence names the job, and the table has the values
 Setting = str | float
 
 _SEEDS = frozenset({"seed", "data_seed", "random_seed", "random_state"})
@@ -267,6 +268,9 @@ def sweep_headline(sweep: Sweep) -> str:
     seeds = max(len(each.trials) for each in setups)
     means = f" (means of {seeds} seeds)" if seeds > 1 and len({len(each.trials) for each in setups}) == 1 else ""
     means = means or (f" (means of up to {seeds} seeds)" if seeds > 1 else "")
+    if len(best.settings) > _WORDY and seeds == 1:
+        against = f"{fmt.loss(others[0].mean)} for {others[0].trials[0].job}"
+        return f"{mark}{best.trials[0].job} is best: {sweep.metric} {fmt.loss(best.mean)} against {against}."
     other = {name: value for name, value in others[0].settings.items() if best.settings.get(name) != value}
     return (
         f"{mark}{_values(best.settings)} {'is' if len(best.settings) == 1 else 'are'} best: {sweep.metric} "
