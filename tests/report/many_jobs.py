@@ -8,7 +8,7 @@ from typing import Any
 
 from report_jobs import START, describe, step_lines, transitions
 
-from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot, record
+from sm_trn.specs import JobRecord, JobSnapshot, MetricPoint, parse_snapshot, record
 
 RATES = (1e-5, 2e-5, 3e-5, 5e-5, 8e-5, 1e-4, 3e-4, 8e-4)
 DIVERGES = 8e-4
@@ -89,4 +89,32 @@ def tuned(count: int) -> list[JobRecord]:
         found.append(
             record(parse_snapshot(answer), points, label=f"tuned-{number}", workload="reviews, text classification")
         )
+    return found
+
+
+def november(count: int) -> list[tuple[JobSnapshot, dict[str, str]]]:
+    """``count`` jobs of a month with their tags: three people, two teams, failures, spot and idle warm pools."""
+    found = []
+    for number in range(count):
+        created = START + number * 86_400 * 27 / max(1, count - 1) if count > 1 else START
+        instance = ("ml.p4d.24xlarge", "ml.g5.xlarge", "ml.trn1.32xlarge")[number % 3]
+        spot, failed = number % 4 == 1, number % 5 == 2
+        changes: dict[str, Any] = {"TrainingJobStatus": "Failed", "SecondaryStatus": "Failed"} if failed else {}
+        changes |= {"EnableManagedSpotTraining": True} if spot else {}
+        changes |= (
+            {"WarmPoolStatus": {"Status": "Terminated", "ResourceRetainedBillableTimeInSeconds": 900}}
+            if number % 6 == 3
+            else {}
+        )
+        trained = 3600 + 211 * (number % 7)
+        answer = describe(
+            f"train-{number}",
+            created=created,
+            ResourceConfig={"InstanceType": instance, "InstanceCount": 1 + number % 2},
+            TrainingTimeInSeconds=trained,
+            BillableTimeInSeconds=trained * 3 // 10 if spot else trained,
+            **changes,
+        )
+        tags = {"owner": ("ada", "grace", "alan")[number // 3 % 3], "team": ("vision", "language")[number % 2]}
+        found.append((parse_snapshot(answer), tags))
     return found

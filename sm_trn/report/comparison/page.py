@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
 from ...pricing.book import Price, price_sources
 from ..document import document_head, text
-from ..figures.style import Sheet
-from ..figures.svg import inline_svg
+from ..figures.svg import page_figure
 from ..sections.findings import Finding
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
@@ -21,9 +19,6 @@ from .compared import Compared
 from .parts import rehearsal_table, table
 from .pictures import FIGURED, Picture
 
-_SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
-_WIDTHS = (("wide", 528.0), ("slim", 344.0))
-_FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
 _CARDS = ("throughput", "billable", "cost")
 _NOTES = (
     "sweep",
@@ -218,18 +213,8 @@ def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
     if pictures:
         yield '<div class="figures">'
         for picture in pictures:
-            yield from _figure(picture)
+            yield from page_figure(picture.name, picture.info, picture.draw, wide=picture.figure.wide)
         yield "</div>"
-
-
-def _figure(picture: Picture) -> Iterator[str]:
-    info, name = picture.info, picture.name
-    yield f'<figure aria-labelledby="t-{name}"{" class=full" if picture.figure.wide else ""}>'
-    yield f'<figcaption><h3 id="t-{name}">{text(info.title)}</h3><p>{text(info.subtitle)}</p></figcaption>'
-    for kind, width in _FULL_WIDTHS if picture.figure.wide else _WIDTHS:
-        drawn = picture.draw(replace(_SCREEN, width=width))
-        yield inline_svg(drawn, name=f"{name}-{kind}", alt=info.alt, kind=kind)
-    yield (f"<p>{text(info.foot)}</p>" if info.foot else "") + "</figure>"
 
 
 def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:

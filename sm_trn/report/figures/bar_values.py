@@ -26,7 +26,7 @@ class Bracket:
 class Bar:
     """One job's row. ``missing`` stands in the bar's place; ``parts`` are (texture, length), ``ghost`` an outline under it.
 
-    Textures are steady, transfer, warmup, emulated, and – in a timeline – waiting and interrupted.
+    Textures are steady, transfer, warmup, emulated; in a timeline waiting and interrupted; of a fleet failed and idle.
     """
 
     label: str
@@ -55,6 +55,7 @@ class Bar:
 class BarInfo:
     """What a bar figure shows. ``emulated`` says that it shows emulated jobs only. ``tie`` is a dashed vertical line.
 
+    ``plain`` rows are no jobs: they have no marks.
     With an ``origin`` above zero the jobs are dots and no bars: a length from there on would say nothing.
     """
 
@@ -67,6 +68,7 @@ class BarInfo:
     emulated: bool = False
     tie: float | None = None
     origin: float = 0.0
+    plain: bool = False
 
     @property
     def drawn(self) -> bool:
