@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from typing import Any
 
@@ -237,3 +238,17 @@ def test_foreign_hyperparameters_cannot_inject() -> None:
     item = compare(jobs)
     assert hostile not in page(item, [], now=None)
     assert hostile not in item._repr_html_()
+
+
+def test_the_json_has_the_ranking(eight: Comparison) -> None:
+    (found,) = json.loads(eight.to_json())["sweeps"]
+    assert ("eval_accuracy", False, 8) == (found["metric"], found["lowest_is_best"], len(found["trials"]))
+    first, last = found["trials"][0], found["trials"][-1]
+    assert {
+        "job": "reviews-lr3e-5-seed1",
+        "rank": 1,
+        "value": 0.931,
+        "settings": {"learning_rate": 3e-5},
+        "note": None,
+    } == first
+    assert (None, "✗ NaN at step 810") == (last["rank"], last["note"])

@@ -11,7 +11,7 @@ from ..document import fold, text
 from ..sections.rows import Row
 from ..sections.section import Delta, Section
 from ..sections.sweep import TRAINING_LOSS, Sweep, Trial
-from ..sections.words import cost_words, missing_rate, result_words, saved_words, setting_columns
+from ..sections.words import SHOWN_PCT, cost_words, missing_rate, result_words, saved_words, setting_columns
 
 _SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',
@@ -259,11 +259,8 @@ def _steady_cost(section: Section) -> tuple[str, str, Mapping[str, float | None]
     )
 
 
-_SHOWN_PCT = 0.05  # what rounds to 0.0 % is no difference
-
-
 def _more(change: float | None) -> str:
-    return "" if change is None or abs(change) < _SHOWN_PCT else fmt.change(change, "")
+    return "" if change is None or abs(change) < SHOWN_PCT else fmt.change(change, "")
 
 
 def _less(saving: float | None) -> str:

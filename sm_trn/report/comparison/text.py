@@ -12,7 +12,15 @@ from ..layout import GAP, Column, between, cut, fitting, line, one_line, wrap
 from ..sections.rows import Row
 from ..sections.section import Section
 from ..sections.sweep import TRAINING_LOSS, Sweep, sweep_sentence
-from ..sections.words import cost_words, missing_rate, result_words, saved_words, setting_columns, settings_left
+from ..sections.words import (
+    SHOWN_PCT,
+    cost_words,
+    missing_rate,
+    result_words,
+    saved_words,
+    setting_columns,
+    settings_left,
+)
 
 if TYPE_CHECKING:
     from .compared import Compared
@@ -194,7 +202,7 @@ def _minus(value: float | None) -> float | None:
 
 
 def _signed(change: float | None) -> str:
-    return "" if change is None else fmt.percent(change, signed=True)
+    return "" if change is None or abs(change) < SHOWN_PCT else fmt.percent(change, signed=True)
 
 
 def _rehearsal(section: Section, width: int, *, color: bool, ascii_only: bool) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...formatting import numbers as fmt
 from ...formatting.theme import Theme
 from ...pricing.book import PriceBook
-from ...pricing.cost import JobCost, job_cost, usd_for
+from ...pricing.cost import JobCost, job_cost
 from ...specs.units import WallSeconds
 from ..sections.findings import section_headline
 from ..sections.rows import Row
@@ -68,8 +68,9 @@ def _bar(row: Row, book: PriceBook) -> Bar:
     cost = float(row.cost.usd)
     other = other_price(row, book)
     again = job_cost(row.snapshot, other)
-    if row.cost.spot_saving is not None and row.snapshot.training_s is not None:
-        return _spot_bar(row, row.cost, row.snapshot.training_s)
+    whole, trained = row.on_demand_usd, row.snapshot.training_s
+    if whole is not None and trained is not None:
+        return _spot_bar(row, row.cost, trained, whole)
     return Bar(
         label=row.label,
         slot=row.slot,
@@ -83,9 +84,8 @@ def _bar(row: Row, book: PriceBook) -> Bar:
     )
 
 
-def _spot_bar(row: Row, cost: JobCost, trained_s: WallSeconds) -> Bar:
+def _spot_bar(row: Row, cost: JobCost, trained_s: WallSeconds, whole: Decimal) -> Bar:
     """What was paid, over the outline of what the same seconds cost on demand."""
-    whole = usd_for(trained_s, cost.instances, cost.price.usd_per_hour)
     price = fmt.usd_per_hour(cost.price.usd_per_hour)
     share = 1 - float(cost.spot_saving or 0)
     return Bar(

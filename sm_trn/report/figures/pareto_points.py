@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from ...formatting import numbers as fmt
 from ...pricing.book import Price, PriceBook
-from ...pricing.cost import job_cost, usd_for
+from ...pricing.cost import job_cost
 from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price
@@ -67,15 +67,9 @@ def points_of(rows: Sequence[Row], section: Section, book: PriceBook) -> tuple[P
 
 
 def _point(row: Row, time_s: float, book: PriceBook) -> Point:
-    trained = row.snapshot.training_s
-    spot = row.cost is not None and row.cost.spot_saving is not None and trained is not None
-    other = None if spot else other_price(row, book)
+    whole = row.on_demand_usd
+    other = other_price(row, book) if whole is None else None
     again = job_cost(row.snapshot, other)
-    whole = (
-        usd_for(trained, row.snapshot.count, row.cost.price.usd_per_hour)
-        if spot and row.cost is not None and trained is not None
-        else None
-    )
     return Point(
         label=row.label,
         slot=row.slot,

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from ...formatting import numbers as fmt
 from ...logs.throughput import Throughput
 from ...pricing.book import Price, PriceBook
-from ...pricing.cost import usd_for
 from .rows import Row, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
 from .sweep import Sweep, sweep_headline, sweep_sentence
@@ -200,10 +199,9 @@ def _wall(pair: _Pair) -> Iterator[Finding]:
 def _spot(section: Section) -> Iterator[Finding]:
     """What spot took off each job's price, of what its training seconds would have cost."""
     for row in section.measured:
-        share, trained = row.cost.spot_saving if row.cost else None, row.snapshot.training_s
-        if share is None or row.price is None or trained is None or row.cost is None:
+        whole, share = row.on_demand_usd, row.cost.spot_saving if row.cost else None
+        if whole is None or share is None or row.cost is None:
             continue
-        whole = usd_for(trained, row.snapshot.count, row.price.usd_per_hour)
         text = (
             f"Spot saved {row.label} {fmt.usd(whole - row.cost.usd)} of {fmt.usd(whole)} ({fmt.percent(share * 100)} of its "
             "training seconds were not billed)."

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...formatting import numbers as fmt
-from ...pricing.cost import usd_for
 from .rows import Row
 from .sweep import Sweep, Trial, setting_text
+
+SHOWN_PCT = 0.05  # what rounds to 0.0 % is no difference
 
 
 def missing_rate(row: Row, unit: str) -> str:
@@ -29,10 +30,8 @@ MOST_SETTINGS = 4  # hyperparameters that are columns of a table; the CSV has al
 
 def saved_words(row: Row) -> str:
     """What spot took off the price of a job's training seconds, as in a column headed USD; a dash without spot."""
-    trained = row.snapshot.training_s
-    if row.cost is None or row.cost.spot_saving is None or trained is None:
-        return "–"
-    return fmt.usd_cell(usd_for(trained, row.snapshot.count, row.cost.price.usd_per_hour) - row.cost.usd)
+    whole = row.on_demand_usd
+    return "–" if whole is None or row.cost is None else fmt.usd_cell(whole - row.cost.usd)
 
 
 def setting_columns(sweep: Sweep) -> tuple[tuple[str, Callable[[Trial], str]], ...]:
