@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from many_jobs import sweep, swept, tuned
-from report_jobs import START, describe, emulated_job, gpt2_pair
+from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines
 
 from sm_trn.errors import SmTrnError, UnknownName
 from sm_trn.formatting import numbers as fmt
@@ -252,3 +252,45 @@ def test_the_json_has_the_ranking(eight: Comparison) -> None:
         "note": None,
     } == first
     assert (None, "✗ NaN at step 810") == (last["rank"], last["note"])
+
+
+def test_a_trial_and_a_ranking_are_readable_lines(eight: Comparison) -> None:
+    assert "reviews-lr3e-5-seed1: eval_accuracy 0.931, learning_rate 3e-5" == str(eight.best())
+    lines = str(eight.ranking()).splitlines()
+    assert lines[0].startswith("learning_rate 3e-5 is best")
+    assert "- reviews-lr8e-4-seed1: eval_accuracy ✗ NaN at step 810, learning_rate 8e-4" == lines[-1]
+    assert len(repr(eight.best())) < 200
+
+
+def test_a_terminal_of_ascii_gets_ascii(eight: Comparison) -> None:
+    for item in (eight, compare([trial(n, 0.5 + n / 10, lr=n, emulated=True) for n in range(3)])):
+        item.text(ascii_only=True).encode("ascii")
+
+
+def test_what_the_service_kept_of_a_metric_stands_in_for_a_log() -> None:
+    jobs = [
+        dataclasses.replace(
+            item, snapshot=dataclasses.replace(item.snapshot, final_metrics={"eval_accuracy": 0.5 + n / 10})
+        )
+        for n, item in enumerate(trial(n, None, lr=n) for n in range(3))
+    ]
+    assert ("j2", 0.7) == (compare(jobs).best("eval_accuracy").job, compare(jobs).best("eval_accuracy").value)
+
+
+def test_a_sweep_of_batch_sizes_shows_their_throughput(eight: Comparison) -> None:
+    jobs = [
+        record(
+            parse_snapshot(describe(f"b{n}", created=START + n, HyperParameters={"batch_size": f'"{8 << n}"'})),
+            step_lines(400, 40, rate=5.0 - n, batch=8 << n, first_s=130, epochs=2, final=0.3),
+        )
+        for n in range(3)
+    ]
+    item = compare(jobs)
+    assert "SAMPLES/S" in str(item)
+    assert 'data-label="Throughput, samples/s"' in page(item, [], now=None).replace("\xa0", " ")
+    assert "IT/S" not in str(eight)  # the same everywhere
+
+
+def test_repeats_of_one_setting_are_runs() -> None:
+    item = compare([trial(10 * lr + n, 0.5 + lr / 10, lr=lr) for lr in (1, 2) for n in (1, 2)])
+    assert "lr 2 is best: eval_accuracy 0.700 against 0.600 for lr 1 (means of 2 runs)." in " ".join(str(item).split())

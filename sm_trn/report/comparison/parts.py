@@ -11,7 +11,15 @@ from ..document import fold, text
 from ..sections.rows import Row
 from ..sections.section import Delta, Section
 from ..sections.sweep import TRAINING_LOSS, Sweep, Trial
-from ..sections.words import SHOWN_PCT, cost_words, missing_rate, result_words, saved_words, setting_columns
+from ..sections.words import (
+    SHOWN_PCT,
+    cost_words,
+    missing_rate,
+    rates_that_differ,
+    result_words,
+    saved_words,
+    setting_columns,
+)
 
 _SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',
@@ -104,6 +112,13 @@ def _swept_columns(sweep: Sweep, section: Section) -> Iterator[tuple[str, str, _
                 label: (fmt.loss(value), "", False) if value is not None else ("not logged", "", True)
                 for label, value in losses.items()
             },
+        )
+    rates = rates_that_differ(sweep, section)
+    if rates:
+        yield (
+            "Throughput",
+            section.unit,
+            {row.label: (rates[row.label], "", row.rate(section.unit) is None) for row in rows},
         )
     for name, unit, seconds in _times(section):
         yield name, unit, {row.label: seconds[row.label] for row in rows}

@@ -16,6 +16,7 @@ from ..sections.words import (
     SHOWN_PCT,
     cost_words,
     missing_rate,
+    rates_that_differ,
     result_words,
     saved_words,
     setting_columns,
@@ -56,7 +57,9 @@ def comparison_text(item: Compared, *, width: int, color: bool, ascii_only: bool
     return text.translate(_ASCII) if ascii_only else text
 
 
-_ASCII = str.maketrans({"×": "x", "…": "~", "▲": "!", "•": "*", "–": "-", "é": "e"})
+_ASCII = str.maketrans(
+    {"×": "x", "…": "~", "▲": "!", "•": "*", "–": "-", "é": "e", "✗": "x", "✓": "+", "●": "*", "■": "#"}
+)
 
 
 def glyph(row: Row, *, ascii_only: bool) -> str:
@@ -132,6 +135,9 @@ def _swept_columns(sweep: Sweep, section: Section) -> Iterator[Column]:
     if sweep.metric != TRAINING_LOSS and any(row.final_loss is not None for row in rows):
         losses = ["-" if row.final_loss is None else fmt.loss(row.final_loss) for row in rows]
         yield _column("LOSS", losses, rank=1)
+    rates = rates_that_differ(sweep, section)
+    if rates:
+        yield _column(section.unit.upper(), [rates[row.label] for row in rows], rank=1)
     yield _column("TIME", [_took(section.time_s(row)) for row in rows], rank=1)
     yield _column("USD", [cost_words(row) for row in rows])
     if section.on_spot:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ...errors import UnknownName
@@ -36,7 +36,8 @@ _OWN = frozenset(
 class Trial:
     """One job of a sweep. ``rank`` and ``value`` are None where the job has no result, and ``note`` says why."""
 
-    row: Row
+    row: Row = field(repr=False)
+    metric: str
     settings: Mapping[str, Setting]
     value: float | None
     rank: int | None
@@ -45,6 +46,11 @@ class Trial:
     @property
     def job(self) -> str:
         return self.row.label
+
+    def __str__(self) -> str:
+        result = self.note if self.value is None else fmt.loss(self.value)
+        told = f", {_values(self.settings)}" if self.settings else ""
+        return f"{self.job}: {self.metric} {result}{told}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +74,9 @@ class Sweep:
     names: tuple[str, ...]
     trials: tuple[Trial, ...]
     emulated: bool = False
+
+    def __str__(self) -> str:
+        return "\n".join([sweep_sentence(self), *(f"{trial.rank or '-'} {trial}" for trial in self.trials)])
 
     @property
     def tuned(self) -> tuple[str, ...]:
@@ -169,7 +178,9 @@ def ranking(rows: Sequence[Row], *, metric: str | None, lowest: bool | None, wor
             and fmt.loss(before.value) == fmt.loss(value)
         ):
             rank = before.rank
-        trials.append(Trial(row=row, settings=typed_settings(row, names), value=value, rank=rank, note=note))
+        trials.append(
+            Trial(row=row, metric=metric, settings=typed_settings(row, names), value=value, rank=rank, note=note)
+        )
     return Sweep(
         workload=workload,
         metric=metric,
@@ -188,6 +199,7 @@ def lower_is_better(metric: str) -> bool:
 def _metrics(rows: Sequence[Row]) -> list[str]:
     """What the jobs can be ranked by, in the order of preference."""
     logged = dict.fromkeys(point.name for row in rows for point in row.record.points)
+    logged |= dict.fromkeys(name for row in rows for name in row.snapshot.final_metrics)
     evaluated = sorted(
         name for name in logged
         if name.startswith("eval_") and name not in _RATES and not lower_is_better(name)
@@ -209,6 +221,8 @@ def _result(row: Row, metric: str) -> tuple[float | None, str]:
     if row.snapshot.status not in {JobStatus.COMPLETED, JobStatus.STOPPED}:
         return None, f"{row.status.glyph} {row.status.word}"
     value = row.final_loss if metric == TRAINING_LOSS else row.record.last(metric)
+    if value is None:
+        value = row.snapshot.final_metrics.get(metric)  # the service's own, of a job whose log was not read
     return (value, "") if value is not None and math.isfinite(value) else (None, "not logged")
 
 
@@ -266,8 +280,9 @@ def sweep_headline(sweep: Sweep) -> str:
         )
         return f"{mark}{which} are best, with no difference measured between them: {sweep.metric} {_range(best)}."
     seeds = max(len(each.trials) for each in setups)
-    means = f" (means of {seeds} seeds)" if seeds > 1 and len({len(each.trials) for each in setups}) == 1 else ""
-    means = means or (f" (means of up to {seeds} seeds)" if seeds > 1 else "")
+    what = "seeds" if _SEEDS & set(sweep.names) else "runs"
+    most = "" if len({len(each.trials) for each in setups}) == 1 else "up to "
+    means = f" (means of {most}{seeds} {what})" if seeds > 1 else ""
     if len(best.settings) > _WORDY and seeds == 1:
         against = f"{fmt.loss(others[0].mean)} for {others[0].trials[0].job}"
         return f"{mark}{best.trials[0].job} is best: {sweep.metric} {fmt.loss(best.mean)} against {against}."

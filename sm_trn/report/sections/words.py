@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...formatting import numbers as fmt
 from .rows import Row
+from .section import Section
 from .sweep import Sweep, Trial, setting_text
 
 SHOWN_PCT = 0.05  # what rounds to 0.0 % is no difference
@@ -48,6 +49,17 @@ def settings_left(sweep: Sweep, *, shown: Sequence[str] | None = None) -> str:
     had = sweep.names[:MOST_SETTINGS] if shown is None else shown
     left = [name for name in sweep.names if name not in had]
     return f"Also different, as in compare.csv: {fmt.listing(left)}." if left else ""
+
+
+def rates_that_differ(sweep: Sweep, section: Section) -> Mapping[str, str]:
+    """By job its throughput as it is shown; nothing where all are the same, or none is known."""
+    rows = [trial.row for trial in sweep.trials]
+    shown = {
+        row.label: fmt.significant(rate.median) if (rate := row.rate(section.unit)) else missing_rate(row, section.unit)
+        for row in rows
+    }
+    known = {shown[row.label] for row in rows if row.rate(section.unit)}
+    return shown if len(known) > 1 else {}
 
 
 def result_words(trial: Trial) -> str:
