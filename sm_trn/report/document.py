@@ -16,7 +16,7 @@ def text(value: str) -> str:
 
 
 # Widths in CSS pixels at which tables fold: into a block a row, with each value under its column's name.
-_FOLDS = (500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 2000)
+_FOLDS = (500, 600, 700, 800, 900, 1000, 1070, 1200, 1300, 2000)
 _FOLDED = """@container (max-width: {width}px) {{
   .fold-{width} thead {{ position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }}
   .fold-{width}, .fold-{width} tbody, .fold-{width} caption {{ display: block }}
@@ -32,9 +32,17 @@ _FOLDED = """@container (max-width: {width}px) {{
 _FIRST_PX, _PADDING_PX, _CHARACTER_PX = 190, 20, 7.4  # of a table's first column; of the others, and of their type
 
 
+FOLDS_AT = 1070  # a table of a wide page has room for as many pixels
+
+
+def width_px(columns: Iterable[Iterable[str]]) -> float:
+    """The width that a table needs for its ``columns``, of the texts in each beside the first."""
+    return _FIRST_PX + sum(_PADDING_PX + _CHARACTER_PX * max(map(len, column), default=0) for column in columns)
+
+
 def fold(columns: Iterable[Iterable[str]]) -> str:
     """Return the class that folds a table where its ``columns``, of the texts in each beside the first, have no room."""
-    needed = _FIRST_PX + sum(_PADDING_PX + _CHARACTER_PX * max(map(len, column), default=0) for column in columns)
+    needed = width_px(columns)
     return f"fold-{next((width for width in _FOLDS if width >= needed), _FOLDS[-1])}"
 
 

@@ -273,3 +273,20 @@ def test_an_emulated_sweep_is_watermarked() -> None:
     assert "slice-emulated" == picture.name
     assert "EMULATED" in [item.get_text() for item in picture.draw().findobj(Text)]
     assert picture.info.title.startswith("EMULATED: lr 3e-5 is best")
+
+
+def test_a_nan_label_lies_on_no_curve() -> None:
+    jobs = [swept(number) for number in (6, 7, 15)]
+    (picture,) = [picture for picture in pictures(compare(jobs)) if picture.name == "loss"]
+    figure = picture.draw()
+    said = [box for text, box in texts(figure) if "NaN at step" in text]
+    places = [
+        axes.transData.transform(point)
+        for axes in figure.findobj(mpl.axes.Axes)
+        if axes is not figure.axes[0]
+        for line in axes.lines
+        for point in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    ]
+    assert len(said) == 8
+    assert not [point for point in places for box in said if box.x0 < point[0] < box.x1 and box.y0 < point[1] < box.y1]
+    assert "reviews-lr8e-4-seed1 and reviews-lr8e-4-seed2 became NaN" in picture.info.title

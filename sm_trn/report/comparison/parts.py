@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
 from ...formatting.theme import SLOTS
-from ..document import fold, text
+from ..document import FOLDS_AT, fold, text, width_px
 from ..sections.rows import Row
 from ..sections.section import Delta, Section
 from ..sections.sweep import TRAINING_LOSS, Sweep, Trial
@@ -20,6 +20,14 @@ from ..sections.words import (
     saved_words,
     setting_columns,
 )
+
+_Values = Mapping[str, tuple[str, str, bool]]  # by job: what is shown, what stands under it, whether it is missing
+_Column = tuple[str, str, _Values]  # with its name and unit
+_SPARE = (
+    "Trained",
+    "Final loss",
+    "Throughput",
+)  # columns of a sweep that go first where there is no room; the CSV has them
 
 _SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',
@@ -55,12 +63,10 @@ def status(row: Row) -> str:
 def table(section: Section, *, caption: str) -> str:
     """The measured jobs of a section, of a sweep the best first; an emulated one has a hatched row without numbers."""
     sweep = section.sweep if section.measured else None
-    columns = list(_columns(section) if sweep is None else _swept_columns(sweep, section))
+    columns = list(_columns(section)) if sweep is None else _fitting(list(_swept_columns(sweep, section)))
     stated = "" if sweep is not None else '<th scope="col" class="words">Status</th>'
     head = stated + "".join(_head(name, unit) for name, unit, _ in columns)
-    shown = [[*name.split("_"), unit, *(each for value, under, _ in values.values() for each in (value, under))]
-             for name, unit, values in columns]  # fmt: skip
-    folded = fold([*([[row.status.word + "  " for row in section.rows]] if stated else []), *shown])
+    folded = fold([*([[row.status.word + "  " for row in section.rows]] if stated else []), *map(_words, columns)])
     lines = [
         f'<table class="jobs {folded}"><caption>{text(caption)}</caption><thead><tr>',
         f'<th scope="col">Job</th>{head}</tr></thead><tbody>',
@@ -80,21 +86,32 @@ def table(section: Section, *, caption: str) -> str:
     return "\n".join([*lines, "</tbody></table>"])
 
 
+def _words(column: _Column) -> list[str]:
+    """What decides a column's width: a long name breaks at its underscores."""
+    name, unit, values = column
+    return [*name.split("_"), unit, *(each for value, under, _ in values.values() for each in (value, under))]
+
+
+def _fitting(columns: list[_Column]) -> list[_Column]:
+    """The columns that a page has room for side by side: of a sweep the eye runs down a column."""
+    for spare in _SPARE:
+        if width_px(map(_words, columns)) > FOLDS_AT:
+            columns = [column for column in columns if column[0] != spare]
+    return columns
+
+
 def _head(name: str, unit: str = "") -> str:
     """A column's head; the long name of a hyperparameter may break at its underscores."""
     under = f"<small>{text(unit)}</small>" if unit else ""
     return f'<th scope="col">{text(name).replace("_", "_<wbr>")}{under}</th>'
 
 
-_Values = Mapping[str, tuple[str, str, bool]]  # by job: what is shown, what stands under it, whether it is missing
-
-
-def _settings(sweep: Sweep) -> Iterator[tuple[str, str, _Values]]:
+def _settings(sweep: Sweep) -> Iterator[_Column]:
     for name, read in setting_columns(sweep):
         yield name, "", {trial.job: (read(trial), "", name not in trial.settings) for trial in sweep.trials}
 
 
-def _swept_columns(sweep: Sweep, section: Section) -> Iterator[tuple[str, str, _Values]]:
+def _swept_columns(sweep: Sweep, section: Section) -> Iterator[_Column]:
     """What differs between the jobs, what they are ranked by, what they took and cost."""
     yield from _settings(sweep)
     yield (
@@ -127,7 +144,7 @@ def _swept_columns(sweep: Sweep, section: Section) -> Iterator[tuple[str, str, _
         yield "Spot saved", "USD", {row.label: (saved_words(row), "", False) for row in rows}
 
 
-def _times(section: Section) -> Iterator[tuple[str, str, _Values]]:
+def _times(section: Section) -> Iterator[_Column]:
     """Billed seconds; with a job on spot also the time from submit to end, and the seconds that it trained. In a sweep no job
     is compared with another.
     """
@@ -206,7 +223,7 @@ def _cell(label: str, shown: str, under: str, missing: bool) -> str:
     return f'<td data-label="{text(label)}"{kind}>{text(shown)}{sub}</td>'
 
 
-def _columns(section: Section) -> Iterator[tuple[str, str, _Values]]:
+def _columns(section: Section) -> Iterator[_Column]:
     """Name, unit, and by job: the value, its change against the baseline in words, whether it is missing."""
     rows, unit = section.measured, section.unit
     deltas = {row.label: section.delta(row) for row in rows}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _STEPS = (8.0, 20.0, 34.0, 48.0, 64.0)  # points between a mark and its text, the nearest first
-_HINTED = 1.02  # letters that are fitted to pixels are a little wider than their outlines
+_HINTED = 1.05  # letters that are fitted to pixels are a little wider than their outlines
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _HEIGHT, _GAP, _AXIS, _NAME, _KEY = 104.0, 36.0, 40.0, 20.0, 20.0  # points
+_SEEN = 60  # points of a curve that a label keeps off
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +298,9 @@ def _endings(child: Axes, panel: Panel, sheet: Sheet, room: tuple[float, float])
         room[0], room[1] - (20 * sheet.unit if panel.level is not None else 0)
     )  # its text stands at the top
     for curve in panel.curves:
+        for x, y in curve.points[:: max(1, len(curve.points) // _SEEN)]:
+            labels.block((x - left) / (right - left) * room[0], (y - bottom) / (top - bottom) * room[1], radius=2.5)
+    for curve in panel.curves:
         if not curve.ended:
             continue
         x, y = curve.points[-1]
@@ -321,10 +325,15 @@ def _title(rows: tuple[Row, ...]) -> str:
     if not known:
         return "No loss is known"
     finite = [(label, value) for label, value in known if math.isfinite(value)]
-    gone = [f"{label} became {fmt.not_finite(value)}" for label, value in known if not math.isfinite(value)]
-    if len(gone) > 2:
-        gone = [f"{fmt.jobs(len(gone))} diverged"]
-    return "; ".join([*_ended(finite), *([fmt.listing(gone)] if gone else [])])
+    gone: dict[str, list[str]] = {}
+    for label, value in known:
+        if not math.isfinite(value):
+            gone.setdefault(fmt.not_finite(value), []).append(label)
+    said = [
+        f"{fmt.listing(labels) if len(labels) <= 2 else fmt.jobs(len(labels))} became {word}"
+        for word, labels in gone.items()
+    ]
+    return "; ".join([*_ended(finite), *said])
 
 
 def _ended(known: list[tuple[str, float]]) -> Iterator[str]:
