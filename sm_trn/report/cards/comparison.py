@@ -43,7 +43,7 @@ def comparison_card(item: Compared) -> str:
         ]
         lines = "".join(f"<p>{text(line)}</p>" for line in said)
         blocks.append(
-            f'<p class="title">{text(section.workload or "Jobs")}</p>{WIDE}{table(section, caption=base)}</div>{lines}'
+            f'<p class="title">{text(section.workload or "Jobs")}</p>{WIDE}{table(section, caption=base, folding=False)}</div>{lines}'
         )
     for section in item.sections:
         if section.emulated:

@@ -223,7 +223,7 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
     prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
     used = {row.price for section in measured for row in section.measured if row.price is not None}
     if prices:
-        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table class="fold-900">'
+        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table class="fold-920">'
         yield "<caption>Every dated price of these instances</caption>"
         yield '<thead><tr><th scope="col">Instance</th><th scope="col">USD per hour</th><th scope="col" class="words">Dated</th>'
         yield "".join(f'<th scope="col" class="words">{name}</th>' for name in ("Region", "Used", "Source"))

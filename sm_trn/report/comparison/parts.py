@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
 from ...formatting.theme import SLOTS
-from ..document import FOLDS_AT, fold, text, width_px
+from ..document import fold, text
 from ..sections.rows import Row
 from ..sections.section import Delta, Section
 from ..sections.sweep import TRAINING_LOSS, Sweep, Trial
@@ -20,14 +20,7 @@ from ..sections.words import (
     saved_words,
     setting_columns,
 )
-
-_Values = Mapping[str, tuple[str, str, bool]]  # by job: what is shown, what stands under it, whether it is missing
-_Column = tuple[str, str, _Values]  # with its name and unit
-_SPARE = (
-    "Trained",
-    "Final loss",
-    "Throughput",
-)  # columns of a sweep that go first where there is no room; the CSV has them
+from .folding import Column, Fold, folds
 
 _SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',
@@ -60,13 +53,18 @@ def status(row: Row) -> str:
     return f'<td class="words state"><span class="{look.role}">{look.glyph} {text(look.word)}</span></td>'
 
 
-def table(section: Section, *, caption: str) -> str:
-    """The measured jobs of a section, of a sweep the best first; an emulated one has a hatched row without numbers."""
+def table(section: Section, *, caption: str, folding: bool = True) -> str:
+    """The measured jobs of a section, of a sweep the best first; an emulated one has a hatched row without numbers.
+
+    With ``folding`` columns go under others where the page's style says that there is no room.
+    """
     sweep = section.sweep if section.measured else None
-    columns = list(_columns(section)) if sweep is None else _fitting(list(_swept_columns(sweep, section)))
+    columns = list(_columns(section) if sweep is None else _swept_columns(sweep, section))
     stated = "" if sweep is not None else '<th scope="col" class="words">Status</th>'
-    head = stated + "".join(_head(name, unit) for name, unit, _ in columns)
-    folded = fold([*([[row.status.word + "  " for row in section.rows]] if stated else []), *map(_words, columns)])
+    moved, folded = folds(columns, [[row.status.word + "  " for row in section.rows]] if stated else [])
+    moved = moved if folding else ()
+    gone = {item.out: f"out-{item.width}" for item in moved}
+    head = stated + "".join(_head(name, unit, gone.get(number, "")) for number, (name, unit, _) in enumerate(columns))
     lines = [
         f'<table class="jobs {folded}"><caption>{text(caption)}</caption><thead><tr>',
         f'<th scope="col">Job</th>{head}</tr></thead><tbody>',
@@ -79,39 +77,36 @@ def table(section: Section, *, caption: str) -> str:
             lines.append(f'<tr class="hatched">{job_head(row)}{state}{cells}</tr>')
         else:
             base = sweep is None and row is section.base and len(section.measured) > 1
-            cells = "".join(
-                _cell(f"{name}, {unit}" if unit else name, *values[row.label]) for name, unit, values in columns
-            )
+            cells = "".join(_cells(row, columns, moved, gone))
             lines.append(f"<tr>{job_head(row, base=base, trial=trials.get(row.label))}{state}{cells}</tr>")
     return "\n".join([*lines, "</tbody></table>"])
 
 
-def _words(column: _Column) -> list[str]:
-    """What decides a column's width: a long name breaks at its underscores."""
-    name, unit, values = column
-    return [*name.split("_"), unit, *(each for value, under, _ in values.values() for each in (value, under))]
+def _cells(row: Row, columns: Sequence[Column], moved: Sequence[Fold], gone: Mapping[int, str]) -> Iterator[str]:
+    """A job's cells; those that a column folds into hold its value as well, for the widths at which it is gone."""
+    for number, (name, unit, values) in enumerate(columns):
+        tails = ((item, columns[item.out][2][row.label]) for item in moved if item.under == number)
+        tail = "".join(
+            f'<span class="tail-{item.width}">{text(item.words.format(shown))}</span>'
+            for item, (shown, _, missing) in tails
+            if not missing
+        )
+        yield _cell(f"{name}, {unit}" if unit else name, *values[row.label], kind=gone.get(number, ""), tail=tail)
 
 
-def _fitting(columns: list[_Column]) -> list[_Column]:
-    """The columns that a page has room for side by side: of a sweep the eye runs down a column."""
-    for spare in _SPARE:
-        if width_px(map(_words, columns)) > FOLDS_AT:
-            columns = [column for column in columns if column[0] != spare]
-    return columns
-
-
-def _head(name: str, unit: str = "") -> str:
+def _head(name: str, unit: str = "", kind: str = "") -> str:
     """A column's head; the long name of a hyperparameter may break at its underscores."""
     under = f"<small>{text(unit)}</small>" if unit else ""
-    return f'<th scope="col">{text(name).replace("_", "_<wbr>")}{under}</th>'
+    named = f' class="{kind}"' if kind else ""
+    return f'<th scope="col"{named}>{text(name).replace("_", "_<wbr>")}{under}</th>'
 
 
-def _settings(sweep: Sweep) -> Iterator[_Column]:
+def _settings(sweep: Sweep) -> Iterator[Column]:
     for name, read in setting_columns(sweep):
         yield name, "", {trial.job: (read(trial), "", name not in trial.settings) for trial in sweep.trials}
 
 
-def _swept_columns(sweep: Sweep, section: Section) -> Iterator[_Column]:
+def _swept_columns(sweep: Sweep, section: Section) -> Iterator[Column]:
     """What differs between the jobs, what they are ranked by, what they took and cost."""
     yield from _settings(sweep)
     yield (
@@ -141,10 +136,10 @@ def _swept_columns(sweep: Sweep, section: Section) -> Iterator[_Column]:
         yield name, unit, {row.label: seconds[row.label] for row in rows}
     yield "Cost", "USD", {row.label: (cost_words(row), "", row.cost is None) for row in rows}
     if section.on_spot:
-        yield "Spot saved", "USD", {row.label: (saved_words(row), "", False) for row in rows}
+        yield "Spot saved", "USD", {row.label: (saved_words(row), "", row.on_demand_usd is None) for row in rows}
 
 
-def _times(section: Section) -> Iterator[_Column]:
+def _times(section: Section) -> Iterator[Column]:
     """Billed seconds; with a job on spot also the time from submit to end, and the seconds that it trained. In a sweep no job
     is compared with another.
     """
@@ -217,13 +212,14 @@ def _or_missing(value: float | None, shown: str) -> tuple[str, str, bool]:
     return shown, "", value is None
 
 
-def _cell(label: str, shown: str, under: str, missing: bool) -> str:
-    kind = ' class="missing"' if missing else ""
+def _cell(label: str, shown: str, under: str, missing: bool, *, kind: str = "", tail: str = "") -> str:
+    kinds = " ".join(word for word in ("missing" if missing else "", kind) if word)
     sub = f'<span class="sub">{text(under)}</span>' if under else ""
-    return f'<td data-label="{text(label)}"{kind}>{text(shown)}{sub}</td>'
+    named = f' class="{kinds}"' if kinds else ""
+    return f'<td data-label="{text(label)}"{named}>{text(shown)}{sub}{tail}</td>'
 
 
-def _columns(section: Section) -> Iterator[_Column]:
+def _columns(section: Section) -> Iterator[Column]:
     """Name, unit, and by job: the value, its change against the baseline in words, whether it is missing."""
     rows, unit = section.measured, section.unit
     deltas = {row.label: section.delta(row) for row in rows}
@@ -256,7 +252,7 @@ def _columns(section: Section) -> Iterator[_Column]:
         {row.label: (cost_words(row), _less(deltas[row.label].cost_saving_pct), row.cost is None) for row in rows},
     )
     if section.on_spot:
-        yield "Spot saved", "USD", {row.label: (saved_words(row), "", False) for row in rows}
+        yield "Spot saved", "USD", {row.label: (saved_words(row), "", row.on_demand_usd is None) for row in rows}
     for name, kind, values, form in (
         _steady_cost(section),
         ("Cost", "USD per epoch", {row.label: row.usd_per_epoch for row in rows}, fmt.usd_cell),

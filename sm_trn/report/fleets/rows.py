@@ -27,8 +27,7 @@ FLEET_COLUMNS = (
     "price_as_of", "cost_usd", "spot_saved_usd", "idle_usd", "interruptions",
 )  # fmt: skip
 TAG = "tag:"
-# Tags that name a person, the first that a job has. The last two SageMaker Studio writes itself:
-# https://docs.aws.amazon.com/sagemaker/latest/dg/studio-notebooks-cost-tracking.html
+# Tags that name a person, the first that a job has. The last two hold ARNs, whose last part is the name.
 PERSON_TAGS = ("owner", "user", "username", "person", "created-by", "created_by", "creator", "email",
                "sagemaker:user-profile-arn", "sagemaker:space-arn")  # fmt: skip
 _RUN = re.compile(
@@ -61,7 +60,10 @@ class FleetRow:
 
     @property
     def idle_usd(self) -> Decimal | None:
-        """What the job's warm pool cost between its end and the next job, or the pool's end: paid, and empty."""
+        """What the job's warm pool cost between its end and the next job, or the pool's end: paid, and empty.
+
+        https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_WarmPoolStatus.html
+        """
         job = self.snapshot
         seconds = (job.raw.get("WarmPoolStatus") or {}).get("ResourceRetainedBillableTimeInSeconds")
         if not seconds or self.price is None or job.emulated:
