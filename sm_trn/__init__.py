@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .specs.problems import Problem, Problems, Severity
     from .specs.record import JobRecord
     from .specs.snapshot import JobSnapshot, JobStatus
+    from .specs.sweeps import grid
     from .strategies.ddp import PyTorchDDP
     from .strategies.mpi import MPI
     from .strategies.single import SingleProcess
@@ -138,6 +139,7 @@ _HOME = {
         "Spread",
         "TrainingCompiler",
     ),
+    ".specs.sweeps": ("grid",),
     ".strategies": (
         "MPI",
         "PyTorchDDP",
@@ -226,6 +228,7 @@ __all__ = [
     "diff",
     "dump_job",
     "estimator",
+    "grid",
     "load_jobs",
     "parse_request",
     "policies",

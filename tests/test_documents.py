@@ -37,8 +37,27 @@ def test_every_environment_variable_of_the_code_is_described_or_internal() -> No
     assert set() == found - set(VARIABLES) - INTERNAL
 
 
-def snippets() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (DOCS / "migrating.md").read_text("utf-8"), re.DOTALL)
+def snippets(page: str = "migrating.md") -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.local
+def test_the_sweep_of_the_page_runs_and_finds_its_best(
+    emulator: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, code = snippets("sweeps.md")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/train.py").write_text(script)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SM_TRN_STATE", str(emulator.state))
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - the page's own code
+    assert names["best"].job in capsys.readouterr().out
+    assert {"learning_rate": 3e-5, "seed": 2.0} == dict(names["best"].settings)
+    assert "EMULATED: learning_rate 3e-5 is best: eval_accuracy 0.932 against" in " ".join(
+        str(names["comparison"]).split()
+    )
+    assert (tmp_path / "report/slice-emulated.png").is_file()
 
 
 @pytest.mark.sdk

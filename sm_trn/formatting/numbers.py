@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 NBSP = "\u00a0"
 _UNITS = r"%|s emu|h|m|s|ms|it/s|samples/s|smp/s|epochs?|steps?|iterations?|[kMGT]?B|[KMGT]iB|USD|UTC"
@@ -21,9 +21,12 @@ def unbroken(text: str) -> str:
     return _NUMBER_UNIT.sub(NBSP, text)
 
 
+_ANY = Context(prec=400)  # digits: as many as the largest float has
+
+
 def _rounded(value: float | Decimal, places: int) -> Decimal:
     exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
-    return exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+    return exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, _ANY)
 
 
 def duration(seconds: float) -> str:
@@ -117,9 +120,11 @@ def rate(value: float, unit: str) -> str:
 
 
 def loss(value: float) -> str:
-    """``5.37``, ``0.081``: losses and accuracies, which are fractions, never percentages."""
+    """``5.37``, ``0.081``: losses and accuracies, which are fractions, never percentages; ``1.2e26`` of what diverged."""
     if not math.isfinite(value):
         return not_finite(value)
+    if abs(value) >= 1e9:
+        return f"{value:.1e}".replace("e+", "e").replace(".0e", "e")
     return f"{_rounded(value, 2):,}" if abs(value) >= 1 else f"{_rounded(value, 3)}"
 
 

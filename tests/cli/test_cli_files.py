@@ -290,6 +290,59 @@ def test_a_dry_run_prints_the_requests_and_connects_to_nothing(folder: Path) -> 
     assert "right.yaml#first: at most $0.03" in done.stderr
 
 
+def test_a_grid_is_a_job_for_each_combination(folder: Path) -> None:
+    done = sm_trn(
+        "launch", "right.yaml#first", "--grid", "rate=1e-5,3e-5", "--grid", "seed=1,2", "--dry-run", cwd=folder
+    )
+    assert 0 == done.returncode, done.stderr
+    assert {
+        "first-rate1e-5-seed1": ("1e-05", "1"),
+        "first-rate1e-5-seed2": ("1e-05", "2"),
+        "first-rate3e-5-seed1": ("3e-05", "1"),
+        "first-rate3e-5-seed2": ("3e-05", "2"),
+    } == {
+        sent["TrainingJobName"]: (sent["HyperParameters"]["rate"], sent["HyperParameters"]["seed"])
+        for sent in json.loads(done.stdout)
+    }
+    assert "right.yaml#first-rate3e-5-seed2: at most $0.03" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("grids", "words"),
+    [
+        (("--grid", "rate"), "--grid: got 'rate', wanted NAME=VALUE,VALUE"),
+        (("--grid", "rate=1,1"), "--grid: rate: got 1 twice"),
+        (("--grid", "rate=1", "--grid", "rate=2"), "--grid: got rate twice"),
+        (("--grid", "rates=1,2"), "did you mean 'rate'"),
+        (
+            ("--grid", f"seed={','.join(map(str, range(11)))}"),
+            "--grid makes 11 jobs, wanted a yes for more than 10; add --yes",
+        ),
+        (("--grid", f"seed={','.join(map(str, range(1001)))}"), "got 1,001 jobs"),
+    ],
+)
+def test_a_grid_that_is_none_or_is_large_starts_nothing(folder: Path, grids: tuple[str, ...], words: str) -> None:
+    done = sm_trn(
+        "launch", "right.yaml#first", *grids, "--backend", "emulator", "--state", str(folder / "state"), cwd=folder
+    )
+    assert done.returncode in {1, 2}
+    assert words in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert not (folder / "state").exists()
+
+
+@pytest.mark.local
+def test_a_grid_runs_and_says_how_to_compare_it(emulator: Any, folder: Path) -> None:
+    (folder / "src" / "train.py").write_text("print('hello')\n")
+    where = ("--backend", "emulator", "--state", str(emulator.state))
+    done = sm_trn("launch", "right.yaml#first", "--grid", "rate=1e-5,3e-5", *where, cwd=folder)
+    names = done.stdout.splitlines()
+    assert (0, 2) == (done.returncode, len(names)), done.stderr
+    assert names[1].startswith("first-rate3e-5-")
+    assert f"sm-trn compare {names[0]} {names[1]} --output report/" in done.stderr
+    assert 0 == sm_trn("stop", *names, "--wait", *where).returncode
+
+
 @pytest.mark.local
 def test_a_job_from_its_file_to_its_end_and_back_to_the_file(emulator: Any, folder: Path) -> None:
     where = ("--backend", "emulator", "--state", str(emulator.state))

@@ -7,15 +7,18 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+from many_jobs import named, november, tuned
 from report_jobs import START, describe, emulated_job, gpt2_pair, transitions
 from test_report_fleet import mixed
 
 import sm_trn as st
 from sm_trn.pricing import snapshot_book
-from sm_trn.report import compare, published_record, watch_html
+from sm_trn.report import compare, fleet, published_record, watch_html
 from sm_trn.report.cards.handles import job_card, rehearsal_card
 from sm_trn.report.comparison.page import page
 from sm_trn.report.comparison.pictures import pictures
+from sm_trn.report.figures.svg import page_figure
+from sm_trn.report.fleets.figures import fleet_figures
 from sm_trn.report.fleets.page import fleet_page
 from sm_trn.report.watch.rows import Checkpoints, WatchRow
 from sm_trn.session.endpoints import EndpointRow, Endpoints
@@ -31,11 +34,29 @@ def pages() -> dict[str, str]:
         "report-mixed": _report(
             [*gpt2_pair(), emulated_job("bert-a"), emulated_job("bert-b", number=1, interrupted=True)]
         ),
+        **{f"report-{count}": _report(named(count)) for count in (1, 2, 8, 40)},
+        "report-tuned": _report(tuned(12)),
         "report-full": _report([_known(record, number) for number in range(4) for record in gpt2_pair()]),
         "fleet": fleet_page(mixed(), by="instance", now=NOW),
+        **{f"fleet-{count}": _fleet(count) for count in (1, 2, 8, 40)},
         "widgets": document(widgets()),
         "widgets-dark": document(widgets(), dark=True),
     }
+
+
+def _fleet(count: int) -> str:
+    """A fleet's page with its figures and names as long as the service allows."""
+    long = [
+        (dataclasses.replace(snapshot, name=f"{snapshot.name}-{'x' * 62}"[:63]), tags)
+        for snapshot, tags in november(count)
+    ]
+    item = fleet(long, title="November")
+    pieces = [
+        piece
+        for figure in fleet_figures(item)
+        for piece in page_figure(figure.name, figure, figure.draw, wide=figure.wide)
+    ]
+    return fleet_page(item, pieces, by="person", now=NOW)
 
 
 def _known(record: st.JobRecord, number: int) -> st.JobRecord:

@@ -13,8 +13,11 @@ from shown_pages import pages
 
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=f"no browser: {browser.missing()}")
 ALL = pages() if not browser.missing() else {}
-PAGES = ("report", "report-mixed", "report-full", "fleet", "widgets", "widgets-dark")
+REPORTS = ("report", "report-mixed", "report-full", "report-1", "report-2", "report-8", "report-40", "report-tuned")
+FLEETS = ("fleet", "fleet-1", "fleet-2", "fleet-8", "fleet-40")
+PAGES = (*REPORTS, *FLEETS, "widgets", "widgets-dark")
 # CSS pixels, 700 those of A4. A window is at least 500 wide, so the page is put into a frame.
+A4 = 700
 WIDTHS = (390, 700, 860, 960, 1060, 1120, 1200, 1600)
 
 
@@ -35,22 +38,37 @@ def test_axe_finds_nothing_serious(name: str, dark: bool, tmp_path: Path) -> Non
     assert [] == browser.violations(ALL[name], tmp_path, dark=dark)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["report", "report-mixed", "report-full", "fleet"])
-def test_nothing_is_wider_than_its_place(name: str, width: int, tmp_path: Path) -> None:
-    """Neither the page than the window nor a table than its container: what has to be scrolled to is not seen, or printed."""
-    (tmp_path / "page.html").write_text(ALL[name], "utf-8")
-    frame = f'<!doctype html><html><head></head><body><iframe id="f" src="page.html" width="{width}" height="900"></iframe></body></html>'
+def printed(text: str) -> str:
+    """The page as paper shows it."""
+    assert "@media print {" in text
+    return text.replace("@media print {", "@media all {")
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, "print"])
+@pytest.mark.parametrize("name", [*REPORTS, *FLEETS])
+def test_nothing_is_wider_than_its_place(name: str, width: int | str, tmp_path: Path) -> None:
+    """Neither the page than the window, nor a table than its container, nor a text of a cell or a figure than its own place:
+    what has to be scrolled to is not seen, or printed.
+    """
+    on_paper = isinstance(width, str)
+    pixels = A4 if isinstance(width, str) else width
+    (tmp_path / "page.html").write_text(printed(ALL[name]) if on_paper else ALL[name], "utf-8")
+    frame = f'<!doctype html><html><head></head><body><iframe id="f" src="page.html" width="{pixels}" height="900"></iframe></body></html>'
     script = (
         "const f = document.getElementById('f'); await new Promise(r => f.contentDocument.readyState === 'complete' && "
         "f.contentDocument.body.children.length ? r() : f.onload = r); const d = f.contentDocument;"
-        "const cut = [...d.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1);"
-        "return [d.documentElement.scrollWidth, cut.map(e => `${e.ariaLabel}: ${e.scrollWidth} in ${e.clientWidth}`)]"
+        "const cut = [...d.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        ".map(e => `${e.ariaLabel}: ${e.scrollWidth} in ${e.clientWidth}`);"
+        "const edge = d.documentElement.clientWidth + 1;"
+        "for (const e of d.querySelectorAll('td, th, h1, h2, h3, p, li, dd, svg text')) { const b = e.getBoundingClientRect();"
+        "  if (b.width && (b.left < -1 || b.right > edge) && !e.closest('.skip') && !e.closest('thead'))"
+        "    cut.push(`${e.tagName} ${e.textContent.slice(0, 40)}: ${Math.round(b.left)} to ${Math.round(b.right)} of ${edge}`) }"
+        "return [d.documentElement.scrollWidth, cut.slice(0, 8)]"
     )
     file_access = browser.FLAGS
     browser.FLAGS = (*file_access, "--allow-file-access-from-files")  # type: ignore[assignment]  # another of its kind
     try:
-        whole, cut = browser.ask(frame, script, tmp_path, width=width + 40)
+        whole, cut = browser.ask(frame, script, tmp_path, width=pixels + 40)
     finally:
         browser.FLAGS = file_access
-    assert ([], True) == (cut, whole <= width), (cut, whole)
+    assert ([], True) == (cut, whole <= pixels), (cut, whole)

@@ -143,11 +143,13 @@ def test_nan_ends_the_line_with_words() -> None:
     assert (curve.points[-1][0], curve.ended) == (5, "✗ NaN at step 6")
 
 
-def test_spot_minutes_are_billed_minutes() -> None:
+def test_minutes_of_a_job_on_spot_count_from_submit_and_its_dollars_are_those_billed() -> None:
     answer = describe("a", EnableManagedSpotTraining=True, BillableTimeInSeconds=180)
     points = [MetricPoint("loss", 1.0, step=1.0, time_s=START + 700)]
     info = loss_info(compare([record(parse_snapshot(answer), points)]).section())
-    assert pytest.approx(info.panels[2].curves[0].points[-1][0]) == 3.0
+    assert "minutes since submit" == info.panels[2].axis
+    assert pytest.approx(700 / 60) == info.panels[2].curves[0].points[-1][0]
+    assert pytest.approx(180 / 3600 * 25.251286) == info.panels[3].curves[0].points[-1][0]
 
 
 def test_curves_that_cross_are_level_there() -> None:
@@ -167,7 +169,7 @@ def test_more_than_200_points_are_smoothed_and_said() -> None:
     points = [MetricPoint("loss", 1.0 + n % 2, step=float(n)) for n in range(300)]
     info = loss_info(compare([record(parse_snapshot(describe("a")), points)]).section())
     assert len(info.panels[1].curves[0].smooth) == 300
-    assert "moving average" in info.subtitle
+    assert "the mean of 5 points to the left and right" in info.subtitle
 
 
 def test_more_than_six_jobs_are_small_panels_best_first() -> None:

@@ -183,3 +183,13 @@ def test_unbroken_holds_number_and_unit_together() -> None:
         fmt.unbroken("22.1 % more, 6,033 s, 1 × $24.73/h, 34 s emu")
         == "22.1\u00a0% more, 6,033\u00a0s, 1\u00a0×\u00a0$24.73/h, 34\u00a0s\u00a0emu"
     )
+
+
+@given(st.floats(-1e300, 1e300))
+def test_every_loss_can_be_written_and_read_to_its_precision(value: float) -> None:
+    text = fmt.loss(value).replace(",", "")
+    assert abs(float(text) - value) <= max(0.0051, abs(value) * 0.051)
+
+
+def test_a_perplexity_that_exploded_is_short() -> None:
+    assert ("1e26", "1.2e30", "999,999,999.00") == (fmt.loss(1e26), fmt.loss(1.23e30), fmt.loss(999_999_999))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from html.parser import HTMLParser
@@ -196,8 +197,13 @@ def test_only_emulated_page_compares_nothing(tmp_path: Path) -> None:
     assert "$" not in text
 
 
-def test_page_without_now_names_no_time(tmp_path: Path) -> None:
-    assert "ritten" not in Page(compare(pair()).save(tmp_path)[0].read_text("utf-8")).text
+def test_a_saved_page_is_dated_with_the_time_it_is(tmp_path: Path) -> None:
+    before = datetime.now(timezone.utc).replace(second=0, microsecond=0)
+    said = re.search(
+        r"written (\d{4}-\d\d-\d\d \d\d:\d\d) UTC", Page(compare(pair()).save(tmp_path)[0].read_text("utf-8")).text
+    )
+    assert said is not None
+    assert before <= datetime.fromisoformat(f"{said[1]}+00:00") <= datetime.now(timezone.utc)
 
 
 def test_same_comparison_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -65,3 +65,20 @@ def test_the_page_names_spot_its_base_and_the_saving(pair: Comparison) -> None:
     text = page(pair, [], now=None).replace("\xa0", " ").replace("&nbsp;", " ").replace("\u202f", " ")
     assert "70.0 % of its training seconds were not billed" in text
     assert "142 min" in text or "8,520" in text
+
+
+def test_the_table_names_time_billed_seconds_and_the_saving(pair: Comparison) -> None:
+    words = str(pair).split()
+    assert {"WALL", "BILLED", "SAVED", "30.93"} <= set(words)
+    text = page(pair, [], now=None)
+    for label in ("Time, submit to end", "Trained, s/instance", "Billed, s/instance", "Spot saved, USD"):
+        assert f'data-label="{label}"' in text.replace("\xa0", " ")
+    frame = pair.frame
+    assert [6000.0, 6300.0] == frame["trained_s"].tolist()
+    assert [pytest.approx(44.19, abs=0.005)] == frame["cost_on_demand_usd"].dropna().tolist()
+    assert [pytest.approx(30.93, abs=0.005)] == frame["spot_saved_usd"].dropna().tolist()
+
+
+def test_a_change_that_rounds_to_nothing_is_not_printed() -> None:
+    two = compare([job("a", ended=700, trained=600, billed=600), job("b", ended=700, trained=600, billed=600)])
+    assert "+0.0" not in str(two)

@@ -32,7 +32,7 @@ from .selection import pair
     "--by",
     default="instance",
     show_default=True,
-    help="Group the sums by instance, status, month, day, name or tag:KEY.",
+    help="Group the sums by instance, status, month, day, name, person or tag:KEY.",
 )
 @click.option(
     "--limit",
@@ -41,7 +41,9 @@ from .selection import pair
     type=click.IntRange(1),
     help="Look at no more than this many jobs, the newest first.",
 )
-@click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Write fleet.html, CSV and JSON here.")
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), help="Write fleet.html, figures, CSV and JSON here."
+)
 @json_option
 @connection_options
 def command(  # noqa: PLR0913 - one parameter an option
@@ -83,7 +85,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         tag=wanted,
         after=since,
         before=until,
-        tags=by.startswith("tag:"),
+        tags=by == "person" or by.startswith("tag:"),
         at=at,
         limit=limit,
     )

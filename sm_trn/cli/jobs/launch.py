@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ...session.handles import Session, TrainingJob
 from ...session.launching import LaunchInterrupted, PartialLaunch
 from ...specs.job import JobSpec
 from ...specs.snapshot import JobStatus
+from ...specs.sweeps import SWEEP_TAG, grid, parse_values
 from ..files import files, problems
 from ..files.ceilings import ceiling_of
 from ..files.problems import Located
@@ -25,10 +27,20 @@ from . import facts
 from .waiting import waited
 
 Job = tuple[JobFile, int, JobSpec]
+ASKED = 10  # jobs of a grid that start without a question
+MOST = 1000  # jobs that a grid of the command line may have
 
 
 @click.command("launch")
 @click.argument("names", nargs=-1, required=True, metavar="FILE…")
+@click.option(
+    "--grid",
+    "grids",
+    multiple=True,
+    metavar="NAME=VALUE,…",
+    help="Start a job for each value of this hyperparameter. Repeat the option for each combination of several.",
+)
+@click.option("--yes", is_flag=True, help=f"Start a grid of more than {ASKED} jobs without a question.")
 @click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed.")
 @click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
@@ -48,9 +60,11 @@ Job = tuple[JobFile, int, JobSpec]
 @click.option("--profile", help="AWS profile.")
 @click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
 @json_option
-def command(
+def command(  # noqa: PLR0913 - an argument for each option
     names: tuple[str, ...],
     *,
+    grids: tuple[str, ...],
+    yes: bool,
     wait: bool,
     dry_run: bool,
     ignore: tuple[str, ...],
@@ -63,19 +77,23 @@ def command(
     FILE#NAME selects one job of a file. The command prints the highest possible cost of each job, then the names of the
     jobs.
 
+    With --grid, each job of FILE… becomes one job for each combination of values; their names carry the values.
+
     \b
-    Example: sm-trn launch bert.toml gpt2.toml --wait
+    Examples: sm-trn launch bert.toml gpt2.toml --wait
+              sm-trn launch bert.toml --grid learning_rate=1e-5,3e-5 --grid seed=1,2
     """
-    jobs = files.all_jobs(names)
-    found = {n: _problems(file, index, ignore) for n, (file, index, _) in enumerate(jobs)}
-    for items in found.values():
-        for item in items:
-            click.echo(problems.short(item), err=True)
+    jobs = _swept(files.all_jobs(names), grids)
+    found = {n: _problems(file, index, job, ignore) for n, (file, index, job) in enumerate(jobs)}
+    for line in dict.fromkeys(problems.short(item) for items in found.values() for item in items):
+        click.echo(line, err=True)
     if not all(problems.launchable(items) for items in found.values()):
         click.echo(f"Nothing was started, nothing is billed. Fixes: sm-trn check {' '.join(names)}", err=True)
         return 1
     if dry_run:
         return _preview(jobs, as_json=as_json)
+    if grids and len(jobs) > ASKED and not yes:
+        _ask(jobs)
     session = connect(**where)
     if not as_json:
         click.echo(session.announcement, err=True)
@@ -94,8 +112,30 @@ def command(
     return _report(session, launched, wait=wait, as_json=as_json)
 
 
-def _problems(file: JobFile, index: int, ignore: tuple[str, ...]) -> list[Located]:
-    job = file.jobs[index]
+def _swept(jobs: list[Job], grids: tuple[str, ...]) -> list[Job]:
+    """The jobs; with grids one for each combination. Raises UsageError for a grid that is none."""
+    if not grids:
+        return jobs
+    try:
+        pairs = [parse_values(text) for text in grids]
+        values = dict(pairs)
+        twice = next((name for name, given in pairs if values[name] is not given), None)
+        if twice is None:
+            return [(file, index, swept) for file, index, job in jobs for swept in grid(job, values, max_jobs=MOST)]
+    except ValueError as error:
+        raise click.UsageError(f"--grid: {str(error).removeprefix('grid: ')}") from error
+    raise click.UsageError(f"--grid: got {twice} twice, wanted all of its values in one --grid")
+
+
+def _ask(jobs: list[Job]) -> None:
+    """Whether so many jobs are meant. Raises UsageError where nobody can answer, Abort for a no."""
+    click.echo("\n".join(job.name for _, _, job in jobs), err=True)
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"--grid makes {len(jobs)} jobs, wanted a yes for more than {ASKED}; add --yes")
+    click.confirm(f"Start {len(jobs)} jobs?", abort=True, err=True)
+
+
+def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...]) -> list[Located]:
     return problems.ordered(
         [problems.located(file, index, problem) for problem in check(job) if problem.id not in ignore]
     )
@@ -106,7 +146,8 @@ def _preview(jobs: list[Job], *, as_json: bool) -> int:
     emit(requests[0] if len(requests) == 1 else requests)
     if not as_json:
         for file, _, job in jobs:
-            click.echo(f"{files.label(file, job)}: {ceiling_of(job)}", err=True)
+            name = f"{file.name}#{job.name}" if SWEEP_TAG in job.tags else files.label(file, job)
+            click.echo(f"{name}: {ceiling_of(job)}", err=True)
         click.echo("Nothing was started: role, bucket and account are filled in at launch.", err=True)
     return 0
 
@@ -119,7 +160,10 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
     if as_json:
         emit(entries if final is None else [facts.facts(snapshot) for snapshot in final])
     elif final is None:
-        click.echo(f"Follow them: sm-trn watch {' '.join(job.name for job in jobs)}", err=True)
+        every = " ".join(job.name for job in jobs)
+        click.echo(f"Follow them: sm-trn watch {every}", err=True)
+        if any(job.asked is not None and SWEEP_TAG in job.asked.tags for job in jobs):
+            click.echo(f"Compare them when they have ended: sm-trn compare {every} --output report/", err=True)
     return int(final is not None and any(snapshot.status is JobStatus.FAILED for snapshot in final))
 
 

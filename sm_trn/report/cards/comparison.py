@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from ..comparison.compared import Compared
 
 _SHOWN = (
+    "sweep",
+    "sweep_differs",
     "throughput",
     "billable",
     "cost",
+    "spot",
     "flip",
     "repriced",
     "scaling",
@@ -33,13 +36,14 @@ def comparison_card(item: Compared) -> str:
     for section in item.sections:
         if not section.measured:
             continue
-        base = f"Baseline {section.base.label}." if section.base and len(section.measured) > 1 else ""
+        pair = section.base is not None and len(section.measured) > 1 and section.sweep is None
+        base = f"Baseline {section.base.label}." if pair and section.base is not None else ""
         said = [
             finding.text for finding in item.findings if finding.workload == section.workload and finding.kind in _SHOWN
         ]
         lines = "".join(f"<p>{text(line)}</p>" for line in said)
         blocks.append(
-            f'<p class="title">{text(section.workload or "Jobs")}</p>{WIDE}{table(section, caption=base)}</div>{lines}'
+            f'<p class="title">{text(section.workload or "Jobs")}</p>{WIDE}{table(section, caption=base, folding=False)}</div>{lines}'
         )
     for section in item.sections:
         if section.emulated:

@@ -20,6 +20,8 @@ from ..layout import one_line
 from ..sections.findings import section_findings
 from ..sections.rows import Row, read_row
 from ..sections.section import Section, section_unit
+from ..sections.sweep import find_sweep
+from ..sections.workloads import told_apart
 from .compared import Compared
 from .text import comparison_text
 
@@ -35,29 +37,21 @@ class Comparison(HasCard, Figures, Compared):
 
     @property
     def frame(self) -> DataFrame:
-        """One row per job, columns ``COLUMNS``. What is missing is NaN or None, never 0. A new frame each time."""
+        """One row per job, columns ``COLUMNS``, and ``hyperparameters.NAME`` for each that differs. What is missing is NaN or
+        None, never 0. A new frame each time.
+        """
         from .frame import frame  # noqa: PLC0415 - pandas is loaded on use
 
-        return frame(self.cells())
-
-    def section(self, workload: str | None = None) -> Section:
-        """Return the section of a workload; the first one when None. Raises UnknownName for a workload that is not there."""
-        if workload is None:
-            return self.sections[0]
-        known = {section.workload: section for section in self.sections}
-        if workload not in known:
-            hint = suggestion(workload, known)
-            raise UnknownName(f"workload: got {workload!r}, wanted one of {', '.join(map(repr, known))}{hint}")
-        return known[workload]
+        return frame(self.cells(), self.columns)
 
     def save(self, directory: str | Path, *, now: datetime | None = None) -> tuple[Path, ...]:
-        """Write report.html, compare.csv, compare.json and one PNG per figure; ``now`` dates the page.
+        """Write report.html, compare.csv, compare.json and one PNG per figure; ``now`` dates the page, None: the time it is.
 
         A figure that shows emulated jobs only has a name that ends in ``-emulated``.
         """
         from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
-        return save(self, Path(directory), now=now)
+        return save(self, Path(directory), now=now or datetime.now(timezone.utc))
 
     def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:
         """The comparison for a terminal of ``width`` columns."""
@@ -89,6 +83,7 @@ def compare(
     prices = snapshot_book() if book is None else book
     records = [_cleaned(record) for record in records]
     labels = _labels(records)
+    records = told_apart(records, labels)
     slots = _slots(records, labels, colors)
     rows = tuple(
         read_row(record, label=label, slot=slots[label], book=prices, at=at, region=region)
@@ -182,5 +177,19 @@ def _section(workload: str, rows: tuple[Row, ...], chosen: Row | None) -> Sectio
     own = tuple(row for row in rows if row.record.workload == workload)
     measured = [row for row in own if not row.emulated]
     first = next((row for row in measured if row.completed), measured[0] if measured else None)
-    base = chosen if any(row is chosen for row in measured) else first
-    return Section(workload=workload, rows=own, base=base, unit=section_unit(own))
+    asked = any(row is chosen for row in measured)
+    emulated = [row for row in own if row.emulated]
+    rehearsed = find_sweep(emulated, workload=workload)
+    sweep = None if asked else find_sweep(measured, workload=workload) if measured else rehearsed
+    if sweep is not None and measured:
+        own = (*(trial.row for trial in sweep.trials), *emulated)
+    elif sweep is not None:
+        own = tuple(trial.row for trial in sweep.trials)
+    return Section(
+        workload=workload,
+        rows=own,
+        base=chosen if asked else first,
+        unit=section_unit(own),
+        sweep=sweep,
+        rehearsed=rehearsed,
+    )

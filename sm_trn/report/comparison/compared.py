@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .table import cells, json_text
+from ...errors import SmTrnError, UnknownName
+from ...specs.value import suggestion
+from ..sections.sweep import Sweep, Trial, ranking, typed_settings, varied
+from .table import COLUMNS, HYPERPARAMETER, cells, json_text
 
 if TYPE_CHECKING:
     from ...pricing.book import PriceBook
@@ -38,10 +41,54 @@ class Compared:
             ["sm-trn", "compare", *(row.snapshot.name for row in self.rows), *given, "--output", "report/"]
         )
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``COLUMNS``, and one for each hyperparameter that differs between jobs of one workload."""
+        return (*COLUMNS, *(f"{HYPERPARAMETER}{name}" for name in self._varied()))
+
     def cells(self) -> tuple[Mapping[str, Any], ...]:
         """The frame's rows as plain values, None where something is missing."""
         home = {row.label: section for section in self.sections for row in section.rows}
-        return tuple(cells(row, home[row.label].delta(row)) for row in self.rows)
+        names = self._varied()
+        found = []
+        for row in self.rows:
+            told = typed_settings(row, names)
+            own = {f"{HYPERPARAMETER}{name}": told.get(name) for name in names}
+            found.append({**cells(row, home[row.label].delta(row)), **own})
+        return tuple(found)
+
+    def ranking(self, metric: str | None = None, *, workload: str | None = None, lowest: bool | None = None) -> Sweep:
+        """Return a workload's jobs ranked by a metric that they logged, such as ``eval_accuracy``; emulated ones only where no
+        job was measured.
+
+        ``metric`` None takes the first that is known of accuracy, F1, other evaluations and loss. ``lowest`` None goes by the
+        name: losses, errors and times are better low. Raises UnknownName for a metric that no job logged.
+        """
+        section = self.section(workload)
+        return ranking(section.measured or section.emulated, metric=metric, lowest=lowest, workload=section.workload)
+
+    def best(self, metric: str | None = None, *, workload: str | None = None, lowest: bool | None = None) -> Trial:
+        """Return the best job of ``ranking``: ``.job``, ``.value`` and ``.settings``. Raises as ``ranking``, and SmTrnError where
+        no job has a result.
+        """
+        found = self.ranking(metric, workload=workload, lowest=lowest)
+        if not found.ranked:
+            notes = "; ".join(f"{trial.job}: {trial.note}" for trial in found.trials[:6])
+            raise SmTrnError(f"best: no job has a {found.metric} to be ranked by ({notes})")
+        return found.ranked[0]
+
+    def section(self, workload: str | None = None) -> Section:
+        """Return the section of a workload; the first one when None. Raises UnknownName for a workload that is not there."""
+        if workload is None:
+            return self.sections[0]
+        known = {section.workload: section for section in self.sections}
+        if workload not in known:
+            hint = suggestion(workload, known)
+            raise UnknownName(f"workload: got {workload!r}, wanted one of {', '.join(map(repr, known))}{hint}")
+        return known[workload]
+
+    def _varied(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for section in self.sections for name in varied(section.rows)))
 
     def to_json(self) -> str:
         """Jobs, findings and prices; missing values are null."""

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
 from ...pricing.book import Price, price_sources
 from ..document import document_head, text
-from ..figures.style import Sheet
-from ..figures.svg import inline_svg
+from ..figures.svg import page_figure
 from ..sections.findings import Finding
 from ..sections.section import Section, section_prices
+from ..sections.sweep import sweep_sentence
+from ..sections.words import settings_left
 from .compared import Compared
 from .parts import rehearsal_table, table
 from .pictures import FIGURED, Picture
 
-_SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
-_WIDTHS = (("wide", 528.0), ("slim", 344.0))
-_FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
 _CARDS = ("throughput", "billable", "cost")
-_NOTES = ("spot", "not_training", "scaling", "padding", "data_wait", "compiles", "changed", "missing", "runs", "note")
+_NOTES = (
+    "sweep",
+    "sweep_differs",
+    "spot",
+    "not_training",
+    "scaling",
+    "padding",
+    "data_wait",
+    "compiles",
+    "changed",
+    "missing",
+    "runs",
+    "note",
+)
 
 
 def page(item: Compared, pictures: Sequence[Picture], *, now: datetime | None) -> str:
@@ -75,7 +85,7 @@ def _name(section: Section) -> str:
 
 def _headline(item: Compared) -> str:
     """One sentence that can be quoted alone: cost, else billable time, else throughput, else what there is."""
-    for kind in ("cost", "billable", "throughput"):
+    for kind in ("sweep", "cost", "billable", "throughput"):
         told = [finding for finding in item.findings if finding.kind == kind and finding.headline]
         if told:
             first = [finding for finding in told if finding.workload == told[0].workload]
@@ -91,7 +101,11 @@ def _headline(item: Compared) -> str:
 
 def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
     first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
-    spoken = [*_paid(item.sections[0])]
+    swept = [finding for finding in first if finding.kind == "sweep"]
+    rest = [
+        finding.text.removeprefix(finding.headline).strip(" .") for finding in swept
+    ]  # the title has said the other half
+    spoken = [f"{words}." for words in rest if words] if swept else [*_paid(item.sections[0])]
     spoken += [
         finding.text for kind in ("spot", "repriced", "flip", "runs") for finding in first if finding.kind == kind
     ][:4]
@@ -153,10 +167,18 @@ def _meta(item: Compared, now: datetime | None) -> Iterator[str]:
 
 
 def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anchor: str) -> Iterator[str]:
-    base = f"baseline {section.base.label}" if section.base and len(section.measured) > 1 else ""
-    caption = (
-        f"Percentages compare with the {base}." if base else "One measured job: there is nothing to compare it with."
-    )
+    sweep = section.sweep
+    base = f"baseline {section.base.label}" if section.base and len(section.measured) > 1 and sweep is None else ""
+    if sweep is not None:
+        differs = fmt.listing([finding.text for finding in item.findings
+                               if (finding.kind, finding.workload) == ("sweep_differs", section.workload)])  # fmt: skip
+        caption = f"Best {sweep.metric} first. {differs} {settings_left(sweep)}".strip()
+    else:
+        caption = (
+            f"Percentages compare with the {base}."
+            if base
+            else "One measured job: there is nothing to compare it with."
+        )
     yield f'<section id="{anchor}"><div class="head"><h2>{text(_name(section))}</h2><p>{text(base)}</p></div>'
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="Jobs">{table(section, caption=caption)}</div>'
     own = [picture for picture in pictures if picture.section is section]
@@ -179,9 +201,11 @@ def _rehearsal(section: Section, pictures: Sequence[Picture], anchor: str) -> It
     yield f'<section id="{anchor}" class="rehearsal"><div class="head">'
     yield f"<h2>{TAG} Rehearsal: {text(_name(section))}</h2><p>on this machine</p></div>"
     caption = "No speed-up, no cost: emulated jobs have none. Seconds are this machine's."
+    sweep = section.sweep
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="Emulated jobs">{rehearsal_table(section, caption=caption)}</div>'
     yield from _figures([picture for picture in pictures if picture.section == section])
-    notes = [f"<li>{text(f'{row.label}: {note}')}</li>" for row in section.rows for note in row.record.notes]
+    notes = [f"<li>{text(sweep_sentence(sweep))}</li>"] if sweep is not None else []
+    notes += [f"<li>{text(f'{row.label}: {note}')}</li>" for row in section.rows for note in row.record.notes]
     yield f'<ul class="notes">{"".join(notes)}</ul></section>' if notes else "</section>"
 
 
@@ -189,18 +213,8 @@ def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
     if pictures:
         yield '<div class="figures">'
         for picture in pictures:
-            yield from _figure(picture)
+            yield from page_figure(picture.name, picture.info, picture.draw, wide=picture.figure.wide)
         yield "</div>"
-
-
-def _figure(picture: Picture) -> Iterator[str]:
-    info, name = picture.info, picture.name
-    yield f'<figure aria-labelledby="t-{name}"{" class=full" if picture.figure.wide else ""}>'
-    yield f'<figcaption><h3 id="t-{name}">{text(info.title)}</h3><p>{text(info.subtitle)}</p></figcaption>'
-    for kind, width in _FULL_WIDTHS if picture.figure.wide else _WIDTHS:
-        drawn = picture.draw(replace(_SCREEN, width=width))
-        yield inline_svg(drawn, name=f"{name}-{kind}", alt=info.alt, kind=kind)
-    yield (f"<p>{text(info.foot)}</p>" if info.foot else "") + "</figure>"
 
 
 def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
@@ -209,7 +223,7 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
     prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
     used = {row.price for section in measured for row in section.measured if row.price is not None}
     if prices:
-        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table class="fold-900">'
+        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table class="fold-920">'
         yield "<caption>Every dated price of these instances</caption>"
         yield '<thead><tr><th scope="col">Instance</th><th scope="col">USD per hour</th><th scope="col" class="words">Dated</th>'
         yield "".join(f'<th scope="col" class="words">{name}</th>' for name in ("Region", "Used", "Source"))
@@ -228,8 +242,8 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
 
 
 def _dates_whole(words: str) -> str:
-    """Large type breaks often, and a date at a hyphen is none."""
-    return re.sub(r"\d{4}-\d{2}(?:-\d{2})?", r'<span class="date">\g<0></span>', words)
+    """Large type breaks often, and a date or a power of ten at a hyphen is none."""
+    return re.sub(r"\d{4}-\d{2}(?:-\d{2})?|\d(?:\.\d+)?e-\d+", r'<span class="date">\g<0></span>', words)
 
 
 def _price_row(price: Price, *, used: bool) -> str:

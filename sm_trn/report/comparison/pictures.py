@@ -5,18 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..figures import FIGURES
 from ..figures.figure import FigureKind, Info
 from ..figures.style import WIDE, Sheet
 from ..sections.section import Section
-from .compared import Compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ...pricing.book import PriceBook
+
 FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
+
+
+class Shown(Protocol):
+    """A comparison, as far as its figures need it."""
+
+    @property
+    def sections(self) -> tuple[Section, ...]: ...
+    @property
+    def book(self) -> PriceBook: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +43,7 @@ class Picture:
         return self.figure.alone(self.info, sheet or (WIDE if self.figure.wide else Sheet()))
 
 
-def pictures(item: Compared) -> Iterator[Picture]:
+def pictures(item: Shown) -> Iterator[Picture]:
     """Every figure that has something to show: measured jobs first, rehearsals after, never both in one. Of many workloads,
     the ``FIGURED`` with the most jobs have figures.
     """
@@ -52,7 +62,7 @@ def pictures(item: Compared) -> Iterator[Picture]:
             yield from _drawn(item, section.rehearsal, learned, f"{tail}-emulated")
 
 
-def _drawn(item: Compared, section: Section, figures: list[FigureKind], tail: str) -> Iterator[Picture]:
+def _drawn(item: Shown, section: Section, figures: list[FigureKind], tail: str) -> Iterator[Picture]:
     for figure in figures:
         info = figure.info(section, item.book)
         if info.drawn:

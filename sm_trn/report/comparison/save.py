@@ -12,7 +12,6 @@ from ..spreadsheet import csv_text
 from .compared import Compared
 from .page import page
 from .pictures import pictures
-from .table import COLUMNS
 
 DPI = 200
 
@@ -24,7 +23,7 @@ def save(item: Compared, directory: Path, *, now: datetime | None) -> tuple[Path
     written = [directory / "report.html", directory / "compare.csv", directory / "compare.json"]
     written[0].write_text(page(item, shown, now=now), "utf-8")
     written[1].write_bytes(
-        csv_text(COLUMNS, item.cells()).encode()
+        csv_text(item.columns, item.cells()).encode()
     )  # bytes, because write_text would change line ends on Windows
     written[2].write_text(item.to_json() + "\n", "utf-8")
     for picture in shown:

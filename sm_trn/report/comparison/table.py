@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..sections.section import Delta, Section
 
 SCHEMA = 1
+HYPERPARAMETER = "hyperparameters."  # before the name of one that is a column
 COLUMNS = (
     "job",
     "status",
@@ -26,10 +27,13 @@ COLUMNS = (
     "runtime_s",
     "billable_s",
     "wall_s",
+    "trained_s",
     "not_training",
     "price_usd_per_hour",
     "price_as_of",
     "cost_usd",
+    "cost_on_demand_usd",
+    "spot_saved_usd",
     "usd_per_1000_it",
     "usd_per_1000_samples",
     "usd_per_epoch",
@@ -62,10 +66,15 @@ def cells(row: Row, delta: Delta) -> Mapping[str, Any]:
         "runtime_s": row.runtime_s,
         "billable_s": row.billable_s,
         "wall_s": row.wall_s,
+        "trained_s": row.snapshot.training_s,
         "not_training": row.not_training,
         "price_usd_per_hour": float(row.price.usd_per_hour) if row.price else None,
         "price_as_of": row.price.as_of if row.price else None,
         "cost_usd": float(row.cost.usd) if row.cost else None,
+        "cost_on_demand_usd": float(row.on_demand_usd) if row.on_demand_usd is not None else None,
+        "spot_saved_usd": float(row.on_demand_usd - row.cost.usd)
+        if row.on_demand_usd is not None and row.cost
+        else None,
         "usd_per_1000_it": row.usd_per_1000_it,
         "usd_per_1000_samples": row.usd_per_1000_samples,
         "usd_per_epoch": row.usd_per_epoch,
@@ -83,7 +92,7 @@ def cells(row: Row, delta: Delta) -> Mapping[str, Any]:
     }
 
 
-def json_text(rows: Sequence[Mapping[str, Any]], findings: Iterable[Finding], sections: Iterable[Section]) -> str:
+def json_text(rows: Sequence[Mapping[str, Any]], findings: Iterable[Finding], sections: Sequence[Section]) -> str:
     """Everything that a comparison knows, as JSON with null for what is missing."""
     prices = {
         (row.price.instance, row.price.region, row.price.as_of): row.price
@@ -91,6 +100,7 @@ def json_text(rows: Sequence[Mapping[str, Any]], findings: Iterable[Finding], se
         for row in section.measured
         if row.price is not None
     }
+    sweeps = [section.sweep for section in sections if section.sweep is not None]
     body = {
         "schema": SCHEMA,
         "jobs": [{key: _known(value) for key, value in row.items()} for row in rows],
@@ -103,6 +113,24 @@ def json_text(rows: Sequence[Mapping[str, Any]], findings: Iterable[Finding], se
                 "text": item.text,
             }
             for item in findings
+        ],
+        "sweeps": [
+            {
+                "workload": sweep.workload,
+                "metric": sweep.metric,
+                "lowest_is_best": sweep.lowest,
+                "trials": [
+                    {
+                        "job": each.job,
+                        "rank": each.rank,
+                        "value": each.value,
+                        "settings": dict(each.settings),
+                        "note": each.note or None,
+                    }
+                    for each in sweep.trials
+                ],
+            }
+            for sweep in sweeps
         ],
         "prices": [
             {

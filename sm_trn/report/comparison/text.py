@@ -11,15 +11,28 @@ from ...pricing.book import Price
 from ..layout import GAP, Column, between, cut, fitting, line, one_line, wrap
 from ..sections.rows import Row
 from ..sections.section import Section
-from ..sections.words import cost_words, missing_rate
+from ..sections.sweep import TRAINING_LOSS, Sweep, sweep_sentence
+from ..sections.words import (
+    SHOWN_PCT,
+    cost_words,
+    missing_rate,
+    rates_that_differ,
+    result_words,
+    saved_words,
+    setting_columns,
+    settings_left,
+)
 
 if TYPE_CHECKING:
     from .compared import Compared
 
 _ORDER = (
+    "sweep",
+    "sweep_differs",
     "throughput",
     "billable",
     "cost",
+    "spot",
     "flip",
     "repriced",
     "not_training",
@@ -44,7 +57,9 @@ def comparison_text(item: Compared, *, width: int, color: bool, ascii_only: bool
     return text.translate(_ASCII) if ascii_only else text
 
 
-_ASCII = str.maketrans({"×": "x", "…": "~", "▲": "!", "•": "*", "–": "-", "é": "e"})
+_ASCII = str.maketrans(
+    {"×": "x", "…": "~", "▲": "!", "•": "*", "–": "-", "é": "e", "✗": "x", "✓": "+", "●": "*", "■": "#"}
+)
 
 
 def glyph(row: Row, *, ascii_only: bool) -> str:
@@ -83,10 +98,17 @@ def _dated(price: Price) -> str:
 
 
 def _table(section: Section, width: int, *, ascii_only: bool) -> Iterator[str]:
-    rows = section.measured
-    names = [one_line(row.label) + (", baseline" if row is section.base and len(rows) > 1 else "") for row in rows]
+    """The measured jobs: of a sweep the best first, else each with its change against the baseline under it."""
+    sweep = section.sweep
+    rows = section.measured if sweep is None else tuple(trial.row for trial in sweep.trials)
+    if sweep is None:
+        names = [one_line(row.label) + (", baseline" if row is section.base and len(rows) > 1 else "") for row in rows]
+    else:
+        places = [f"{trial.rank or '-'}" for trial in sweep.trials]
+        wide = max(map(len, places))
+        names = [f"{place:>{wide}} {one_line(row.label)}" for place, row in zip(places, rows, strict=True)]
     name_width = min(max(map(len, ["JOB", *names, *(one_line(row.label) for row in section.emulated)])), _LONGEST_NAME)
-    columns = fitting(_columns(section), width - 2 - name_width)
+    columns = fitting(_columns(section) if sweep is None else _swept_columns(sweep, section), width - 2 - name_width)
     yield line("  JOB", name_width + 2, [column.head for column in columns], columns)
     for place, (row, name) in enumerate(zip(rows, names, strict=True)):
         cells = [column.cells[2 * place] for column in columns]
@@ -98,6 +120,32 @@ def _table(section: Section, width: int, *, ascii_only: bool) -> Iterator[str]:
     for row in section.emulated:
         head = f"{glyph(row, ascii_only=ascii_only)} {cut(one_line(row.label), name_width):<{name_width}}{GAP}"
         yield from wrap("EMULATED on this machine. Not compared.", width, first=head, rest=" " * len(head))
+    if sweep is not None:
+        heads = {column.head for column in columns}
+        left = settings_left(sweep, shown=[name for name in sweep.names if name.upper() in heads])
+        yield from wrap(left, width, first="  ")
+
+
+def _swept_columns(sweep: Sweep, section: Section) -> Iterator[Column]:
+    """What differs between the jobs, what they are ranked by, what they took and cost."""
+    rows = [trial.row for trial in sweep.trials]
+    for number, (name, read) in enumerate(setting_columns(sweep)):
+        yield _column(name.upper(), [read(trial) for trial in sweep.trials], rank=0 if number < 2 else 2)
+    yield _column(sweep.metric.upper(), [result_words(trial) for trial in sweep.trials])
+    if sweep.metric != TRAINING_LOSS and any(row.final_loss is not None for row in rows):
+        losses = ["-" if row.final_loss is None else fmt.loss(row.final_loss) for row in rows]
+        yield _column("LOSS", losses, rank=1)
+    rates = rates_that_differ(sweep, section)
+    if rates:
+        yield _column(section.unit.upper(), [rates[row.label] for row in rows], rank=1)
+    yield _column("TIME", [_took(section.time_s(row)) for row in rows], rank=1)
+    yield _column("USD", [cost_words(row) for row in rows])
+    if section.on_spot:
+        yield _column("SPOT SAVED", [saved_words(row) for row in rows], rank=2)
+
+
+def _took(seconds: float | None) -> str:
+    return "-" if seconds is None else fmt.brief(seconds)
 
 
 def _columns(section: Section) -> Iterator[Column]:
@@ -109,8 +157,13 @@ def _columns(section: Section) -> Iterator[Column]:
         [fmt.significant(rate.median) if (rate := row.rate(unit)) else missing_rate(row, unit) for row in rows],
         [_signed(delta.speedup_pct) for delta in deltas],
     )
+    if section.on_spot:
+        walls = [_signed(_minus(delta.wall_saving_pct)) for delta in deltas]
+        yield _column("WALL", [_took(row.wall_s) for row in rows], walls)
+        trained = ["-" if row.snapshot.training_s is None else fmt.count(row.snapshot.training_s) for row in rows]
+        yield _column("TRAINED s", trained, rank=2)
     yield _column(
-        "BILLABLE s",
+        "BILLED s" if section.on_spot else "BILLABLE s",
         ["not billed yet" if row.billable_s is None else fmt.count(row.billable_s) for row in rows],
         [_signed(_minus(delta.billable_saving_pct)) for delta in deltas],
     )
@@ -123,6 +176,8 @@ def _columns(section: Section) -> Iterator[Column]:
     yield _column(
         "USD", [cost_words(row) for row in rows], [_signed(_minus(delta.cost_saving_pct)) for delta in deltas]
     )
+    if section.on_spot:
+        yield _column("SPOT SAVED", [saved_words(row) for row in rows], rank=1)
     per_samples = unit == "samples/s"
     steady = [row.usd_per_1000_samples if per_samples else row.usd_per_1000_it for row in rows]
     if any(value is not None for value in steady):
@@ -153,15 +208,16 @@ def _minus(value: float | None) -> float | None:
 
 
 def _signed(change: float | None) -> str:
-    return "" if change is None else fmt.percent(change, signed=True)
+    return "" if change is None or abs(change) < SHOWN_PCT else fmt.percent(change, signed=True)
 
 
 def _rehearsal(section: Section, width: int, *, color: bool, ascii_only: bool) -> list[str]:
     """Emulated jobs: what they learned and how long they took here. No rate, no cost."""
-    rows = section.rows
+    sweep = section.sweep
+    rows = section.rows if sweep is None else tuple(trial.row for trial in sweep.trials)
     names = [one_line(row.label) for row in rows]
     name_width = min(max(map(len, ["JOB", *names])), _LONGEST_NAME)
-    columns = fitting(_rehearsal_columns(rows), width - 2 - name_width)
+    columns = fitting([*_rehearsed_settings(sweep), *_rehearsal_columns(rows)], width - 2 - name_width)
     title = between(f"EMULATED  {one_line(section.workload) or 'Jobs'}", "on this machine", width)
     title[0] = title[0].replace("EMULATED", painted("EMULATED", "emu", color=color), 1)
     lines = [*title, "", line("  JOB", name_width + 2, [column.head for column in columns], columns)]
@@ -172,10 +228,17 @@ def _rehearsal(section: Section, width: int, *, color: bool, ascii_only: bool) -
     for row in rows:
         if row.status.word != "completed":
             lines += wrap(f"{row.label} is {row.status.word}.", width, first="  ")
+    if sweep is not None:
+        lines += wrap(sweep_sentence(sweep), width, first="  ")
     wanted = dict.fromkeys(fmt.instances(row.snapshot.instance, row.snapshot.count) for row in rows)
     lines += wrap(f"Rehearsed here for {fmt.listing(list(wanted))}.", width, first="  ")
     lines += wrap("No speed-up, no cost: emulated jobs have none. Their seconds are this machine's.", width, first="  ")
     return lines
+
+
+def _rehearsed_settings(sweep: Sweep | None) -> Iterator[Column]:
+    for name, read in setting_columns(sweep) if sweep is not None else ():
+        yield Column(name.upper(), tuple(read(trial) for trial in sweep.trials) if sweep is not None else ())
 
 
 def _rehearsal_columns(rows: tuple[Row, ...]) -> Iterator[Column]:

@@ -14,6 +14,10 @@ class Figures:
 
     __slots__ = ()
 
+    plot_slice = Plot("What a sweep's jobs reached, by each hyperparameter: a dot for a job, a line through the means.")
+    plot_parallel = Plot(
+        "Parallel coordinates of a sweep of three or more hyperparameters: a line for each job, the best in blue."
+    )
     plot_throughput = Plot(
         "Steady work per second of a workload's measured jobs. Emulated jobs get a hatched row and no bar."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,11 +29,14 @@ def accuracy_info(section: Section) -> AccuracyInfo:
     emulated = not section.measured
     baselines = {name: value for row in rows for name, value in baseline_accuracies(row).items()}
     said = ", ".join(f"{name} {fmt.accuracy(value)}" for name, value in baselines.items())
+    origin = _origin([row.accuracy for row in rows if row.accuracy is not None])
+    left = "left of the axis: " if baselines and max(baselines.values()) < origin else ""
     return AccuracyInfo(
         title=("EMULATED: " if emulated else "") + _title(rows),
-        subtitle="Held-out accuracy, a fraction." + (f" Dashed: baselines, {said}." if said else ""),
+        subtitle="Held-out accuracy, a fraction." + (f" Dashed: baselines, {left}{said}." if said else ""),
         bars=folded([_bar(row) for row in rows], best_first=lambda value: -value),
-        axis="accuracy",
+        axis=f"accuracy, axis from {origin:g}" if origin else "accuracy",
+        origin=origin,
         foot="Learned on this machine with the data of the rehearsal." if emulated else "",
         alt=_alt(rows, said, emulated=emulated),
         emulated=emulated,
@@ -73,8 +77,24 @@ def _title(rows: tuple[Row, ...]) -> str:
     if len(shown) == 1 and len(known) > 1:
         who = "Both" if len(known) == 2 else f"All {len(known)}"
         return f"{who} jobs reached an accuracy of {shown.pop()}"
-    best, value = max(known, key=lambda item: item[1])
-    return f"{best.label} reached an accuracy of {fmt.accuracy(value)}"
+    value = max(value for _, value in known)
+    best = [row.label for row, reached in known if fmt.accuracy(reached) == fmt.accuracy(value)]
+    if len(best) > 1:
+        who = fmt.listing(best) if len(best) == 2 else fmt.jobs(len(best))
+        return f"{who} reached the best accuracy, {fmt.accuracy(value)}"
+    return f"{best[0]} reached an accuracy of {fmt.accuracy(value)}"
+
+
+_NEAR = 0.2  # values that are nearer to one another than this share of the largest are dots on a cut axis
+
+
+def _origin(values: list[float]) -> float:
+    """Where the axis starts: at 0, or – where bars from 0 would hide the difference – a little below the least value."""
+    if len(values) < 2 or min(values) <= 0 or max(values) - min(values) > _NEAR * max(values):
+        return 0.0
+    reach = max(max(values) - min(values), 0.01 * max(values))
+    step = 10.0 ** math.floor(math.log10(reach))
+    return max(0.0, round(math.floor((min(values) - 0.3 * reach) / step) * step, 6))
 
 
 def _alt(rows: tuple[Row, ...], baselines: str, *, emulated: bool) -> str:

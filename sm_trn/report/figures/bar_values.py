@@ -26,7 +26,7 @@ class Bracket:
 class Bar:
     """One job's row. ``missing`` stands in the bar's place; ``parts`` are (texture, length), ``ghost`` an outline under it.
 
-    Textures are steady, transfer, warmup, emulated, and – in a timeline – waiting and interrupted.
+    Textures are steady, transfer, warmup, emulated; in a timeline waiting and interrupted; of a fleet failed and idle.
     """
 
     label: str
@@ -47,13 +47,17 @@ class Bar:
 
     @property
     def height(self) -> float:
-        """Of the row, in points at the usual size of text."""
+        """Of the row, in points at the usual size of text; a detail that needs a line of its own comes on top."""
         return NAME + THICK + (GHOST if self.ghost is not None or self.bracket is not None else 0) + GAP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarInfo:
-    """What a bar figure shows. ``emulated`` says that it shows emulated jobs only. ``tie`` is a dashed vertical line."""
+    """What a bar figure shows. ``emulated`` says that it shows emulated jobs only. ``tie`` is a dashed vertical line.
+
+    ``plain`` rows are no jobs: they have no marks.
+    With an ``origin`` above zero the jobs are dots and no bars: a length from there on would say nothing.
+    """
 
     title: str
     subtitle: str
@@ -63,6 +67,8 @@ class BarInfo:
     alt: str
     emulated: bool = False
     tie: float | None = None
+    origin: float = 0.0
+    plain: bool = False
 
     @property
     def drawn(self) -> bool:

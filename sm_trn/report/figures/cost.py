@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ...formatting import numbers as fmt
 from ...formatting.theme import Theme
 from ...pricing.book import PriceBook
-from ...pricing.cost import job_cost
+from ...pricing.cost import JobCost, job_cost
+from ...specs.units import WallSeconds
 from ..sections.findings import section_headline
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price, price_dates
@@ -67,19 +68,36 @@ def _bar(row: Row, book: PriceBook) -> Bar:
     cost = float(row.cost.usd)
     other = other_price(row, book)
     again = job_cost(row.snapshot, other)
-    formula = f"{fmt.hours(row.cost.billable_s)} × {row.cost.instances} × {fmt.usd_per_hour(row.price.usd_per_hour)}"
-    saved = row.cost.spot_saving
+    whole, trained = row.on_demand_usd, row.snapshot.training_s
+    if whole is not None and trained is not None:
+        return _spot_bar(row, row.cost, trained, whole)
     return Bar(
         label=row.label,
         slot=row.slot,
-        detail=formula
-        + (f", spot: {fmt.percent(saved * 100)} of training time not billed" if saved is not None else ""),
+        detail=f"{fmt.hours(row.cost.billable_s)} × {row.cost.instances} × {fmt.usd_per_hour(row.price.usd_per_hour)}",
         value=cost,
         text=fmt.usd(row.cost.usd),
         parts=_parts(row, cost),
         ghost=float(again.usd) if again else None,
         ghost_text=fmt.usd(again.usd) if again else "",
         ghost_note=f"same job at {fmt.usd_per_hour(other.usd_per_hour)}, {other.as_of}" if other and again else "",
+    )
+
+
+def _spot_bar(row: Row, cost: JobCost, trained_s: WallSeconds, whole: Decimal) -> Bar:
+    """What was paid, over the outline of what the same seconds cost on demand."""
+    price = fmt.usd_per_hour(cost.price.usd_per_hour)
+    share = 1 - float(cost.spot_saving or 0)
+    return Bar(
+        label=row.label,
+        slot=row.slot,
+        detail=f"{fmt.hours(trained_s)} × {cost.instances} × {price} × {share:.2f} (spot)",
+        value=float(cost.usd),
+        text=fmt.usd(cost.usd),
+        parts=_parts(row, float(cost.usd)),
+        ghost=float(whole),
+        ghost_text=fmt.usd(whole),
+        ghost_note=f"on demand; spot saved {fmt.usd(whole - cost.usd)}",
     )
 
 
@@ -111,6 +129,11 @@ def _title(section: Section, known: list[Row]) -> str:
         return stated
     if not known:
         return "No cost is known"
+    costs = [row.cost.usd for row in known if row.cost]
+    if len(costs) > 2:
+        low, high = fmt.usd(min(costs)), fmt.usd(max(costs))
+        span = f"{low} each" if low == high else f"{low} to {high}"
+        return f"{fmt.jobs(len(costs))} cost {span}, {fmt.usd(sum(round(cost, 2) for cost in costs))} together"
     return fmt.listing([f"{row.label} cost {fmt.usd(row.cost.usd)}" for row in known[:2] if row.cost])
 
 
@@ -127,6 +150,8 @@ def _foot(section: Section, known: list[Row], tied: tuple[float, str, Decimal] |
     parts = []
     if tied:
         parts.append(f"Dashed line: level, if {tied[1]} cost {fmt.usd_per_hour(tied[2])}.")
+    if section.on_spot:
+        parts.append("Outline of a job on spot: the same seconds on demand.")
     if known and not any(row.phases for row in known):
         parts.append("Phases not recorded: bars are not split.")
     if section.emulated and section.measured:

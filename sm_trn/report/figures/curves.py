@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ...formatting import numbers as fmt
 from ...specs.metrics import MetricPoint
 from ..sections.rows import Row
 
-SMOOTHED = 200  # points; more are drawn thin under their moving average
-DECAY = 0.9
+SMOOTHED = 200  # points; more are drawn thin under their mean
+AROUND = 5  # points to the left and to the right that a mean takes in
+SINCE_SUBMIT = "minutes since submit"
 MULTIPLES = 12  # small panels at most
+_COVERED = 0.003  # of an axis: nearer curves cannot be told apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """One job's losses along one axis. ``smooth`` is empty unless there are more than 200 points. ``ended`` says how it broke off."""
+    """One job's losses along one axis. ``smooth`` is empty unless there are more than 200 points. ``ended`` says how it broke off.
+
+    ``lies_on`` names the job whose curve covers this one.
+    """
 
     label: str
     slot: int
@@ -27,6 +32,7 @@ class Curve:
     points: tuple[tuple[float, float], ...]
     smooth: tuple[tuple[float, float], ...] = ()
     ended: str = ""
+    lies_on: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +48,10 @@ class Panel:
 
 
 def panels(rows: Sequence[Row], *, emulated: bool) -> tuple[Panel, ...]:
-    """Epoch and step for everyone; billable minutes and USD for measured jobs, this machine's seconds for emulated ones."""
+    """Epoch and step for everyone; minutes and USD for measured jobs, this machine's seconds for emulated ones.
+
+    Minutes are billable ones; with a job on spot they count from submit, since its billed seconds are a price and no time.
+    """
     common = (
         _panel(rows, "per epoch", "epoch", "no epoch in the log"),
         _panel(rows, "per step", "optimizer step", "no step in the log"),
@@ -51,7 +60,9 @@ def panels(rows: Sequence[Row], *, emulated: bool) -> tuple[Panel, ...]:
         return (*common, _panel(rows, "per second here", "s emu", "no times in the log"))
     return (
         *common,
-        _panel(rows, "per minute", "billable minutes", "billable time per step is not known"),
+        _panel(rows, "per minute", SINCE_SUBMIT, "no times in the log")
+        if any(row.snapshot.spot for row in rows)
+        else _panel(rows, "per minute", "billable minutes", "billable time per step is not known"),
         _panel(rows, "per dollar", "US dollars", "cost per step is not known"),
     )
 
@@ -72,20 +83,46 @@ def multiples_of(rows: tuple[Row, ...], shown: tuple[Panel, ...]) -> tuple[Panel
         Panel(
             name=row.label,
             axis=axis.axis,
-            curves=(by_label[row.label],),
-            level_text="✗ failed" if row.status.word == "failed" else fmt.loss(row.final_loss or 0.0),
+            curves=(replace(by_label[row.label], lies_on=""),),
+            level_text=_outcome(row, by_label[row.label]),
         )
         for row in drawn
     )
 
 
+def _outcome(row: Row, curve: Curve) -> str:
+    """How a job ended, for the title of its panel."""
+    if row.status.word == "failed":
+        return "✗ failed"
+    return curve.ended or fmt.loss(row.final_loss if row.final_loss is not None else curve.points[-1][1])
+
+
 def _panel(rows: Sequence[Row], name: str, axis: str, missing: str) -> Panel:
-    curves = tuple(curve for row in rows if (curve := _curve(row, axis)) is not None)
-    level = _level(curves) if axis in {"billable minutes", "US dollars"} else None
+    curves = tuple(_told_apart([curve for row in rows if (curve := _curve(row, axis)) is not None]))
+    level = _level(curves) if axis in {"billable minutes", SINCE_SUBMIT, "US dollars"} else None
     text = ""
     if level is not None:
         text = f"level, {fmt.usd(level)}" if axis == "US dollars" else f"level, {fmt.significant(level)} min"
     return Panel(name=name, axis=axis, curves=curves, missing="" if curves else missing, level=level, level_text=text)
+
+
+def _told_apart(curves: Sequence[Curve]) -> Iterator[Curve]:
+    """The curves; one that an earlier one covers says which."""
+    values = [y for curve in curves for _, y in curve.points]
+    same = (max(values) - min(values)) * _COVERED if values else 0.0
+    for number, curve in enumerate(curves):
+        under = next((earlier.label for earlier in curves[:number] if _covers(earlier, curve, same)), "")
+        yield replace(curve, lies_on=under) if under else curve
+
+
+def _covers(one: Curve, other: Curve, same: float) -> bool:
+    if len(one.points) != len(other.points):
+        return False
+    width = abs(one.points[-1][0] - one.points[0][0])
+    return all(
+        abs(a[0] - b[0]) <= width * _COVERED and abs(a[1] - b[1]) <= same
+        for a, b in zip(one.points, other.points, strict=True)
+    )
 
 
 def _curve(row: Row, axis: str) -> Curve | None:
@@ -105,7 +142,7 @@ def _curve(row: Row, axis: str) -> Curve | None:
     if not points:
         return None
     return Curve(
-        label=row.label, slot=row.slot, emulated=row.emulated, points=points, smooth=_smooth(points), ended=ended
+        label=row.label, slot=row.slot, emulated=row.emulated, points=points, smooth=smooth(points), ended=ended
     )
 
 
@@ -114,9 +151,15 @@ def _place(row: Row, point: MetricPoint, axis: str) -> float | None:
         return point.epoch
     if axis == "optimizer step":
         return point.step
+    if axis == SINCE_SUBMIT:
+        created = row.snapshot.created
+        return None if created is None or point.time_s is None else max(0.0, point.time_s - created.timestamp()) / 60
     seconds = _elapsed(row, point)
-    if seconds is None or axis == "s emu":
-        return seconds
+    return seconds if seconds is None or axis == "s emu" else _billed(row, seconds, axis)
+
+
+def _billed(row: Row, seconds: float, axis: str) -> float | None:
+    """What was billed so far: minutes, or USD."""
     share = _billed_share(row)
     if share is None:
         return None
@@ -142,13 +185,16 @@ def _billed_share(row: Row) -> float | None:
     return None if job.spot else 1.0
 
 
-def _smooth(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+def smooth(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    """The mean of each point and those around it, as many to the left as to the right; nothing for few points."""
     if len(points) <= SMOOTHED:
         return ()
-    mean, result = points[0][1], []
-    for x, value in points:
-        mean = DECAY * mean + (1 - DECAY) * value
-        result.append((x, mean))
+    values = [value for _, value in points]
+    result = []
+    for number, (x, _) in enumerate(points):
+        reach = min(AROUND, number, len(points) - 1 - number)
+        around = values[number - reach : number + reach + 1]
+        result.append((x, math.fsum(around) / len(around)))
     return tuple(result)
 
 

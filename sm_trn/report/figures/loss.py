@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,16 @@ from ...formatting.theme import SLOTS, Theme, marker, role
 from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section
-from .curves import MULTIPLES, Curve, Panel, multiples_of, panels
+from .curves import AROUND, MULTIPLES, Curve, Panel, multiples_of, panels
 from .figure import FigureKind
+from .labels import Labels, fitted, text_size, ticks_within
 from .style import WIDE, Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _HEIGHT, _GAP, _AXIS, _NAME, _KEY = 104.0, 36.0, 40.0, 20.0, 20.0  # points
+_SEEN = 60  # points of a curve that a label keeps off
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,10 @@ class LossInfo:
     @property
     def key(self) -> tuple[Curve, ...]:
         """One curve per job, for the line of names."""
-        return tuple({curve.label: curve for panel in self.panels for curve in panel.curves}.values())
+        found: dict[str, Curve] = {}
+        for curve in (curve for panel in self.panels for curve in panel.curves):
+            found[curve.label] = max(curve, found.get(curve.label, curve), key=lambda each: bool(each.lies_on))
+        return tuple(found.values())
 
 
 def loss_info(section: Section) -> LossInfo:
@@ -85,7 +91,7 @@ def plot_loss(info: LossInfo, ax: Axes | None = None, theme: Theme = "light", *,
 
             ax = _place(plt.figure(figsize=_size(info, sheet, head)), info, sheet, head)
         _draw(ax, info, sheet)
-        draw_headings(ax, sheet, head)
+        draw_headings(ax, sheet, head, below=8)
     return ax
 
 
@@ -117,7 +123,7 @@ def _columns(info: LossInfo, sheet: Sheet) -> int:
     if sheet.width < 400:
         return 1
     most = 3 if info.multiples else 4
-    return min(most, len(info.panels), max(1, int(sheet.width // 150)))
+    return min(most, len(info.panels), max(1, int(sheet.width // (150 * sheet.unit))))
 
 
 def _body(info: LossInfo, sheet: Sheet) -> float:
@@ -170,7 +176,7 @@ def _draw(ax: Axes, info: LossInfo, sheet: Sheet) -> None:
         child.set_ylim(*limits)
         named = panel.axis if last or not info.multiples else ""
         child.set_xlabel(named, loc="right", fontsize=sheet.label, color=sheet.palette["ink3"], labelpad=2)
-        _draw_panel(child, info, panel, sheet)
+        _draw_panel(child, info, panel, sheet, (width, _HEIGHT * unit))
 
 
 def _limits(info: LossInfo) -> tuple[float, float]:
@@ -187,7 +193,8 @@ def _key_lines(info: LossInfo, sheet: Sheet) -> list[list[tuple[float, str, Curv
     lines: list[list[tuple[float, str, Curve]]] = [[]]
     x = 0.0
     for curve in () if info.multiples else info.key:
-        name = cut(curve.label, int((room - 13) / letter))
+        under = f", lies on {curve.lies_on}" if curve.lies_on else ""
+        name = cut(f"{curve.label}{under}", int((room - 13) / letter))
         width = 13 + len(name) * letter
         if lines[-1] and x + width > room:
             lines.append([])
@@ -209,7 +216,7 @@ def _key(ax: Axes, lines: list[list[tuple[float, str, Curve]]], sheet: Sheet, he
                     fontsize=sheet.text, fontweight="bold", color=sheet.palette["ink"])  # fmt: skip
 
 
-def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet) -> None:
+def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet, room: tuple[float, float]) -> None:
     bare(child, sheet)
     palette = sheet.palette
     child.set_facecolor("none")
@@ -219,7 +226,8 @@ def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet) -> None
         "va": "baseline",
         "xytext": (0, 7),
     }
-    name = cut(panel.name, 24) if info.multiples else panel.name
+    said = text_size(panel.level_text, sheet.label)[0] + 8 if info.multiples and panel.level_text else 0.0
+    name = fitted(panel.name, room[0] - said, sheet.text, bold=True)
     ink = palette["ink" if info.multiples else "ink2"]
     child.annotate(name, (0, 1), ha="left", fontsize=sheet.text, fontweight="bold", color=ink, **above)
     child.yaxis.set_major_locator(MaxNLocator(4))
@@ -239,12 +247,13 @@ def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet) -> None
         )
         return
     dollars = panel.axis == "US dollars"
-    child.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    child.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"${value:,g}" if dollars else f"{value:,g}"))
     if info.multiples:
         _others(child, info, panel, palette["line"])
     for curve in panel.curves:
         _line(child, curve, sheet, palette["s1" if info.multiples else role(curve.slot)], marked=not info.multiples)
+    ticks_within(child, sheet, lambda value: f"${value:,g}" if dollars else f"{value:,g}", width=room[0], most=4)
+    if not info.multiples:
+        _endings(child, panel, sheet, room)
     if panel.level is not None:
         child.axvline(panel.level, color=palette["ink2"], linewidth=1, linestyle=(0, (3, 3)), zorder=1.5)
         right = panel.level > sum(child.get_xlim()) / 2
@@ -265,17 +274,43 @@ def _line(child: Axes, curve: Curve, sheet: Sheet, color: str, *, marked: bool) 
     every = max(1, len(xs) // 10)
     mark = marker(curve.slot).matplotlib if marked else ""
     child.plot(
-        xs, ys, color=color, linewidth=1.6, marker=mark, markevery=every, markersize=4.2, markerfacecolor=fill, zorder=3
+        xs,
+        ys,
+        color=color,
+        linewidth=1.6,
+        linestyle=(0, (6, 4)) if curve.lies_on else "solid",
+        marker=mark,
+        markevery=every,
+        markersize=4.2,
+        markerfacecolor=fill,
+        zorder=3,
     )
     if curve.ended:
-        child.annotate(
-            fmt.unbroken(curve.ended),
-            (xs[-1], ys[-1]),
-            (4, 4),
-            textcoords="offset points",
-            fontsize=sheet.label,
-            color=sheet.palette["err"],
+        child.plot(
+            [xs[-1]], [ys[-1]], marker="x", markersize=6, markeredgewidth=1.6, color=sheet.palette["err"], zorder=4
         )
+
+
+def _endings(child: Axes, panel: Panel, sheet: Sheet, room: tuple[float, float]) -> None:
+    """Which jobs broke off, inside of the panel: name and reason on two lines, on the side that has room."""
+    (left, right), (bottom, top) = child.get_xlim(), child.get_ylim()
+    labels = Labels(
+        room[0], room[1] - (20 * sheet.unit if panel.level is not None else 0)
+    )  # its text stands at the top
+    for curve in panel.curves:
+        for x, y in curve.points[:: max(1, len(curve.points) // _SEEN)]:
+            labels.block((x - left) / (right - left) * room[0], (y - bottom) / (top - bottom) * room[1], radius=2.5)
+    for curve in panel.curves:
+        if not curve.ended:
+            continue
+        x, y = curve.points[-1]
+        name = fitted(curve.label, room[0] - 4, sheet.label)
+        text = f"{name}\n{curve.ended}"
+        at = (x - left) / (right - left) * room[0], (y - bottom) / (top - bottom) * room[1]
+        found = labels.place(*at, text_size(text, sheet.label))
+        if found is not None:
+            child.annotate(fmt.unbroken(text), found, xycoords="axes points", ha="left", va="bottom", fontsize=sheet.label,
+                           color=sheet.palette["err"], zorder=5, annotation_clip=False)  # fmt: skip
 
 
 def _others(child: Axes, info: LossInfo, panel: Panel, color: str) -> None:
@@ -289,17 +324,31 @@ def _title(rows: tuple[Row, ...]) -> str:
     known = [(row.label, row.final_loss) for row in rows if row.final_loss is not None]
     if not known:
         return "No loss is known"
+    finite = [(label, value) for label, value in known if math.isfinite(value)]
+    gone: dict[str, list[str]] = {}
+    for label, value in known:
+        if not math.isfinite(value):
+            gone.setdefault(fmt.not_finite(value), []).append(label)
+    said = [
+        f"{fmt.listing(labels) if len(labels) <= 2 else fmt.jobs(len(labels))} became {word}"
+        for word, labels in gone.items()
+    ]
+    return "; ".join([*_ended(finite), *said])
+
+
+def _ended(known: list[tuple[str, float]]) -> Iterator[str]:
+    """Where the finite losses ended: of up to two jobs by name."""
     shown = dict.fromkeys(fmt.loss(value) for _, value in known)
-    if len(shown) == 1:
-        who = known[0][0] if len(known) == 1 else "Both jobs" if len(known) == 2 else f"All {len(known)} jobs"
-        return f"{who} ended at a loss of {next(iter(shown))}"
-    if len(known) > 2:
-        finite = [value for _, value in known if math.isfinite(value)]
-        return (
-            f"Final losses from {fmt.loss(min(finite))} to {fmt.loss(max(finite))}" if finite else "No loss is finite"
-        )
-    (a, first), (b, second) = known
-    return f"{a} ended at a loss of {fmt.loss(first)}, {b} at {fmt.loss(second)}"
+    if len(known) > 1 and len(shown) == 1:
+        who = "Both jobs" if len(known) == 2 else f"All {len(known)} jobs"
+        yield f"{who} ended at a loss of {next(iter(shown))}"
+    elif len(known) > 2:
+        values = [value for _, value in known]
+        yield f"Final losses from {fmt.loss(min(values))} to {fmt.loss(max(values))}"
+    elif known:
+        (first, value), *others = known
+        rest = "".join(f", {label} at {fmt.loss(loss)}" for label, loss in others)
+        yield f"{first} ended at a loss of {fmt.loss(value)}{rest}"
 
 
 def _subtitle(section: Section, shown: tuple[Panel, ...], *, emulated: bool) -> str:
@@ -307,13 +356,15 @@ def _subtitle(section: Section, shown: tuple[Panel, ...], *, emulated: bool) -> 
     text = f"Training loss. {section.workload}".rstrip(". ") + "."
     if emulated:
         text += " Seconds are this machine's."
-    return f"{text} Thin: as logged; thick: moving average, 0.9." if smooth else text
+    return f"{text} Thin: as logged. Thick: the mean of {AROUND} points to the left and right." if smooth else text
 
 
 def _foot(section: Section, rows: tuple[Row, ...], shown: tuple[Panel, ...]) -> str:
     drawn = {curve.label for panel in shown for curve in panel.curves}
     without = [row.label for row in rows if row.label not in drawn]
     parts = [f"No loss in the log of {fmt.listing(without)}."] if without and drawn else []
+    failed = [row.label for row in rows if row.status.word == "failed" and row.label in drawn]
+    parts += [f"{fmt.listing(failed[:3])} failed."] if failed else []
     if len(rows) > MULTIPLES:
         parts.append(f"{len(rows) - MULTIPLES} more jobs are not drawn.")
     if section.emulated and section.measured:

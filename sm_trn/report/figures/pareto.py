@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -14,12 +14,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ...formatting import numbers as fmt
 from ...formatting.theme import SLOTS, Theme, marker, role
-from ...pricing.book import Price, PriceBook
-from ...pricing.cost import job_cost
-from ..layout import cut
-from ..sections.rows import Row
-from ..sections.section import Section, flip_price, other_price
+from ...pricing.book import PriceBook
+from ..sections.section import Section
 from .figure import FigureKind
+from .labels import Labels, text_size
+from .pareto_points import Point, Ray, front_of, pareto_title, points_of, rays_of
 from .style import Headings, Sheet, bare, draw_headings, headings, rc, settle_backend
 
 if TYPE_CHECKING:
@@ -27,27 +26,8 @@ if TYPE_CHECKING:
 
 _HEIGHT, _LEFT, _RIGHT = 216.0, 40.0, 58.0  # points: the axes, and the room of the prices beside them
 _AIR = 0.14
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One job. ``other_usd`` is its cost at another dated price, ``other_text`` says at which."""
-
-    label: str
-    slot: int
-    minutes: float
-    usd: float
-    other_usd: float | None = None
-    other_text: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ray:
-    """What a job costs by the minute at an hourly price of all of its instances."""
-
-    usd_per_minute: float
-    text: str
-    slot: int
+_FAR = 18.0  # points from which on a line leads from a mark to its text
+_NAMED, _GROUPS = 8, 2  # jobs that coincide: so many have their names in the foot, of so many marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,33 +45,58 @@ class ParetoInfo:
 
     @property
     def drawn(self) -> bool:
-        return len(self.points) > 1
+        return sum(len(point.labels) for point in self.points) > 1
 
 
 def pareto_info(section: Section, book: PriceBook) -> ParetoInfo:
     """Cost against billable minutes per instance – with a job on spot, minutes from submit to end – of the completed
     measured jobs that have a cost."""
     rows = [row for row in section.measured if row.completed and row.cost is not None and section.time_s(row)]
-    points = tuple(_point(row, section.time_s(row) or 0.0, book) for row in rows)
-    front = _front(points)
+    points = points_of(rows, section, book)
+    front = front_of(points)
     axis = "minutes from submit to end" if section.on_spot else "billable minutes per instance"
-    said = ["Emulated jobs are never points here."] if section.emulated else []
-    said += ["One run each."] + (
-        ["Hollow: the same job at another dated price."] if any(point.other_usd for point in points) else []
-    )
-    values = [f"{point.label}: {point.minutes:,.1f} min, {fmt.usd(point.usd)}" for point in points]
+    values = [f"{fmt.listing(point.labels)}: {point.minutes:,.1f} min, {fmt.usd(point.usd)}" for point in points]
     return ParetoInfo(
-        title=_title(points, front, took="took" if section.on_spot else "was billed for")
-        if len(points) > 1
+        title=pareto_title(points, front, took="took" if section.on_spot else "was billed for")
+        if len(rows) > 1
         else "One job: nothing to weigh",
-        subtitle="Down and left is better. Dashed: what an hourly price makes of the minutes. Axes do not start at zero.",
+        subtitle=_subtitle(section),
         points=points,
         front=front,
-        rays=tuple(_rays(section, rows, book)),
+        rays=tuple(rays_of(section, rows, book)),
         axis=axis,
-        foot=" ".join(said),
+        foot=" ".join(_foot(section, points)),
         alt=f"Cost against {axis}. {'; '.join(values) or 'No cost is known'}.",
     )
+
+
+def _subtitle(section: Section) -> str:
+    tail = (
+        "Dotted: up to the price of the same seconds on demand."
+        if section.on_spot
+        else "Dashed: what an hourly price makes of the minutes."
+    )
+    return f"Down and left is better. {tail} Axes do not start at zero."
+
+
+def _foot(section: Section, points: Sequence[Point]) -> Iterator[str]:
+    if section.emulated:
+        yield "Emulated jobs are never points here."
+    yield "One run each."
+    if any(point.other_usd for point in points):
+        yield "Hollow: the same job at another dated price."
+    several = [point for point in points if len(point.labels) > 1]
+    if len(several) > _GROUPS:
+        yield "A mark may stand for several jobs that were equal: the table lists them."
+    else:
+        yield from (
+            f"{fmt.jobs(len(point.labels))} at {fmt.usd(point.usd)}: {_few(point.labels)}." for point in several
+        )
+
+
+def _few(labels: Sequence[str]) -> str:
+    more = [f"{len(labels) - _NAMED} more"] if len(labels) > _NAMED else []
+    return fmt.listing([*labels[:_NAMED], *more])
 
 
 def plot_pareto(
@@ -136,62 +141,6 @@ def _place(figure: Figure, sheet: Sheet, head: Headings) -> Axes:
     )
 
 
-def _point(row: Row, time_s: float, book: PriceBook) -> Point:
-    other = other_price(row, book)
-    again = job_cost(row.snapshot, other)
-    return Point(
-        label=row.label,
-        slot=row.slot,
-        minutes=time_s / 60,
-        usd=float(row.cost.usd) if row.cost else 0.0,
-        other_usd=float(again.usd) if again else None,
-        other_text=f"{fmt.usd(again.usd)} in {other.as_of}" if again and other else "",
-    )
-
-
-def _front(points: Sequence[Point]) -> tuple[tuple[float, float], ...]:
-    """The points that no other is at least as fast and as cheap as, and better in one of them."""
-    front: list[tuple[float, float]] = []
-    for point in sorted(points, key=lambda item: (item.minutes, item.usd)):
-        if not front or point.usd < front[-1][1]:
-            front.append((point.minutes, point.usd))
-    return tuple(front)
-
-
-def _rays(section: Section, rows: Sequence[Row], book: PriceBook) -> list[Ray]:
-    """The prices of the dearest job: the one used, another dated one, and the one that would tie."""
-    priced = [row for row in rows if row.cost is not None and row.price is not None]
-    if len(priced) < 2 or section.on_spot:  # a price an hour says nothing of hours that were not billed
-        return []
-    dearest = max(priced, key=lambda row: row.cost.usd if row.cost else Decimal(0))
-    found: list[tuple[Decimal, str]] = []
-    prices: list[Price | None] = [dearest.price, other_price(dearest, book)]
-    found += [
-        (price.usd_per_hour, f"{fmt.usd_per_hour(price.usd_per_hour)}\n{price.as_of}") for price in prices if price
-    ]
-    ties = [
-        tie
-        for row in section.others
-        if (tie := flip_price(section, row)) and (dearest is row or dearest is section.base)
-    ]
-    if len(section.others) == 1 and ties:
-        found.append((ties[0][1], f"{fmt.usd_per_hour(ties[0][1])}\nwould tie"))
-    count = dearest.snapshot.count
-    return [Ray(usd_per_minute=float(usd) * count / 60, text=text, slot=dearest.slot) for usd, text in found]
-
-
-def _title(points: Sequence[Point], front: Sequence[tuple[float, float]], *, took: str) -> str:
-    if len({(round(point.minutes, 1), round(point.usd, 2)) for point in points}) == 1:
-        return f"{fmt.jobs(len(points))}: no difference measured in cost and time"
-    winners = [point.label for point in points if (point.minutes, point.usd) in front]
-    if len(winners) == 1:
-        rest = next(point.label for point in points if point.label != winners[0]) if len(points) == 2 else "all others"
-        return f"{winners[0]} cost less and {took} less time than {rest}"
-    shortest = min(points, key=lambda point: (point.minutes, point.usd))
-    cheapest = min(points, key=lambda point: (point.usd, point.minutes))
-    return f"{shortest.label} {took} the least time, {cheapest.label} cost least"
-
-
 def _limits(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     air = (high - low or abs(high) or 1.0) * _AIR
@@ -207,7 +156,7 @@ def _draw(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
         ax.text(0.0, 0.5, info.title, transform=ax.transAxes, fontsize=sheet.text, color=palette["ink3"], va="center")
         return
     ax.set_xlim(*_limits([point.minutes for point in info.points]))
-    ax.set_ylim(*_limits([usd for point in info.points for usd in (point.usd, point.other_usd) if usd is not None]))
+    ax.set_ylim(*_limits([usd for point in info.points for usd in (point.lowest_usd, point.highest_usd)]))
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
@@ -217,11 +166,10 @@ def _draw(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
     ax.set_xlabel(info.axis, loc="right", fontsize=sheet.label, color=palette["ink3"], labelpad=3)
     _draw_front(ax, info, sheet)
     _draw_rays(ax, info, sheet)
-    if len(info.points) > SLOTS:
-        _draw_many(ax, info, sheet)
-        return
+    many = sum(len(point.labels) for point in info.points) > SLOTS
     for point in info.points:
-        _draw_point(ax, point, sheet)
+        _draw_point(ax, point, sheet, many=many)
+    _draw_names(ax, info, sheet, many=many)
 
 
 def _draw_front(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
@@ -249,48 +197,56 @@ def _draw_rays(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
         if not bottom <= end <= top or any(abs(end - other) < step for other in taken):
             continue
         taken.append(end)
-        ax.annotate(ray.text, (right, end), (4, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label * 0.92,
+        inside = min(max(end, bottom + step / 2), top - step / 2)
+        ax.annotate(ray.text, (right, inside), (4, 0), textcoords="offset points", va="center", ha="left", fontsize=sheet.label * 0.92,
                     color=sheet.palette["ink3"], annotation_clip=False)  # fmt: skip
 
 
-def _draw_many(ax: Axes, info: ParetoInfo, sheet: Sheet) -> None:
-    """All points in one colour; those have a name that no other beats: of hundreds, names would cover the points."""
-    xs, ys = [point.minutes for point in info.points], [point.usd for point in info.points]
-    color, size = sheet.palette["s1"], sheet.text * 0.8
-    ax.plot(xs, ys, marker=marker(0).matplotlib, markersize=size, color=color, linestyle="", zorder=5)
-    front = set(info.front)
-    for point in [point for point in info.points if (point.minutes, point.usd) in front][:SLOTS]:
-        _name_point(ax, point, sheet)
-
-
-def _draw_point(ax: Axes, point: Point, sheet: Sheet) -> None:
+def _draw_point(ax: Axes, point: Point, sheet: Sheet, *, many: bool) -> None:
     palette = sheet.palette
-    color = palette[role(point.slot)]
-    shape, size = marker(point.slot).matplotlib, sheet.text * 0.8
-    if point.other_usd is not None:
+    color = palette["s1" if many else role(point.slot)]
+    shape, size = marker(0 if many else point.slot).matplotlib, sheet.text * 0.8
+    if point.on_demand_usd is not None:
+        ends = ([point.minutes] * 2, [point.usd, point.on_demand_usd])
+        ax.plot(*ends, color=palette["bg"], linewidth=4, zorder=2.9)
+        ax.plot(*ends, color=color, linewidth=1.6, linestyle=":", marker="_", markersize=size * 1.4, zorder=3)
+    if point.other_usd is not None and not many:
         arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1.2, "shrinkA": 4, "shrinkB": 5}
         ax.annotate("", (point.minutes, point.usd), (point.minutes, point.other_usd), arrowprops=arrow, zorder=3)
         ax.plot([point.minutes], [point.other_usd], marker=shape, markersize=size, color=color, markerfacecolor=palette["bg"],
                 linestyle="", zorder=4)  # fmt: skip
-        _name(
-            ax,
-            (point.minutes, point.other_usd),
-            point.other_text,
-            sheet,
-            {"color": palette["ink3"], "fontsize": sheet.label},
-        )
     ax.plot([point.minutes], [point.usd], marker=shape, markersize=size, color=color, linestyle="", zorder=5)
-    _name_point(ax, point, sheet)
 
 
-def _name_point(ax: Axes, point: Point, sheet: Sheet) -> None:
-    bold: dict[str, Any] = {"color": sheet.palette["ink"], "fontsize": sheet.text, "fontweight": "bold"}
-    _name(ax, (point.minutes, point.usd), f"{cut(point.label, 24)} {fmt.usd(point.usd)}", sheet, bold)
+def _draw_names(ax: Axes, info: ParetoInfo, sheet: Sheet, *, many: bool) -> None:
+    """The texts, where they have room: of many points those that no other beats, else names would cover the points."""
+    palette, (left, right), (bottom, top) = sheet.palette, ax.get_xlim(), ax.get_ylim()
+    scale = 72 / ax.figure.dpi
+    width, height = ax.bbox.width * scale, ax.bbox.height * scale
+    labels = Labels(width, height)
 
+    def place(minutes: float, usd: float) -> tuple[float, float]:
+        return (minutes - left) / (right - left) * width, (usd - bottom) / (top - bottom) * height
 
-def _name(ax: Axes, at: tuple[float, float], text: str, sheet: Sheet, props: dict[str, Any]) -> None:
-    """A text beside a point, on the side that has room."""
-    low, high = ax.get_xlim()
-    right = at[0] < (low + high) / 2
-    ax.annotate(fmt.unbroken(text), at, (8 if right else -8, 8), textcoords="offset points", ha="left" if right else "right", va="bottom",
-                zorder=6, bbox={"facecolor": sheet.palette["bg"], "edgecolor": "none", "pad": 0.4, "alpha": 0.8}, **props)  # fmt: skip
+    for point in info.points:
+        labels.block(*place(point.minutes, point.usd))
+        if point.other_usd is not None and not many:
+            labels.block(*place(point.minutes, point.other_usd))
+    front = set(info.front)
+    named = [point for point in info.points if not many or (point.minutes, point.usd) in front][:SLOTS]
+    bold: dict[str, Any] = {"color": palette["ink"], "fontsize": sheet.text, "fontweight": "bold"}
+    muted: dict[str, Any] = {"color": palette["ink3"], "fontsize": sheet.label}
+    texts = [(place(point.minutes, point.usd), point.text, bold) for point in named]
+    if not many:
+        texts += [(place(p.minutes, p.other_usd), p.other_text, muted) for p in named if p.other_usd is not None]
+    for (x, y), text, props in texts:
+        size = text_size(text, props["fontsize"], bold="fontweight" in props)
+        found = labels.place(x, y, size)
+        if found is None:
+            continue
+        near = min(max(x, found[0]), found[0] + size[0]), min(max(y, found[1]), found[1] + size[1])
+        if math.dist(near, (x, y)) > _FAR:
+            ax.annotate("", near, (x, y), xycoords="axes points", textcoords="axes points", zorder=4, annotation_clip=False,
+                        arrowprops={"arrowstyle": "-", "color": palette["axis"], "linewidth": 0.8, "shrinkA": 5, "shrinkB": 1})  # fmt: skip
+        ax.annotate(fmt.unbroken(text), found, xycoords="axes points", ha="left", va="bottom", annotation_clip=False, zorder=6,
+                    bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 0.4, "alpha": 0.8}, **props)  # fmt: skip

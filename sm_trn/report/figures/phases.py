@@ -84,13 +84,15 @@ def _gapless(found: Timeline) -> Iterator[tuple[str, float]]:
 
 
 def _share(row: Row) -> float | None:
-    return row.phases.steady_s / row.phases.total_s * 100 if row.phases is not None and row.phases.total_s else None
+    """Percent of billed time that was steady training. Not known of a job that was interrupted: it warmed up each time."""
+    known = row.phases is not None and row.phases.total_s and not row.snapshot.interruptions
+    return row.phases.steady_s / row.phases.total_s * 100 if known and row.phases is not None else None
 
 
 def _detail(row: Row, found: Timeline) -> str:
     share = _share(row)
     cuts = row.snapshot.interruptions
-    words = [f"steady {fmt.percent(share)} of billed"] if share is not None and not cuts else []
+    words = [f"steady {fmt.percent(share)} of billed"] if share is not None else []
     words += [f"interrupted {cuts} time{'s' if cuts > 1 else ''}"] if cuts else []
     words += [f"{fmt.duration(found.seconds('interrupted'))} between"] if cuts and found.seconds("interrupted") else []
     return ", ".join(words)
@@ -99,6 +101,10 @@ def _detail(row: Row, found: Timeline) -> str:
 def _billed(row: Row) -> str:
     if row.billable_s is None:
         return "not billed yet"
+    trained = row.snapshot.training_s
+    if row.snapshot.spot and trained:
+        share = row.billable_s / trained
+        return f"trained {fmt.count(trained)} s × {share:.2f} (spot) = billed {fmt.count(row.billable_s)} s"
     return f"billed {fmt.count(row.billable_s)} s = {fmt.duration(row.billable_s)}"
 
 
@@ -109,6 +115,9 @@ def _beside(found: Timeline) -> str:
 
 def _title(drawn: list[tuple[Row, Timeline]]) -> str:
     known = [(row.label, share) for row, _ in drawn if (share := _share(row)) is not None]
+    if len(known) > 2:
+        shares = [share for _, share in known]
+        return f"Steady training took {fmt.percent(min(shares))} to {fmt.percent(max(shares))} of the billed time"
     if known:
         worst = sorted(known, key=lambda item: item[1])[:2]
         first, *others = [f"{label} {'trained' if n == 0 else ''}".strip() for n, (label, _) in enumerate(worst)]
@@ -121,6 +130,8 @@ def _foot(drawn: list[tuple[Row, Timeline]]) -> str:
     if not drawn:
         return ""
     parts = ["Starting is not billed. Phases from status transitions; compile and warm-up from the log."]
+    if any(row.snapshot.spot for row, _ in drawn):
+        parts.append("A job on spot is billed for a share of the seconds that it trained.")
     if any(row.snapshot.interruptions for row, _ in drawn):
         parts.append("An interrupted job warms up again at each start; the log does not say for how long.")
     if any(found.open for _, found in drawn):

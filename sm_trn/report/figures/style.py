@@ -111,8 +111,8 @@ def headings(sheet: Sheet, *, title: str, subtitle: str, foot: str) -> Headings:
     return Headings(title=head, subtitle=sub, foot=end, above=above, below=42 + len(end) * sheet.foot * 1.4 + 2)
 
 
-def draw_headings(ax: Axes, sheet: Sheet, head: Headings, *, left: float = 0.0) -> None:
-    """Title and subtitle above the axes, foot below its axis label; positions are points from the axes' corners."""
+def draw_headings(ax: Axes, sheet: Sheet, head: Headings, *, left: float = 0.0, below: float = 42.0) -> None:
+    """Title and subtitle above the axes, foot ``below`` points under them; positions are points from the axes' corners."""
     at: dict[str, Any] = {
         "xycoords": "axes fraction",
         "textcoords": "offset points",
@@ -138,7 +138,7 @@ def draw_headings(ax: Axes, sheet: Sheet, head: Headings, *, left: float = 0.0) 
         y -= sheet.label
         ax.annotate(text, (0, 1), (left, y), va="baseline", fontsize=sheet.label, color=sheet.palette["ink3"], **at)
         y -= sheet.label * 0.35
-    y = -42.0
+    y = -below
     for text in head.foot:
         y -= sheet.foot * 1.1
         ax.annotate(text, (0, 0), (left, y), va="baseline", fontsize=sheet.foot, color=sheet.palette["ink3"], **at)

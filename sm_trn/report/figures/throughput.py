@@ -84,6 +84,9 @@ def _title(section: Section) -> str:
     known = [(row, rate) for row in section.measured if (rate := row.rate(section.unit)) is not None]
     if not known:
         return "No throughput is known"
+    if len(known) > 2:
+        low, high = (fmt.significant(pick(rate.median for _, rate in known)) for pick in (min, max))
+        return f"{fmt.jobs(len(known))} ran at {low if low == high else f'{low} to {high}'} {section.unit}"
     row, rate = max(known, key=lambda item: item[1].median)
     return f"{row.label} ran at {fmt.rate(rate.median, section.unit)}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from ...formatting.cards import HasCard
 from ...pricing.book import PriceBook, snapshot_book
 from ...pricing.cost import CENT, job_cost
 from ...specs.snapshot import JobSnapshot
-from ..spreadsheet import csv_text
 from .rows import FLEET_COLUMNS, FleetCosts, FleetRow
 from .text import fleet_text
 
@@ -52,6 +51,9 @@ class Fleet(HasCard, FleetCosts):
                 "priced": g.priced,
                 "instance_hours": g.instance_hours,
                 "usd": str(g.usd.quantize(CENT)),
+                "failed_usd": str(g.failed_usd.quantize(CENT)),
+                "idle_usd": str(g.idle_usd.quantize(CENT)),
+                "spot_saved_usd": str(g.spot_saved.quantize(CENT)),
             }
             for g in self.by(by)
         ]
@@ -66,16 +68,12 @@ class Fleet(HasCard, FleetCosts):
         return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False, default=str)
 
     def save(self, directory: str | Path, *, by: str = "instance", now: datetime | None = None) -> tuple[Path, ...]:
-        """Write fleet.html, fleet.csv and fleet.json into ``directory``, which is made; ``now`` dates the page."""
-        from .page import fleet_page  # noqa: PLC0415 - a page's parts are loaded on use
+        """Write fleet.html, fleet.csv, fleet.json and one PNG per figure into ``directory``, which is made; ``now`` dates the
+        page, None: the time it is.
+        """
+        from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        written = (folder / "fleet.html", folder / "fleet.csv", folder / "fleet.json")
-        written[0].write_text(fleet_page(self, by=by, now=now), "utf-8")
-        written[1].write_bytes(csv_text(FLEET_COLUMNS, self.cells()).encode())
-        written[2].write_text(self.to_json(by=by) + "\n", "utf-8")
-        return written
+        return save(self, Path(directory), body=self.to_json(by=by), by=by, now=now or datetime.now(timezone.utc))
 
 
 def fleet(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from decimal import Decimal
 
 from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
@@ -13,15 +14,17 @@ from .rows import FleetCosts
 from .text import billed_seconds, cost_or_why, group_cost
 
 
-def fleet_page(item: FleetCosts, *, by: str, now: datetime | None) -> str:
-    """The whole document. ``now`` is written on it when given."""
+def fleet_page(item: FleetCosts, figures: Sequence[str] = (), *, by: str, now: datetime | None) -> str:
+    """The whole document; ``figures`` are pieces of HTML. ``now`` is written on it when given."""
     first, *others = item.findings()
     written = f", written {fmt.stamp(now)}" if now else ""
     body = [
         '<header><div><b>sm_trn</b><span>fleet</span></div><nav aria-label="Sections"><a href="#findings">Findings</a>',
+        '<a href="#spend">Figures</a>' if figures else "",
         '<a href="#sums">Sums</a><a href="#jobs">Jobs</a></nav></header><main id="main">',
         f'<div id="findings"><h1>{text(first)}</h1>',
         f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in others)}</div></div>' if others else "</div>",
+        *_spend(figures, tagged=any(row.tags for row in item.rows)),
         f'<section id="sums"><div class="head"><h2>Sums</h2><p>{text(item.title)}, by {text(by)}</p></div>',
         f'<div class="scroll" role="region" tabindex="0" aria-label="Sums">{groups_table(item, by)}</div></section>',
         '<section id="jobs"><div class="head"><h2>Jobs</h2><p>newest first</p></div>',
@@ -29,10 +32,17 @@ def fleet_page(item: FleetCosts, *, by: str, now: datetime | None) -> str:
         '<section id="method"><div class="head"><h2>Prices and method</h2>',
         f"<p>{text('cost = billable seconds ÷ 3,600 × instances × price per hour')}</p></div>",
         f'<div class="scroll" role="region" tabindex="0" aria-label="Prices">{"".join(_prices(item))}</div>',
-        "<p>Left out: time before billing starts, storage, data transfer, warm pools after the job.</p></section></main>",
+        "<p>Left out: time before billing starts, storage, data transfer. An idle warm pool is in no job's cost.</p></section></main>",
         f"<footer><p>sm_trn fleet{written}. This file loads nothing from the network.</p></footer>",
     ]
     return "\n".join([*document_head(first), *body, "</body></html>", ""])
+
+
+def _spend(figures: Sequence[str], *, tagged: bool) -> Iterator[str]:
+    if figures:
+        hint = "" if tagged else "Tags were not read: group by person or tag:KEY to see them"
+        yield f'<section id="spend"><div class="head"><h2>Where the money went</h2><p>{text(hint)}</p></div>'
+        yield f'<div class="figures">{"".join(figures)}</div></section>'
 
 
 # The longest that stands below a heading, where that is longer.
@@ -47,7 +57,7 @@ _WIDEST = {
 
 
 def groups_table(item: FleetCosts, by: str) -> str:
-    heads = ("Jobs", "Instance hours", "Spot saved, USD", "Cost, USD")
+    heads = ("Jobs", "Instance hours", "Failed, USD", "Idle, USD", "Spot saved, USD", "Cost, USD")
     rows = "".join(
         f'<tr><th scope="row">{text(group.name)}</th>'
         + "".join(
@@ -57,7 +67,9 @@ def groups_table(item: FleetCosts, by: str) -> str:
                 (
                     fmt.count(group.jobs),
                     f"{group.instance_hours:,.1f}",
-                    fmt.usd_cell(group.spot_saved) if group.spot_saved else "–",
+                    _cell(group.failed_usd),
+                    _cell(group.idle_usd),
+                    _cell(group.spot_saved),
                     group_cost(group),
                 ),
                 strict=True,
@@ -67,6 +79,10 @@ def groups_table(item: FleetCosts, by: str) -> str:
         for group in item.by(by)
     )
     return _table(f"Sums by {by}", by, heads, rows)
+
+
+def _cell(usd: Decimal) -> str:
+    return fmt.usd_cell(usd) if usd else "–"
 
 
 def jobs_table(item: FleetCosts, most: int) -> str:

@@ -7,7 +7,7 @@ ever counted as zero.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
@@ -24,9 +24,12 @@ from ..layout import one_line
 
 FLEET_COLUMNS = (
     "job", "status", "emulated", "instance", "instances", "created", "billable_s", "instance_hours", "price_usd_per_hour",
-    "price_as_of", "cost_usd", "spot_saved_usd", "interruptions",
+    "price_as_of", "cost_usd", "spot_saved_usd", "idle_usd", "interruptions",
 )  # fmt: skip
 TAG = "tag:"
+# Tags that name a person, the first that a job has. The last two hold ARNs, whose last part is the name.
+PERSON_TAGS = ("owner", "user", "username", "person", "created-by", "created_by", "creator", "email",
+               "sagemaker:user-profile-arn", "sagemaker:space-arn")  # fmt: skip
 _RUN = re.compile(
     r"-\d{6}-\d{6}-[0-9a-f]{6}$|-\d{4}-\d{2}-\d{2}-\d{2}-\d{2}-\d{2}-\d{3}$"
 )  # of this package, of the SDKs
@@ -56,6 +59,29 @@ class FleetRow:
         return usd_for(WallSeconds(job.training_s), job.count, self.price.usd_per_hour) - self.cost.usd
 
     @property
+    def idle_usd(self) -> Decimal | None:
+        """What the job's warm pool cost between its end and the next job, or the pool's end: paid, and empty.
+
+        https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_WarmPoolStatus.html
+        """
+        job = self.snapshot
+        seconds = (job.raw.get("WarmPoolStatus") or {}).get("ResourceRetainedBillableTimeInSeconds")
+        if not seconds or self.price is None or job.emulated:
+            return None
+        return usd_for(WallSeconds(float(seconds)), job.count, self.price.usd_per_hour)
+
+    @property
+    def failed_usd(self) -> Decimal | None:
+        """What a failed job cost."""
+        return self.cost.usd if self.cost is not None and self.snapshot.status_word == "Failed" else None
+
+    @property
+    def person(self) -> str:
+        """Whom the tags name; empty where they name nobody."""
+        told = {key.lower(): value for key, value in self.tags.items()}
+        return next((one_line(told[key].rsplit("/", 1)[-1]) for key in PERSON_TAGS if told.get(key)), "")
+
+    @property
     def unpriced(self) -> bool:
         """Billed, but no price is known: missing in every sum."""
         return self.price is None and self.snapshot.billable_s is not None and not self.snapshot.emulated
@@ -63,7 +89,10 @@ class FleetRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetGroup:
-    """Jobs that share a value. ``usd`` sums those that have a cost; ``priced`` says how many that are."""
+    """Jobs that share a value. ``usd`` sums those that have a cost; ``priced`` says how many that are.
+
+    ``failed_usd`` is the part of it that failed jobs cost. ``idle_usd`` comes on top: warm pools without a job.
+    """
 
     name: str
     jobs: int
@@ -71,6 +100,8 @@ class FleetGroup:
     instance_hours: float
     usd: Decimal
     spot_saved: Decimal
+    failed_usd: Decimal = Decimal(0)
+    idle_usd: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +121,19 @@ class FleetCosts:
         """What the jobs with a known cost cost together."""
         return sum((row.cost.usd for row in self.rows if row.cost is not None), Decimal(0))
 
+    @property
+    def idle_usd(self) -> Decimal:
+        """What warm pools cost while no job ran in them, on top of ``usd``."""
+        return _sum(row.idle_usd for row in self.rows)
+
+    @property
+    def bought_nothing_usd(self) -> Decimal:
+        """What failed jobs and idle warm pools cost."""
+        return _sum(row.failed_usd for row in self.rows) + self.idle_usd
+
     def by(self, key: str) -> tuple[FleetGroup, ...]:
-        """Sums by ``instance``, ``status``, ``month``, ``day``, ``name`` (without the time) or ``tag:KEY``, dearest first.
+        """Sums by ``instance``, ``status``, ``month``, ``day``, ``name`` (without the time), ``person`` (as tags name one) or
+        ``tag:KEY``, dearest first.
 
         Raises UnknownName for another key.
         """
@@ -115,14 +157,20 @@ class FleetCosts:
             yield f"There are more: only the {fmt.count(self.cut)} newest were looked at, so no sum is whole; raise the limit."
         if priced or not self.rows:
             yield f"{fmt.jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
-        saved = sum((row.spot_saved for row in self.rows if row.spot_saved is not None), Decimal(0))
+        saved = _sum(row.spot_saved for row in self.rows)
         if saved > 0:
             yield f"Spot took {fmt.usd(saved)} off the price of the training time."
         failed = [row for row in priced if row.snapshot.status_word == "Failed"]
         if failed:
-            lost = sum((row.cost.usd for row in failed if row.cost), Decimal(0))
+            lost = _sum(row.failed_usd for row in failed)
             share = fmt.percent(float(lost / self.usd * 100)) if self.usd else fmt.percent(0)
             yield f"{fmt.jobs(len(failed))} failed and cost {fmt.usd(lost)}, {share} of all."
+        idle = self.idle_usd
+        if idle > 0:
+            pools = sum(row.idle_usd is not None for row in self.rows)
+            yield (
+                f"Warm pools of {fmt.jobs(pools)} stood idle for {fmt.usd(idle)}, on top of what the jobs cost: paid, and empty."
+            )
         unpriced = sorted({row.snapshot.instance for row in self.rows if row.unpriced and row.snapshot.instance})
         if unpriced:
             yield f"No price is known for {fmt.listing(unpriced)}: {fmt.jobs(sum(row.unpriced for row in self.rows))} in no sum."
@@ -141,6 +189,7 @@ _NAMERS: Mapping[str, Callable[[FleetRow], str]] = MappingProxyType(
         "month": lambda row: f"{row.snapshot.created:%Y-%m}" if row.snapshot.created else "no date",
         "day": lambda row: f"{row.snapshot.created:%Y-%m-%d}" if row.snapshot.created else "no date",
         "name": lambda row: _RUN.sub("", one_line(row.snapshot.name)),
+        "person": lambda row: row.person or "nobody named",
     }
 )
 
@@ -161,8 +210,14 @@ def _group(name: str, rows: Sequence[FleetRow]) -> FleetGroup:
         priced=sum(row.cost is not None for row in rows),
         instance_hours=sum(row.instance_hours or 0.0 for row in rows),
         usd=sum((row.cost.usd for row in rows if row.cost is not None), Decimal(0)),
-        spot_saved=sum((row.spot_saved for row in rows if row.spot_saved is not None), Decimal(0)),
+        spot_saved=_sum(row.spot_saved for row in rows),
+        failed_usd=_sum(row.failed_usd for row in rows),
+        idle_usd=_sum(row.idle_usd for row in rows),
     )
+
+
+def _sum(values: Iterable[Decimal | None]) -> Decimal:
+    return sum((value for value in values if value is not None), Decimal(0))
 
 
 def _cells(row: FleetRow) -> Mapping[str, Any]:
@@ -180,5 +235,6 @@ def _cells(row: FleetRow) -> Mapping[str, Any]:
         "price_as_of": row.price.as_of if row.price else None,
         "cost_usd": float(row.cost.usd) if row.cost else None,
         "spot_saved_usd": float(row.spot_saved) if row.spot_saved is not None else None,
+        "idle_usd": float(row.idle_usd) if row.idle_usd is not None else None,
         "interruptions": job.interruptions,
     }

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from ...formatting import numbers as fmt
 from ...logs.throughput import Throughput
 from ...pricing.book import Price, PriceBook
-from ...pricing.cost import usd_for
 from .rows import Row, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
+from .sweep import Sweep, sweep_headline, sweep_sentence
 from .work import LEAST_FILL, MOST_WAIT, Work
 
 NOISE_PCT = 1.0  # below this, one run against one run says nothing
@@ -24,7 +24,7 @@ class Finding:
     """``text`` can be quoted alone. ``headline`` leaves its values out; ``short`` and ``values`` are its two halves for a card.
 
     ``change_pct`` is unrounded.
-    ``kind`` is one of throughput, billable, cost, spot, flip, repriced, not_training, scaling, padding,
+    ``kind`` is one of sweep, sweep_differs, throughput, billable, cost, spot, flip, repriced, not_training, scaling, padding,
     data_wait, compiles, changed, runs, missing, note, emulated.
     """
 
@@ -86,10 +86,13 @@ def _pairs(section: Section) -> Iterator[_Pair]:
 
 
 def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
-    """Every sentence about a section, job by job; what limits them comes after."""
+    """Every sentence about a section, job by job; what limits them comes after. Of a sweep the result is one sentence."""
+    sweep = section.sweep
+    if sweep is not None:
+        yield from _swept(sweep)
     said = [
         finding
-        for pair in _pairs(section)
+        for pair in (_pairs(section) if sweep is None else ())
         for told in (
             _throughput,
             _billable,
@@ -115,6 +118,17 @@ def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
         names = fmt.listing([row.label for row in section.emulated])
         text = f"{names}: EMULATED on this machine; in no percentage, total or figure of measured jobs."
         yield Finding(kind="emulated", text=text, workload=section.workload)
+
+
+def _swept(sweep: Sweep) -> Iterator[Finding]:
+    headline = sweep_headline(sweep)
+    yield Finding(kind="sweep", text=sweep_sentence(sweep), workload=sweep.workload, headline=headline.rstrip("."))
+    if not sweep.emulated:
+        yield Finding(
+            kind="sweep_differs",
+            text=f"Only {fmt.listing(sweep.names)} differ{'s' if len(sweep.names) == 1 else ''} between the jobs.",
+            workload=sweep.workload,
+        )
 
 
 _SEVERAL = 3  # jobs of which the same is said in one sentence
@@ -185,10 +199,9 @@ def _wall(pair: _Pair) -> Iterator[Finding]:
 def _spot(section: Section) -> Iterator[Finding]:
     """What spot took off each job's price, of what its training seconds would have cost."""
     for row in section.measured:
-        share, trained = row.cost.spot_saving if row.cost else None, row.snapshot.training_s
-        if share is None or row.price is None or trained is None or row.cost is None:
+        whole, share = row.on_demand_usd, row.cost.spot_saving if row.cost else None
+        if whole is None or share is None or row.cost is None:
             continue
-        whole = usd_for(trained, row.snapshot.count, row.price.usd_per_hour)
         text = (
             f"Spot saved {row.label} {fmt.usd(whole - row.cost.usd)} of {fmt.usd(whole)} ({fmt.percent(share * 100)} of its "
             "training seconds were not billed)."
@@ -350,13 +363,15 @@ def _missing(section: Section) -> Iterator[Finding]:
             where = f" in {row.region}" if row.region else ""
             text = f"{row.label}: no price for {name}{where}; give one with --price {name}=USD_PER_HOUR."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
-        if not row.completed and len(section.measured) > 1:
+        if not row.completed and len(section.measured) > 1 and section.sweep is None:
             text = f"{row.label} is {row.status.word}: its billable time and cost are not compared."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
 
 
 def section_headline(section: Section, kind: str) -> str:
     """The headline of the largest difference of one kind, or nothing."""
+    if section.sweep is not None:
+        return ""  # its figures say a range
     stated = {"throughput": _throughput, "billable": _billable, "cost": _cost}[kind]
-    found = [item for pair in _pairs(section) for item in stated(pair)]
+    found = list(_once([item for pair in _pairs(section) for item in stated(pair)]))
     return max(found, key=lambda item: abs(item.change_pct or 0.0)).headline if found else ""

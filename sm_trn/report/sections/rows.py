@@ -10,11 +10,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 
 from ...formatting import numbers as fmt
 from ...logs.throughput import Throughput, throughput
 from ...pricing.book import Price, PriceBook
-from ...pricing.cost import JobCost, job_cost
+from ...pricing.cost import JobCost, job_cost, usd_for
 from ...specs.record import JobRecord, Origin
 from ...specs.snapshot import JobSnapshot, JobStatus
 from ..layout import one_line
@@ -81,6 +82,14 @@ class Row:
         job = self.snapshot
         known = self.completed and job.created is not None and job.ended is not None
         return (job.ended - job.created).total_seconds() if known and job.ended and job.created else None
+
+    @property
+    def on_demand_usd(self) -> Decimal | None:
+        """What a spot job's training seconds would have cost on demand; None without spot, or while it is not known."""
+        trained = self.snapshot.training_s
+        if self.cost is None or self.cost.spot_saving is None or trained is None:
+            return None
+        return usd_for(trained, self.snapshot.count, self.cost.price.usd_per_hour)
 
     @property
     def published(self) -> bool:

@@ -10,6 +10,7 @@ from ...formatting import numbers as fmt
 from ...pricing.book import Price, PriceBook
 from ...pricing.cost import break_even, job_cost
 from .rows import Row, samples_per_iteration
+from .sweep import Sweep
 
 DATES = 3  # other price dates named in one sentence
 
@@ -30,12 +31,18 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """The jobs of one workload. ``base`` is the one that percentages refer to, None without a measured job."""
+    """The jobs of one workload. ``base`` is the one that percentages refer to, None without a measured job.
+
+    ``sweep`` ranks the jobs where they differ in hyperparameters only, unless a baseline was asked for: then percentages
+    are the answer. ``rehearsed`` is that of the emulated jobs.
+    """
 
     workload: str
     rows: tuple[Row, ...]
     base: Row | None
     unit: str
+    sweep: Sweep | None = None
+    rehearsed: Sweep | None = None
 
     @property
     def measured(self) -> tuple[Row, ...]:
@@ -62,7 +69,7 @@ class Section:
     @property
     def rehearsal(self) -> Section:
         """The emulated jobs alone: they have a section, a time axis and figures of their own."""
-        return replace(self, rows=self.emulated, base=None)
+        return replace(self, rows=self.emulated, base=None, sweep=self.rehearsed)
 
     def delta(self, row: Row) -> Delta:
         base = self.base

@@ -1,0 +1,292 @@
+"""Figures of 1, 2, 8 and 40 jobs with every column known: no text on another, none outside; ties, NaN and spot are said as such."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from many_jobs import named, sweep, swept, tuned
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from report_jobs import describe, emulated_job, gpt2_pair
+from test_report_spot import job
+
+from sm_trn.report import Comparison, compare
+from sm_trn.report.comparison.pictures import pictures
+from sm_trn.report.figures.accuracy import accuracy_info
+from sm_trn.report.figures.cost import cost_info
+from sm_trn.report.figures.curves import SMOOTHED, smooth
+from sm_trn.report.figures.loss import loss_info
+from sm_trn.report.figures.parallel import parallel_info
+from sm_trn.report.figures.pareto import pareto_info
+from sm_trn.report.figures.phases import phases_info
+from sm_trn.report.figures.slice import slice_info
+from sm_trn.report.figures.style import Sheet
+from sm_trn.report.figures.throughput import throughput_info
+from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot, record
+
+mpl.use("Agg")
+COUNTS = (1, 2, 8, 40)
+SHEETS: dict[str, Sheet | None] = {
+    "png": None,
+    **{f"page-{width}": Sheet(headings=False, text=13, label=12, foot=12, side=2, width=width)
+       for width in (344.0, 528.0, 600.0, 1072.0)},
+}  # fmt: skip
+
+
+def texts(figure: Figure) -> list[tuple[str, Any]]:
+    """Every text that is drawn, and its box in pixels; the watermark is meant to lie behind all."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    found = [item for item in figure.findobj(Text) if isinstance(item, Text)]
+    unseen = {
+        id(label)
+        for axes in figure.findobj(mpl.axes.Axes)
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+        for label in (tick.label1, tick.label2)
+        if not _shown(tick, axis, axes)
+    }
+    return [
+        (item.get_text(), item.get_window_extent(renderer))
+        for item in found
+        if item.get_visible() and item.get_text().strip() and item.get_alpha() != 0.08 and id(item) not in unseen
+    ]
+
+
+def _shown(tick: Any, axis: Any, axes: Any) -> bool:
+    low, high = sorted(axis.get_view_interval())
+    return bool(axes.axison and low - 1e-9 <= tick.get_loc() <= high + 1e-9)
+
+
+def collisions(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of texts whose boxes share more than a pixel's edge, and texts that leave the figure."""
+    boxes = texts(figure)
+    whole = figure.bbox
+    out = [(text, "the edge") for text, box in boxes
+           if box.x0 < -1 or box.y0 < -1 or box.x1 > whole.width + 1 or box.y1 > whole.height + 1]  # fmt: skip
+    return out + [
+        (one, other)
+        for (one, a), (other, b) in itertools.combinations(boxes, 2)
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 2
+    ]
+
+
+def test_the_measure_sees_two_texts_on_one_another() -> None:
+    figure = Figure()
+    figure.text(0.5, 0.5, "one")
+    figure.text(0.5, 0.5, "other")
+    figure.text(0.99, 0.9, "much too long for it")
+    assert [("much too long for it", "the edge"), ("one", "other")] == collisions(figure)
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+@pytest.mark.parametrize("count", COUNTS)
+def test_no_text_lies_on_another_or_leaves_its_figure(count: int, sheet: str) -> None:
+    found = {
+        picture.name: where
+        for picture in pictures(compare(named(count)))
+        if (where := collisions(picture.draw(SHEETS[sheet])))
+    }
+    assert {} == found
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+@pytest.mark.parametrize("which", ["pair", "mixed", "emulated", "tuned-3", "tuned-12"])
+def test_nor_in_the_figures_of_other_reports(which: str, sheet: str) -> None:
+    emulated = [emulated_job("bert-a"), emulated_job("bert-b", number=1, interrupted=True)]
+    jobs = {
+        "pair": gpt2_pair(),
+        "mixed": [*gpt2_pair(), *emulated],
+        "emulated": emulated,
+        "tuned-3": tuned(3),
+        "tuned-12": tuned(12),
+    }[which]
+    shown = pictures(compare(jobs))
+    assert {} == {picture.name: where for picture in shown if (where := collisions(picture.draw(SHEETS[sheet])))}
+
+
+@pytest.fixture(scope="module")
+def eight() -> Comparison:
+    return compare(sweep(8))
+
+
+def test_a_figure_of_spot_shows_what_was_paid_and_what_was_not(eight: Comparison) -> None:
+    (bar,) = [bar for bar in cost_info(eight.section(), eight.book).bars if bar.label == "reviews-lr2e-5-seed1"]
+    assert "(spot)" in bar.detail
+    assert "0.566 h × 1 × $1.41/h × 0.30 (spot)" == bar.detail
+    assert ("$0.80", "on demand; spot saved $0.56") == (bar.ghost_text, bar.ghost_note)
+    (bracket,) = [bar.bracket for bar in phases_info(eight.section()).bars if bar.label == "reviews-lr2e-5-seed1"]
+    assert bracket is not None
+    assert "trained 2,037 s × 0.30 (spot) = billed 611 s" == bracket.text
+
+
+def test_the_words_of_spot_are_drawn_beside_the_bar(eight: Comparison) -> None:
+    for name in ("cost", "phases"):
+        (picture,) = [picture for picture in pictures(eight) if picture.name == name]
+        for sheet in SHEETS.values():
+            assert "× 0.30 (spot)" in " ".join(text for text, _ in texts(picture.draw(sheet))).replace("\xa0", " ")
+
+
+def test_a_spot_point_has_a_tail_up_to_its_price_on_demand(eight: Comparison) -> None:
+    points = {label: point for point in pareto_info(eight.section(), eight.book).points for label in point.labels}
+    spot = points["reviews-lr2e-5-seed1"]
+    assert pytest.approx(spot.usd / 0.3, rel=0.01) == spot.on_demand_usd
+    assert points["reviews-lr1e-5-seed1"].on_demand_usd is None
+    assert "spot" in spot.text
+
+
+def test_points_on_one_another_are_one_mark_with_a_count() -> None:
+    same = [job(f"j{number}", ended=2000, trained=1680, billed=1680) for number in range(8)]
+    other = job("other", ended=2400, trained=1000, billed=1000)
+    item = compare([*same, other])
+    points = pareto_info(item.section(), item.book).points
+    assert [8, 1] == sorted((len(point.labels) for point in points), reverse=True)
+    (many,) = [point for point in points if len(point.labels) == 8]
+    assert many.text.startswith("8 jobs, $")
+    assert "j0, j1, j2, j3, j4, j5, j6 and j7" in pareto_info(item.section(), item.book).foot
+
+
+def test_a_tie_is_no_win() -> None:
+    tied = compare([job("a", ended=700, trained=600, billed=600), job("b", ended=700, trained=600, billed=600),
+                    job("c", ended=900, trained=800, billed=800)])  # fmt: skip
+    title = pareto_info(tied.section(), tied.book).title
+    assert "a and b" in title
+    assert "than all others" not in title
+
+
+def accuracies(*values: float) -> Comparison:
+    def one(number: int, value: float) -> JobRecord:
+        return record(parse_snapshot(describe(f"j{number}")), [MetricPoint("eval_accuracy", value)], workload="w")
+
+    return compare([one(number, value) for number, value in enumerate(values)])
+
+
+def test_near_accuracies_are_dots_on_an_axis_that_says_where_it_starts() -> None:
+    info = accuracy_info(accuracies(0.930, 0.926, 0.931).section())
+    assert 0.9 < info.origin < 0.926
+    assert f"axis from {info.origin:g}" in info.axis
+
+
+def test_two_best_of_the_same_accuracy_are_both_named() -> None:
+    assert (
+        "j0 and j1 reached the best accuracy, 0.930" == accuracy_info(accuracies(0.9301, 0.9302, 0.9).section()).title
+    )
+
+
+def test_a_job_that_diverged_is_in_no_range_and_is_named(eight: Comparison) -> None:
+    info = loss_info(eight.section())
+    assert "reviews-lr8e-4-seed1 became NaN" in info.title
+    (panel,) = [panel for panel in info.panels if panel.name == "reviews-lr8e-4-seed1"]
+    assert "✗ NaN at step 810" == panel.level_text
+
+
+def test_a_nan_label_names_its_job_inside_its_own_axes() -> None:
+    jobs = [swept(number) for number in (6, 7)]
+    (picture,) = [picture for picture in pictures(compare(jobs)) if picture.name == "loss"]
+    for sheet in SHEETS.values():
+        figure = picture.draw(sheet)
+        said = [(text, box) for text, box in texts(figure) if "NaN at step" in text]
+        inner = [axes.bbox for axes in figure.findobj(mpl.axes.Axes) if axes is not figure.axes[0]]
+        assert len(said) == 4
+        assert all("lr8e-4" in text for text, _ in said)
+        assert all(any(axes.x0 - 1 <= box.x0 and box.x1 <= axes.x1 + 1 for axes in inner) for _, box in said)
+
+
+def test_curves_on_one_another_are_both_drawn_and_said() -> None:
+    points = [MetricPoint("loss", 1 / n, step=float(n)) for n in range(1, 9)]
+    two = compare([record(parse_snapshot(describe(name)), points, workload="w") for name in ("a", "b")])
+    curves = loss_info(two.section()).panels[1].curves
+    assert [("a", ""), ("b", "a")] == [(curve.label, curve.lies_on) for curve in curves]
+
+
+@given(some.lists(some.floats(-1e6, 1e6), min_size=SMOOTHED + 1, max_size=SMOOTHED + 60))
+def test_a_smoothed_curve_stays_between_the_points_around_it(values: list[float]) -> None:
+    points = tuple((float(n), value) for n, value in enumerate(values))
+    for n, (x, mean) in enumerate(smooth(points)):
+        around = values[max(0, n - 5) : n + 6]
+        assert x == n
+        assert min(around) - 1e-6 <= mean <= max(around) + 1e-6
+
+
+def test_a_smoothed_line_is_the_line() -> None:
+    points = tuple((float(n), 3.0 - n / 100) for n in range(SMOOTHED + 1))
+    assert all(math.isclose(mean, 3.0 - x / 100) for x, mean in smooth(points))
+
+
+def test_the_titles_of_many_jobs_say_a_range_and_no_pair(eight: Comparison) -> None:
+    assert "8 jobs ran at 2.00 it/s" == throughput_info(eight.section()).title
+    assert "8 jobs cost $0.24 to $0.88, $6.15 together" == cost_info(eight.section(), eight.book).title
+    title = phases_info(eight.section()).title
+    assert "66.4 % to 71.4 %" in title
+
+
+def test_a_slice_has_each_value_on_its_own_scale(eight: Comparison) -> None:
+    (panel,) = slice_info(eight.section()).panels
+    assert ("learning_rate", "log") == (panel.name, panel.scale)
+    assert [(3e-5, 0.931, True)] == [dot for dot in panel.dots if dot[2]]
+    assert (1e-4, 8e-4) == panel.without
+    assert "reviews-lr1e-4-seed1 and reviews-lr8e-4-seed1" in slice_info(eight.section()).foot
+    names = {panel.name: panel for panel in slice_info(compare(tuned(12)).section()).panels}
+    assert ["log", "linear", "linear", "texts"] == [panel.scale for panel in names.values()]
+    assert "seed" not in names
+
+
+def test_the_line_of_a_slice_leads_through_the_means() -> None:
+    (panel,) = slice_info(compare(sweep(40)).section()).panels
+    for place, mean in panel.means:
+        own = [value for x, value, _ in panel.dots if x == place]
+        assert math.isclose(mean, sum(own) / len(own))
+
+
+def test_parallel_coordinates_need_three_hyperparameters(eight: Comparison) -> None:
+    assert not parallel_info(eight.section()).drawn
+    info = parallel_info(compare(tuned(12)).section())
+    assert ["learning_rate", "per_device_train_batch_size", "weight_decay", "optim", "eval_accuracy"] == [
+        axis.name for axis in info.axes
+    ]
+    assert 12 == len(info.lines)
+    assert 1.0 == info.lines[-1][-1]  # the best is drawn last, on top
+    assert all(0 <= height <= 1 for line in info.lines for height in line)
+
+
+def test_a_pair_has_no_figure_of_a_sweep() -> None:
+    names = {picture.figure.name for picture in pictures(compare(gpt2_pair()))}
+    assert not names & {"slice", "parallel"}
+
+
+def test_an_emulated_sweep_is_watermarked() -> None:
+    jobs = [dataclasses.replace(emulated_job(f"e{n}", number=n)) for n in range(3)]
+    jobs = [
+        dataclasses.replace(item, snapshot=dataclasses.replace(item.snapshot, hyperparameters={"lr": f'"{n}e-5"'}))
+        for n, item in enumerate(jobs, start=1)
+    ]
+    (picture,) = [picture for picture in pictures(compare(jobs)) if picture.figure.name == "slice"]
+    assert "slice-emulated" == picture.name
+    assert "EMULATED" in [item.get_text() for item in picture.draw().findobj(Text)]
+    assert picture.info.title.startswith("EMULATED: lr 3e-5 is best")
+
+
+def test_a_nan_label_lies_on_no_curve() -> None:
+    jobs = [swept(number) for number in (6, 7, 15)]
+    (picture,) = [picture for picture in pictures(compare(jobs)) if picture.name == "loss"]
+    figure = picture.draw()
+    said = [box for text, box in texts(figure) if "NaN at step" in text]
+    places = [
+        axes.transData.transform(point)
+        for axes in figure.findobj(mpl.axes.Axes)
+        if axes is not figure.axes[0]
+        for line in axes.lines
+        for point in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    ]
+    assert len(said) == 8
+    assert not [point for point in places for box in said if box.x0 < point[0] < box.x1 and box.y0 < point[1] < box.y1]
+    assert "reviews-lr8e-4-seed1 and reviews-lr8e-4-seed2 became NaN" in picture.info.title

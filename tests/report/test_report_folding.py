@@ -1,0 +1,71 @@
+"""Columns go under others where a table has no room: the first to go first, nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from many_jobs import sweep
+from shown_pages import pages
+
+from sm_trn.report import compare
+from sm_trn.report.comparison.folding import Column, folds
+from sm_trn.report.comparison.page import page
+from sm_trn.report.document import folds_at
+
+ALL = pages()
+NAMES = (
+    ("Throughput", "it/s"), ("Time", "submit to end"), ("Trained", "s/instance"), ("Billed", "s/instance"),
+    ("Not training", "share of billable"), ("Cost", "USD"), ("Spot saved", "USD"), ("Steady cost", "USD per 1,000 iterations"),
+    ("Cost", "USD per epoch"), ("Accuracy", "held out"), ("Final loss", "training"),
+)  # fmt: skip
+
+
+def column(name: str, unit: str, text: str) -> Column:
+    return name, unit, {"a": (text, "", False)}
+
+
+@given(some.lists(some.sampled_from(NAMES), unique=True), some.text("0123456789", min_size=1, max_size=20))
+def test_what_folds_goes_under_what_stays_and_the_wider_first(names: list[tuple[str, str]], text: str) -> None:
+    columns = [column(name, unit, text) for name, unit in names]
+    moved, last = folds(columns)
+    gone = [item.out for item in moved]
+    assert len(gone) == len(set(gone))
+    for place, item in enumerate(moved):
+        assert item.out != item.under
+        assert item.under not in gone[: place + 1]
+        assert "{}" in item.words
+    assert int(last.removeprefix("fold-")) <= folds_at([["x" * 60, name, unit, text] for name, unit in names] or [[]])
+
+
+def test_a_column_without_its_neighbour_stays() -> None:
+    moved, _ = folds([column("Final loss", "training", "0.2"), column("Trained", "s/instance", "9")])
+    assert () == moved
+
+
+def test_a_folded_column_says_what_it_is_in_its_neighbours_cell() -> None:
+    text = page(compare(sweep(8), baseline="reviews-lr1e-5-seed1"), [], now=None).replace("\xa0", " ")
+    for words in ("0.27 per epoch", "28.6 % not training", "of 2,037 trained", "loss 0.262", "spot saved 0.56"):
+        assert re.search(rf'<span class="tail-\d+">{re.escape(words)}</span>', text), words
+    tails = set(re.findall(r'<span class="tail-(\d+)"', text))
+    assert tails == set(re.findall(r'<th scope="col" class="out-(\d+)"', text))
+    style = text.partition("</style>")[0]
+    for width in tails:
+        assert f".out-{width} {{ display: none }}" in style
+        assert f".tail-{width} {{ display: block }}" in style
+
+
+def test_a_notebook_whose_style_is_not_ours_has_every_value_once() -> None:
+    card = compare(sweep(8), baseline="reviews-lr1e-5-seed1")._repr_html_()
+    assert "tail-" not in card
+    assert "out-" not in card
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if not name.startswith("widgets")])
+def test_every_width_at_which_a_page_folds_has_its_style(name: str) -> None:
+    style, _, body = ALL[name].partition("</style>")
+    for kind in ("fold", "out", "tail"):
+        asked = set(re.findall(rf"\b{kind}-(\d+)", body))
+        assert asked <= set(re.findall(rf"\.{kind}-(\d+)", style)), kind
