@@ -45,7 +45,7 @@ def snippets(page: str = "migrating.md") -> list[str]:
 def test_the_sweep_of_the_page_runs_and_finds_its_best(
     emulator: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script, code = snippets("sweeps.md")
+    script, code = snippets("guides/sweeps.md")
     (tmp_path / "src").mkdir()
     (tmp_path / "src/train.py").write_text(script)
     monkeypatch.chdir(tmp_path)
