@@ -21,6 +21,12 @@ class StatusLook:
     order: int
     short: str
 
+    @property
+    def said(self) -> str:
+        """The status as a predicate: ``failed``, ``is training``."""
+        ended = self.word.startswith(("failed", "stopped", "completed"))
+        return self.word if ended else f"was {self.word}" if self.word == "interrupted" else f"is {self.word}"
+
 
 def _look(word: str, glyph: str, ascii_glyph: str, role: str, order: int, *, short: str = "") -> StatusLook:
     return StatusLook(word, glyph, ascii_glyph, role, order, short or word)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from report_jobs import emulated_job, gpt2_pair
 
 from sm_trn.report import Comparison, compare, published_record
-from sm_trn.specs import JobRecord
+from sm_trn.report.status import LOOKS
+from sm_trn.specs import JobRecord, MetricPoint
 
 
 def pair() -> list[JobRecord]:
@@ -81,3 +82,24 @@ def test_foreign_control_characters_are_taken_out() -> None:
     text = str(compare([hostile]))
     assert "\x1b" not in text
     assert "ab c" in text
+
+
+def test_a_log_without_numbers_is_answered_with_the_rule_that_finds_them() -> None:
+    silent = dataclasses.replace(gpt2_pair()[0], points=())
+    assert "A MetricRule reads lines of the script's own" in " ".join(str(compare([silent])).split())
+    assert "MetricRule" not in str(compare([gpt2_pair()[0]]))
+
+
+def test_a_rule_named_accuracy_is_the_accuracy() -> None:
+    (job, *_) = gpt2_pair()
+    points = [point for point in job.points if point.name != "eval_accuracy"]
+    own = dataclasses.replace(job, points=(*points, MetricPoint("accuracy", 0.875)))
+    assert 0.875 == compare([own]).sections[0].rows[0].accuracy
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [("Failed", "failed"), ("Stopped", "stopped"), ("Training", "is training"), ("Interrupted", "was interrupted")],
+)
+def test_a_status_is_said_as_a_predicate(status: str, said: str) -> None:
+    assert said == LOOKS[status].said

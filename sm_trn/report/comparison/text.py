@@ -227,7 +227,7 @@ def _rehearsal(section: Section, width: int, *, color: bool, ascii_only: bool) -
         lines.append(line(f"{mark} {cut(name, name_width)}", name_width + 2, cells, columns))
     for row in rows:
         if row.status.word != "completed":
-            lines += wrap(f"{row.label} is {row.status.word}.", width, first="  ")
+            lines += wrap(f"{row.label} {row.status.said}.", width, first="  ")
     if sweep is not None:
         lines += wrap(sweep_sentence(sweep), width, first="  ")
     wanted = dict.fromkeys(fmt.instances(row.snapshot.instance, row.snapshot.count) for row in rows)

@@ -66,7 +66,7 @@ def groups_table(item: FleetCosts, by: str) -> str:
                 heads,
                 (
                     fmt.count(group.jobs),
-                    f"{group.instance_hours:,.1f}",
+                    group.hours_words,
                     _cell(group.failed_usd),
                     _cell(group.idle_usd),
                     _cell(group.spot_saved),

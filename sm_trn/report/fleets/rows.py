@@ -103,6 +103,11 @@ class FleetGroup:
     failed_usd: Decimal = Decimal(0)
     idle_usd: Decimal = Decimal(0)
 
+    @property
+    def hours_words(self) -> str:
+        """Instance hours; emulated jobs have none."""
+        return f"{self.instance_hours:,.1f}" if self.instance_hours else "-"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetCosts:

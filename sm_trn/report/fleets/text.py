@@ -41,7 +41,7 @@ def fleet_text(item: FleetCosts, width: int, by: str) -> Iterator[str]:
     yield _line(wide, by.upper(), "JOBS", "INSTANCE h", "SAVED", "USD")
     for group in item.by(by):
         saved = fmt.usd_cell(group.spot_saved) if group.spot_saved else "-"
-        yield _line(wide, group.name, fmt.count(group.jobs), f"{group.instance_hours:,.1f}", saved, group_cost(group))
+        yield _line(wide, group.name, fmt.count(group.jobs), group.hours_words, saved, group_cost(group))
     yield ""
     yield _line(wide, "JOB", "HOSTS", "BILLABLE s", "STATUS", "USD")
     for row in item.rows[:SHOWN]:

@@ -357,6 +357,10 @@ def _runs(section: Section) -> Iterator[Finding]:
 
 def _missing(section: Section) -> Iterator[Finding]:
     """What is missing, in words, with the thing to type."""
+    for row in section.rows:
+        if row.completed and not row.record.points and not row.published:
+            text = f"{row.label}: no number was found in its log. A MetricRule reads lines of the script's own, such as loss=0.28."
+            yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
     for row in section.measured:
         if row.price is None and row.snapshot.instance:
             name = row.snapshot.instance
@@ -364,7 +368,7 @@ def _missing(section: Section) -> Iterator[Finding]:
             text = f"{row.label}: no price for {name}{where}; give one with --price {name}=USD_PER_HOUR."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
         if not row.completed and len(section.measured) > 1 and section.sweep is None:
-            text = f"{row.label} is {row.status.word}: its billable time and cost are not compared."
+            text = f"{row.label} {row.status.said}: its billable time and cost are not compared."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
 
 

@@ -154,7 +154,7 @@ def read_row(
         not_training=None if emulated else _not_training(record, steps, iterations, phases),
         price=price,
         cost=None if emulated else job_cost(snapshot, price),
-        accuracy=_finite(record.last("eval_accuracy")),
+        accuracy=_finite(_accuracy(record)),
         final_loss=_final_loss(record),
         baseline_accuracy=max(_baselines(record).values(), default=None),
         work=read_work(record, emulated=emulated),
@@ -262,6 +262,12 @@ def _plain(text: str) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return fmt.small(value)
     return value if isinstance(value, str) else text
+
+
+def _accuracy(record: JobRecord) -> float | None:
+    """What the Trainer calls ``eval_accuracy``, or a rule of one's own ``accuracy``."""
+    found = record.last("eval_accuracy")
+    return record.last("accuracy") if found is None else found
 
 
 def _finite(value: float | None) -> float | None:
