@@ -1,0 +1,54 @@
+"""The report's own comparison of jobs that were ticked, as a document for a frame of the page."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from ..report.comparison.compare import compare
+from ..report.comparison.page import page
+from ..report.comparison.pictures import pictures
+from ..session.handles import Session, TrainingJob
+from ..specs.record import JobRecord
+
+KEPT = 24  # records of jobs that have ended: they change no more
+AGAIN_S = 60.0  # a comparison with jobs that run is made again after so long
+
+
+class Comparer:
+    """Makes one comparison at a time: matplotlib draws for one thread only."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._records: OrderedDict[str, JobRecord] = OrderedDict()
+        self._newest: tuple[tuple[str, ...], float, bool, str] | None = None
+
+    def document(self, names: Sequence[str]) -> str:
+        """The whole document. Raises SmTrnError for jobs that cannot be compared, CloudError."""
+        with self._lock:
+            now_s = self._session.clock.now()
+            wanted = tuple(dict.fromkeys(names))
+            if self._newest is not None and self._newest[0] == wanted:
+                _, made_s, ended, text = self._newest
+                if ended or 0 <= now_s - made_s < AGAIN_S:
+                    return text
+            records = [self._record(name) for name in wanted]
+            item = compare(records, book=self._session.prices)
+            text = page(item, tuple(pictures(item)), now=datetime.fromtimestamp(now_s, tz=timezone.utc))
+            self._newest = (wanted, now_s, all(record.snapshot.terminal for record in records), text)
+            return text
+
+    def _record(self, name: str) -> JobRecord:
+        known = self._records.get(name)
+        if known is not None:
+            self._records.move_to_end(name)
+            return known
+        found = TrainingJob(name=name, session=self._session).record()
+        if found.snapshot.terminal:
+            self._records[name] = found
+            while len(self._records) > KEPT:
+                self._records.popitem(last=False)
+        return found
