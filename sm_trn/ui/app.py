@@ -42,7 +42,9 @@ class Page:
     keys: Keys
     board: Board
     watcher: Watcher
-    compare: Callable[[Sequence[str]], str]  # the document that shows these jobs side by side; raises SmTrnError
+    compare: Callable[
+        [Sequence[str], Sequence[int]], str
+    ]  # jobs side by side, each with the colour of its slot, as a document; raises SmTrnError
 
     def app(self) -> Access:
         """The whole ASGI application."""
@@ -113,12 +115,14 @@ class Page:
 
     def _comparison(self, request: Request) -> Response:
         names = request.query_params.getlist("job")
+        asked = request.query_params.getlist("slot")
         unknown = [name for name in names if self.watcher.snapshot(name) is None]
+        slots = [int(slot) if slot.isdecimal() and len(slot) < 4 else place for place, slot in enumerate(asked)]
         if unknown or not 1 <= len(names) <= MOST:
             said = f"No job {unknown[0]!r} is shown here." if unknown else f"Tick between 1 and {MOST} jobs."
             return _framed(_document(said), 404)
         try:
-            return _framed(self.compare(names), 200)
+            return _framed(self.compare(names, slots), 200)
         except SmTrnError as error:
             return _framed(_document(str(error)), 200)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from ..report.comparison.compare import compare
@@ -24,21 +25,27 @@ class Comparer:
         self._session = session
         self._lock = threading.Lock()
         self._records: OrderedDict[str, JobRecord] = OrderedDict()
-        self._newest: tuple[tuple[str, ...], float, bool, str] | None = None
+        self._newest: tuple[tuple[tuple[str, ...], tuple[int, ...]], float, bool, str] | None = None
 
-    def document(self, names: Sequence[str]) -> str:
-        """The whole document. Raises SmTrnError for jobs that cannot be compared, CloudError."""
+    def document(self, names: Sequence[str], slots: Sequence[int] = ()) -> str:
+        """The whole document; ``slots`` are the colours and marks that the page gives the jobs, in their order.
+
+        Raises SmTrnError for jobs that cannot be compared, CloudError.
+        """
         with self._lock:
             now_s = self._session.clock.now()
             wanted = tuple(dict.fromkeys(names))
-            if self._newest is not None and self._newest[0] == wanted:
+            places = tuple(slots) if len(slots) == len(wanted) == len(set(slots)) else tuple(range(len(wanted)))
+            if self._newest is not None and self._newest[0] == (wanted, places):
                 _, made_s, ended, text = self._newest
                 if ended or 0 <= now_s - made_s < AGAIN_S:
                     return text
             records = [self._record(name) for name in wanted]
-            item = compare(records, book=self._session.prices)
+            first = compare(records, book=self._session.prices)
+            colors = replace(first, slots={row.label: place for row, place in zip(first.rows, places, strict=True)})
+            item = compare(records, book=self._session.prices, colors=colors)
             text = page(item, tuple(pictures(item)), now=datetime.fromtimestamp(now_s, tz=timezone.utc))
-            self._newest = (wanted, now_s, all(record.snapshot.terminal for record in records), text)
+            self._newest = ((wanted, places), now_s, all(record.snapshot.terminal for record in records), text)
             return text
 
     def _record(self, name: str) -> JobRecord:

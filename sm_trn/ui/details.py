@@ -101,7 +101,7 @@ def _sentence(row: WatchRow, now: datetime) -> str:
         billed = row.snapshot.billable_s
         cost = row.usd(now)
         spent = f" after {fmt.billable(billed, emulated=row.emulated)}" if billed is not None else ""
-        return f"{name} {'is' if word.startswith('stopped') else 'has'} {word}{spent}{f', for {fmt.usd(cost)}' if cost is not None else ''}"
+        return f"{name} {word}{spent}{f', for {fmt.usd(cost)}' if cost is not None else ''}"
     if row.left_s is not None:
         return f"{name} is {word} and should end in about {fmt.brief(row.left_s)}"
     return f"{name} is {word}"

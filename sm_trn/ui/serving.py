@@ -70,7 +70,7 @@ def bind(port: int) -> socket.socket:
 def make_page(
     session: Session,
     wishes: Wishes,
-    compare: Callable[[Sequence[str]], str],
+    compare: Callable[[Sequence[str], Sequence[int]], str],
     *,
     port: int,
     calls: Callable[[], int] = lambda: 0,

@@ -25,12 +25,17 @@ def spending(jobs: Sequence[tuple[JobSnapshot, Mapping[str, str]]], book: PriceB
     return {
         "emulated": emulated,
         "title": _title(item, emulated=emulated),
-        "findings": list(item.findings()),
+        "findings": [*item.findings(), *_running(item)],
         "unit": "seconds of this machine" if emulated else "US dollars",
         "days": list(_days(item, emulated=emulated)),
         "by": [
-            {"key": key.removeprefix(TAG), "groups": _groups(item, key, emulated=emulated)}
-            for key in ("instance", "name", *(f"{TAG}{key}" for key in keys))
+            {"title": f"By {word}", "groups": _groups(item, key, emulated=emulated)}
+            for key, word in (
+                ("instance", "instance"),
+                *((f"{TAG}{key}", f"tag {key}") for key in keys),
+                ("name", "name"),
+            )
+            if key != "name" or len(item.by(key)) < len(item.rows)
         ],
     }
 
@@ -44,6 +49,12 @@ def _title(item: Fleet, *, emulated: bool) -> str:
     lost = sum((_paid(row) for row in item.rows if row.snapshot.status_word == "Failed"), Decimal(0))
     share = f", of which {fmt.percent(float(lost / item.usd * 100))} went to failed jobs" if lost and item.usd else ""
     return f"{fmt.jobs(len(item.rows))}: {fmt.usd(item.usd)}{share}"
+
+
+def _running(item: Fleet) -> Iterator[str]:
+    running = sum(not row.snapshot.terminal for row in item.rows)
+    if running:
+        yield f"{fmt.jobs(running)} still run{'s' if running == 1 else ''}: in no sum here; the list of jobs has the cost so far."
 
 
 def _paid(row: FleetRow) -> Decimal:

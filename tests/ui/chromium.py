@@ -7,6 +7,7 @@ It speaks the DevTools protocol over two pipes, so it needs nothing but the brow
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -42,7 +43,7 @@ class Tab:
         """The first value of ``expression`` that is true; the page is asked again as it draws."""
         loop = (
             f"(async () => {{ const end = performance.now() + {seconds * 1000};"
-            f"for (;;) {{ const found = {expression}; if (found || performance.now() > end) return found instanceof Object ? true : found;"
+            f"for (;;) {{ const found = {expression}; if (found || performance.now() > end) return typeof found === 'object' ? found !== null : found;"
             "await new Promise(r => setTimeout(r, 20)) } })()"
         )
         found = self.ask(loop)
@@ -81,9 +82,14 @@ class Chromium:
     def __init__(self, folder: Path) -> None:
         commands, self._write = os.pipe()
         self._read, answers = os.pipe()
+        # It reads from 3 and writes to 4; neither may be one of ours while they are put there.
+        ours = commands, answers
+        commands, answers = (fcntl.fcntl(one, fcntl.F_DUPFD, 20) for one in ours)
+        for one in ours:
+            os.close(one)
         flags = [*browser.FLAGS, "--remote-debugging-pipe", "--no-first-run", f"--user-data-dir={folder / 'profile'}"]
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "sh", browser.CHROMIUM, *flags],
+            ["bash", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "bash", browser.CHROMIUM, *flags],
             pass_fds=(commands, answers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(commands)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from fakes.simulated_wire import World, world
-from served import Serve, Served, serving
+from served import Serve, Served, served_world
 
-from sm_trn.ui.comparing import Comparer
-from sm_trn.ui.serving import bind, make_page
 from sm_trn.ui.watcher import Wishes
 
 
@@ -23,21 +20,10 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 
 @pytest.fixture
 def serve(here: World) -> Serve:
-    """``serve(wishes)``: a page of the simulated account. Its poller moves only when a test calls ``page.watcher.step()``."""
+    """``with serve(wishes) as page``: the page of ``here``."""
 
-    @contextmanager
-    def served(wishes: Wishes | None = None) -> Iterator[Served]:
-        listening = bind(0)
-        page = make_page(
-            here.session,
-            wishes or Wishes(),
-            Comparer(here.session).document,
-            port=listening.getsockname()[1],
-            pause=here.clock.sleep,
-        )
-        page.watcher.first()
-        page.watcher.step()
-        with serving(page, listening) as found:
-            yield found
+    def served(wishes: Wishes | None = None) -> AbstractContextManager[Served]:
+        found: AbstractContextManager[Served] = served_world(here, wishes or Wishes())
+        return found
 
     return served

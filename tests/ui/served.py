@@ -14,7 +14,8 @@ from fakes.simulated_wire import World
 
 from sm_trn.ui.app import Page
 from sm_trn.ui.board import Board
-from sm_trn.ui.serving import Server
+from sm_trn.ui.comparing import Comparer
+from sm_trn.ui.serving import Server, bind, make_page
 from sm_trn.ui.watcher import Watcher, Wishes
 
 
@@ -103,6 +104,18 @@ def serving(page: Page, listening: Any) -> Iterator[Served]:
         thread.join(20)
         listening.close()
         assert not thread.is_alive()
+
+
+@contextmanager
+def served_world(here: World, wishes: Wishes) -> Iterator[Served]:
+    """The page of a simulated account. Its poller moves only when a test calls ``page.watcher.step()``."""
+    listening = bind(0)
+    port = listening.getsockname()[1]
+    page = make_page(here.session, wishes, Comparer(here.session).document, port=port, pause=here.clock.sleep)
+    page.watcher.first()
+    page.watcher.step()
+    with serving(page, listening) as found:
+        yield found
 
 
 Serve = Callable[..., AbstractContextManager[Served]]

@@ -2,7 +2,7 @@
 
 import { h, head, put } from "./dom.js";
 import { state } from "./live.js";
-import { slot, tick, ticked, untickAll } from "./ticks.js";
+import { slot, slotOf, tick, ticked, untickAll } from "./ticks.js";
 
 export function compareView() {
   const title = h("h1", {}, "Compare");
@@ -34,7 +34,7 @@ export function compareView() {
     if (!names.length) return;
     frame = h("iframe", { title: "Comparison of the ticked jobs", sandbox: "allow-same-origin" });
     frame.addEventListener("load", fit);
-    frame.src = `/comparison?${new URLSearchParams(names.map((name) => ["job", name]))}`;
+    frame.src = `/comparison?${new URLSearchParams(names.flatMap((name) => [["job", name], ["slot", slotOf(name)]]))}`;
     place.replaceChildren(frame);
   }
 

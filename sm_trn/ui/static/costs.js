@@ -4,7 +4,7 @@ import { emulatedTag, h, head, put, s } from "./dom.js";
 import { number, ticks } from "./chart.js";
 import { ask, state } from "./live.js";
 
-const PARTS = [["done", "completed or running"], ["stopped", "stopped"], ["failed", "failed"], ["saved", "saved by spot, not paid"]];
+const PARTS = [["done", "completed"], ["stopped", "stopped"], ["failed", "failed"], ["saved", "saved by spot, not paid"]];
 const EVERY_MS = 5000;
 
 export function costsView() {
@@ -66,7 +66,7 @@ export function costsView() {
     return svg;
   }
 
-  function groupBars({ key, groups: found }) {
+  function groupBars({ title: words, groups: found }) {
     const most = Math.max(...found.map((one) => one.done + one.stopped + one.failed + one.saved), 1e-9);
     const list = found.map((one) => {
       const svg = s("svg", { class: "bar", viewBox: "0 0 1000 14", preserveAspectRatio: "none", "aria-hidden": "true" });
@@ -78,7 +78,7 @@ export function costsView() {
       }
       return h("li", {}, h("p", {}, h("b", {}, one.name), ` ${one.jobs} ${one.jobs === 1 ? "job" : "jobs"}`, h("span", {}, one.words)), svg);
     });
-    return h("section", {}, h("h3", {}, `By ${["instance", "name"].includes(key) ? key : `tag ${key}`}`), h("ul", { class: "groups" }, list));
+    return h("section", {}, h("h3", {}, words), h("ul", { class: "groups" }, list));
   }
 
   const resize = () => { if (data) draw(); };

@@ -1,7 +1,7 @@
 // One job: what it does, its phases, its curves, its metrics and arguments, its log, and what to type next.
 
 import { bar, command, emulatedTag, h, head, mark, put, s } from "./dom.js";
-import { lineChart } from "./chart.js";
+import { lineChart, number } from "./chart.js";
 import { logView } from "./log.js";
 import { post, state } from "./live.js";
 import { isTicked, tick } from "./ticks.js";
@@ -101,7 +101,7 @@ export function jobView(name) {
       const many = one.values.length >= 60 ? "Faint: as logged; line: mean of 5 to the left and right" : "As logged";
       chart.update(
         { x: steps ? one.steps : one.minutes, lines: [{ name: one.name, y: one.values }], axis: steps ? "step" : "minutes since submit", what: steps ? "Step" : "Minute", unit: one.unit, zero: rate, broken: one.broken },
-        { title: rate ? "Throughput" : one.name, note: rate && row.emulated ? `${one.unit} of this machine, EMULATED: not the speed of ${row.instance}` : rate ? `${one.unit}. ${many}` : many },
+        { title: rate ? "Throughput" : trend(one), note: rate && row.emulated ? `${one.unit} of this machine, EMULATED: not the speed of ${row.instance}` : rate ? `${one.unit}. ${many}` : many },
       );
     }
     const order = shown.map((one) => figures.get(one.name).node);
@@ -138,6 +138,15 @@ export function jobView(name) {
     update,
     leave() { log.leave(); },
   };
+}
+
+// What a curve says in words, by the means of its first and last fifth.
+function trend({ name, values }) {
+  const known = values.filter((value) => value !== null), few = Math.max(1, Math.floor(known.length / 5));
+  const mean = (part) => part.reduce((sum, value) => sum + value, 0) / part.length;
+  if (known.length < 4) return name;
+  const [from, to] = [mean(known.slice(0, few)), mean(known.slice(-few))].map((value) => Number(value.toPrecision(3)));
+  return from === to ? name : `${name} ${to < from ? "fell" : "rose"} from ${number(from)} to ${number(to)}`;
 }
 
 function pairs(list, found, nothing) {

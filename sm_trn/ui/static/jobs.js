@@ -47,7 +47,7 @@ export function jobsView() {
 
   function wanted() {
     const words = kept.find.toLowerCase().split(/\s+/).filter(Boolean);
-    const after = kept.since ? Date.now() / 1000 - Number(kept.since) : -Infinity;
+    const after = kept.since ? now() - Number(kept.since) : -Infinity;
     const found = [];
     for (const row of state.rows.values()) {
       if (kept.words.size && !kept.words.has(row.word)) continue;
@@ -67,7 +67,7 @@ export function jobsView() {
     if (still && order.size) {
       return found.sort((a, b) => (order.get(a.name) ?? -1) - (order.get(b.name) ?? -1));
     }
-    const rank = (row) => (row.ended && row.word !== "failed" ? 9 : row.word === "failed" && Date.now() / 1000 - (row.created ?? 0) > 172800 ? 9 : row.order);
+    const rank = (row) => (row.ended && row.word !== "failed" ? 9 : row.word === "failed" && now() - (row.created ?? 0) > 172800 ? 9 : row.order);
     found.sort((a, b) => rank(a) - rank(b) || (a.ended ? 0 : (a.left_s ?? Infinity) - (b.left_s ?? Infinity) || 0) || (b.created ?? 0) - (a.created ?? 0) || (a.name < b.name ? -1 : 1));
     order = new Map(found.map((row, n) => [row.name, n]));
     return found;
@@ -279,6 +279,9 @@ export function jobsView() {
     leave() { removeEventListener("scroll", onScroll); removeEventListener("resize", onScroll); },
   };
 }
+
+// The service's own time: this machine's clock may be another.
+const now = () => state.head?.seen ?? Date.now() / 1000;
 
 function jobs(number) {
   return number === 1 ? "1 job" : `${number.toLocaleString("en")} jobs`;

@@ -16,7 +16,7 @@ function tell(changed) {
 export async function start() {
   state.page = await ask("/api/page");
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : connect()));
-  connect();
+  if (!document.hidden) connect();
 }
 
 export async function ask(address, options) {
