@@ -54,8 +54,8 @@ class Page:
             Route("/api/page", self._page),
             Route("/api/live", self._live),
             Route("/api/costs", self._costs),
-            Route("/api/jobs/{name}/log", self._log),
-            Route("/api/jobs/{name}/stop", self._stop, methods=["POST"]),
+            Route("/api/log", self._log),
+            Route("/api/stop", self._stop, methods=["POST"]),
             Route("/comparison", self._comparison),
         ]
         return Access(Starlette(routes=routes), self.keys)
@@ -102,7 +102,7 @@ class Page:
 
     def _log(self, request: Request) -> Response:
         """Lines of an opened job: in a thread, for an expression may take its time."""
-        lines = self.watcher.lines(request.path_params["name"])
+        lines = self.watcher.lines(request.query_params.get("job", ""))
         if lines is None:
             return _error("The log of this job was not read yet.", 404)
         asked = request.query_params
@@ -128,15 +128,15 @@ class Page:
 
     async def _stop(self, request: Request) -> Response:
         """Ask one job to stop: only where the page was started for that, and the person typed the job's name."""
-        name = request.path_params["name"]
         if not self.watcher.wishes.allow_stop:
             return _error("This page is read-only. Start it with sm-trn ui --allow-stop.", 403)
-        if self.watcher.snapshot(name) is None:
-            return _error("No such job is shown here.", 404)
         try:
-            typed = orjson.loads(await _body(request)).get("confirm")
-        except (orjson.JSONDecodeError, AttributeError):
-            typed = None
+            sent = orjson.loads(await _body(request))
+            name, typed = sent["job"], sent["confirm"]
+        except (orjson.JSONDecodeError, TypeError, KeyError):
+            return _error("Nothing was stopped: wanted job and confirm.", 400)
+        if not isinstance(name, str) or self.watcher.snapshot(name) is None:
+            return _error("Nothing was stopped: no such job is shown here.", 404)
         if typed != name:
             return _error(f"Nothing was stopped: wanted the name {name} as confirmation.", 400)
         try:

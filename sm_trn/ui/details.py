@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -178,7 +179,7 @@ def _about(row: WatchRow) -> Iterator[tuple[str, str]]:
 
 def _next(row: WatchRow) -> Iterator[tuple[str, str]]:
     """What a person does with such a job."""
-    name = row.snapshot.name
+    name = shlex.quote(row.snapshot.name)
     word = row.snapshot.status_word
     if not row.snapshot.terminal:
         yield "Follow it in a terminal", f"sm-trn watch {name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -184,7 +185,7 @@ def needs(rows: Sequence[WatchRow], now: datetime, options: str) -> list[Json]:
             "count": len(found),
             "names": [row.snapshot.name for row in found[:NAMED]],
             "cause": cut(cause, LONGEST_CAUSE),
-            "command": f"sm-trn logs {found[0].snapshot.name} --script --tail 40{options}",
+            "command": f"sm-trn logs {shlex.quote(found[0].snapshot.name)} --script --tail 40{options}",
         }
         for (word, role, cause), found in causes.items()
     ]

@@ -43,12 +43,17 @@ class Tab:
         """The first value of ``expression`` that is true; the page is asked again as it draws."""
         loop = (
             f"(async () => {{ const end = performance.now() + {seconds * 1000};"
-            f"for (;;) {{ const found = {expression}; if (found || performance.now() > end) return typeof found === 'object' ? found !== null : found;"
-            "await new Promise(r => setTimeout(r, 20)) } })()"
+            f"for (;;) {{ const found = {expression}; if (found || performance.now() > end)"
+            " return typeof found === 'object' ? found !== null : found; await new Promise(r => setTimeout(r, 20)) } })()"
         )
         found = self.ask(loop)
         assert found, f"{expression} did not become true; the page says: {self.ask('document.body.innerText')[:1500]}"
         return found
+
+    def reload(self) -> None:
+        self.ask("window.before = true")
+        self.call("Page.reload")
+        self.until("!window.before && document.readyState === 'complete'")
 
     def size(self, width: int, height: int = 900) -> None:
         self.call(
@@ -59,7 +64,17 @@ class Tab:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if on else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
+    def front(self) -> None:
+        """As if a person had turned to it: a tab behind another one draws nothing."""
+        self.call("Page.bringToFront")
+
+    def fill(self, selector: str, words: str) -> None:
+        """Type ``words`` into an input."""
+        typed = f"input.value = {json.dumps(words)}; input.dispatchEvent(new Event('input', {{bubbles: true}}))"
+        self.ask(f"{{ const input = document.querySelector({json.dumps(selector)}); {typed} }}")
+
     def open(self, url: str) -> None:
+        self.front()
         self.call("Page.navigate", url=url)
         self.until("document.readyState === 'complete'")
 
@@ -136,6 +151,10 @@ class Chromium:
         for domain in ("Page", "Runtime", "Log"):
             tab.call(f"{domain}.enable")
         return tab
+
+    def shut(self, tab: Tab) -> None:
+        """Close one tab."""
+        self.call("Target.closeTarget", {"targetId": tab.target})
 
     def close(self) -> None:
         os.close(self._write)  # it ends with its pipe

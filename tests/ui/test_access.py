@@ -15,9 +15,10 @@ from sm_trn.ui.access import HEADERS, Keys
 from sm_trn.ui.watcher import Wishes
 
 PATHS = (
-    "/", "/static/main.js", "/static/ui.css", "/api/page", "/api/live", "/api/costs", "/api/jobs/a-job/log", "/comparison?job=a-job",
-    "/nothing/here", "/api/jobs/a-job/stop",
+    "/", "/static/main.js", "/static/ui.css", "/api/page", "/api/live", "/api/costs", "/api/log?job=a-job", "/comparison?job=a-job",
+    "/nothing/here", "/api/stop",
 )  # fmt: skip
+STOP: dict[str, object] = {"job": "a-job", "confirm": "a-job"}
 
 
 def test_without_the_cookie_nothing_is_answered(serve: Serve, here: World) -> None:
@@ -149,7 +150,7 @@ def test_what_is_posted_needs_the_pages_own_token_and_origin(serve: Serve, here:
     here.service.add("a-job", created=here.clock.now() - 200)
     with serve(Wishes(allow_stop=True)) as page:
         page.log_in()
-        path, body = "/api/jobs/a-job/stop", {"confirm": "a-job"}
+        path, body = "/api/stop", STOP
         assert 403 == page.post(path, body, X_CSRF_Token="").status
         assert 403 == page.post(path, body, X_CSRF_Token="x" * 43).status
         assert 403 == page.ask(path, "POST", b"{}", X_CSRF_Token=page.page.keys.csrf).status  # no Origin
@@ -160,21 +161,20 @@ def test_a_page_that_only_reads_stops_nothing(serve: Serve, here: World) -> None
     here.service.add("a-job", created=here.clock.now() - 200)
     with serve() as page:
         page.log_in()
-        answer = page.post("/api/jobs/a-job/stop", {"confirm": "a-job"})
+        answer = page.post("/api/stop", STOP)
         assert (403, True) == (answer.status, "--allow-stop" in answer.json["error"])
         assert 0 == here.wire.calls["StopTrainingJob"]
 
 
 def test_a_stop_needs_the_name_of_the_job(serve: Serve, here: World) -> None:
     here.service.add("a-job", created=here.clock.now() - 200)
-    wrong: tuple[object, ...] = (
-        {"confirm": "a-jo"}, {"confirm": ""}, {}, [], "a-job", {"confirm": ["a-job"]}, {"confirm": "x" * 9000},
-    )  # fmt: skip
+    typed: tuple[object, ...] = ("a-jo", "", None, ["a-job"], "x" * 9000)
+    wrong = ({}, [], "a-job", STOP | {"job": 1}, {"job": "a-job"}, *(STOP | {"confirm": each} for each in typed))
     with serve(Wishes(allow_stop=True)) as page:
         page.log_in()
         for sent in wrong:
-            assert 400 == page.post("/api/jobs/a-job/stop", sent).status, sent
-        assert 404 == page.post("/api/jobs/other/stop", {"confirm": "other"}).status
+            assert page.post("/api/stop", sent).status in {400, 404}, sent
+        assert 404 == page.post("/api/stop", {"job": "other", "confirm": "other"}).status
         assert 0 == here.wire.calls["StopTrainingJob"]
 
 
@@ -182,7 +182,7 @@ def test_a_stop_that_is_allowed_and_confirmed_is_sent_once(serve: Serve, here: W
     here.service.add("a-job", created=here.clock.now() - 200)
     with serve(Wishes(allow_stop=True)) as page:
         page.log_in()
-        assert {"asked": True} == page.post("/api/jobs/a-job/stop", {"confirm": "a-job"}).json
+        assert {"asked": True} == page.post("/api/stop", STOP).json
         assert 1 == here.wire.calls["StopTrainingJob"]
         with page.live() as following:
             following()
@@ -194,5 +194,5 @@ def test_a_get_stops_nothing(serve: Serve, here: World) -> None:
     here.service.add("a-job", created=here.clock.now() - 200)
     with serve(Wishes(allow_stop=True)) as page:
         page.log_in()
-        assert 405 == page.ask("/api/jobs/a-job/stop").status
+        assert 405 == page.ask("/api/stop").status
         assert 0 == here.wire.calls["StopTrainingJob"]

@@ -26,7 +26,7 @@ export function compareView() {
     const key = names.join("\n");
     if (key === drawn) return;
     drawn = key;
-    chosen.replaceChildren(...names.map((name) => h("li", { class: slot(name).color }, h("span", { class: "sign", "aria-hidden": "true" }, slot(name).mark), h("a", { href: `#/job/${name}` }, name), h("button", { type: "button", "aria-label": `Untick ${name}`, onclick: () => { tick(name, false); update(); } }, "×"))));
+    chosen.replaceChildren(...names.map((name) => h("li", { class: slot(name).color }, h("span", { class: "sign", "aria-hidden": "true" }, slot(name).mark), h("a", { href: `#/job/${encodeURIComponent(name)}` }, name), h("button", { type: "button", "aria-label": `Untick ${name}`, onclick: () => { tick(name, false); update(); } }, "×"))));
     sizer?.disconnect();
     frame?.remove();
     frame = null;

@@ -121,7 +121,7 @@ export function jobView(name) {
       button.disabled = true;
       put(said, "Asking …");
       try {
-        const answer = await post(`/api/jobs/${encodeURIComponent(name)}/stop`, { confirm: typed.value });
+        const answer = await post("/api/stop", { job: name, confirm: typed.value });
         put(said, answer.asked ? "The job was asked to stop. Its script may save first." : "The job had ended, or was being stopped already.");
       } catch (error) {
         put(said, error.message);

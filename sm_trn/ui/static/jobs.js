@@ -115,7 +115,7 @@ export function jobsView() {
     if (key === drawnNeeds) return;
     drawnNeeds = key;
     needs.replaceChildren(...head.needs.map((one) => {
-      const names = one.names.map((name, n) => [n ? ", " : "", h("a", { href: `#/job/${name}` }, name)]);
+      const names = one.names.map((name, n) => [n ? ", " : "", h("a", { href: `#/job/${encodeURIComponent(name)}` }, name)]);
       const more = one.count > one.names.length ? ` and ${one.count - one.names.length} more` : "";
       return h("li", { class: one.role }, h("p", { class: "what" }, h("b", { class: one.role }, `${one.glyph} ${one.count > 1 ? `${one.count} ` : ""}${one.word}`), " ", names, more), h("p", { class: "cause" }, one.cause), command(one.command));
     }));
@@ -152,7 +152,7 @@ export function jobsView() {
     });
     cells.replaceChildren(...wantedCells);
   }
-  cells.addEventListener("click", (event) => { if (event.target.dataset.name) location.hash = `#/job/${event.target.dataset.name}`; });
+  cells.addEventListener("click", (event) => { if (event.target.dataset.name) location.hash = `#/job/${encodeURIComponent(event.target.dataset.name)}`; });
 
   function rowHeight() {
     return matchMedia("(max-width: 700px)").matches ? 132 : 56;
@@ -220,7 +220,7 @@ export function jobsView() {
       mark(box, "aria-label", `Compare ${next.name}`);
       put(sign, ticks.mark);
       mark(node, "class", `row ${ticks.color}${changed ? " changed" : ""}`);
-      if (put(link, next.name)) mark(link, "href", `#/job/${next.name}`);
+      if (put(link, next.name)) mark(link, "href", `#/job/${encodeURIComponent(next.name)}`);
       mark(link, "title", next.name);
       spot.hidden = !next.spot;
       tag.hidden = !next.emulated;

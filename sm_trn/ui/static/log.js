@@ -19,7 +19,7 @@ export function logView(name) {
   const box = h("div", { class: "log", tabindex: "0", role: "region", "aria-label": "Log lines" }, earlier, lines);
   let known = { end: -1 }, shownTo = -1, first = 0, asking = false, again = false, timer = 0, following = true, ready = false, hosts = "", ranks = "", jumped = false;
 
-  const asked = () => new URLSearchParams({ host: host.value, rank: rank.value, find: find.value, script: script.checked ? "1" : "0" });
+  const asked = () => new URLSearchParams({ job: name, host: host.value, rank: rank.value, find: find.value, script: script.checked ? "1" : "0" });
   const reset = () => { shownTo = -1; clearTimeout(timer); timer = setTimeout(load, 120); };
   for (const one of [host, rank, script]) one.addEventListener("change", reset);
   find.addEventListener("input", reset);
@@ -44,7 +44,7 @@ export function logView(name) {
     const fresh = shownTo < 0, query = asked();
     if (!fresh) query.set("after", String(shownTo));
     try {
-      const found = await ask(`/api/jobs/${encodeURIComponent(name)}/log?${query}`);
+      const found = await ask(`/api/log?${query}`);
       problem.hidden = true;
       if (fresh) lines.replaceChildren();
       lines.append(...found.lines.map(line));
@@ -68,7 +68,7 @@ export function logView(name) {
     const query = asked();
     query.set("before", String(first));
     try {
-      const found = await ask(`/api/jobs/${encodeURIComponent(name)}/log?${query}`), high = box.scrollHeight;
+      const found = await ask(`/api/log?${query}`), high = box.scrollHeight;
       setFollow(false);
       lines.prepend(...found.lines.map(line));
       first = found.lines[0]?.[0] ?? found.first;
@@ -84,7 +84,7 @@ export function logView(name) {
     setFollow(false);
     const query = asked();
     query.set("after", String(Math.max(0, known.bad - 8)));
-    const found = await ask(`/api/jobs/${encodeURIComponent(name)}/log?${query}`).catch(() => null);
+    const found = await ask(`/api/log?${query}`).catch(() => null);
     if (!found?.lines.length) return;
     lines.replaceChildren(...found.lines.map(line));
     first = found.lines[0][0];
@@ -129,7 +129,7 @@ export function logView(name) {
   };
 
   async function describeLater() {
-    const found = await ask(`/api/jobs/${encodeURIComponent(name)}/log?${asked()}`).catch(() => null);
+    const found = await ask(`/api/log?${asked()}`).catch(() => null);
     if (found) describe(found);
   }
 }

@@ -13,8 +13,16 @@ const VIEWS = { "": jobsView, job: jobView, compare: compareView, costs: costsVi
 let view = null, shown = null, frame = 0, saidAt = -Infinity, waiting = [], waitingTimer = 0;
 
 function place() {
-  const [, name = "", ...rest] = decodeURI(location.hash.replace(/^#/, "")).split("/");
-  return { name: name in VIEWS ? name : "", rest: rest.join("/") };
+  const [, name = "", ...rest] = location.hash.split("/");
+  return { name: Object.hasOwn(VIEWS, name) ? name : "", rest: decoded(rest.join("/")) };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function route() {
