@@ -9,8 +9,6 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from ..report.comparison.compare import compare
-from ..report.comparison.page import page
-from ..report.comparison.pictures import pictures
 from ..session.handles import Session, TrainingJob
 from ..specs.record import JobRecord
 
@@ -32,6 +30,9 @@ class Comparer:
 
         Raises SmTrnError for jobs that cannot be compared, CloudError.
         """
+        from ..report.comparison.page import page  # noqa: PLC0415 - matplotlib is loaded with the first comparison
+        from ..report.comparison.pictures import pictures  # noqa: PLC0415 - as above
+
         with self._lock:
             now_s = self._session.clock.now()
             wanted = tuple(dict.fromkeys(names))

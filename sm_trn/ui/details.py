@@ -63,7 +63,7 @@ def _facts(row: WatchRow, now: datetime) -> Iterator[tuple[str, str, str]]:
     """Name, value, and what the value stands beside."""
     loss, billed, usd = loss_of(row), row.billed_s(now), row.usd(now)
     if row.step is not None:
-        share = f", {row.share:.0%}" if row.share is not None else ""
+        share = f", {row.share * 100:.0f} %" if row.share is not None else ""
         yield "Step", fmt.count(row.step), f"of {fmt.count(row.total_steps)}{share}" if row.total_steps else ""
     if rate_words(row) != "-":
         yield "Throughput", rate_words(row), "newest"
@@ -150,6 +150,8 @@ def _series(one: Series, created: datetime | None) -> Json:
 def _metrics(row: WatchRow, curves: Curves) -> Iterator[tuple[str, str, str, str, str]]:
     """Name, newest value, lowest, highest, step; of an ended job also what the service itself kept."""
     for one in curves.series.values():
+        if one.name == "total_steps":
+            continue
         step, _, value = one.last
         low, high = (_number(one.low), _number(one.high)) if one.high >= one.low else ("–", "–")
         yield one_line(one.name), _number(value), low, high, fmt.count(step) if math.isfinite(step) else "–"

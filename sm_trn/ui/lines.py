@@ -81,7 +81,8 @@ class Lines:
     def add(self, events: Iterable[LogEvent]) -> None:
         with self._lock:
             for event in events:
-                line = Line(self._end, event, self._script.wants(event), _BAD.search(event.message[:500]) is not None)
+                script = self._script.wants(event)
+                line = Line(self._end, event, script, script and _BAD.search(event.message[:500]) is not None)
                 self._kept.append(line)
                 self._end += 1
                 self._characters += len(event.text)
@@ -112,7 +113,7 @@ class Lines:
     def first_bad(self) -> int | None:
         """The number of the script's first line that tells of an error; None without one."""
         with self._lock:
-            return next((line.number for line in self._kept if line.bad and line.script), None)
+            return next((line.number for line in self._kept if line.bad), None)
 
     def exception(self) -> str:
         """The exception that ended the script; empty where the lines show none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from .board import Json
 CENT = Decimal("0.01")
 RECENT = timedelta(days=1)  # a failure needs somebody for so long
 NAMED, LONGEST_CAUSE = 3, 300
+# sagemaker-training 5.1.4, errors.py, ExecuteUserScriptError: the message may be the end of a traceback, its last line the exception.
+_SAID = re.compile(r'\bErrorMessage "(?P<said>.+?)" (?:ExtraInfo|Command) "')
+_RAISED = re.compile(r"^.*(?<![\w.])(?P<raised>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$")
 # What a phase looks like in a bar; any other one is waiting.
 _TEXTURES: Mapping[str, str] = MappingProxyType(
     {
@@ -110,7 +114,7 @@ def row_json(shown: Shown, now: datetime) -> Json:
         "interruptions": job.interruptions,
         "created": job.created.timestamp() if job.created else None,
         "created_words": fmt.stamp(job.created) if job.created else "–",
-        "reason": cut(row.reason, LONGEST_CAUSE),
+        "reason": cut(cause_of(row.reason), LONGEST_CAUSE),
         "tags": [f"{one_line(key)}={one_line(value)}" for key, value in shown.tags.items()],
     }
 
@@ -131,7 +135,7 @@ def _running_words(running: Sequence[WatchRow]) -> str:
     if not running:
         return "nothing is running"
     if all(row.emulated for row in running):
-        return f"{fmt.jobs(len(running))} running on this machine"
+        return f"{fmt.jobs(len(running))} run{'s' if len(running) == 1 else ''} on this machine"
     billing = [row for row in running if row.snapshot.started is not None and not row.emulated]
     priced = [row.price.usd_per_hour * row.snapshot.count for row in billing if row.price is not None]
     if not billing:
@@ -170,12 +174,22 @@ def needs_you(row: WatchRow, now: datetime) -> bool:
     return row.look.word == "failed" and (ended is None or now - ended <= RECENT)
 
 
+def cause_of(reason: str) -> str:
+    """What the script itself said in a failure reason; the whole of one that has another form."""
+    found = _SAID.search(reason)
+    said = found["said"] if found is not None else reason
+    raised = _RAISED.search(said) if found is not None else None
+    return raised["raised"] if raised is not None else said
+
+
 def needs(rows: Sequence[WatchRow], now: datetime, options: str) -> list[Json]:
     """A cause, its jobs, and one line to copy. A cause that several jobs have is said once."""
     causes: dict[tuple[str, str, str], list[WatchRow]] = {}
     for row in rows:
         if needs_you(row, now):
-            cause = row.reason or ("no reason given" if row.look.word == "failed" else "It goes on by itself.")
+            cause = cause_of(row.reason) or (
+                "no reason given" if row.look.word == "failed" else "It goes on by itself."
+            )
             causes.setdefault((row.look.word, row.look.role, cause), []).append(row)
     return [
         {

@@ -11,7 +11,7 @@ import random
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ..errors import CloudError
@@ -368,7 +368,8 @@ class Watcher:
         opened = self._opened.get(job.name)
         reader = opened.reader if opened is not None else self._readers.get(job.name)
         price = price_of(job.machines) if job.instance else None
-        row = reader.row(job, price) if reader is not None else WatchRow(snapshot=job, label=job.name, price=price)
+        seen = _so_far(job)
+        row = reader.row(seen, price) if reader is not None else WatchRow(snapshot=seen, label=job.name, price=price)
         one = Shown(row, self._tags.get(job.name, {}))
         drawn = row_json(one, now)
         if job.terminal and (reader is None or reader.complete) and (reader is not None or job.name not in self._fresh):
@@ -386,7 +387,7 @@ class Watcher:
             if job is None or opened is None:
                 continue
             found[name] = detail_json(
-                opened.reader.row(job, price_of(job.machines) if job.instance else None),
+                opened.reader.row(_so_far(job), price_of(job.machines) if job.instance else None),
                 opened.curves,
                 opened.lines,
                 now=now,
@@ -434,6 +435,11 @@ class _Nowhere:
 
     def close(self, words: str = "") -> None:
         """Nothing to leave behind."""
+
+
+def _so_far(job: JobSnapshot) -> JobSnapshot:
+    """A job that runs without the seconds of its last describe: they are older than the page."""
+    return job if job.terminal or job.billable_s is None else replace(job, billable_s=None)
 
 
 def _trouble_words(found: Trouble | None, error: CloudError) -> str:

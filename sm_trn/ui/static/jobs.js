@@ -88,7 +88,7 @@ export function jobsView() {
     put(sum, `${list.length === state.rows.size ? "" : `${list.length} of `}${jobs(state.rows.size)}${shownSum}${head.full ? `, the newest ${head.limit}` : ""}`);
     table.classList.toggle("emulated", head.emulated);
     put(costHead.firstChild, head.emulated ? "Billed" : "Cost");
-    put(costHead.lastChild, head.emulated ? "seconds, emulated" : "USD so far");
+    put(costHead.lastChild, head.emulated ? "emulated" : "USD so far");
     nothing.hidden = list.length > 0;
     table.hidden = legend.hidden = list.length === 0;
     if (!list.length) drawNothing(head);
@@ -155,7 +155,7 @@ export function jobsView() {
   cells.addEventListener("click", (event) => { if (event.target.dataset.name) location.hash = `#/job/${encodeURIComponent(event.target.dataset.name)}`; });
 
   function rowHeight() {
-    return matchMedia("(max-width: 700px)").matches ? 132 : 56;
+    return matchMedia("(max-width: 700px)").matches ? 132 : 60;
   }
 
   function drawWindow() {
@@ -220,7 +220,9 @@ export function jobsView() {
       mark(box, "aria-label", `Compare ${next.name}`);
       put(sign, ticks.mark);
       mark(node, "class", `row ${ticks.color}${changed ? " changed" : ""}`);
-      if (put(link, next.name)) mark(link, "href", `#/job/${encodeURIComponent(next.name)}`);
+      put(link, middle(next.name));
+      mark(link, "href", `#/job/${encodeURIComponent(next.name)}`);
+      mark(link, "aria-label", next.name);
       mark(link, "title", next.name);
       spot.hidden = !next.spot;
       tag.hidden = !next.emulated;
@@ -279,6 +281,9 @@ export function jobsView() {
     leave() { removeEventListener("scroll", onScroll); removeEventListener("resize", onScroll); },
   };
 }
+
+// A long name without its middle: what tells the jobs of a sweep apart stands at the end.
+const middle = (name) => (name.length > 48 ? `${name.slice(0, 23)}…${name.slice(-23)}` : name);
 
 // The service's own time: this machine's clock may be another.
 const now = () => state.head?.seen ?? Date.now() / 1000;
