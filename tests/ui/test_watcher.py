@@ -121,6 +121,35 @@ def test_a_new_job_is_found_and_an_end_is_seen(here: World) -> None:
         assert (True, "completed", "510 s") == (row["ended"], row["word"], row["billed"])
 
 
+def test_a_job_that_is_new_beside_one_that_runs_is_followed_to_its_end(here: World) -> None:
+    here.service.add("runs-on", created=here.clock.now() - 300, story=story(seconds=50_000, every_s=10_000))
+    watcher, board = watcher_of(here)
+    watcher.first()
+    with board.listening(lambda: None):
+        run(here, watcher, 100)
+        here.service.add("late", created=here.clock.now(), story=Story())
+        run(here, watcher, 900)
+        row = board.row("late")
+        assert row is not None
+        assert (True, "completed") == (row["ended"], row["word"])
+
+
+def test_the_seconds_of_a_job_that_runs_are_those_of_now(here: World) -> None:
+    """The emulator answers with the seconds so far, which are those of the last describe."""
+    job = here.service.add("runs", created=here.clock.now() - 300, story=story())
+    job.request = {**job.request, "BillableTimeInSeconds": 5}
+    watcher, board = watcher_of(here)
+    watcher.first()
+    with board.listening(lambda: None, "runs"):
+        run(here, watcher, 120)
+        row, update = board.row("runs"), board.since(0, "runs")
+        assert row is not None
+        assert update is not None
+        assert update.detail is not None
+        assert int(str(row["billed"]).partition(" ")[0]) >= 300
+        assert "billed so far 5 s" not in str(update.detail["billed"])
+
+
 def test_an_hour_of_a_job_that_speaks_all_the_time_takes_no_more_memory_than_a_quarter(here: World) -> None:
     here.service.add("talks", created=here.clock.now() - 100, story=story(seconds=5_000, every_s=1.0))
     watcher, board = watcher_of(here)
