@@ -14,9 +14,10 @@ function tell(changed) {
 }
 
 export async function start() {
-  state.page = await ask("/api/page");
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : connect()));
   if (!document.hidden) connect();
+  state.page = await ask("/api/page");
+  tell([]);
 }
 
 export async function ask(address, options) {
