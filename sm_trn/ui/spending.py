@@ -19,13 +19,14 @@ GROUPS = 12
 
 def spending(jobs: Sequence[tuple[JobSnapshot, Mapping[str, str]]], book: PriceBook) -> Json:
     """The view of the costs."""
-    item = fleet(jobs, book=book)
-    emulated = bool(item.rows) and all(row.snapshot.emulated for row in item.rows)
+    item = fleet([job for job in jobs if job[0].terminal], book=book)
+    emulated = bool(jobs) and all(job.emulated for job, _ in jobs)
+    running = sum(not job.terminal for job, _ in jobs)
     keys = sorted({key for _, tags in jobs for key in tags if not key.startswith("sm-trn:")})[:4]
     return {
         "emulated": emulated,
         "title": _title(item, emulated=emulated),
-        "findings": [*item.findings(), *_running(item)],
+        "findings": [*item.findings(), *_running(running, emulated=emulated)],
         "unit": "seconds of this machine" if emulated else "US dollars",
         "days": list(_days(item, emulated=emulated)),
         "by": [
@@ -51,10 +52,11 @@ def _title(item: Fleet, *, emulated: bool) -> str:
     return f"{fmt.jobs(len(item.rows))}: {fmt.usd(item.usd)}{share}"
 
 
-def _running(item: Fleet) -> Iterator[str]:
-    running = sum(not row.snapshot.terminal for row in item.rows)
-    if running:
-        yield f"{fmt.jobs(running)} still run{'s' if running == 1 else ''}: in no sum here; the list of jobs has the cost so far."
+def _running(number: int, *, emulated: bool) -> Iterator[str]:
+    """What is in no sum, for its seconds are not known before the end."""
+    if number:
+        more = "" if emulated else " The list of jobs shows the cost so far."
+        yield f"{fmt.jobs(number)} still run{'s' if number == 1 else ''} and {'is' if number == 1 else 'are'} in no sum here.{more}"
 
 
 def _paid(row: FleetRow) -> Decimal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ from report_jobs import START, describe, transitions
 
 from sm_trn.pricing import snapshot_book
 from sm_trn.report import WatchRow
-from sm_trn.specs import parse_snapshot
+from sm_trn.specs import WallSeconds, parse_snapshot
 from sm_trn.ui.rows import Shown, cause_of, cost, headline, needs, row_json
 from sm_trn.ui.spending import spending
 
@@ -125,3 +126,19 @@ def test_groups_of_the_costs_add_up_whatever_the_key() -> None:
         assert whole == pytest.approx(
             sum(group["done"] + group["failed"] + group["stopped"] for group in one["groups"])
         )
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_a_job_that_runs_is_in_no_sum_of_the_costs_and_that_is_said(emulated: bool) -> None:
+    """The emulator tells the seconds of a job that runs, too."""
+    running = row("runs", emulated=emulated)
+    running = dataclasses.replace(running, snapshot=dataclasses.replace(running.snapshot, billable_s=WallSeconds(7.0)))
+    ended = row("ended", emulated=emulated, status="Completed", BillableTimeInSeconds=100)
+    shown = spending([(one.snapshot, {}) for one in (running, ended)], snapshot_book())
+    days, findings = shown["days"], shown["findings"]
+    assert isinstance(days, list)
+    assert isinstance(findings, list)
+    assert [1] == [day["jobs"] for day in days]
+    said = " ".join(findings)
+    assert "1 job still runs" in said
+    assert emulated is not ("cost so far" in said)
