@@ -25,6 +25,7 @@ COMMANDS = {
     "resume": ("jobs.resume", "start a new job from a stopped job's checkpoints"),
     "list": ("jobs.listing", "list training jobs, newest first"),
     "watch": ("jobs.watch", "watch jobs until they end"),
+    "ui": ("jobs.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
     "logs": ("jobs.logs", "show a job's log; --follow waits for new lines"),
     "describe": ("jobs.describe", "show status, times, hyperparameters and metrics of a job"),
     "stop": ("jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),

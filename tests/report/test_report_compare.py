@@ -76,9 +76,7 @@ def test_failed_job_is_never_cheaper() -> None:
     found = compare([job("whole"), short], baseline="whole")
     assert math.isnan(found.frame["cost_saving_pct"][1])
     assert math.isnan(found.frame["billable_saving_pct"][1])
-    assert "short failed: its billable time and cost are not compared." in [
-        finding.text for finding in found.findings
-    ]
+    assert "short failed: its billable time and cost are not compared." in [finding.text for finding in found.findings]
 
 
 def test_no_price_is_missing_with_the_thing_to_type() -> None:

@@ -1,0 +1,98 @@
+"""Starts the page: finds a port, prints the link, and ends cleanly with Ctrl-C."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+import uvicorn
+
+from ..errors import NotConfigured
+from ..session.handles import Session
+from .access import Keys
+from .app import Page
+from .board import Board
+from .watcher import Watcher, Wishes
+
+ADDRESS = "127.0.0.1"
+PORT, TRIED = 8765, 20
+
+
+class Server(uvicorn.Server):
+    """Answers for one page. A signal sends its tabs away before the server waits for them."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(
+            uvicorn.Config(
+                page.app(),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                ws="none",
+                timeout_graceful_shutdown=3,
+            )
+        )
+        self._page = page
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self.end()
+
+    def end(self) -> None:
+        """Send the tabs away and stop."""
+        self._page.watcher.end()
+        self._page.board.close()
+        self.should_exit = True
+
+
+def bind(port: int) -> socket.socket:
+    """A socket on ``port``, or on the first free one after it. Raises NotConfigured when there is none."""
+    for number in range(port, min(port + TRIED, 65_536)):
+        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if sys.platform != "win32":  # there it would let two servers share a port
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((ADDRESS, number))
+            found.listen(128)
+        except OSError:
+            found.close()
+            continue
+        return found
+    raise NotConfigured(
+        f"--port: got {port}, wanted a port of {ADDRESS} that is free; {TRIED} from there on are taken or not allowed"
+    )
+
+
+def make_page(
+    session: Session,
+    wishes: Wishes,
+    compare: Callable[[Sequence[str], Sequence[int]], str],
+    *,
+    port: int,
+    calls: Callable[[], int] = lambda: 0,
+    pause: Callable[[float], None] | None = None,
+) -> Page:
+    """All parts of a page on ``port``; nothing is asked and nothing runs yet. ``pause`` None waits on the wall clock."""
+    board = Board()
+    watcher = Watcher(session, board, wishes, calls=calls, pause=pause)
+    return Page(keys=Keys(port), board=board, watcher=watcher, compare=compare)
+
+
+def serve(page: Page, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Answer until Ctrl-C or SIGTERM; ``ready`` is called when the first request could be answered. Raises CloudError for an
+    account that may not be asked."""
+    page.watcher.first()
+    server = Server(page)
+    threading.Thread(target=page.watcher.run, name="sm-trn-ui-poller", daemon=True).start()
+    ready()
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass  # this is how a person ends it
+    finally:
+        server.end()
+        listening.close()

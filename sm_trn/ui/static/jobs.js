@@ -1,0 +1,293 @@
+// The list of jobs: what needs you, a picture of many, filters, and a window of rows.
+
+import { bar, command, emulatedTag, h, mark, put, s, spark } from "./dom.js";
+import { state } from "./live.js";
+import { isTicked, slot, tick, ticked, untickAll } from "./ticks.js";
+
+const MANY = 40; // from so many on, a cell for each
+const AROUND = 8; // rows beyond the window on either side
+const SINCE = [["", "all"], ["3600", "last hour"], ["86400", "last day"], ["604800", "last 7 days"]];
+const kept = { find: "", words: new Set(), since: "" };
+
+export function jobsView() {
+  const title = h("h1", {}, "Asking for the newest jobs");
+  const below = h("p", { class: "stand" });
+  const trouble = h("div", { class: "banner", role: "alert", hidden: true }, h("b"), h("p"), h("p", { class: "ink3" }));
+  const needs = h("ul", { class: "needs" });
+  const cells = h("div", { class: "cells", "aria-hidden": "true" });
+  const cellHead = h("div", { class: "head" }, h("h2", {}, "One cell is one job"), h("p", {}, "filled from below as it proceeds; a click opens it"));
+  const cellBox = h("section", { class: "cellbox", hidden: true, "aria-label": "All jobs as cells; the list below says the same" }, cellHead, cells);
+  const find = h("input", { type: "search", placeholder: "Name, instance or tag", "aria-label": "Find jobs by name, instance or tag", autocomplete: "off", spellcheck: "false" });
+  find.value = kept.find;
+  const since = h("select", { "aria-label": "Created" }, SINCE.map(([value, words]) => h("option", { value, selected: value === kept.since }, words)));
+  const chips = h("div", { class: "chips", role: "group", "aria-label": "Statuses" });
+  const sum = h("p", { class: "sum" });
+  const heads = ["", "Job", "Status", "Phases", "Throughput", "Loss", "Left", "Cost"];
+  const costHead = h("span", { role: "columnheader", class: "c-cost" }, "Cost", h("small", {}, "USD so far"));
+  const headRow = h("div", { role: "row", class: "row heads" }, heads.slice(0, -1).map((words, n) => h("span", { role: "columnheader", class: `c-${["tick", "job", "status", "phases", "rate", "loss", "left"][n]}` }, n ? words : h("span", { class: "sr" }, "Compare"))), costHead);
+  const body = h("div", { role: "rowgroup", class: "rows" });
+  const table = h("div", { role: "table", "aria-label": "Jobs", class: "jobs" }, h("div", { role: "rowgroup" }, headRow), body);
+  const nothing = h("div", { class: "empty", hidden: true });
+  const listHead = h("div", { class: "head" }, h("h2", {}, "Jobs"), h("p", {}, "what needs you first, then what runs, then the newest"));
+  const tickWords = h("span", {});
+  const compare = h("a", { class: "btn solid", href: "#/compare" }, "Compare");
+  const untick = h("button", { type: "button" }, "Untick all");
+  const tray = h("div", { class: "tray", hidden: true }, tickWords, compare, untick);
+  const legend = h("p", { class: "legend" }, [["waiting", "not billed yet"], ["transfer", "download or upload"], ["training", "training"], ["interrupted", "interrupted"], ["left", "to come"]].map(([texture, words]) => h("span", {}, s("svg", { class: "key", viewBox: "0 0 20 10", "aria-hidden": "true" }, s("rect", { class: texture, x: 0.5, y: 0.5, width: 19, height: 9 })), words)));
+
+  const pool = new Map();
+  let list = [], order = new Map(), drawnNeeds = "", drawnChips = "", drawnCells = "", scheduled = 0;
+
+  find.addEventListener("input", () => { kept.find = find.value; update(); });
+  since.addEventListener("change", () => { kept.since = since.value; update(); });
+  untick.addEventListener("click", () => { untickAll(); update(); });
+  const onScroll = () => { scheduled ||= requestAnimationFrame(() => { scheduled = 0; drawWindow(); }); };
+  addEventListener("scroll", onScroll, { passive: true });
+  addEventListener("resize", onScroll, { passive: true });
+
+  function wanted() {
+    const words = kept.find.toLowerCase().split(/\s+/).filter(Boolean);
+    const after = kept.since ? now() - Number(kept.since) : -Infinity;
+    const found = [];
+    for (const row of state.rows.values()) {
+      if (kept.words.size && !kept.words.has(row.word)) continue;
+      if (kept.since && (row.created ?? 0) < after) continue;
+      if (words.length) {
+        const text = `${row.name} ${row.machine} ${row.word} ${row.spot ? "spot" : ""} ${row.tags.join(" ")}`.toLowerCase();
+        if (!words.every((word) => text.includes(word))) continue;
+      }
+      found.push(row);
+    }
+    return sorted(found);
+  }
+
+  // Nothing moves under the pointer or the focus.
+  function sorted(found) {
+    const still = body.matches(":hover") || body.contains(document.activeElement);
+    if (still && order.size) {
+      return found.sort((a, b) => (order.get(a.name) ?? -1) - (order.get(b.name) ?? -1));
+    }
+    const rank = (row) => (row.ended && row.word !== "failed" ? 9 : row.word === "failed" && now() - (row.created ?? 0) > 172800 ? 9 : row.order);
+    found.sort((a, b) => rank(a) - rank(b) || (a.ended ? 0 : (a.left_s ?? Infinity) - (b.left_s ?? Infinity) || 0) || (b.created ?? 0) - (a.created ?? 0) || (a.name < b.name ? -1 : 1));
+    order = new Map(found.map((row, n) => [row.name, n]));
+    return found;
+  }
+
+  function update() {
+    const head = state.head;
+    if (!head) return;
+    put(title, state.ended ? "This page has ended" : head.sentence);
+    put(below, state.ended ? "" : head.below);
+    drawTrouble(head);
+    drawNeeds(head);
+    drawChips();
+    list = wanted();
+    drawCells();
+    drawWindow();
+    const shownSum = total(list);
+    put(sum, `${list.length === state.rows.size ? "" : `${list.length} of `}${jobs(state.rows.size)}${shownSum}${head.full ? `, the newest ${head.limit}` : ""}`);
+    table.classList.toggle("emulated", head.emulated);
+    put(costHead.firstChild, head.emulated ? "Billed" : "Cost");
+    put(costHead.lastChild, head.emulated ? "emulated" : "USD so far");
+    nothing.hidden = list.length > 0;
+    table.hidden = legend.hidden = list.length === 0;
+    if (!list.length) drawNothing(head);
+    drawTray();
+  }
+
+  function total(rows) {
+    const known = rows.filter((row) => row.usd !== null);
+    if (!known.length) return "";
+    const cents = known.reduce((all, row) => all + Math.round(row.usd * 100), 0);
+    return `, ${known.some((row) => row.at_most) ? "at most " : ""}$${(cents / 100).toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  }
+
+  function drawTrouble(head) {
+    const words = state.ended ? "The server of this page does not answer." : head.trouble;
+    trouble.hidden = !words;
+    put(trouble.children[0], words);
+    put(trouble.children[1], state.ended ? "Jobs go on, and may be billed. Start the page again: sm-trn ui" : words ? `What is below was seen at ${head.seen_words || "no time"}. Nothing is counted on.` : "");
+    put(trouble.children[2], head.notes.at(-1) ?? "");
+  }
+
+  function drawNeeds(head) {
+    const key = JSON.stringify(head.needs);
+    if (key === drawnNeeds) return;
+    drawnNeeds = key;
+    needs.replaceChildren(...head.needs.map((one) => {
+      const names = one.names.map((name, n) => [n ? ", " : "", h("a", { href: `#/job/${encodeURIComponent(name)}` }, name)]);
+      const more = one.count > one.names.length ? ` and ${one.count - one.names.length} more` : "";
+      return h("li", { class: one.role }, h("p", { class: "what" }, h("b", { class: one.role }, `${one.glyph} ${one.count > 1 ? `${one.count} ` : ""}${one.word}`), " ", names, more), h("p", { class: "cause" }, one.cause), command(one.command));
+    }));
+  }
+
+  function drawChips() {
+    const counts = new Map();
+    for (const row of [...state.rows.values()].sort((a, b) => a.order - b.order)) {
+      const found = counts.get(row.word) ?? { glyph: row.glyph, count: 0 };
+      found.count += 1;
+      counts.set(row.word, found);
+    }
+    for (const word of kept.words) if (!counts.has(word)) counts.set(word, { glyph: "", count: 0 });
+    const key = JSON.stringify([...counts]) + [...kept.words];
+    if (key === drawnChips) return;
+    drawnChips = key;
+    const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.word : null;
+    chips.replaceChildren(...[...counts].map(([word, { glyph, count }]) => h("button", { type: "button", "aria-pressed": String(kept.words.has(word)), "data-word": word, onclick: () => { kept.words.has(word) ? kept.words.delete(word) : kept.words.add(word); update(); } }, `${glyph} ${word} ${count}`)));
+    if (focused !== null) [...chips.children].find((one) => one.dataset.word === focused)?.focus();
+  }
+
+  function drawCells() {
+    cellBox.hidden = state.rows.size < MANY;
+    if (cellBox.hidden) return;
+    const key = list.map((row) => `${row.name}${row.word}${Math.round((row.share ?? 0) * 8)}`).join();
+    if (key === drawnCells) return;
+    drawnCells = key;
+    const known = new Map([...cells.children].map((cell) => [cell.dataset.name, cell]));
+    const wantedCells = list.map((row) => {
+      const cell = known.get(row.name) ?? h("i", { "data-name": row.name });
+      mark(cell, "class", `cell ${row.role} w-${row.word.split(" ")[0]} f${row.ended ? 8 : Math.round((row.share ?? 0) * 8)}`);
+      mark(cell, "title", `${row.name}: ${row.word}`);
+      return cell;
+    });
+    cells.replaceChildren(...wantedCells);
+  }
+  cells.addEventListener("click", (event) => { if (event.target.dataset.name) location.hash = `#/job/${encodeURIComponent(event.target.dataset.name)}`; });
+
+  function rowHeight() {
+    return matchMedia("(max-width: 700px)").matches ? 132 : 60;
+  }
+
+  function drawWindow() {
+    const high = rowHeight();
+    body.style.height = `${list.length * high}px`;
+    const top = body.getBoundingClientRect().top;
+    const first = Math.max(0, Math.floor(-top / high) - AROUND);
+    const last = Math.min(list.length, Math.ceil((innerHeight - top) / high) + AROUND);
+    mark(table, "aria-rowcount", list.length + 1);
+    mark(headRow, "aria-rowindex", 1);
+    const places = Array.from({ length: Math.max(0, last - first) }, (_, n) => first + n);
+    const focused = document.activeElement?.closest?.(".rows .row")?.dataset.name;
+    const at = focused ? list.findIndex((row) => row.name === focused) : -1;
+    if (at >= 0 && at < first) places.unshift(at);
+    if (at >= last) places.push(at);
+    const wantedNames = new Set(places.map((n) => list[n].name));
+    for (const [name, one] of pool) if (!wantedNames.has(name)) { one.node.remove(); pool.delete(name); }
+    let next = body.firstChild;
+    for (const n of places) {
+      const row = list[n];
+      if (!pool.has(row.name)) pool.set(row.name, makeRow());
+      const one = pool.get(row.name);
+      one.update(row);
+      one.node.style.transform = `translateY(${n * high}px)`;
+      mark(one.node, "aria-rowindex", n + 2);
+      if (one.node === next) next = next.nextSibling;
+      else body.insertBefore(one.node, next);
+    }
+  }
+
+  function makeRow() {
+    const box = h("input", { type: "checkbox" });
+    const sign = h("span", { class: "sign", "aria-hidden": "true" });
+    const link = h("a", { href: "#/" });
+    const spot = h("span", { class: "word" }, "spot");
+    const tag = emulatedTag();
+    const machine = h("span");
+    const status = h("span"), under = h("small"), fold = h("small", { class: "fold" });
+    const phases = h("span", { role: "cell", class: "c-phases" });
+    const rate = h("span"), rates = h("span"), loss = h("span"), losses = h("span"), left = h("span");
+    const cost = h("span"), billed = h("small");
+    const node = h("div", { role: "row", class: "row" },
+      h("span", { role: "cell", class: "c-tick" }, box, sign),
+      h("span", { role: "rowheader", class: "c-job" }, h("span", { class: "name" }, link), h("small", {}, tag, spot, machine)),
+      h("span", { role: "cell", class: "c-status" }, status, under, fold),
+      phases,
+      h("span", { role: "cell", class: "c-rate" }, rate, rates),
+      h("span", { role: "cell", class: "c-loss" }, h("span", { class: "lab", "aria-hidden": "true" }, "Loss "), loss, losses),
+      h("span", { role: "cell", class: "c-left" }, left),
+      h("span", { role: "cell", class: "c-cost" }, h("span", { class: "lab", "aria-hidden": "true" }, "Cost "), cost, billed));
+    let row = null, drawn = "";
+    box.addEventListener("change", () => { tick(row.name, box.checked); update(); });
+    function show(next) {
+      const ticks = slot(next.name);
+      const key = JSON.stringify([next, ticks, isTicked(next.name)]);
+      if (key === drawn) return;
+      const changed = row !== null && row.name === next.name && row.word !== next.word;
+      drawn = key;
+      row = next;
+      mark(node, "data-name", next.name);
+      box.checked = isTicked(next.name);
+      mark(box, "aria-label", `Compare ${next.name}`);
+      put(sign, ticks.mark);
+      mark(node, "class", `row ${ticks.color}${changed ? " changed" : ""}`);
+      put(link, middle(next.name));
+      mark(link, "href", `#/job/${encodeURIComponent(next.name)}`);
+      mark(link, "aria-label", next.name);
+      mark(link, "title", next.name);
+      spot.hidden = !next.spot;
+      tag.hidden = !next.emulated;
+      put(machine, next.emulated ? `for ${next.machine}` : next.machine);
+      put(status, `${next.glyph} ${next.word}`);
+      mark(status, "class", next.role);
+      const share = next.share !== null && !next.ended ? `${Math.round(next.share * 100)} %` : "";
+      const cut = next.interruptions ? `${next.interruptions} interruption${next.interruptions > 1 ? "s" : ""}` : "";
+      put(under, next.reason && next.word === "failed" ? next.reason : [share || (next.step !== "-" ? `step ${next.step}` : ""), cut].filter(Boolean).join(", "));
+      mark(under, "title", next.reason || null);
+      put(fold, [next.rate !== "-" ? next.rate : "", next.left !== "-" && next.left !== "?" ? `${next.left} left` : ""].filter(Boolean).join(", "));
+      phases.replaceChildren(bar(next.phases, next.left_s, 14, next.phases.map(([name, , seconds]) => `${name} ${Math.round(seconds)} s`).join(", ") || "no phase yet"));
+      put(rate, next.rate === "-" ? "–" : next.rate);
+      rates.replaceChildren(...[spark(next.rates)].filter(Boolean));
+      put(loss, next.loss);
+      losses.replaceChildren(...[spark(next.losses)].filter(Boolean));
+      put(left, next.left === "-" ? "–" : next.left);
+      put(cost, next.emulated ? next.billed : next.cost);
+      put(billed, next.emulated ? "" : next.billed === "–" ? "" : next.billed);
+    }
+    return { node, update: show };
+  }
+
+  function drawNothing(head) {
+    const none = state.rows.size === 0;
+    nothing.replaceChildren(...(none
+      ? [h("p", {}, head.ready ? "There are no training jobs here yet. Try one on this machine, or launch a job file:" : "Asking for the newest jobs …"), ...(head.ready ? [command("sm-trn quickstart"), command(`sm-trn launch job.toml${head.options}`)] : [])]
+      : [h("p", {}, "No job matches."), h("button", { type: "button", onclick: () => { kept.find = find.value = ""; kept.since = since.value = ""; kept.words.clear(); update(); } }, "Show all")]));
+  }
+
+  function drawTray() {
+    const found = ticked().filter((name) => state.rows.has(name));
+    tray.hidden = found.length === 0;
+    put(tickWords, found.length === 1 ? "1 ticked; tick another one to compare" : `${found.length} ticked; colours and marks stay theirs`);
+  }
+
+  function key(event) {
+    const row = document.activeElement?.closest?.(".rows .row");
+    if (event.key === "x" && row) { tick(row.dataset.name); update(); event.preventDefault(); return; }
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    if (!row && !(document.activeElement === document.body || document.activeElement?.id === "main")) return;
+    const at = row ? list.findIndex((one) => one.name === row.dataset.name) : -1;
+    const next = list[Math.min(list.length - 1, Math.max(0, at + (event.key === "ArrowDown" ? 1 : -1)))];
+    if (!next) return;
+    event.preventDefault();
+    const high = rowHeight(), y = scrollY + body.getBoundingClientRect().top + list.indexOf(next) * high;
+    if (y < scrollY + 80 || y + high > scrollY + innerHeight - 80) scrollTo(0, y - innerHeight / 2);
+    drawWindow();
+    pool.get(next.name)?.node.querySelector("a").focus({ preventScroll: true });
+  }
+
+  const filters = h("div", { class: "filters" }, find, since, chips, sum);
+  return {
+    nodes: [title, below, trouble, needs, cellBox, listHead, filters, nothing, table, legend, tray],
+    update, key,
+    leave() { removeEventListener("scroll", onScroll); removeEventListener("resize", onScroll); },
+  };
+}
+
+// A long name without its middle: what tells the jobs of a sweep apart stands at the end.
+const middle = (name) => (name.length > 48 ? `${name.slice(0, 23)}…${name.slice(-23)}` : name);
+
+// The service's own time: this machine's clock may be another.
+const now = () => state.head?.seen ?? Date.now() / 1000;
+
+function jobs(number) {
+  return number === 1 ? "1 job" : `${number.toLocaleString("en")} jobs`;
+}

@@ -1,0 +1,198 @@
+"""Nobody is answered who did not open the link: token, cookie, Host, Origin, headers, and a page that only reads."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from importlib.resources import files
+
+from fakes.simulated_wire import World
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from served import Serve
+
+from sm_trn.ui.access import HEADERS, Keys
+from sm_trn.ui.watcher import Wishes
+
+PATHS = (
+    "/", "/static/main.js", "/static/ui.css", "/api/page", "/api/live", "/api/costs", "/api/log?job=a-job", "/comparison?job=a-job",
+    "/nothing/here", "/api/stop",
+)  # fmt: skip
+STOP: dict[str, object] = {"job": "a-job", "confirm": "a-job"}
+
+
+def test_without_the_cookie_nothing_is_answered(serve: Serve, here: World) -> None:
+    here.service.add("a-job", created=here.clock.now() - 10)
+    with serve() as page:
+        for path, method in itertools.product(PATHS, ("GET", "POST", "PUT", "HEAD", "OPTIONS")):
+            for cookie in ("", f"{page.page.keys.cookie_name}=guessed"):
+                page.cookie = cookie
+                answer = page.ask(path, method)
+                assert 401 == answer.status, (path, method)
+                assert b"a-job" not in answer.body
+
+
+def test_the_link_works_once_and_leaves_a_cookie_that_scripts_and_other_sites_do_not_get(serve: Serve) -> None:
+    with serve() as page:
+        answer = page.log_in()
+        assert (303, "/") == (answer.status, answer.headers["location"])
+        assert page.page.keys.token not in str(answer.headers)
+        cookie = answer.headers["set-cookie"].lower()
+        assert all(word in cookie for word in ("httponly", "samesite=strict", "path=/"))
+        assert 200 == page.ask("/").status
+        again = page.ask(f"/?token={page.page.keys.token}")
+        assert (303, True) == (again.status, "set-cookie" not in again.headers)  # the same browser: it has its cookie
+        page.cookie = ""
+        stranger = page.ask(f"/?token={page.page.keys.token}")
+        assert (401, True) == (stranger.status, b"used already" in stranger.body)
+        assert "set-cookie" not in stranger.headers
+
+
+@given(some.text(max_size=60))
+@settings(max_examples=200)
+def test_no_other_text_is_the_token_or_the_cookie(text: str) -> None:
+    keys = Keys(8765)
+    assert not keys.take(text)
+    assert not keys.known(text)
+    assert not keys.known(f"{keys.cookie_name}={text}")
+    assert keys.take(keys.token)
+    assert not keys.take(keys.token)
+    assert keys.known(f"other=1; {keys.cookie_name}={keys.cookie}")
+
+
+def test_two_pages_of_one_machine_do_not_take_each_others_cookie() -> None:
+    assert Keys(8765).cookie_name != Keys(8766).cookie_name
+
+
+def test_another_name_of_this_server_is_refused(serve: Serve) -> None:
+    """DNS rebinding: the browser believes that it talks to evil.example, and sends that name."""
+    hosts = (
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "localhost",
+        "127.0.0.1:1",
+        "[::1]:{port}",
+        "0.0.0.0:{port}",
+        "",
+    )
+    with serve() as page:
+        page.log_in()
+        for host in hosts:
+            answer = page.ask("/api/page", Host=host.format(port=page.port))
+            assert answer.status in {421, 400}, host  # an empty Host is refused by the server below
+            assert page.page.keys.csrf.encode() not in answer.body
+        assert 200 == page.ask("/api/page", Host=f"localhost:{page.port}").status
+
+
+def test_another_origin_is_refused(serve: Serve) -> None:
+    origins = (
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1:1",
+        "https://127.0.0.1:{port}",
+        "127.0.0.1:{port}",
+        "http://localhost",
+    )
+    with serve() as page:
+        page.log_in()
+        for origin in origins:
+            assert 403 == page.ask("/api/page", Origin=origin.format(port=page.port)).status, origin
+
+
+def test_another_page_of_this_machine_is_refused(serve: Serve) -> None:
+    """A notebook on another port is the same "site": the cookie goes along, and Sec-Fetch-Site says who asks."""
+    with serve() as page:
+        page.log_in()
+        for site, path in itertools.product(("cross-site", "same-site"), PATHS):
+            for mode, kind in (("cors", "empty"), ("no-cors", "script"), ("navigate", "iframe")):
+                found = page.ask(path, Sec_Fetch_Site=site, Sec_Fetch_Mode=mode, Sec_Fetch_Dest=kind)
+                assert 403 == found.status, (site, path, mode)
+
+
+def test_a_link_may_be_followed_from_another_page(serve: Serve) -> None:
+    """From a terminal in a browser, say. Nothing of the page can be read by who shows the link."""
+    with serve() as page:
+        followed = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+        assert 303 == page.ask(f"/?token={page.page.keys.token}", **followed).status
+
+
+def test_every_answer_has_the_headers_and_no_policy_allows_inline_scripts(serve: Serve) -> None:
+    with serve() as page:
+        page.log_in()
+        for path, cookie in itertools.product((each for each in PATHS if each != "/api/live"), (page.cookie, "")):
+            answer = page.ask(path, Cookie=cookie)
+            assert set(map(str.lower, HEADERS)) <= set(answer.headers)
+            policy = answer.headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'")
+            assert "unsafe-eval" not in policy
+            assert not re.search(r"script-src[^;]*unsafe", policy)
+            assert "http" not in policy  # nothing from elsewhere
+            assert "unsafe" not in policy or (path.startswith("/comparison") and "script-src" not in policy)
+
+
+def test_the_pages_own_files_need_nothing_that_the_policy_forbids() -> None:
+    folder = files("sm_trn.ui").joinpath("static")
+    texts = {item.name: item.read_text("utf-8") for item in folder.iterdir()}
+    html = texts.pop("index.html")
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", html)
+    assert [] == re.findall(r"https?://[^\"'\s]+", html + texts["ui.css"])
+    for name, text in texts.items():
+        found = re.findall(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc|javascript:",
+            text,
+        )
+        assert [] == found, name
+    assert sum(map(len, texts.values())) + len(html) < 120_000
+
+
+def test_what_is_posted_needs_the_pages_own_token_and_origin(serve: Serve, here: World) -> None:
+    here.service.add("a-job", created=here.clock.now() - 200)
+    with serve(Wishes(allow_stop=True)) as page:
+        page.log_in()
+        path, body = "/api/stop", STOP
+        assert 403 == page.post(path, body, X_CSRF_Token="").status
+        assert 403 == page.post(path, body, X_CSRF_Token="x" * 43).status
+        assert 403 == page.ask(path, "POST", b"{}", X_CSRF_Token=page.page.keys.csrf).status  # no Origin
+        assert 0 == here.wire.calls["StopTrainingJob"]
+
+
+def test_a_page_that_only_reads_stops_nothing(serve: Serve, here: World) -> None:
+    here.service.add("a-job", created=here.clock.now() - 200)
+    with serve() as page:
+        page.log_in()
+        answer = page.post("/api/stop", STOP)
+        assert (403, True) == (answer.status, "--allow-stop" in answer.json["error"])
+        assert 0 == here.wire.calls["StopTrainingJob"]
+
+
+def test_a_stop_needs_the_name_of_the_job(serve: Serve, here: World) -> None:
+    here.service.add("a-job", created=here.clock.now() - 200)
+    typed: tuple[object, ...] = ("a-jo", "", None, ["a-job"], "x" * 9000)
+    wrong = ({}, [], "a-job", STOP | {"job": 1}, {"job": "a-job"}, *(STOP | {"confirm": each} for each in typed))
+    with serve(Wishes(allow_stop=True)) as page:
+        page.log_in()
+        for sent in wrong:
+            assert page.post("/api/stop", sent).status in {400, 404}, sent
+        assert 404 == page.post("/api/stop", {"job": "other", "confirm": "other"}).status
+        assert 0 == here.wire.calls["StopTrainingJob"]
+
+
+def test_a_stop_that_is_allowed_and_confirmed_is_sent_once(serve: Serve, here: World) -> None:
+    here.service.add("a-job", created=here.clock.now() - 200)
+    with serve(Wishes(allow_stop=True)) as page:
+        page.log_in()
+        assert {"asked": True} == page.post("/api/stop", STOP).json
+        assert 1 == here.wire.calls["StopTrainingJob"]
+        with page.live() as following:
+            following()
+            page.page.watcher.step()
+            assert "stopping" in {row["word"] for row in following()["rows"]}
+
+
+def test_a_get_stops_nothing(serve: Serve, here: World) -> None:
+    here.service.add("a-job", created=here.clock.now() - 200)
+    with serve(Wishes(allow_stop=True)) as page:
+        page.log_in()
+        assert 405 == page.ask("/api/stop").status
+        assert 0 == here.wire.calls["StopTrainingJob"]

@@ -1,0 +1,144 @@
+"""What a row and a view say of a job: causes, sums, and nothing that an emulated job or a running one has not got."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+from report_jobs import START, describe, transitions
+
+from sm_trn.pricing import snapshot_book
+from sm_trn.report import WatchRow
+from sm_trn.specs import WallSeconds, parse_snapshot
+from sm_trn.ui.rows import Shown, cause_of, cost, headline, needs, row_json
+from sm_trn.ui.spending import spending
+
+NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
+TOOLKIT = 'AlgorithmError: ExecuteUserScriptError: ExitCode 1 ErrorMessage "{}" Command "python train.py --lr 1", exit code: 1'
+
+
+def row(name: str, *, status: str = "InProgress", emulated: bool = False, **more: object) -> WatchRow:
+    """A job that was submitted half an hour ago, on one trn1."""
+    ended = status != "InProgress"
+    answer = describe(
+        name,
+        emulated=emulated,
+        ResourceConfig={"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1},
+        TrainingJobStatus=status,
+        SecondaryStatus=status if ended else "Training",
+        SecondaryStatusTransitions=transitions(("Starting", 120.0), ("Training", -1.0)),
+    )
+    answer |= more
+    if not ended:
+        answer.pop("BillableTimeInSeconds", None)
+        answer.pop("TrainingEndTime", None)
+    price = snapshot_book().find("ml.trn1.32xlarge", "us-west-2")
+    return WatchRow(snapshot=parse_snapshot(answer), label=name, price=price)
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        (TOOLKIT.format("ValueError: no column 'label'"), "ValueError: no column 'label'"),
+        (TOOLKIT.format('if x: raise ValueError("bad") ^^^^^ ValueError: bad'), "ValueError: bad"),
+        (
+            TOOLKIT.format("torch.cuda.OutOfMemoryError: CUDA out of memory."),
+            "torch.cuda.OutOfMemoryError: CUDA out of memory.",
+        ),
+        (TOOLKIT.format("it ended"), "it ended"),
+        (TOOLKIT.format("KeyError").replace('" Command', '" ExtraInfo "x" Command'), "KeyError"),
+        ("ClientError: Data download failed: AccessDenied", "ClientError: Data download failed: AccessDenied"),
+        ("", ""),
+    ],
+)
+def test_the_cause_of_a_failure_is_the_scripts_own_exception(reason: str, cause: str) -> None:
+    assert cause == cause_of(reason)
+
+
+def test_a_cause_that_jobs_share_is_said_once_though_their_commands_differ() -> None:
+    failed = [
+        row(f"job-{n}", status="Failed", FailureReason=TOOLKIT.format("KeyError: 'x'").replace("--lr 1", f"--lr {n}"))
+        for n in range(5)
+    ]
+    (said,) = needs(failed, NOW, " --region us-west-2")
+    assert (5, "KeyError: 'x'", ["job-0", "job-1", "job-2"]) == (said["count"], said["cause"], said["names"])
+    assert "sm-trn logs job-0 --script --tail 40 --region us-west-2" == said["command"]
+
+
+def test_a_failure_of_last_week_needs_nobody() -> None:
+    failed = row("job", status="Failed")
+    assert needs([failed], NOW, "")
+    assert [] == needs([failed], NOW + timedelta(days=7), "")
+
+
+def test_a_name_in_a_command_cannot_end_it() -> None:
+    (said,) = needs([row("a; rm -rf ~", status="Failed")], NOW, "")
+    assert "sm-trn logs 'a; rm -rf ~' --script --tail 40" == said["command"]
+
+
+def test_emulated_jobs_have_no_cost_no_rate_and_say_what_they_are() -> None:
+    emulated = [row("a", emulated=True), row("b", emulated=True, status="Completed")]
+    sentence, below = headline(emulated, NOW)
+    assert "1 job runs on this machine" == sentence
+    assert "EMULATED" in below
+    assert "$" not in sentence + below
+    drawn = row_json(Shown(emulated[0], {}), NOW)
+    assert (True, None, "emulated", "-", []) == tuple(
+        drawn[key] for key in ("emulated", "usd", "cost", "rate", "rates")
+    )
+    assert "emu" in str(drawn["billed"])
+    shown = spending([(one.snapshot, {}) for one in emulated], snapshot_book())
+    assert (True, "seconds of this machine") == (shown["emulated"], shown["unit"])
+    assert "cost nothing" in str(shown["title"])
+
+
+def test_the_sum_below_the_first_sentence_is_that_of_the_rows() -> None:
+    rows = [row(f"job-{n}", status="Completed", BillableTimeInSeconds=1001 + n) for n in range(30)]
+    _, below = headline(rows, NOW)
+    cents = sum((found for one in rows if (found := cost(one, NOW)) is not None), Decimal(0))
+    assert f"${cents:,}" in below
+    assert float(cents) == pytest.approx(sum(float(str(row_json(Shown(one, {}), NOW)["usd"])) for one in rows))
+
+
+def test_a_running_spot_job_costs_at_most_what_it_shows() -> None:
+    spot = row("spot", EnableManagedSpotTraining=True)
+    drawn = row_json(Shown(spot, {}), NOW)
+    assert (True, True) == (drawn["at_most"], str(drawn["cost"]).startswith("≤ "))
+    sentence, below = headline([spot], NOW)
+    assert "at most $" in sentence
+    assert "at most $" in below
+
+
+def test_groups_of_the_costs_add_up_whatever_the_key() -> None:
+    rows = [
+        row(f"run-{n:02d}", status="Failed" if n % 3 == 0 else "Completed", BillableTimeInSeconds=600 + n)
+        for n in range(20)
+    ]
+    tagged = [(one.snapshot, {"team": "nlp" if n % 2 else "lm"}) for n, one in enumerate(rows)]
+    shown = spending(tagged, snapshot_book())
+    whole = float(sum((one.usd(NOW) or Decimal(0) for one in rows), Decimal(0)))
+    by: object = shown["by"]
+    assert isinstance(by, list)
+    assert ["By instance", "By tag team"] == [one["title"] for one in by]  # every name is another: no sums by name
+    for one in (*by, {"groups": shown["days"]}):
+        assert whole == pytest.approx(
+            sum(group["done"] + group["failed"] + group["stopped"] for group in one["groups"])
+        )
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_a_job_that_runs_is_in_no_sum_of_the_costs_and_that_is_said(emulated: bool) -> None:
+    """The emulator tells the seconds of a job that runs, too."""
+    running = row("runs", emulated=emulated)
+    running = dataclasses.replace(running, snapshot=dataclasses.replace(running.snapshot, billable_s=WallSeconds(7.0)))
+    ended = row("ended", emulated=emulated, status="Completed", BillableTimeInSeconds=100)
+    shown = spending([(one.snapshot, {}) for one in (running, ended)], snapshot_book())
+    days, findings = shown["days"], shown["findings"]
+    assert isinstance(days, list)
+    assert isinstance(findings, list)
+    assert [1] == [day["jobs"] for day in days]
+    said = " ".join(findings)
+    assert "1 job still runs" in said
+    assert emulated is not ("cost so far" in said)
