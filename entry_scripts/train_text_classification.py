@@ -20,9 +20,10 @@ from typing import Any, Sequence
 
 import torch
 
-from kit import loop, spot
+import kit.loop as loop
+import kit.spot as spot
 from kit.data import drop_missing, encode, labels_of, pick_columns, read_table, split
-from kit.device import detect, load_config, load_model, load_tokenizer, longest_input, to_cpu
+from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
 from kit.report import Console
 from kit.spot import Parser, UsageError, fraction, integer, not_negative, proper_fraction, str2bool
 
@@ -84,9 +85,7 @@ def load_tables(args: argparse.Namespace, console: Console) -> Any:
         labels = labels_of(table, columns.label, names=names, num_labels=args.num_labels)
         table, labels = drop_missing(table, columns, labels)
         if not labels.names:
-            raise UsageError(
-                f"--{flag}: got scores in {columns.label!r}, wanted classes"
-            )
+            raise UsageError(f"--{flag}: got scores in {columns.label!r}, wanted classes")
         return table, labels, columns.text
 
     table, labels, text = read(args.train, "train")
@@ -146,18 +145,18 @@ def take_step(run: Run, batches: Any, mine: loop.Batches, number: int) -> None:
         batch = next(batches)  # XLA's loader also cuts the graph here and compiles it, which is no waiting
         meter.waited(time.perf_counter() - before - (meter.compiled()[1] - compiled))
         meter.batch(mine.filled[place], run.args.per_device_batch_size * mine.lengths[place])
-        with runtime.accumulating(run.model, last=(place + 1) % accumulation == 0):
-            with runtime.autocast(bf16=run.args.bf16):
+        with loop.accumulating(run.model, last=(place + 1) % accumulation == 0):
+            with loop.autocast(runtime, bf16=run.args.bf16):
                 loss = loss_of(run.model, batch)[0].mean() / accumulation
             loss.backward()
         run.losses += loss.detach()
-    runtime.step(run.optimizer, run.scheduler, run.args.max_grad_norm)
+    loop.optimizer_step(runtime, run.optimizer, run.scheduler, run.args.max_grad_norm)
     meter.step()
     run.step += 1
     run.window[1] += 1
 
 
-def fit(run: Run, console: Console, checkpoints: spot.Checkpoints | None, stop: spot.StopRequest) -> None:
+def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: spot.StopRequest) -> None:
     """Every step still to be done; raises Interrupted when any worker was asked to stop."""
     args, runtime, meter, accumulation = run.args, run.runtime, run.meter, run.layout[0]
     first_step, started = run.step + 1, time.perf_counter()
@@ -166,7 +165,7 @@ def fit(run: Run, console: Console, checkpoints: spot.Checkpoints | None, stop: 
         epoch, done = divmod(run.step, run.steps_per_epoch)
         order = loop.train_order(run.lengths, run.layout, args.seed, epoch, alike=args.group_by_length)[done:]
         mine = loop.Batches(run.train, order.flatten(end_dim=1), runtime.rank, run.shapes, run.pad_id)
-        batches = run.batches(mine, run.args.dataloader_num_workers)
+        batches = loop.on_device(runtime, mine, run.args.dataloader_num_workers)
         meter.start()
         for number in range(min(len(order), run.total_steps - run.step)):
             take_step(run, batches, mine, number)
@@ -198,14 +197,14 @@ def fit(run: Run, console: Console, checkpoints: spot.Checkpoints | None, stop: 
 
 def evaluate(run: Run) -> dict[str, Any]:
     """Loss and accuracy over the held-out texts, each counted once, whichever worker had it; the longest come first."""
-    runtime, model = run.runtime, run.runtime.unwrap(run.model)
+    runtime, model = run.runtime, loop.unwrap(run.model)
     order = loop.eval_order(torch.as_tensor(run.held_out.lengths), *run.layout[1:])
     mine = loop.Batches(run.held_out, order, runtime.rank, run.shapes, run.pad_id)
     model.eval()
     sums = torch.zeros(3).to(runtime.device)
     with torch.no_grad():
-        for batch in run.batches(mine, run.args.dataloader_num_workers):
-            with runtime.autocast(bf16=run.args.bf16):
+        for batch in loop.on_device(runtime, mine, run.args.dataloader_num_workers):
+            with loop.autocast(runtime, bf16=run.args.bf16):
                 losses, logits = loss_of(model, batch)
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
             sums += (torch.stack([losses, right, torch.ones_like(right)]) * batch["weight"]).sum(dim=1)
@@ -250,11 +249,11 @@ def train(args: argparse.Namespace, runtime: Any, stop: spot.StopRequest) -> Non
             model.gradient_checkpointing_enable()
         model = model.to(runtime.device)
     unused = args.ddp_find_unused_parameters and not args.gradient_checkpointing
-    model = runtime.prepare(model, find_unused_parameters=unused)
+    model = loop.prepare(runtime, model, find_unused_parameters=unused)
     run = Run(args, runtime, torch.compile(model) if args.torch_compile else model, parts, tokenizer.pad_token_id)
     checkpoints = None
     if args.checkpoint_dir is not None and not spot.graphs_only():
-        checkpoints = spot.Checkpoints(args.checkpoint_dir, run.identity(), console.say)
+        checkpoints = loop.BackgroundCheckpoints(args.checkpoint_dir, run.identity(), console.say)
         run.resume(checkpoints)
     console.say(
         f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, batches of "
@@ -270,8 +269,8 @@ def train(args: argparse.Namespace, runtime: Any, stop: spot.StopRequest) -> Non
     console.metrics(evaluate(run))
     console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 4)))
     if runtime.is_main and not spot.graphs_only():
-        state = to_cpu(runtime.unwrap(model).state_dict())  # the live model stays on its device
-        runtime.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)
+        state = loop.to_cpu(loop.unwrap(model).state_dict())  # the live model stays on its device
+        loop.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)
         tokenizer.save_pretrained(str(args.model_dir))
         if args.baselines:
             console.metrics(runpy.run_path(str(HERE / "_baselines.py"))["baseline_accuracies"](*texts))
