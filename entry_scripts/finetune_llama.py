@@ -29,48 +29,43 @@ import torch
 
 from kit.data import Table, pick_columns
 from kit.device import choose, detect, load_config, load_model, load_tokenizer, longest_input
-from kit.spot import Parser, StopRequest, UsageError, exit_code_of, fraction, graphs_only, integer, leave, str2bool
+from kit.spot import (
+    SWITCH,
+    Parser,
+    StopRequest,
+    UsageError,
+    exit_code_of,
+    fraction,
+    graphs_only,
+    integer,
+    leave,
+    str2bool,
+)
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")  # where LoRA adds, in models that call them so
 
 
 def make_parser() -> Parser:
-    from kit.trainer import add_folders, channel
+    from kit.trainer import add_shared
 
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = parser.add_argument
+    add = add_shared(parser)
     default = "TinyLlama/TinyLlama-1.1B-Chat-v1.0"
     add("--model_name_or_path", "--model_id", default=default, help="hub id, local folder, tiny-llama or tiny-gpt2")
-    add("--tokenizer_name", help="default: the model's")
-    add("--dataset_name", help="of the Hugging Face hub, or `sample`")
-    add("--dataset_config_name")
-    add("--train_file", default=channel("train") or channel("training"), help="json, txt, csv, parquet; or a folder")
-    add("--validation_file", default=channel("validation") or channel("test"))
     add("--validation_split_percentage", type=integer(1), default=5, help="held out where there is nothing to hold out")
-    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
     add("--text_column", help="default: by the names that data sets use")
     add("--block_size", type=integer(2), default=2048, help="tokens per example, at most what the model takes")
-    add("--max_train_samples", type=integer(1), help="rows at most")
-    add("--max_eval_samples", type=integer(1), help="rows at most")
-    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice")
     add("--sft", type=str2bool, default=True, help="accepted; NeuronSFTTrainer is always used on Trainium")
-    add(
-        "--use_lora", type=str2bool, nargs="?", const=True, default=False, help="train small additions only; needs peft"
-    )
+    add("--use_lora", **SWITCH, default=False, help="train small additions only; needs peft")
     add("--lora_r", type=integer(1), default=16)
     add("--lora_alpha", type=integer(1), default=32)
     add("--lora_dropout", type=fraction, default=0.05)
     add(
-        "--lora_target_modules",
-        nargs="+",
-        help="default: q_proj k_proj v_proj o_proj where the model has them, else all",
+        "--lora_target_modules", nargs="+", help="default: q_proj k_proj v_proj o_proj where a model has them, else all"
     )
-    add(
-        "--load_in_4bit", type=str2bool, nargs="?", const=True, default=False, help="QLoRA; needs CUDA and bitsandbytes"
-    )
+    add("--load_in_4bit", **SWITCH, default=False, help="QLoRA; needs CUDA and bitsandbytes")
     add("--merge_adapters", type=str2bool, default=True, help="save one model; the additions alone are in adapter/")
-    add_folders(parser)
     return parser
 
 

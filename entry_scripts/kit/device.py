@@ -356,6 +356,8 @@ def load_config(name: str, tokenizer: Any, **more: Any) -> Any:
             more["bos_token_id"] = more["eos_token_id"] = tokenizer.sep_token_id
     with _loading(name):
         config = AutoConfig.from_pretrained(where, **more)
+    if name in TINY:
+        config._name_or_path = ""  # noqa: SLF001 - peft would look for the file there, and on the hub
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
     return config
