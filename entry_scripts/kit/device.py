@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import hashlib
 import importlib
 import importlib.util
@@ -108,6 +109,7 @@ def framework_flag(environ: Mapping[str, str], name: str) -> bool:
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Before torch_xla is imported and workers are connected; what the job has set itself stays. The runtime's name."""
+    gc.disable()  # until a model is loaded: a tenth of a script's start would be searching libraries for garbage
     name, place = choose(environ), Place.read(environ)
     if name == "xla":
         for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
@@ -376,6 +378,8 @@ def load_model(name: str | None, config: Any, head: str, attention: str | None =
     with _loading(name or config.model_type):
         fresh = name is None or name in TINY
         model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, config=config, **chosen)
+    gc.freeze()  # what is loaded stays, and is not searched again in training
+    gc.enable()
     return model.float()
 
 
