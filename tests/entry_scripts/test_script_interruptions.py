@@ -279,7 +279,7 @@ def test_a_run_goes_on_with_another_number_of_workers(
 
     straight = launch.run(*argv(1, "straight"))
     assert DONE == straight.code, straight.err[-3000:]
-    stopped = launch.run_until("'step': 20,", signal.SIGTERM, *argv(before, "first"), workers=before - 1 and before)
+    stopped = launch.run_until("'step': 20", signal.SIGTERM, *argv(before, "first"), workers=before - 1 and before)
     assert stopped.code, stopped.err[-3000:]
     shutil.copytree(tmp_path / "first", tmp_path / "second")
     ends = [launch.run(*argv(after, folder), workers=after - 1 and after) for folder in ("first", "second")]
