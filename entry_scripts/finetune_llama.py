@@ -17,18 +17,19 @@ optimum-neuron's trainer does not evaluate and cannot go on from a checkpoint: t
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib
 import importlib.util
 import math
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 import torch
 
 from kit.data import Table, pick_columns
-from kit.device import choose, detect, load_config, load_model, load_tokenizer, longest_input
+from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
 from kit.spot import (
     SWITCH,
     Parser,
@@ -129,12 +130,11 @@ def data_set(table: Table, own: argparse.Namespace) -> Any:
     datasets.disable_progress_bars()
     columns = table.columns
     if "messages" in columns:
-        broken = [index for index, one in enumerate(columns["messages"]) if not conversation(one)]
-        if broken:
-            raise UsageError(
-                f"--{table.name}: row {table.rows[broken[0]]} has no conversation in 'messages', wanted a list of "
-                '{"role": …, "content": …}'
-            )
+        for index, one in enumerate(columns["messages"]):
+            if not conversation(one):
+                raise table.wrong(
+                    index, """has no conversation in 'messages', wanted a list of {"role": …, "content": …}"""
+                )
         return datasets.Dataset.from_dict({"messages": columns["messages"]})
     if "prompt" in columns and "completion" in columns:
         return datasets.Dataset.from_dict({name: columns[name] for name in ("prompt", "completion")})
@@ -145,6 +145,18 @@ def data_set(table: Table, own: argparse.Namespace) -> Any:
 def conversation(value: Any) -> bool:
     known = isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
     return bool(known and all(isinstance(one.get("role"), str) and "content" in one for one in value))
+
+
+def refuse_conversation(tables: Mapping[str, Table], tokenizer: Any, error: Exception) -> NoReturn:
+    """The first that the chat template has no form for, such as a system's turn, or two of the user's."""
+    for table in tables.values():
+        for index, one in enumerate(table.columns.get("messages", ())):
+            with contextlib.suppress(type(error)):
+                tokenizer.apply_chat_template(one, tokenize=False)
+                continue
+            message = f"has a conversation that the chat template refuses ({error}); correct it"
+            raise table.wrong(index, f"{message}, or give another --chat_template_path") from error
+    raise error
 
 
 # --- model ---
@@ -219,21 +231,21 @@ def save_merged(own: argparse.Namespace, trainer: Any, tokenizer: Any) -> None:
 
 
 def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from kit.trainer import SpotCallback, save, train
+    from jinja2 import TemplateError
+
+    from kit.trainer import begin, save, train
 
     neuron = on_optimum_neuron()
-    args.device  # noqa: B018 - asking for it connects the workers
-    runtime = detect(connect=False)
+    spot = begin(args, stop, notes, reseed=not neuron)
+    runtime = spot.runtime
     if neuron:  # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line 723)
         args.distributed_state = SimpleNamespace(process_index=runtime.rank, local_process_index=runtime.local_rank)
-    spot = SpotCallback(runtime, args, stop, reseed=not neuron)
-    for note in notes:
-        spot.console.say(note)
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
     if tokenizer.eos_token is None:
         raise UsageError("--tokenizer_name: wanted a tokenizer with an end token, this one has none")
-    sets = {name: data_set(table, own) for name, table in load_sets(own, spot.console.say).items()}
+    tables = load_sets(own, spot.console.say)
+    sets = {name: data_set(table, own) for name, table in tables.items()}
     chats = "messages" in sets["train"].column_names
     if chats and not (tokenizer.chat_template or args.chat_template_path):
         raise UsageError(
@@ -243,21 +255,19 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     torch.manual_seed(args.seed)
     with runtime.loading_turn():
         model = load_neuron_model(own, args) if neuron else load_sft_model(own, args, tokenizer, runtime)
-    takes = longest_input(model.config)
-    args.max_length = min(own.block_size, takes) if takes else own.block_size
+    args.max_length = min(own.block_size, longest_input(model.config) or own.block_size)
     common: dict[str, Any] = {"model": model, "args": args, "train_dataset": sets["train"], "processing_class": tokenizer,
                               "callbacks": [spot], "peft_config": lora_config(own, model) if own.use_lora else None}  # fmt: skip
-    if neuron:
-        trainer = importlib.import_module("optimum.neuron").NeuronSFTTrainer(**common)
-    else:
-        trl = importlib.import_module("trl")
-        trainer = trl.SFTTrainer(
-            **common,
-            eval_dataset=sets["validation"]
-            if args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
-            else None,
-        )
-        trainer.data_collator = spot.collate(trainer.model, trainer.data_collator)
+    trained_by = importlib.import_module("optimum.neuron" if neuron else "trl")
+    try:
+        if neuron:
+            trainer = trained_by.NeuronSFTTrainer(**common)
+        else:
+            evaluates = args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
+            trainer = trained_by.SFTTrainer(**common, eval_dataset=sets["validation"] if evaluates else None)
+            trainer.data_collator = spot.collate(trainer.model, trainer.data_collator)
+    except TemplateError as error:
+        refuse_conversation(tables, tokenizer, error)
     trainable = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
     spot.console.say(
         f"{own.model_name_or_path} with {type(trainer).__name__} on {args.device}, {args.world_size} replica(s), {trainable} weights "
@@ -277,7 +287,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         save(trainer, spot, tokenizer, own.output_dir)
     if neuron and (args.tensor_parallel_size > 1 or args.pipeline_parallel_size > 1):
         spot.console.say(
-            f"{own.output_dir} holds the shards of each worker; `optimum-cli neuron consolidate` makes one model"
+            f"{own.output_dir} holds each worker's shards; `optimum-cli neuron consolidate` makes one model"
         )
 
 
