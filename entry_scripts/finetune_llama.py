@@ -62,9 +62,7 @@ def make_parser() -> Parser:
     add("--lora_r", type=integer(1), default=16)
     add("--lora_alpha", type=integer(1), default=32)
     add("--lora_dropout", type=fraction, default=0.05)
-    add(
-        "--lora_target_modules", nargs="+", help="default: q_proj k_proj v_proj o_proj where a model has them, else all"
-    )
+    add("--lora_target_modules", nargs="+", help="default: q_proj, k_proj, v_proj and o_proj where they are, else all")
     add("--load_in_4bit", **SWITCH, default=False, help="QLoRA; needs CUDA and bitsandbytes")
     add("--merge_adapters", type=str2bool, default=True, help="save one model; the additions alone are in adapter/")
     return parser
