@@ -180,7 +180,7 @@ def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | No
                 console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps, **shapes})
             if logging:
                 loss, rate = run.window[0] / run.window[1], run.scheduler.get_last_lr()[0]
-                console.metrics({**run.line(loss=round(loss, 4), learning_rate=rate), **meter.lap(accumulation)})
+                console.metrics({**run.line(loss=round(loss, 6), learning_rate=rate), **meter.lap(accumulation)})
                 run.window = [0.0, 0]
             elif first:
                 meter.lap(accumulation)  # compilation and warm-up are in no step line's speed
@@ -209,7 +209,7 @@ def evaluate(run: Run) -> dict[str, Any]:
             sums += (torch.stack([losses, right, torch.ones_like(right)]) * batch["weight"]).sum(dim=1)
     model.train()
     loss, right_count, count = runtime.sum_over_workers(list(sums.cpu()))
-    means = {"eval_loss": round(loss / count, 4), "eval_accuracy": round(right_count / count, 6)}
+    means = {"eval_loss": round(loss / count, 6), "eval_accuracy": round(right_count / count, 6)}
     return run.line(**means, eval_samples=int(count))
 
 
@@ -275,7 +275,7 @@ def train(args: argparse.Namespace, runtime: Any, stop: spot.StopRequest) -> Non
         if checkpoints is not None:
             checkpoints.finish()
     console.metrics(evaluate(run))
-    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 4)))
+    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 6)))
     if runtime.is_main and not spot.graphs_only():
         state = loop.to_cpu(loop.unwrap(model).state_dict())  # the live model stays on its device
         loop.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)
