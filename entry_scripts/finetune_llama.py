@@ -17,60 +17,54 @@ optimum-neuron's trainer does not evaluate and cannot go on from a checkpoint: t
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib
 import importlib.util
 import math
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 import torch
 
 from kit.data import Table, pick_columns
-from kit.device import choose, detect, load_config, load_model, load_tokenizer, longest_input
-from kit.spot import Parser, StopRequest, UsageError, exit_code_of, fraction, graphs_only, integer, leave, str2bool
+from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
+from kit.spot import (
+    SWITCH,
+    Parser,
+    StopRequest,
+    UsageError,
+    exit_code_of,
+    fraction,
+    graphs_only,
+    integer,
+    leave,
+    str2bool,
+)
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")  # where LoRA adds, in models that call them so
 
 
 def make_parser() -> Parser:
-    from kit.trainer import add_folders, channel
+    from kit.trainer import add_shared
 
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = parser.add_argument
+    add = add_shared(parser)
     default = "TinyLlama/TinyLlama-1.1B-Chat-v1.0"
     add("--model_name_or_path", "--model_id", default=default, help="hub id, local folder, tiny-llama or tiny-gpt2")
-    add("--tokenizer_name", help="default: the model's")
-    add("--dataset_name", help="of the Hugging Face hub, or `sample`")
-    add("--dataset_config_name")
-    add("--train_file", default=channel("train") or channel("training"), help="json, txt, csv, parquet; or a folder")
-    add("--validation_file", default=channel("validation") or channel("test"))
     add("--validation_split_percentage", type=integer(1), default=5, help="held out where there is nothing to hold out")
-    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
     add("--text_column", help="default: by the names that data sets use")
     add("--block_size", type=integer(2), default=2048, help="tokens per example, at most what the model takes")
-    add("--max_train_samples", type=integer(1), help="rows at most")
-    add("--max_eval_samples", type=integer(1), help="rows at most")
-    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice")
     add("--sft", type=str2bool, default=True, help="accepted; NeuronSFTTrainer is always used on Trainium")
-    add(
-        "--use_lora", type=str2bool, nargs="?", const=True, default=False, help="train small additions only; needs peft"
-    )
+    add("--use_lora", **SWITCH, default=False, help="train small additions only; needs peft")
     add("--lora_r", type=integer(1), default=16)
     add("--lora_alpha", type=integer(1), default=32)
     add("--lora_dropout", type=fraction, default=0.05)
-    add(
-        "--lora_target_modules",
-        nargs="+",
-        help="default: q_proj k_proj v_proj o_proj where the model has them, else all",
-    )
-    add(
-        "--load_in_4bit", type=str2bool, nargs="?", const=True, default=False, help="QLoRA; needs CUDA and bitsandbytes"
-    )
+    add("--lora_target_modules", nargs="+", help="default: q_proj, k_proj, v_proj and o_proj where they are, else all")
+    add("--load_in_4bit", **SWITCH, default=False, help="QLoRA; needs CUDA and bitsandbytes")
     add("--merge_adapters", type=str2bool, default=True, help="save one model; the additions alone are in adapter/")
-    add_folders(parser)
     return parser
 
 
@@ -134,12 +128,11 @@ def data_set(table: Table, own: argparse.Namespace) -> Any:
     datasets.disable_progress_bars()
     columns = table.columns
     if "messages" in columns:
-        broken = [index for index, one in enumerate(columns["messages"]) if not conversation(one)]
-        if broken:
-            raise UsageError(
-                f"--{table.name}: row {table.rows[broken[0]]} has no conversation in 'messages', wanted a list of "
-                '{"role": …, "content": …}'
-            )
+        for index, one in enumerate(columns["messages"]):
+            if not conversation(one):
+                raise table.wrong(
+                    index, """has no conversation in 'messages', wanted a list of {"role": …, "content": …}"""
+                )
         return datasets.Dataset.from_dict({"messages": columns["messages"]})
     if "prompt" in columns and "completion" in columns:
         return datasets.Dataset.from_dict({name: columns[name] for name in ("prompt", "completion")})
@@ -150,6 +143,18 @@ def data_set(table: Table, own: argparse.Namespace) -> Any:
 def conversation(value: Any) -> bool:
     known = isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
     return bool(known and all(isinstance(one.get("role"), str) and "content" in one for one in value))
+
+
+def refuse_conversation(tables: Mapping[str, Table], tokenizer: Any, error: Exception) -> NoReturn:
+    """The first that the chat template has no form for, such as a system's turn, or two of the user's."""
+    for table in tables.values():
+        for index, one in enumerate(table.columns.get("messages", ())):
+            with contextlib.suppress(type(error)):
+                tokenizer.apply_chat_template(one, tokenize=False)
+                continue
+            message = f"has a conversation that the chat template refuses ({error}); correct it"
+            raise table.wrong(index, f"{message}, or give another --chat_template_path") from error
+    raise error
 
 
 # --- model ---
@@ -224,21 +229,21 @@ def save_merged(own: argparse.Namespace, trainer: Any, tokenizer: Any) -> None:
 
 
 def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from kit.trainer import SpotCallback, save, train
+    from jinja2 import TemplateError
+
+    from kit.trainer import begin, save, train
 
     neuron = on_optimum_neuron()
-    args.device  # noqa: B018 - asking for it connects the workers
-    runtime = detect(connect=False)
+    spot = begin(args, stop, notes, reseed=not neuron)
+    runtime = spot.runtime
     if neuron:  # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line 723)
         args.distributed_state = SimpleNamespace(process_index=runtime.rank, local_process_index=runtime.local_rank)
-    spot = SpotCallback(runtime, args, stop, reseed=not neuron)
-    for note in notes:
-        spot.console.say(note)
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
     if tokenizer.eos_token is None:
         raise UsageError("--tokenizer_name: wanted a tokenizer with an end token, this one has none")
-    sets = {name: data_set(table, own) for name, table in load_sets(own, spot.console.say).items()}
+    tables = load_sets(own, spot.console.say)
+    sets = {name: data_set(table, own) for name, table in tables.items()}
     chats = "messages" in sets["train"].column_names
     if chats and not (tokenizer.chat_template or args.chat_template_path):
         raise UsageError(
@@ -248,21 +253,19 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     torch.manual_seed(args.seed)
     with runtime.loading_turn():
         model = load_neuron_model(own, args) if neuron else load_sft_model(own, args, tokenizer, runtime)
-    takes = longest_input(model.config)
-    args.max_length = min(own.block_size, takes) if takes else own.block_size
+    args.max_length = min(own.block_size, longest_input(model.config) or own.block_size)
     common: dict[str, Any] = {"model": model, "args": args, "train_dataset": sets["train"], "processing_class": tokenizer,
                               "callbacks": [spot], "peft_config": lora_config(own, model) if own.use_lora else None}  # fmt: skip
-    if neuron:
-        trainer = importlib.import_module("optimum.neuron").NeuronSFTTrainer(**common)
-    else:
-        trl = importlib.import_module("trl")
-        trainer = trl.SFTTrainer(
-            **common,
-            eval_dataset=sets["validation"]
-            if args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
-            else None,
-        )
-        trainer.data_collator = spot.collate(trainer.model, trainer.data_collator)
+    trained_by = importlib.import_module("optimum.neuron" if neuron else "trl")
+    try:
+        if neuron:
+            trainer = trained_by.NeuronSFTTrainer(**common)
+        else:
+            evaluates = args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
+            trainer = trained_by.SFTTrainer(**common, eval_dataset=sets["validation"] if evaluates else None)
+            trainer.data_collator = spot.collate(trainer.model, trainer.data_collator)
+    except TemplateError as error:
+        refuse_conversation(tables, tokenizer, error)
     trainable = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
     spot.console.say(
         f"{own.model_name_or_path} with {type(trainer).__name__} on {args.device}, {args.world_size} replica(s), {trainable} weights "
@@ -282,7 +285,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         save(trainer, spot, tokenizer, own.output_dir)
     if neuron and (args.tensor_parallel_size > 1 or args.pipeline_parallel_size > 1):
         spot.console.say(
-            f"{own.output_dir} holds the shards of each worker; `optimum-cli neuron consolidate` makes one model"
+            f"{own.output_dir} holds each worker's shards; `optimum-cli neuron consolidate` makes one model"
         )
 
 

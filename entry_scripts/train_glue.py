@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
-import torch
 
-from kit.data import Table, drop_missing, encode, labels_of, pick_columns, read_table, split, table_from
-from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
-from kit.spot import Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction, str2bool
+from kit.data import Table, drop_missing, encode, labels_of, pick_columns, read_table, split
+from kit.device import load_config, load_tokenizer, longest_input
+from kit.spot import SWITCH, Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
@@ -36,40 +35,26 @@ TASKS = (
     "sst2",
     "stsb",
     "wnli",
-)  # https://huggingface.co/datasets/nyu-mll/glue
+)  # of huggingface.co/datasets/nyu-mll/glue
 
 
 def make_parser() -> Parser:
-    from kit.trainer import add_folders, channel
+    from kit.trainer import add_shared, channel
 
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = parser.add_argument
+    add = add_shared(parser)
     add("--model_name_or_path", default="roberta-base", help="hub id, local folder, or tiny-random")
-    add("--tokenizer_name", help="default: the model's")
     add("--task_name", help=f"of GLUE, from the hub: {', '.join(TASKS)}")
-    add("--train_file", default=channel("train") or channel("training"), help="csv, tsv, json, parquet; or a folder")
-    add("--validation_file", default=channel("validation"))
     add("--test_file", default=channel("test"), help="what --do_predict labels, every row of it")
     add("--validation_fraction", type=proper_fraction, default=0.1, help="held out where there is no validation file")
-    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
     add("--text_column", help="default: by the names that data sets use")
     add("--text_pair_column", help="default: by the names that data sets use")
     add("--label_column", help="default: by the names that data sets use")
     add("--num_labels", type=integer(2), help="default: as many as the training data has")
     add("--max_seq_length", type=integer(2), default=128)
-    add(
-        "--pad_to_max_length",
-        type=str2bool,
-        nargs="?",
-        const=True,
-        help="one length for all batches; XLA always has it",
-    )
-    add("--max_train_samples", type=integer(1))
-    add("--max_eval_samples", type=integer(1))
+    add("--pad_to_max_length", **SWITCH, help="one length for all batches; XLA always has it")
     add("--max_predict_samples", type=integer(1))
-    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
-    add("--overwrite_cache", type=str2bool, nargs="?", const=True, help="accepted; there is no cache of tokens")
-    add_folders(parser)
+    parser.set_defaults(validation_file=channel("validation"))  # a channel `test` is not for it
     return parser
 
 
@@ -95,8 +80,12 @@ class Examples(NamedTuple):
 def load_examples(own: argparse.Namespace) -> tuple[dict[str, Examples], Any, list[str]]:
     """`train`, `test`, and under each other name a set to be judged on; the training labels; what is to be said."""
     tables: dict[str, Table] = {}
-    if own.train_file is None and own.task_name and own.task_name != "sample":
-        tables = hub_tables(own.task_name)
+    if (
+        own.train_file is None
+        and "sample" not in {own.task_name, own.dataset_name}
+        and (own.task_name or own.dataset_name)
+    ):
+        tables = hub_tables(own)
     else:
         files = {"train": own.train_file or SAMPLE, "eval": own.validation_file, "test": own.test_file}
         splits = {"train": "train", "eval": "validation", "test": "test"}
@@ -130,21 +119,21 @@ def load_examples(own: argparse.Namespace) -> tuple[dict[str, Examples], Any, li
     return examples, known, list(dict.fromkeys(said))
 
 
-def hub_tables(name: str) -> dict[str, Table]:
-    """The sets of a task by name; MNLI is judged on two."""
+def hub_tables(own: argparse.Namespace) -> dict[str, Table]:
+    """The sets of a task, or of another data set, by name; MNLI is judged on two."""
     from kit.trainer import load_hub
 
-    task = name.lower().replace("-", "").replace("_", "")
-    if task not in TASKS:
-        raise UsageError(f"--task_name: got {name!r}, wanted one of {', '.join(TASKS)}; or give --train_file")
-    more = "_matched" if task == "mnli" else ""
-    wanted = {"train": "train", "eval": "validation" + more, "test": "test" + more}
-    wanted.update({"eval_mm": "validation_mismatched"} if task == "mnli" else {})
-    parts = load_hub("nyu-mll/glue", task)
-    return {
-        own: table_from({column: list(parts[part][column]) for column in parts[part].column_names}, part)
-        for own, part in wanted.items()
-    }
+    if own.dataset_name:
+        parts, more = load_hub(own.dataset_name, own.dataset_config_name), ""
+    else:
+        task = own.task_name.lower().replace("-", "").replace("_", "")
+        if task not in TASKS:
+            raise UsageError(
+                f"--task_name: got {own.task_name!r}, wanted one of {', '.join(TASKS)}; or give --train_file"
+            )
+        parts, more = load_hub("nyu-mll/glue", task), "_matched" if task == "mnli" else ""
+    wanted = {"train": "train", "eval": "validation" + more, "test": "test" + more, "eval_mm": "validation_mismatched"}
+    return {name: parts[part] for name, part in wanted.items() if part in parts}
 
 
 # --- metrics ---
@@ -189,18 +178,17 @@ def logits_alone(found: Any, _labels: Any) -> Any:
 
 
 def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from transformers import DataCollatorWithPadding, Trainer
+    from transformers import Trainer
 
-    from kit.trainer import SpotCallback, check_size, in_order, save, train
+    from kit.trainer import begin, check_size, in_order, model_of, padding_of, save, train
 
     args.label_names = ["labels"]
-    args.device  # noqa: B018 - asking for it connects the workers
-    runtime = detect(connect=False)
-    spot = SpotCallback(runtime, args, stop)
+    spot = begin(args, stop, notes)
+    runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
     examples, labels, said = load_examples(own)
-    for sentence in notes + said:
+    for sentence in said:
         spot.console.say(sentence)
     names = labels.names
     head = {"num_labels": 1, "problem_type": "regression"} if not names else {
@@ -216,21 +204,8 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     }
     if args.do_train:
         check_size(len(sets["train"]), args)
-    torch.manual_seed(args.seed)  # the new head, and all of tiny-random
-    with runtime.loading_turn():
-        model = load_model(
-            own.model_name_or_path, config, "SequenceClassification", own.attn_implementation or runtime.attention
-        )
-        model = (
-            model.to(args.device) if runtime.name == "xla" else model
-        )  # elsewhere Trainer, or what it drives, knows when
-    longest = max(max(tokens.lengths) for tokens in sets.values())
-    one_length = own.pad_to_max_length or runtime.name == "xla"
-    padding = {
-        "padding": "max_length",
-        "max_length": own.max_seq_length if own.pad_to_max_length else -(-longest // 8) * 8,
-    }
-    collator = DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8, **(padding if one_length else {}))
+    model = model_of(own, args, runtime, config, "SequenceClassification")
+    collator = padding_of(own, tokenizer, runtime, sets.values())
     trainer = Trainer(
         model=model,
         args=args,
@@ -245,9 +220,10 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     # Heads for classes do not: with several workers or micro-batches their gradients came out a multiple.
     trainer.model_accepts_loss_kwargs = False
     judged = [name for name in sets if name not in {"train", "test"}]
+    size, held_out = len(sets["train"]), sum(len(sets[name]) for name in judged)
     spot.console.say(
-        f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(sets['train'])} examples of "
-        f"{f'{len(names)} labels' if names else 'scores'}, at most {longest} tokens, {sum(len(sets[name]) for name in judged)} held out"
+        f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {size} examples of "
+        f"{f'{len(names)} labels' if names else 'scores'}, at most {max(sets['train'].lengths)} tokens, {held_out} held out"
     )
     if args.do_train:
         train(trainer, spot, own, {"model": own.model_name_or_path, "data": sets["train"].fingerprint()})

@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import sys
+from array import array
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
 import numpy as np
 import torch
 
-from kit.data import Table, blocks_of, pick_columns
-from kit.device import TINY, detect, load_config, load_model, load_tokenizer, longest_input
-from kit.spot import Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction, str2bool
+from kit.data import CHUNK, Table, pick_columns
+from kit.device import TINY, load_config, load_tokenizer, longest_input
+from kit.spot import SWITCH, Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 DEFAULT_BLOCK = 1024  # where the model could take more
@@ -35,32 +37,20 @@ MASKED = frozenset(
 
 
 def make_parser() -> Parser:
-    from kit.trainer import add_folders, channel
+    from kit.trainer import add_shared
 
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = parser.add_argument
+    add = add_shared(parser)
     add("--model_name_or_path", help="pretrained: hub id or local folder")
     add("--model_type", help="from scratch: gpt2, bert, roberta, … or tiny-gpt2, tiny-bert, which need no network")
     add("--config_name", help="from scratch with this configuration; default: the model type's")
-    add("--tokenizer_name", help="default: the model's")
     add("--objective", choices=("clm", "mlm"), help="causal or masked; default: what the model was made for")
-    add("--dataset_name", help="of the Hugging Face hub, or `sample`")
-    add("--dataset_config_name")
-    add("--train_file", default=channel("train") or channel("training"), help="txt, csv, json, parquet; or a folder")
-    add("--validation_file", default=channel("validation") or channel("test"))
     add("--validation_split_percentage", type=integer(1), default=5, help="held out where there is nothing to hold out")
-    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
     add("--text_column", help="default: by the names that data sets use")
     add("--block_size", type=integer(2), help="tokens per example; default: all the model takes, at most 1024")
     add("--max_seq_length", type=integer(2), help="the same, as scripts for masked models call it")
     add("--mlm_probability", type=proper_fraction, default=0.15, help="share of the tokens that are hidden")
-    add("--max_train_samples", type=integer(1), help="blocks at most")
-    add("--max_eval_samples", type=integer(1), help="blocks at most")
-    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
-    add("--preprocessing_num_workers", type=integer(1), help="accepted; the tokenizer's threads do that work")
-    add("--overwrite_cache", type=str2bool, nargs="?", const=True, help="accepted; there is no cache of tokens")
-    add("--use_fast_tokenizer", type=str2bool, nargs="?", const=True, help="accepted; it always is")
-    add_folders(parser)
+    add("--use_fast_tokenizer", **SWITCH, help="accepted; it always is")
     return parser
 
 
@@ -138,6 +128,44 @@ def texts_of(table: Table, own: argparse.Namespace) -> list[str]:
     ]
 
 
+class Blocks:
+    """Texts one after another, cut into blocks of one length: no padding, and each token is to be foretold."""
+
+    def __init__(self, ids: array[int], size: int) -> None:
+        self.ids, self.size = ids, size
+
+    def __len__(self) -> int:
+        return len(self.ids) // self.size
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        begin = range(0, len(self.ids), self.size)[index]
+        ids = np.array(self.ids[begin : begin + self.size], dtype=np.int64)
+        return {"input_ids": ids, "labels": ids}
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(self.ids).hexdigest()[:16]
+
+
+def blocks_of(tokenizer: Any, texts: Sequence[str], size: int, *, limit: int | None = None) -> Blocks:
+    """An end-of-text token closes each text; the rest that fills no block is left out."""
+    ids, ends = array("i"), {tokenizer.eos_token_id, tokenizer.sep_token_id}
+    for start in range(0, len(texts), CHUNK):
+        for own in tokenizer(list(texts[start : start + CHUNK]), return_attention_mask=False, verbose=False)[
+            "input_ids"
+        ]:
+            ids.extend(own)
+            if tokenizer.eos_token_id is not None and not (own and own[-1] in ends):
+                ids.append(tokenizer.eos_token_id)
+        if limit and len(ids) >= limit * size:
+            break
+    count = min(len(ids) // size, limit or len(ids))
+    if not count:
+        raise UsageError(
+            f"--block_size: got {size}, wanted at most {len(ids)}, which is what all the texts have; lower it"
+        )
+    return Blocks(ids[: count * size], size)
+
+
 def seeded(collator: Callable[[Any], Any], model: Any, seed: int, epoch: Callable[[], int]) -> Callable[[Any], Any]:
     """DataCollatorForLanguageModeling, but what it hides in a block is a function of the seed, the epoch and the block: the
     same after a resume, and the same however many workers there are; in evaluation the epoch is not in it.
@@ -155,19 +183,39 @@ def seeded(collator: Callable[[Any], Any], model: Any, seed: int, epoch: Callabl
     return collate
 
 
+# --- metrics ---
+
+
+def token_losses(*, causal: bool) -> Any:
+    """For Trainer's `preprocess_logits_for_metrics`: of each example the sum of its tokens' losses, and their number."""
+
+    def sums(logits: Any, labels: Any) -> Any:
+        logits = logits[0] if isinstance(logits, (tuple, list)) else logits
+        if causal:
+            logits, labels = logits[:, :-1], labels[:, 1:]
+        losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")
+        return torch.stack([losses.sum(dim=1), (labels != -100).sum(dim=1).float()], dim=1)
+
+    return sums
+
+
+def perplexity(found: Any) -> dict[str, float]:
+    """For Trainer's `compute_metrics`: e to the mean loss per foretold token, each token counted once."""
+    losses, counts = found.predictions.astype("float64").T
+    loss = float(losses.sum() / max(1.0, counts.sum()))
+    return {"loss": loss, "perplexity": round(math.exp(loss), 6) if loss < 700 else math.inf, "samples": len(losses)}
+
+
 # --- main ---
 
 
 def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
     from transformers import DataCollatorForLanguageModeling, Trainer, default_data_collator
 
-    from kit.trainer import SpotCallback, check_size, in_order, perplexity, save, token_losses, train
+    from kit.trainer import begin, check_size, in_order, model_of, save, train
 
-    args.device  # noqa: B018 - asking for it connects the workers
-    runtime = detect(connect=False)
-    spot = SpotCallback(runtime, args, stop)
-    for note in notes:
-        spot.console.say(note)
+    spot = begin(args, stop, notes)
+    runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer, config = load_names(own)
     objective = own.objective or ("mlm" if masked_by_nature(config) else "clm")
@@ -182,13 +230,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     held_out = blocks_of(tokenizer, judged, block_size, limit=own.max_eval_samples) if evaluates else None
     if args.do_train:
         check_size(len(blocks), args)
-    torch.manual_seed(args.seed)
-    with runtime.loading_turn():
-        head = "MaskedLM" if objective == "mlm" else "CausalLM"
-        model = load_model(own.model_name_or_path, config, head, own.attn_implementation or runtime.attention)
-        model = (
-            model.to(args.device) if runtime.name == "xla" else model
-        )  # elsewhere Trainer, or what it drives, knows when
+    model = model_of(own, args, runtime, config, "MaskedLM" if objective == "mlm" else "CausalLM")
     collator: Any = default_data_collator
     if objective == "mlm":
         collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=own.mlm_probability)

@@ -18,15 +18,14 @@ import json
 import re
 import string
 import sys
+from array import array
 from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
-import torch
-
-from kit.data import Questions, questions_of, windows_of
-from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
-from kit.spot import Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction, str2bool
+from kit.data import CHUNK, Encoded, Questions, questions_of
+from kit.device import load_config, load_tokenizer, longest_input
+from kit.spot import SWITCH, Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "questions.jsonl"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out questions
@@ -35,36 +34,18 @@ PUNCTUATION = frozenset(string.punctuation)
 
 
 def make_parser() -> Parser:
-    from kit.trainer import add_folders, channel
+    from kit.trainer import add_shared
 
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = parser.add_argument
+    add = add_shared(parser)
     add("--model_name_or_path", default="bert-large-uncased-whole-word-masking", help="hub id, folder, or tiny-random")
-    add("--tokenizer_name", help="default: the model's")
-    add("--dataset_name", help="of the Hugging Face hub, such as squad, or `sample`")
-    add("--dataset_config_name")
-    add("--train_file", default=channel("train") or channel("training"), help="json, csv, parquet; or a folder")
-    add("--validation_file", default=channel("validation") or channel("test"))
     add("--validation_fraction", type=proper_fraction, default=0.1, help="held out where there is no validation file")
-    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
     add("--max_seq_length", type=integer(16), default=384, help="tokens of question and context together")
     add("--doc_stride", type=integer(1), default=128, help="tokens that two windows over a long context share")
-    add(
-        "--pad_to_max_length",
-        type=str2bool,
-        nargs="?",
-        const=True,
-        help="one length for all batches; XLA always has it",
-    )
+    add("--pad_to_max_length", **SWITCH, help="one length for all batches; XLA always has it")
     add("--n_best_size", type=integer(1), default=20, help="starts and ends that are tried")
     add("--max_answer_length", type=integer(1), default=30, help="tokens")
-    add("--version_2_with_negative", type=str2bool, nargs="?", const=True, default=False, help="some have no answer")
-    add("--max_train_samples", type=integer(1), help="questions at most")
-    add("--max_eval_samples", type=integer(1), help="questions at most")
-    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
-    add("--preprocessing_num_workers", type=integer(1), help="accepted; the tokenizer's threads do that work")
-    add("--overwrite_cache", type=str2bool, nargs="?", const=True, help="accepted; there is no cache of features")
-    add_folders(parser)
+    add("--version_2_with_negative", **SWITCH, default=False, help="some have no answer")
     return parser
 
 
@@ -94,6 +75,78 @@ def load_questions(own: argparse.Namespace, say: Callable[[str], None]) -> tuple
     return train.take(range(len(train.ids))[: own.max_train_samples]), held_out.take(
         range(len(held_out.ids))[: own.max_eval_samples]
     )
+
+
+# --- windows ---
+
+
+class Windows(Encoded):
+    """Overlapping pieces of contexts, each behind its question, and where their tokens stand in the contexts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions, self.edges = array("q"), array("i")
+
+    def offsets(self, number: int) -> list[tuple[int, int] | None]:
+        """None: not a token of the context."""
+        own = self.edges[2 * self.ends[number] : 2 * self.ends[number + 1]]
+        return [(begin, end) if begin >= 0 else None for begin, end in zip(own[::2], own[1::2])]
+
+
+def windows_of(tokenizer: Any, questions: Questions, *, max_length: int, stride: int) -> Windows:
+    """Of at most `max_length` tokens, of which two over one context share `stride`. Labels: the first answer's tokens, or 0."""
+    if not tokenizer.is_fast:
+        raise UsageError(
+            f"--tokenizer_name: got {type(tokenizer).__name__}, wanted a fast one, which knows where tokens stand"
+        )
+    found = Windows()
+    spans: list[tuple[int, int]] = []
+    asked = [question.lstrip() for question in questions.questions]
+    for begin in range(0, len(asked), CHUNK // 10):
+        chosen = slice(begin, begin + CHUNK // 10)
+        pairs = asked[chosen], questions.contexts[chosen]
+        _check_room(tokenizer, pairs, questions.ids[chosen], max_length, stride)
+        made = tokenizer(
+            *pairs, truncation="only_second", max_length=max_length, stride=stride, return_overflowing_tokens=True,
+            return_offsets_mapping=True, return_attention_mask=False,
+        )  # fmt: skip
+        found.add(made)
+        for number, (own, offsets) in enumerate(zip(made["overflow_to_sample_mapping"], made["offset_mapping"])):
+            places = [place if part == 1 else (-1, -1) for place, part in zip(offsets, made.sequence_ids(number))]
+            found.questions.append(begin + own)
+            found.edges.extend(edge for place in places for edge in place)
+            spans.append(_span(questions, begin + own, places))
+    found.labels = {"start_positions": [start for start, _ in spans], "end_positions": [end for _, end in spans]}
+    return found
+
+
+def _check_room(
+    tokenizer: Any, pairs: tuple[list[str], list[str]], ids: Sequence[str], max_length: int, stride: int
+) -> None:
+    """Beside the question there has to be more room than two windows share, unless the context fits at once."""
+    room = max_length - tokenizer.num_special_tokens_to_add(pair=True)
+    if stride >= room:
+        raise UsageError(f"--doc_stride: got {stride}, wanted less than {room}, the tokens of a window; lower it")
+    lengths = [len(one) for one in tokenizer(pairs[0], add_special_tokens=False, verbose=False)["input_ids"]]
+    for index in [index for index, length in enumerate(lengths) if room - length <= stride]:
+        whole = tokenizer(pairs[0][index], pairs[1][index], verbose=False)["input_ids"]
+        if len(whole) > max_length:
+            raise UsageError(
+                f"--max_seq_length: got {max_length}, which leaves {max(0, room - lengths[index])} tokens beside the question "
+                f"{ids[index]!r} of {lengths[index]}; wanted more than --doc_stride {stride}; raise it, or lower --doc_stride"
+            )
+
+
+def _span(questions: Questions, index: int, places: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """First and last token of the answer; (0, 0) where this window does not hold all of it."""
+    begin = questions.starts[index]
+    if begin < 0:
+        return 0, 0
+    end = begin + len(questions.answers[index][0].strip())
+    inside = [number for number, place in enumerate(places) if place[1] > begin and 0 <= place[0] < end]
+    if not inside or places[inside[0]][0] > begin or places[inside[-1]][1] < end:
+        return 0, 0
+    return inside[0], inside[-1]
 
 
 # --- metrics: the formulas of SQuAD's own evaluation ---
@@ -158,16 +211,13 @@ def best_span(
 
 
 def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from transformers import DataCollatorWithPadding, Trainer
+    from transformers import Trainer
 
-    from kit.trainer import SpotCallback, check_size, in_order, save, train
+    from kit.trainer import begin, check_size, in_order, model_of, padding_of, save, train
 
     args.label_names = ["start_positions", "end_positions"]
-    args.device  # noqa: B018 - asking for it connects the workers
-    runtime = detect(connect=False)
-    spot = SpotCallback(runtime, args, stop)
-    for note in notes:
-        spot.console.say(note)
+    spot = begin(args, stop, notes)
+    runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
         config = load_config(own.model_name_or_path, tokenizer)
@@ -181,21 +231,8 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     )
     if args.do_train:
         check_size(len(windows), args)
-    torch.manual_seed(args.seed)  # the new head, and all of tiny-random
-    with runtime.loading_turn():
-        model = load_model(
-            own.model_name_or_path, config, "QuestionAnswering", own.attn_implementation or runtime.attention
-        )
-        model = (
-            model.to(args.device) if runtime.name == "xla" else model
-        )  # elsewhere Trainer, or what it drives, knows when
-    longest = max(*windows.lengths, *judged.lengths)
-    one_length = own.pad_to_max_length or runtime.name == "xla"
-    padding = {
-        "padding": "max_length",
-        "max_length": own.max_seq_length if own.pad_to_max_length else -(-longest // 8) * 8,
-    }
-    collator = DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8, **(padding if one_length else {}))
+    model = model_of(own, args, runtime, config, "QuestionAnswering")
+    collator = padding_of(own, tokenizer, runtime, (windows, judged))
     answers: list[str] = []
 
     def compute_metrics(found: Any) -> dict[str, float]:
@@ -219,7 +256,7 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     trainer.model_accepts_loss_kwargs = False
     spot.console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(questions.ids)} questions in "
-        f"{len(windows)} windows of at most {longest} tokens, {len(held_out.ids)} held out"
+        f"{len(windows)} windows of at most {max(windows.lengths)} tokens, {len(held_out.ids)} held out"
     )
     if args.do_train:
         train(trainer, spot, own, {"model": own.model_name_or_path, "data": windows.fingerprint()})

@@ -11,8 +11,8 @@ Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
-import runpy
 import sys
 import time
 from pathlib import Path
@@ -20,9 +20,10 @@ from typing import Any, Sequence
 
 import torch
 
-from kit import loop, spot
+import kit.loop as loop
+import kit.spot as spot
 from kit.data import drop_missing, encode, labels_of, pick_columns, read_table, split
-from kit.device import detect, load_config, load_model, load_tokenizer, longest_input, to_cpu
+from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
 from kit.report import Console
 from kit.spot import Parser, UsageError, fraction, integer, not_negative, proper_fraction, str2bool
 
@@ -52,11 +53,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--max_length", type=integer(2), default=128, help="tokens per text at most; shorter data, shorter batches")
     add("--shapes", type=integer(1), help="lengths of batches at most; default: 1 where each is compiled, else any")
     add("--group_by_length", type=str2bool, default=True, help="texts of like length share a step: less padding")
-    add(
-        "--bf16",
-        type=str2bool,
-        help="compute in bfloat16, the weights stay in float32; default: where the device has it",
-    )
+    add("--bf16", type=str2bool, help="compute in bfloat16, weights stay in float32; default: where the device has it")
     add("--torch_compile", type=str2bool, default=False)
     add("--gradient_checkpointing", type=str2bool, default=False, help="less memory, more computing")
     add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
@@ -68,14 +65,19 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--baselines", type=str2bool, default=False, help="also print what simple methods reach on the same texts")
     add("--model_dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR") or "model"))
     add("--checkpoint_dir", type=Path, default=spot.CHECKPOINTS if spot.CHECKPOINTS.is_dir() else None)
-    return parser.parse_strictly(argv)
+    args = parser.parse_strictly(argv)
+    if args.baselines and not importlib.util.find_spec("sklearn"):
+        raise UsageError(
+            "--baselines: wanted the library scikit-learn, which is not here; install it, or drop the flag"
+        )
+    return args
 
 
 # --- data ---
 
 
 def load_tables(args: argparse.Namespace, console: Console) -> Any:
-    """Two pairs of a table and its labels, what to train on and what is held out; and the column of the text."""
+    """Two pairs of texts and their labels: what to train on, and what is held out."""
 
     def read(where: str, flag: str, names: Sequence[str] | None = None) -> Any:
         path = HERE / "sample" / "reviews.csv" if where == "sample" else where
@@ -90,14 +92,13 @@ def load_tables(args: argparse.Namespace, console: Console) -> Any:
     table, labels, text = read(args.train, "train")
     if args.validation:
         held_out, its, its_text = read(args.validation, "validation", labels.names)
-        parts = (table.texts(text), labels), (held_out.texts(its_text), its)
     else:
-        (one, y), (other, z) = split(table, labels, args.validation_fraction, seed=SPLIT_SEED)
-        held_out, parts = other, ((one.texts(text), y), (other.texts(text), z))
+        (table, labels), (held_out, its) = split(table, labels, args.validation_fraction, seed=SPLIT_SEED)
+        its_text = text
     for sentence in dict.fromkeys([*table.said, *held_out.said]):
         console.say(sentence)
-    console.say(f"read {len(parts[0][0])} texts to train on and {len(parts[1][0])} held out")
-    return parts
+    console.say(f"read {len(table)} texts to train on and {len(held_out)} held out")
+    return (table.texts(text), labels), (held_out.texts(its_text), its)
 
 
 # --- one run ---
@@ -117,10 +118,9 @@ class Run(loop.Loop):
         self.total_steps = self.steps_per_epoch * args.epochs
         if spot.graphs_only():
             self.total_steps = min(self.total_steps, spot.GRAPHS_ONLY_STEPS)
-        steps = {"warmup_steps": int(args.warmup_ratio * self.total_steps), "total_steps": self.total_steps}
-        self.optimizer, self.scheduler = loop.adamw_with_linear_schedule(
-            model, args.learning_rate, args.weight_decay, **steps
-        )
+        warmup, rates = int(args.warmup_ratio * self.total_steps), (args.learning_rate, args.weight_decay)
+        made = loop.adamw_with_linear_schedule(model, *rates, warmup_steps=warmup, total_steps=self.total_steps)
+        self.optimizer, self.scheduler = made
 
     def identity(self) -> dict[str, Any]:
         """Two runs with the same identity are the same run. The number of workers is not in it."""
@@ -144,18 +144,18 @@ def take_step(run: Run, batches: Any, mine: loop.Batches, number: int) -> None:
         batch = next(batches)  # XLA's loader also cuts the graph here and compiles it, which is no waiting
         meter.waited(time.perf_counter() - before - (meter.compiled()[1] - compiled))
         meter.batch(mine.filled[place], run.args.per_device_batch_size * mine.lengths[place])
-        with runtime.accumulating(run.model, last=(place + 1) % accumulation == 0):
-            with runtime.autocast(bf16=run.args.bf16):
+        with loop.accumulating(run.model, last=(place + 1) % accumulation == 0):
+            with loop.autocast(runtime, bf16=run.args.bf16):
                 loss = loss_of(run.model, batch)[0].mean() / accumulation
             loss.backward()
         run.losses += loss.detach()
-    runtime.step(run.optimizer, run.scheduler, run.args.max_grad_norm)
+    loop.optimizer_step(runtime, run.optimizer, run.scheduler, run.args.max_grad_norm)
     meter.step()
     run.step += 1
     run.window[1] += 1
 
 
-def fit(run: Run, console: Console, checkpoints: spot.Checkpoints | None, stop: spot.StopRequest) -> None:
+def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: spot.StopRequest) -> None:
     """Every step still to be done; raises Interrupted when any worker was asked to stop."""
     args, runtime, meter, accumulation = run.args, run.runtime, run.meter, run.layout[0]
     first_step, started = run.step + 1, time.perf_counter()
@@ -164,7 +164,7 @@ def fit(run: Run, console: Console, checkpoints: spot.Checkpoints | None, stop: 
         epoch, done = divmod(run.step, run.steps_per_epoch)
         order = loop.train_order(run.lengths, run.layout, args.seed, epoch, alike=args.group_by_length)[done:]
         mine = loop.Batches(run.train, order.flatten(end_dim=1), runtime.rank, run.shapes, run.pad_id)
-        batches = run.batches(mine, run.args.dataloader_num_workers)
+        batches = loop.on_device(runtime, mine, run.args.dataloader_num_workers)
         meter.start()
         for number in range(min(len(order), run.total_steps - run.step)):
             take_step(run, batches, mine, number)
@@ -180,7 +180,7 @@ def fit(run: Run, console: Console, checkpoints: spot.Checkpoints | None, stop: 
                 console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps, **shapes})
             if logging:
                 loss, rate = run.window[0] / run.window[1], run.scheduler.get_last_lr()[0]
-                console.metrics({**run.line(loss=round(loss, 4), learning_rate=rate), **meter.lap(accumulation)})
+                console.metrics({**run.line(loss=round(loss, 6), learning_rate=rate), **meter.lap(accumulation)})
                 run.window = [0.0, 0]
             elif first:
                 meter.lap(accumulation)  # compilation and warm-up are in no step line's speed
@@ -196,25 +196,35 @@ def fit(run: Run, console: Console, checkpoints: spot.Checkpoints | None, stop: 
 
 def evaluate(run: Run) -> dict[str, Any]:
     """Loss and accuracy over the held-out texts, each counted once, whichever worker had it; the longest come first."""
-    runtime, model = run.runtime, run.runtime.unwrap(run.model)
+    runtime, model = run.runtime, loop.unwrap(run.model)
     order = loop.eval_order(torch.as_tensor(run.held_out.lengths), *run.layout[1:])
     mine = loop.Batches(run.held_out, order, runtime.rank, run.shapes, run.pad_id)
     model.eval()
     sums = torch.zeros(3).to(runtime.device)
     with torch.no_grad():
-        for batch in run.batches(mine, run.args.dataloader_num_workers):
-            with runtime.autocast(bf16=run.args.bf16):
+        for batch in loop.on_device(runtime, mine, run.args.dataloader_num_workers):
+            with loop.autocast(runtime, bf16=run.args.bf16):
                 losses, logits = loss_of(model, batch)
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
             sums += (torch.stack([losses, right, torch.ones_like(right)]) * batch["weight"]).sum(dim=1)
     model.train()
     loss, right_count, count = runtime.sum_over_workers(list(sums.cpu()))
-    values = {
-        "eval_loss": round(loss / count, 4),
-        "eval_accuracy": round(right_count / count, 6),
-        "eval_samples": int(count),
-    }
-    return run.line(**values)
+    means = {"eval_loss": round(loss / count, 6), "eval_accuracy": round(right_count / count, 6)}
+    return run.line(**means, eval_samples=int(count))
+
+
+def baseline_accuracies(train: tuple[Sequence[str], Any], held_out: tuple[Sequence[str], Any]) -> dict[str, float]:
+    """What a model must beat: always the commonest label, and counted words; each pair is texts and their labels."""
+    from sklearn.dummy import DummyClassifier
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    counter, found = CountVectorizer(), {}
+    learnt, judged = counter.fit_transform(train[0]), counter.transform(held_out[0])
+    for name, method in {"majority": DummyClassifier(), "bag_of_words": LogisticRegression(max_iter=1000)}.items():
+        right = method.fit(learnt, train[1].values).score(judged, held_out[1].values)
+        found[f"baseline_{name}_accuracy"] = round(float(right), 6)
+    return found
 
 
 # --- main ---
@@ -237,10 +247,9 @@ def train(args: argparse.Namespace, runtime: Any, stop: spot.StopRequest) -> Non
     labels = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
     config = load_config(args.model, tokenizer, num_labels=len(names), **labels)
     longest = longest_input(config)
-    if longest is not None and max(parts[0].lengths) > longest:
-        raise UsageError(
-            f"--max_length: got {args.max_length}, wanted at most {longest}, the positions of {args.model!r}"
-        )
+    if longest and max(parts[0].lengths) > longest:
+        wanted = f"wanted at most {longest}, the positions of {args.model!r}"
+        raise UsageError(f"--max_length: got {args.max_length}, {wanted}")
     torch.manual_seed(args.seed)  # the new head, and all of tiny-random
     with runtime.loading_turn():
         model = load_model(args.model, config, "SequenceClassification", args.attn_implementation or runtime.attention)
@@ -248,11 +257,11 @@ def train(args: argparse.Namespace, runtime: Any, stop: spot.StopRequest) -> Non
             model.gradient_checkpointing_enable()
         model = model.to(runtime.device)
     unused = args.ddp_find_unused_parameters and not args.gradient_checkpointing
-    model = runtime.prepare(model, find_unused_parameters=unused)
+    model = loop.prepare(runtime, model, find_unused_parameters=unused)
     run = Run(args, runtime, torch.compile(model) if args.torch_compile else model, parts, tokenizer.pad_token_id)
     checkpoints = None
     if args.checkpoint_dir is not None and not spot.graphs_only():
-        checkpoints = spot.Checkpoints(args.checkpoint_dir, run.identity(), console.say)
+        checkpoints = loop.BackgroundCheckpoints(args.checkpoint_dir, run.identity(), console.say)
         run.resume(checkpoints)
     console.say(
         f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, batches of "
@@ -266,24 +275,19 @@ def train(args: argparse.Namespace, runtime: Any, stop: spot.StopRequest) -> Non
         if checkpoints is not None:
             checkpoints.finish()
     console.metrics(evaluate(run))
-    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 4)))
+    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 6)))
     if runtime.is_main and not spot.graphs_only():
-        state = to_cpu(runtime.unwrap(model).state_dict())  # the live model stays on its device
-        runtime.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)
+        state = loop.to_cpu(loop.unwrap(model).state_dict())  # the live model stays on its device
+        loop.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)
         tokenizer.save_pretrained(str(args.model_dir))
         if args.baselines:
-            console.metrics(runpy.run_path(str(HERE / "_baselines.py"))["baseline_accuracies"](*texts))
+            console.metrics(baseline_accuracies(*texts))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     stop = spot.StopRequest()
     args = parse_arguments(argv)
-    runtime = detect()
-    try:
-        train(args, runtime, stop)
-    finally:
-        if torch.distributed.is_available() and torch.distributed.is_initialized():
-            torch.distributed.destroy_process_group()
+    train(args, detect(), stop)
 
 
 def _mp_fn(_index: int) -> None:

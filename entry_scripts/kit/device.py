@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import hashlib
 import importlib
 import importlib.util
@@ -18,7 +19,7 @@ import json
 import os
 import socket
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
 
 import torch
 import torch.distributed as dist
@@ -108,6 +109,7 @@ def framework_flag(environ: Mapping[str, str], name: str) -> bool:
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Before torch_xla is imported and workers are connected; what the job has set itself stays. The runtime's name."""
+    gc.disable()  # until a model is loaded: a tenth of a script's start would be searching libraries for garbage
     name, place = choose(environ), Place.read(environ)
     if name == "xla":
         for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
@@ -190,10 +192,6 @@ class Runtime:
         """Every worker's value, in the order of ranks."""
         return self.sum_over_workers([value if rank == self.rank else 0.0 for rank in range(self.world_size)])
 
-    def unwrap(self, model: Any) -> Any:
-        model = getattr(model, "module", model)  # of DistributedDataParallel
-        return getattr(model, "_orig_mod", model)  # of torch.compile
-
     def seed(self, *parts: Any) -> None:
         """The generators become a function of `parts`, such as seed, step and rank: nothing to save, nothing to restore."""
         drawn = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
@@ -205,22 +203,11 @@ class Runtime:
         """Number of this process's compilations, and their seconds; none where nothing compiles."""
         return 0, 0.0
 
-    def step(self, optimizer: Any, scheduler: Any, max_grad_norm: float) -> None:
-        """Reduce, clip, step, schedule, zero, cut the graph: nothing else does these."""
-        self.reduce_gradients(optimizer)
-        if max_grad_norm > 0:
-            torch.nn.utils.clip_grad_norm_(parameters_of(optimizer), max_grad_norm)
-        optimizer.step()
-        scheduler.step()
-        optimizer.zero_grad()
-        self.cut_graph()
-
     def cut_graph(self) -> None:
         return
 
     seed_device: Callable[[int], None]
     barrier: Callable[[], None]
-    reduce_gradients: Callable[[Any], None]
     sum_over_workers: Callable[[Sequence[Any]], list[float]]  # one collective; waits for the device
 
 
@@ -255,39 +242,6 @@ class TorchRuntime(Runtime):
         if self.device.type != "cpu":
             getattr(torch, self.device.type).manual_seed(seed)
 
-    def prepare(self, model: Any, *, find_unused_parameters: bool = False) -> Any:
-        """On the device, the same on every worker."""
-        model = model.to(self.device)
-        if self.world_size > 1 and self.overlap:
-            more = {"gradient_as_bucket_view": True, "find_unused_parameters": find_unused_parameters}
-            ids = None if self.device.type == "cpu" else [self.local_rank]
-            return torch.nn.parallel.DistributedDataParallel(model, device_ids=ids, **more)
-        if self.world_size > 1:
-            for tensor in model.state_dict().values():
-                dist.broadcast(tensor, src=0)
-        return model
-
-    def batches(self, loader: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-        for batch in loader:
-            yield {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
-
-    def autocast(self, *, bf16: bool) -> Any:
-        return torch.autocast(self.device.type, dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
-
-    def accumulating(self, model: Any, *, last: bool) -> Any:
-        """Around a micro-batch: only the last one of a step needs to talk to the other workers."""
-        return contextlib.nullcontext() if last or not hasattr(model, "no_sync") else model.no_sync()
-
-    def reduce_gradients(self, optimizer: Any) -> None:
-        if self.world_size == 1 or self.overlap:  # under DDP the last backward has reduced already
-            return
-        gradients = [parameter.grad for parameter in parameters_of(optimizer) if parameter.grad is not None]
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        dist.all_reduce(flat)
-        flat /= self.world_size
-        for gradient, mean in zip(gradients, flat.split([gradient.numel() for gradient in gradients])):
-            gradient.copy_(mean.view_as(gradient))
-
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
         total = stacked(values, self.device)
         if self.world_size > 1:
@@ -310,7 +264,7 @@ class XlaRuntime(Runtime):
         super().__init__(environ)
         import torch_xla.core.xla_model as xm
 
-        self._xm = xm
+        self.xm = xm
         # torchrun's workers meet through torch.distributed; xla_spawn's (Training Compiler) are connected already.
         if connect and "RANK" in environ and self.world_size > 1:
             importlib.import_module("torch_xla.distributed.xla_backend")  # registers the backend
@@ -327,39 +281,20 @@ class XlaRuntime(Runtime):
 
     def barrier(self) -> None:
         if self.world_size > 1:
-            self._xm.rendezvous("sm_trn")
+            self.xm.rendezvous("sm_trn")
 
     def seed_device(self, seed: int) -> None:
-        self._xm.set_rng_state(seed, self.device)
-
-    def prepare(self, model: Any, *, find_unused_parameters: bool = False) -> Any:  # noqa: ARG002 - the other's signature
-        return model.to(self.device)  # no broadcast: weights come from the same files and the same seed
-
-    def batches(self, loader: Any) -> Iterator[dict[str, Any]]:
-        """Uploads in the background, and cuts the graph between batches."""
-        return iter(
-            importlib.import_module("torch_xla.distributed.parallel_loader").MpDeviceLoader(loader, self.device)
-        )
-
-    def autocast(self, *, bf16: bool) -> Any:
-        # Never XLA_USE_BF16: it turns the attention mask's minimum into infinities, and losses into NaN.
-        return torch.autocast("xla", dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
-
-    def accumulating(self, model: Any, *, last: bool) -> Any:  # noqa: ARG002 - the other's signature
-        return contextlib.nullcontext()
-
-    def reduce_gradients(self, optimizer: Any) -> None:
-        self._xm.reduce_gradients(optimizer)
-
-    def cut_graph(self) -> None:
-        import torch_xla
-
-        (getattr(torch_xla, "sync", None) or self._xm.mark_step)()  # mark_step until 2.6 or so
+        self.xm.set_rng_state(seed, self.device)
 
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
         if self.world_size == 1:  # what is there is fetched; putting it together first would be one more graph
             return [float(torch.as_tensor(value).cpu()) for value in values]
-        return [float(value) for value in self._xm.all_reduce("sum", stacked(values, self.device)).cpu().tolist()]
+        return [float(value) for value in self.xm.all_reduce("sum", stacked(values, self.device)).cpu().tolist()]
+
+    def cut_graph(self) -> None:
+        import torch_xla
+
+        (getattr(torch_xla, "sync", None) or self.xm.mark_step)()  # mark_step until 2.6 or so
 
     def compilations(self) -> tuple[int, float]:
         known = importlib.import_module("torch_xla.debug.metrics").metric_data("CompileTime")
@@ -368,46 +303,21 @@ class XlaRuntime(Runtime):
     def memory(self) -> float:
         """Bytes that are held now; 0 where the device does not say."""
         with contextlib.suppress(RuntimeError, AttributeError):  # not every device can be asked
-            known = self._xm.get_memory_info(self.device)
+            known = self.xm.get_memory_info(self.device)
             if "bytes_used" in known:
                 return float(known["bytes_used"])
             return 1024.0 * float(known.get("kb_total", 0) - known.get("kb_free", 0))  # before torch_xla 2.2
         return 0.0
 
 
-def parameters_of(optimizer: Any) -> list[Any]:
-    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
-
-
 def stacked(values: Sequence[Any], device: Any) -> Any:
     return torch.stack([torch.as_tensor(value, dtype=torch.float32, device=device).detach() for value in values])
 
 
-def to_cpu(state: Any) -> Any:
-    """A nested state with every tensor copied to the host; what it was copied from stays where it is."""
-    if isinstance(state, torch.Tensor):
-        return state.detach().cpu().clone()
-    if isinstance(state, Mapping):
-        return {key: to_cpu(value) for key, value in state.items()}
-    return type(state)(to_cpu(value) for value in state) if isinstance(state, (list, tuple)) else state
-
-
 # --- models ---
 
-TOKENIZER = Path(__file__).resolve().parent.parent / "tiny_random" / "tokenizer.json"
-_TINY_BERT = {
-    "hidden_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 128,
-    "max_position_embeddings": 512,
-}
-TINY: Mapping[str, tuple[str, dict[str, Any]]] = {  # made here: no network, seconds on a CPU
-    "tiny-random": ("bert", _TINY_BERT),
-    "tiny-bert": ("bert", _TINY_BERT),
-    "tiny-gpt2": ("gpt2", {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 512}),
-    "tiny-llama": ("llama", {**_TINY_BERT, "num_key_value_heads": 2}),
-}
+TINY_RANDOM = Path(__file__).resolve().parent.parent / "tiny_random"
+TINY = {"tiny-random": "bert", "tiny-bert": "bert", "tiny-gpt2": "gpt2", "tiny-llama": "llama"}  # need no network
 AFTER_PADDING = frozenset(  # models whose positions start after the padding's
     "camembert data2vec-text esm ibert longformer luke mpnet roberta roberta-prelayernorm xlm-roberta xlm-roberta-xl xmod".split()
 )
@@ -421,8 +331,10 @@ def load_tokenizer(name: str) -> Any:
         from transformers import PreTrainedTokenizerFast
 
         special = {kind + "_token": f"[{kind.upper()}]" for kind in ("pad", "unk", "cls", "sep", "mask")}
-        end = {} if TINY[name][0] == "bert" else {"eos_token": "[SEP]"}
-        return PreTrainedTokenizerFast(tokenizer_file=str(TOKENIZER), model_max_length=512, **special, **end)
+        end = {} if TINY[name] == "bert" else {"eos_token": "[SEP]"}
+        return PreTrainedTokenizerFast(
+            tokenizer_file=str(TINY_RANDOM / "tokenizer.json"), model_max_length=512, **special, **end
+        )
     from transformers import AutoTokenizer
 
     with _loading(name):
@@ -437,19 +349,17 @@ def load_tokenizer(name: str) -> Any:
 
 
 def load_config(name: str, tokenizer: Any, **more: Any) -> Any:
-    from transformers import CONFIG_MAPPING, AutoConfig
+    from transformers import AutoConfig
 
+    where = name
     if name in TINY:
-        kind, sizes = TINY[name]
-        if kind not in CONFIG_MAPPING:
-            raise UsageError(f"transformers: wanted one that knows {kind}; use a newer image")
-        ends = (
-            {} if kind == "bert" else {"bos_token_id": tokenizer.sep_token_id, "eos_token_id": tokenizer.sep_token_id}
-        )
-        config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes, **ends, **more)
-    else:
-        with _loading(name):
-            config = AutoConfig.from_pretrained(name, **more)
+        where, more["vocab_size"] = str(TINY_RANDOM / f"{TINY[name]}.json"), len(tokenizer)
+        if TINY[name] != "bert":  # its texts end with [SEP]
+            more["bos_token_id"] = more["eos_token_id"] = tokenizer.sep_token_id
+    with _loading(name):
+        config = AutoConfig.from_pretrained(where, **more)
+    if name in TINY:
+        config._name_or_path = ""  # noqa: SLF001 - peft would look for the file there, and on the hub
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
     return config
@@ -468,6 +378,8 @@ def load_model(name: str | None, config: Any, head: str, attention: str | None =
     with _loading(name or config.model_type):
         fresh = name is None or name in TINY
         model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, config=config, **chosen)
+    gc.freeze()  # what is loaded stays, and is not searched again in training
+    gc.enable()
     return model.float()
 
 

@@ -6,14 +6,18 @@ Orders are functions of (seed, epoch), so that a run that was interrupted goes o
 from __future__ import annotations
 
 import contextlib
+import importlib
+import inspect
+import shutil
+import threading
 from typing import Any, Mapping, NoReturn, Sequence
 
 import torch
+import torch.distributed as dist
 from torch.utils.data import DataLoader
 
-from kit.device import to_cpu
 from kit.report import Meter, refuse_nan
-from kit.spot import Checkpoints, Interrupted
+from kit.spot import Checkpoints, Interrupted, UsageError, first_line
 
 WINDOW_STEPS = 32  # within which texts of like length come together; longer would make an epoch's order less random
 
@@ -68,10 +72,7 @@ def train_order(lengths: Any, layout: Sequence[int], seed: int, epoch: int, *, a
     steps = len(lengths) // samples
     order = torch.randperm(len(lengths), generator=generator)[: steps * samples]
     if alike and steps:
-        window, parts = (
-            max(1, min(WINDOW_STEPS, steps // 4)),
-            [],
-        )  # several windows: an epoch's steps are not the next one's
+        window, parts = max(1, min(WINDOW_STEPS, steps // 4)), []  # several: an epoch's steps are not the next one's
         for part in order.split(window * samples):
             ranked = part[torch.sort(lengths[part], stable=True).indices].view(-1, samples)
             parts.append(ranked[torch.randperm(len(ranked), generator=generator)])  # short texts are not always first
@@ -89,12 +90,78 @@ def eval_order(lengths: Any, workers: int, per_device: int) -> Any:
     return order.view(-1, workers, per_device)
 
 
-def loader_of(batches: Batches, num_workers: int, device: Any) -> Any:
-    """Made ahead by `num_workers` processes, in pinned memory for CUDA. Its generator is its own: a DataLoader would draw from
+# --- a model and its batches on the device ---
+
+
+def prepare(runtime: Any, model: Any, *, find_unused_parameters: bool = False) -> Any:
+    """On the device, the same on every worker."""
+    model = model.to(runtime.device)
+    if runtime.world_size == 1 or runtime.name == "xla":  # there weights come from the same files and the same seed
+        return model
+    if runtime.overlap:
+        ids = None if runtime.device.type == "cpu" else [runtime.local_rank]
+        more = {"gradient_as_bucket_view": True, "find_unused_parameters": find_unused_parameters}
+        return torch.nn.parallel.DistributedDataParallel(model, device_ids=ids, **more)
+    for tensor in model.state_dict().values():
+        dist.broadcast(tensor, src=0)
+    return model
+
+
+def unwrap(model: Any) -> Any:
+    model = getattr(model, "module", model)  # of DistributedDataParallel
+    return getattr(model, "_orig_mod", model)  # of torch.compile
+
+
+def on_device(runtime: Any, batches: Batches, num_workers: int) -> Any:
+    """Made ahead by `num_workers` processes, in pinned memory for CUDA. The loader's generator is its own: it would draw from
     torch's, and dropout would differ after a resume.
     """
-    pinned = torch.device(device).type == "cuda"
-    return DataLoader(batches, batch_size=None, num_workers=num_workers, pin_memory=pinned, generator=torch.Generator())
+    how = {"num_workers": num_workers, "pin_memory": runtime.name.startswith("cuda"), "generator": torch.Generator()}
+    loader: Any = DataLoader(batches, batch_size=None, **how)
+    if runtime.name == "xla":  # uploads in the background, and cuts the graph between batches
+        made = importlib.import_module("torch_xla.distributed.parallel_loader").MpDeviceLoader
+        return iter(made(loader, runtime.device))
+    return ({name: one.to(runtime.device, non_blocking=True) for name, one in batch.items()} for batch in loader)
+
+
+def autocast(runtime: Any, *, bf16: bool) -> Any:
+    """On XLA never by XLA_USE_BF16: it turns the attention mask's minimum into infinities, and losses into NaN."""
+    kind = "xla" if runtime.name == "xla" else runtime.device.type
+    return torch.autocast(kind, dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
+
+
+def accumulating(model: Any, *, last: bool) -> Any:
+    """Around a micro-batch: only the last one of a step needs to talk to the other workers."""
+    return contextlib.nullcontext() if last or not hasattr(model, "no_sync") else model.no_sync()
+
+
+def optimizer_step(runtime: Any, optimizer: Any, scheduler: Any, max_grad_norm: float) -> None:
+    """Reduce, clip, step, schedule, zero, cut the graph: nothing else does these."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    if runtime.name == "xla":
+        runtime.xm.reduce_gradients(optimizer)
+    elif runtime.world_size > 1 and not runtime.overlap:  # under DDP the last backward has reduced already
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        dist.all_reduce(flat)
+        flat /= runtime.world_size
+        for gradient, mean in zip(gradients, flat.split([gradient.numel() for gradient in gradients])):
+            gradient.copy_(mean.view_as(gradient))
+    if max_grad_norm > 0:
+        torch.nn.utils.clip_grad_norm_(parameters, max_grad_norm)
+    optimizer.step()
+    scheduler.step()
+    optimizer.zero_grad()
+    runtime.cut_graph()
+
+
+def to_cpu(state: Any) -> Any:
+    """A nested state with every tensor copied to the host; what it was copied from stays where it is."""
+    if isinstance(state, torch.Tensor):
+        return state.detach().cpu().clone()
+    if isinstance(state, Mapping):
+        return {key: to_cpu(value) for key, value in state.items()}
+    return type(state)(to_cpu(value) for value in state) if isinstance(state, (list, tuple)) else state
 
 
 # --- optimizer ---
@@ -139,6 +206,49 @@ def load_optimizer(optimizer: Any, state: Mapping[str, Any]) -> None:
 # --- one run ---
 
 
+class BackgroundCheckpoints(Checkpoints):
+    """Of one file each, written in the background: no worker waits for the disk."""
+
+    _writer: threading.Thread | None = None
+
+    def save(self, step: int, state: Mapping[str, Any]) -> None:
+        """Begin to write; no worker waits for the disk. `state` must be a copy. One worker calls this."""
+        self.finish()
+        self._writer = threading.Thread(target=self._write, args=(step, state), name=f"checkpoint-{step}")
+        self._writer.start()
+
+    def finish(self) -> None:
+        """Wait until what was begun is on the disk, or is said not to be."""
+        if self._writer is not None:
+            self._writer.join()
+            self._writer = None
+
+    def _write(self, step: int, state: Mapping[str, Any]) -> None:
+        partial = self.folder / f".partial-{step}"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for abandoned in self.folder.glob(".partial-*"):  # by a process that was killed while it wrote
+                shutil.rmtree(abandoned, ignore_errors=True)
+            partial.mkdir()
+            torch.save(dict(state), partial / "state.pt")
+            self.seal(step, partial)
+        except (OSError, RuntimeError) as error:  # a full disk does not end the run
+            shutil.rmtree(partial, ignore_errors=True)
+            self.say(f"checkpoint of step {step} is not saved ({first_line(error)}); going on, the one before is kept")
+
+    def load(self, step: int) -> dict[str, Any]:
+        fault = self.fault(step)
+        if fault:
+            raise UsageError(
+                f"checkpoint_dir: got {self.path(step)} unusable on this worker ({fault}), wanted what the others resume "
+                "from; give every machine the same checkpoints, or an empty folder"
+            )
+        # Tensors, numbers and names only: a checkpoint from a bucket must not be able to run code.
+        safe = {"weights_only": True} if "weights_only" in inspect.signature(torch.load).parameters else {}
+        state: dict[str, Any] = torch.load(self.path(step) / "state.pt", map_location="cpu", **safe)
+        return state
+
+
 class Loop:
     """What a step changes, and a checkpoint therefore holds."""
 
@@ -151,24 +261,20 @@ class Loop:
         self.losses = torch.zeros(()).to(runtime.device)  # uploaded: to XLA a constant would be another graph
         self.window, self.total = [0.0, 0], 0.0  # loss and steps since the last line; loss since the first step
 
-    def batches(self, mine: Batches, num_workers: int) -> Any:
-        """On the device."""
-        return self.runtime.batches(loader_of(mine, num_workers, self.runtime.device))
-
     def state(self) -> dict[str, Any]:
         return {
-            "model": to_cpu(self.runtime.unwrap(self.model).state_dict()),
+            "model": to_cpu(unwrap(self.model).state_dict()),
             "optimizer": to_cpu(self.optimizer.state_dict()),
             "scheduler": self.scheduler.state_dict(),
             "losses": {"window": list(self.window), "total": self.total},
         }
 
-    def resume(self, checkpoints: Checkpoints) -> None:
+    def resume(self, checkpoints: BackgroundCheckpoints) -> None:
         """From the newest checkpoint that every worker has complete, if there is one."""
         self.step = int(min(self.runtime.values_of_workers(checkpoints.newest())))
         if self.step:
             state = checkpoints.load(self.step)
-            self.runtime.unwrap(self.model).load_state_dict(state["model"])
+            unwrap(self.model).load_state_dict(state["model"])
             load_optimizer(self.optimizer, state["optimizer"])
             self.scheduler.load_state_dict(state["scheduler"])
             self.window, self.total = state["losses"]["window"], state["losses"]["total"]
@@ -185,7 +291,7 @@ class Loop:
     def line(self, **values: Any) -> dict[str, Any]:
         return {**values, "epoch": round(self.step / self.steps_per_epoch, 4), "step": self.step}
 
-    def interrupt(self, checkpoints: Checkpoints | None, folder: Any) -> NoReturn:
+    def interrupt(self, checkpoints: BackgroundCheckpoints | None, folder: Any) -> NoReturn:
         kept = "no --checkpoint_dir, nothing saved"
         if checkpoints is not None:
             checkpoints.finish()

@@ -14,7 +14,6 @@ import atexit
 import contextlib
 import difflib
 import hashlib
-import inspect
 import json
 import logging
 import os
@@ -22,7 +21,6 @@ import re
 import shutil
 import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
@@ -84,6 +82,7 @@ def integer(least: int) -> Callable[[str], Any]:
     return number(int, lambda value: value >= least, f"a whole number, at least {least}")
 
 
+SWITCH: dict[str, Any] = {"type": str2bool, "nargs": "?", "const": True}  # a bare --name means True
 not_negative = number(float, lambda value: 0 <= value < float("inf"), "a number, 0 or more")
 fraction = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
 proper_fraction = number(float, lambda value: 0 < value < 1, "a number above 0 and below 1")
@@ -151,16 +150,8 @@ def leave(code: int) -> NoReturn:
 
 def disk_refused(error: BaseException) -> bool:
     """Python raises OSError for it; torch's writer a RuntimeError, safetensors' an error of its own."""
-    words = (
-        "no space left",
-        "file too large",
-        "disk quota",
-        "writer failed",
-        "write failed",
-        "i/o error",
-        "unexpected pos",
-    )
-    return any(word in str(error).lower() for word in words)
+    words = "no space left|file too large|disk quota|writer failed|write failed|i/o error|unexpected pos"
+    return re.search(words, str(error).lower()) is not None
 
 
 def first_line(error: BaseException) -> str:
@@ -189,14 +180,8 @@ class Checkpoints:
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, Any], say: Callable[[str], None], keep: int = KEEP) -> None:
-        self.folder, self._identity, self._say, self._keep = (
-            folder,
-            json.loads(json.dumps(identity)),
-            say,
-            max(KEEP, keep),
-        )
-        self._writer: threading.Thread | None = None
-        self.saved_step = 0
+        self.folder, self._identity, self._keep = folder, json.loads(json.dumps(identity)), max(KEEP, keep)
+        self.say, self.saved_step = say, 0
 
     def path(self, step: int) -> Path:
         return self.folder / f"checkpoint-{step}"
@@ -211,7 +196,7 @@ class Checkpoints:
             fault = self.fault(step)
             if not fault:
                 return step
-            self._say(f"checkpoint-{step} is not usable ({fault}); trying the one before")
+            self.say(f"checkpoint-{step} is not usable ({fault}); trying the one before")
         return 0
 
     def fault(self, step: int) -> str:
@@ -260,49 +245,6 @@ class Checkpoints:
         for step in self.steps():
             if step > newer_than:
                 self.path(step).rename(self.folder / f"torn-checkpoint-{step}")
-
-    # --- a loop of your own: one file, written in the background ---
-
-    def save(self, step: int, state: Mapping[str, Any]) -> None:
-        """Begin to write; no worker waits for the disk. `state` must be a copy. One worker calls this."""
-        self.finish()
-        self._writer = threading.Thread(target=self._write, args=(step, state), name=f"checkpoint-{step}")
-        self._writer.start()
-
-    def finish(self) -> None:
-        """Wait until what was begun is on the disk, or is said not to be."""
-        if self._writer is not None:
-            self._writer.join()
-            self._writer = None
-
-    def _write(self, step: int, state: Mapping[str, Any]) -> None:
-        import torch
-
-        partial = self.folder / f".partial-{step}"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for abandoned in self.folder.glob(".partial-*"):  # by a process that was killed while it wrote
-                shutil.rmtree(abandoned, ignore_errors=True)
-            partial.mkdir()
-            torch.save(dict(state), partial / "state.pt")
-            self.seal(step, partial)
-        except (OSError, RuntimeError) as error:  # a full disk does not end the run
-            shutil.rmtree(partial, ignore_errors=True)
-            self._say(f"checkpoint of step {step} is not saved ({first_line(error)}); going on, the one before is kept")
-
-    def load(self, step: int) -> dict[str, Any]:
-        import torch
-
-        fault = self.fault(step)
-        if fault:
-            raise UsageError(
-                f"checkpoint_dir: got {self.path(step)} unusable on this worker ({fault}), wanted what the others resume "
-                "from; give every machine the same checkpoints, or an empty folder"
-            )
-        # Tensors, numbers and names only: a checkpoint from a bucket must not be able to run code.
-        safe = {"weights_only": True} if "weights_only" in inspect.signature(torch.load).parameters else {}
-        state: dict[str, Any] = torch.load(self.path(step) / "state.pt", map_location="cpu", **safe)
-        return state
 
 
 def fingerprint(path: Path) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
 import re
 import time
@@ -16,15 +15,16 @@ from pathlib import Path
 from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Sequence
 
 import torch
-from transformers import HfArgumentParser, TrainerCallback, TrainingArguments
+from transformers import DataCollatorWithPadding, HfArgumentParser, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from kit.data import Table, read_table, table_from
-from kit.device import choose, detect, set_environment
+from kit.device import choose, detect, load_model, set_environment
 from kit.report import Console, Meter, refuse_nan
 from kit.spot import (
     CHECKPOINTS,
     GRAPHS_ONLY_STEPS,
+    SWITCH,
     Checkpoints,
     Interrupted,
     Parser,
@@ -33,8 +33,8 @@ from kit.spot import (
     disk_refused,
     first_line,
     graphs_only,
+    integer,
     refuse_unknown,
-    str2bool,
 )
 
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
@@ -89,13 +89,26 @@ IDENTITY = """seed data_seed learning_rate weight_decay adam_beta1 adam_beta2 ad
 # --- flags ---
 
 
-def add_folders(parser: Parser) -> None:
+def add_shared(parser: Parser) -> Any:
+    """The flags of every script, and what adds its own."""
     add = parser.add_argument
+    add("--tokenizer_name", help="default: the model's")
+    add("--dataset_name", help="of the Hugging Face hub, or `sample`")
+    add("--dataset_config_name")
+    add("--train_file", default=channel("train") or channel("training"), help="csv, json, parquet, txt; or a folder")
+    add("--validation_file", default=channel("validation") or channel("test"))
+    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
+    add("--max_train_samples", type=integer(1), help="examples at most")
+    add("--max_eval_samples", type=integer(1), help="examples at most")
+    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
+    add("--preprocessing_num_workers", type=integer(1), help="accepted; the tokenizer's threads do that work")
+    add("--overwrite_cache", **SWITCH, help="accepted; there is no cache")
     add("--output_dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR") or "model"), help="for the model")
     add("--checkpoint_dir", type=Path, default=CHECKPOINTS if CHECKPOINTS.is_dir() else None,
         help="checkpoints go here, and the run goes on from the newest complete one; default: --output_dir")  # fmt: skip
-    add("--overwrite_output_dir", type=str2bool, nargs="?", const=True, default=False,
+    add("--overwrite_output_dir", default=False, **SWITCH,
         help="forget the checkpoints in --output_dir; from those in --checkpoint_dir the run always goes on")  # fmt: skip
+    return add
 
 
 def channel(name: str) -> str | None:
@@ -406,44 +419,22 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
         raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}; {kept}")
 
 
-def save(trainer: Any, spot: SpotCallback, tokenizer: Any, folder: Path) -> None:
-    """Weights, configuration and tokenizer, as `from_pretrained` reads them; the main worker writes."""
-    if graphs_only():
-        return
-    trainer.save_model(str(folder))
-    if spot.runtime.is_main:
-        tokenizer.save_pretrained(str(folder))
+# --- what the scripts have in common ---
 
 
-def token_losses(*, causal: bool) -> Any:
-    """For Trainer's `preprocess_logits_for_metrics`: of each example the sum of its tokens' losses, and their number."""
-
-    def sums(logits: Any, labels: Any) -> Any:
-        logits = logits[0] if isinstance(logits, (tuple, list)) else logits
-        if causal:
-            logits, labels = logits[:, :-1], labels[:, 1:]
-        losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")
-        return torch.stack([losses.sum(dim=1), (labels != -100).sum(dim=1).float()], dim=1)
-
-    return sums
-
-
-def perplexity(found: Any) -> dict[str, float]:
-    """For Trainer's `compute_metrics`: e to the mean loss per foretold token, each token counted once."""
-    losses, counts = found.predictions.astype("float64").T
-    loss = float(losses.sum() / max(1.0, counts.sum()))
-    return {"loss": loss, "perplexity": round(math.exp(loss), 6) if loss < 700 else math.inf, "samples": len(losses)}
+def begin(args: Any, stop: StopRequest, notes: Iterable[str], *, reseed: bool = True) -> SpotCallback:
+    args.device  # noqa: B018 - asking for it connects the workers
+    spot = SpotCallback(detect(connect=False), args, stop, reseed=reseed)
+    for note in notes:
+        spot.console.say(note)
+    return spot
 
 
 def read_tables(own: Any, sample: Path) -> dict[str, Table]:
     """`train` and, where there is one, `validation`: from files or channels, else the hub, else the sample."""
     if own.train_file is None and own.dataset_name not in {None, "sample"}:
         parts = load_hub(own.dataset_name, own.dataset_config_name)
-        known = [name for name in ("train", "validation") if name in parts]
-        return {
-            name: table_from({column: list(parts[name][column]) for column in parts[name].column_names}, name)
-            for name in known
-        }
+        return {name: parts[name] for name in ("train", "validation") if name in parts}
     files = {"train": own.train_file or "sample", "validation": own.validation_file}
     return {
         name: read_table(sample if file == "sample" else file, f"{name}_file", split=name, encoding=own.encoding)
@@ -452,15 +443,40 @@ def read_tables(own: Any, sample: Path) -> dict[str, Table]:
     }
 
 
-def load_hub(name: str, config: str | None) -> Any:
+def load_hub(name: str, config: str | None) -> dict[str, Table]:
     """A data set of the hub, with the library `datasets`, which containers of Hugging Face have."""
     try:
         import datasets
 
         datasets.disable_progress_bar()
-        return datasets.load_dataset(name, config)
+        return {split: table_from(part[:], split) for split, part in datasets.load_dataset(name, config).items()}
     except Exception as error:
         raise UsageError(
             f"--dataset_name: got {name!r} ({config}), which does not load ({first_line(error)}); wanted a data set of the "
             "hub and the library `datasets`, or files"
         ) from error
+
+
+def model_of(own: Any, args: Any, runtime: Any, config: Any, head: str) -> Any:
+    """On XLA on its device at once; elsewhere Trainer, or what it drives, knows when."""
+    torch.manual_seed(args.seed)  # the new head, and all of a tiny one
+    with runtime.loading_turn():
+        model = load_model(own.model_name_or_path, config, head, own.attn_implementation or runtime.attention)
+        return model.to(args.device) if runtime.name == "xla" else model
+
+
+def padding_of(own: Any, tokenizer: Any, runtime: Any, sets: Iterable[Any]) -> DataCollatorWithPadding:
+    """To the longest of a batch; to one length for all where each is compiled, or where it is asked for."""
+    longest = max(max(tokens.lengths) for tokens in sets)
+    length = own.max_seq_length if own.pad_to_max_length else -(-longest // 8) * 8
+    one = {"padding": "max_length", "max_length": length} if own.pad_to_max_length or runtime.name == "xla" else {}
+    return DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8, **one)
+
+
+def save(trainer: Any, spot: SpotCallback, tokenizer: Any, folder: Path) -> None:
+    """Weights, configuration and tokenizer, as `from_pretrained` reads them; the main worker writes."""
+    if graphs_only():
+        return
+    trainer.save_model(str(folder))
+    if spot.runtime.is_main:
+        tokenizer.save_pretrained(str(folder))

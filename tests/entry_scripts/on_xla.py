@@ -17,9 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 
 import train_text_classification as script
 from kit.data import encode, labels_of, read_table
-from kit.device import detect, load_config, load_model, load_tokenizer, to_cpu
+from kit.device import detect, load_config, load_model, load_tokenizer
+from kit.loop import BackgroundCheckpoints, prepare, to_cpu
 from kit.report import Console
-from kit.spot import Checkpoints, StopRequest
+from kit.spot import StopRequest
 
 STEPS, BATCH = 96, 8
 
@@ -45,7 +46,7 @@ def main() -> None:
     config = load_config("tiny-random", tokenizer, num_labels=2)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0  # drawn otherwise on each device
     torch.manual_seed(7)
-    model = runtime.prepare(load_model("tiny-random", config, "SequenceClassification", runtime.attention))
+    model = prepare(runtime, load_model("tiny-random", config, "SequenceClassification", runtime.attention))
     flags = [
         "--epochs",
         "1",
@@ -73,7 +74,7 @@ def main() -> None:
         out["executions"] = metrics.metric_data("ExecuteTime")[0]
         out["fallbacks"] = sorted(name for name in metrics.counter_names() if name.startswith("aten::"))
     out["evaluation"] = script.evaluate(run)
-    checkpoints = Checkpoints(Path.cwd() / "checkpoints", run.identity(), print)
+    checkpoints = BackgroundCheckpoints(Path.cwd() / "checkpoints", run.identity(), print)
     checkpoints.save(run.step, run.state())
     checkpoints.finish()
     model.save_pretrained(str(Path.cwd() / "model"), state_dict=to_cpu(model.state_dict()))

@@ -25,7 +25,6 @@ from kit.data import (
     Labels,
     Questions,
     Table,
-    blocks_of,
     drop_missing,
     encode,
     labels_of,
@@ -34,9 +33,10 @@ from kit.data import (
     read_table,
     split,
     table_from,
-    windows_of,
 )
 from kit.spot import UsageError
+from train_language_model import blocks_of
+from train_question_answering import windows_of
 
 from zoo import CASES, ESCAPED, TAME, Case, Rows, by_pandas, joined, json_array, json_lines, parquet, written
 

@@ -1,4 +1,7 @@
-"""Tiny models of many families through the scripts: trained and saved, or refused in one sentence. SM_TRN_ARCHITECTURES=1 runs it."""
+"""Tiny models of many families through the scripts: trained, resumed and saved, or refused in one sentence.
+
+SM_TRN_ARCHITECTURES=1 runs it; with -rP it prints a table, a line for each family.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 TRAINER = "--model_name_or_path", "--output_dir"
 SCRIPTS = {
-    "loop": (train_text_classification, "--epochs 1 --per_device_batch_size 300", ("--model", "--model_dir")),
+    "loop": (train_text_classification, "--epochs 2 --per_device_batch_size 600", ("--model", "--model_dir")),
     "glue": (train_glue, "--max_steps 2 --max_eval_samples 20", TRAINER),
     "questions": (train_question_answering, "--max_steps 2 --max_seq_length 64 --doc_stride 16", TRAINER),
     "causal": (train_language_model, "--max_steps 2 --block_size 32 --objective clm", TRAINER),
@@ -62,14 +65,18 @@ def test_a_family_is_trained_and_saved_or_refused_in_one_sentence(family: str, t
     torch.manual_seed(0)
     transformers.AutoModel.from_config(config).save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
-    trained = []
+    ends = {}
     for name, (script, flags, (model, out)) in SCRIPTS.items():
-        where = [model, str(tmp_path / "model"), out, str(tmp_path / name)]
-        run = run_here(script.main, *where, *flags.split())
-        assert run.code in {DONE, USAGE_ERROR}, (name, run.err)
-        if run.code == DONE:
-            trained.append(name)
-            assert (tmp_path / name / "config.json").is_file()
-        else:
-            assert 1 == len(run.err.strip().splitlines()), (name, run.err)
-    assert trained
+        where = [model, str(tmp_path / "model"), "--checkpoint_dir", str(tmp_path / name / "kept"), "--save_steps", "1"]
+        runs = [run_here(script.main, *where, out, str(tmp_path / name / turn), *flags.split()) for turn in ("a", "b")]
+        assert runs[0].code in {DONE, USAGE_ERROR}, (name, runs[0].err)
+        if runs[0].code == USAGE_ERROR:
+            assert 1 == len(runs[0].err.strip().splitlines()), (name, runs[0].err)
+            ends[name] = f"refused: {runs[0].err.strip()}"
+            continue
+        assert DONE == runs[1].code, (name, runs[1].err)
+        assert "resuming after step" in runs[1].out
+        assert (tmp_path / name / "b" / "config.json").is_file()
+        ends[name] = "trained, resumed"
+    print(family, *(f"{name}: {end}" for name, end in ends.items()), sep=" | ")
+    assert "trained, resumed" in ends.values()

@@ -12,7 +12,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from kit.spot import Checkpoints, StopRequest, UsageError
+from kit.loop import BackgroundCheckpoints as Checkpoints
+from kit.spot import StopRequest, UsageError
 
 IDENTITY = {"seed": 1}
 

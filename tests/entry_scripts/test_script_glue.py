@@ -30,9 +30,20 @@ pytestmark = pytest.mark.local
 def test_tasks_are_known_by_their_written_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UsageError, match="--dataset_name: "):  # known, and then the hub is out of reach
-        hub_tables(name)
+        hub_tables(parse_arguments(["--task_name", name])[0])
     with pytest.raises(UsageError, match="--task_name: got 'snli', wanted one of cola, mnli"):
-        hub_tables("snli")
+        hub_tables(parse_arguments(["--task_name", "snli"])[0])
+
+
+def test_another_data_set_of_the_library_is_read_by_its_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("datasets")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "texts").mkdir()
+    for split_name, rows in {"train": "good,1\nbad,0\n", "validation": "fine,1\n", "test": "poor,0\n"}.items():
+        (tmp_path / "texts" / f"{split_name}.csv").write_text("text,label\n" + rows)
+    tables = hub_tables(parse_arguments(["--dataset_name", str(tmp_path / "texts")])[0])
+    texts = {name: table.texts("text") for name, table in tables.items()}
+    assert {"train": ["good", "bad"], "eval": ["fine"], "test": ["poor"]} == texts
 
 
 @settings(deadline=None, derandomize=True)

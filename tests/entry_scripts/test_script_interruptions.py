@@ -1,4 +1,5 @@
-"""Interrupted again and again – SIGTERM, SIGKILL, a torn newest checkpoint, a full disk – and the same bytes at the end.
+"""Interrupted again and again – SIGTERM, SIGKILL, a torn checkpoint, a full disk, in a save, in an evaluation – and the same
+bytes at the end; with another number of workers the same steps.
 
 SM_TRN_INTERRUPTIONS sets how often each run is interrupted.
 """
@@ -9,10 +10,12 @@ import hashlib
 import os
 import random
 import re
+import shutil
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -23,12 +26,15 @@ pytest.importorskip("accelerate")
 from fork_server import TORCH, Child, server_of
 from kit.spot import DONE, INTERRUPTED, USAGE_ERROR, Checkpoints
 
-from launch import QUIET, SCRIPTS
+from launch import QUIET, SCRIPTS, Launch
 
 pytestmark = [pytest.mark.local, pytest.mark.timeout(1800)]
 INTERRUPTIONS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "4"))
 DEADLINE_S = 300.0
 LONGER = 1 + INTERRUPTIONS // 12  # so that each interruption finds some steps still to be done
+EVAL_STEPS = 7
+STEPS_OF_AN_EPOCH = 225  # of the raw loop: 3,600 texts of the sample, 16 a step
+EVALUATING = f" --eval_strategy steps --eval_steps {EVAL_STEPS} --max_eval_samples 16"
 FULL_DISK_BYTES = 40_000  # a checkpoint's largest file is some ten times that
 
 RAW = (
@@ -40,20 +46,21 @@ CAUSAL = (
     "train_language_model",
     (
         f"--model_type tiny-gpt2 --block_size 32 --max_train_samples 600 --num_train_epochs {2 * LONGER} --logging_steps 1 --save_steps 5"
-        " --gradient_accumulation_steps 2 --per_device_train_batch_size 4"
+        " --gradient_accumulation_steps 2 --per_device_train_batch_size 4" + EVALUATING
     ),
     "--output_dir",
 )
 MASKED = (
     "train_language_model",
-    f"--model_type tiny-bert --block_size 32 --max_train_samples 600 --num_train_epochs {3 * LONGER} --logging_steps 1 --save_steps 5",
+    f"--model_type tiny-bert --block_size 32 --max_train_samples 600 --num_train_epochs {3 * LONGER} --logging_steps 1 --save_steps 5"
+    + EVALUATING,
     "--output_dir",
 )
 GLUE = (
     "train_glue",
     (
         f"--model_name_or_path tiny-random --train_file sample --max_train_samples 1600 --num_train_epochs {LONGER} --logging_steps 1"
-        " --save_steps 5 --do_eval False --per_device_train_batch_size 8"
+        " --save_steps 5 --do_eval False --per_device_train_batch_size 8" + EVALUATING
     ),
     "--output_dir",
 )
@@ -63,6 +70,7 @@ QUESTIONS = (
     (
         "--model_name_or_path tiny-random --train_file sample --max_train_samples 800 --max_seq_length 128 --doc_stride 32"
         f" --logging_steps 1 --num_train_epochs {LONGER} --save_steps 5 --do_eval False --per_device_train_batch_size 8"
+        + EVALUATING
     ),
     "--output_dir",
 )
@@ -72,7 +80,7 @@ class Run:
     """One run, from its start to its end."""
 
     def __init__(self, script: str, argv: list[str], log: Path, *, file_limit: int = -1) -> None:
-        self._log = log
+        self._name, self._log = script, log
         arguments = [str(SCRIPTS / f"{script}.py"), *argv]
         environment = {**os.environ, **QUIET}
         with log.open("w") as file:
@@ -98,6 +106,22 @@ class Run:
         while not arrived(self):
             assert time.monotonic() < deadline, self.said[-2000:]
             time.sleep(0.005)
+
+    def is_at(self, kind: str, folder: Path) -> bool:
+        """In a save: a checkpoint lacks its manifest, the last file of it. In an evaluation: the newest line is of a step that
+        one follows, the loop's of each epoch, Trainer's each seventh; its figures are said when it ends.
+        """
+        if kind == "in a save":
+            begun = [*folder.glob(".partial-*"), *checkpoints_in(folder)]
+            return any(not (path / "manifest.json").exists() for path in begun)
+        step, newest = self.steps_done(), self.said.rstrip().rsplit("\n", 1)[-1]
+        return (
+            step > 0 and "'loss'" in newest and step % (STEPS_OF_AN_EPOCH if self._name == RAW[0] else EVAL_STEPS) == 0
+        )
+
+    @property
+    def ended(self) -> bool:
+        return "train_runtime" in self.said
 
     def end(self, number: signal.Signals | None = None) -> int:
         """Its exit code, negative where a signal ended it."""
@@ -162,7 +186,7 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str
     total = straight.steps_done()
     checked = ("--checkpoint_dir", "checkpoints", out, "interrupted")
     folder = tmp_path / "checkpoints"
-    kinds = ["SIGTERM", "SIGKILL", "torn", "full disk"]
+    kinds = ["SIGTERM", "SIGKILL", "torn", "full disk", "in a save", "in an evaluation"]
     for number in range(1, INTERRUPTIONS + 1):
         kind = kinds[number % len(kinds)]
         before = complete(folder)
@@ -179,6 +203,10 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str
             assert before == complete(folder)  # what was there is untouched, and nothing half-written counts
             continue
         run.wait_for(lambda run, target=target: run.steps_done() >= target and bool(complete(folder)))  # type: ignore[misc]
+        if kind in {"in a save", "in an evaluation"}:
+            run.wait_for(lambda run, kind=kind: run.is_at(kind, folder) or run.ended)  # type: ignore[misc]
+            run.end(signal.SIGKILL)
+            continue
         time.sleep(dice.random() * 0.05)
         if kind == "SIGTERM":
             assert INTERRUPTED == run.end(signal.SIGTERM), run.said[-3000:]
@@ -221,6 +249,48 @@ def test_killed_late_the_last_bytes_are_the_same(script: tuple[str, str, str], m
     last = start(2, *checked)
     assert DONE == last.end(), last.said[-3000:]
     assert weights_of(tmp_path / "straight") == weights_of(tmp_path / "killed")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(RAW, id="raw loop"),
+        *(
+            pytest.param(one, id=name, marks=ON_DEMAND)
+            for name, one in {"causal": CAUSAL, "masked": MASKED, "glue": GLUE, "questions": QUESTIONS}.items()
+        ),
+    ],
+)
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
+def test_a_run_goes_on_with_another_number_of_workers(
+    script: tuple[str, str, str], before: int, after: int, tmp_path: Path
+) -> None:
+    """From the same checkpoint the same bytes twice, every step up to the last, and nearly the loss of one that never stopped."""
+    name, flags, out = script
+    words = flags.split()
+    place = next((number for number, word in enumerate(words) if word.endswith("batch_size")), None)
+    size = 8 if place is None else int(words[place + 1])
+    words = words if place is None else words[:place] + words[place + 2 :]
+    batch = "--per_device_batch_size" if name == RAW[0] else "--per_device_train_batch_size"
+    launch = Launch(tmp_path, f"{name}.py")
+
+    def argv(workers: int, folder: str) -> list[str]:
+        return [*words, batch, str(size // workers), "--checkpoint_dir", folder, out, f"model-{folder}"]
+
+    straight = launch.run(*argv(1, "straight"))
+    assert DONE == straight.code, straight.err[-3000:]
+    stopped = launch.run_until("'step': 20", signal.SIGTERM, *argv(before, "first"), workers=before - 1 and before)
+    assert stopped.code, stopped.err[-3000:]
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    ends = [launch.run(*argv(after, folder), workers=after - 1 and after) for folder in ("first", "second")]
+    assert [DONE, DONE] == [end.code for end in ends], ends[0].err[-3000:]
+    assert weights_of(tmp_path / "model-first") == weights_of(tmp_path / "model-second")
+    whole, rest = ({line["step"]: line["loss"] for line in run.having("loss")} for run in (straight, ends[0]))
+    begun = re.search(r"resuming after step (\d+)", ends[0].out)
+    assert begun
+    assert list(rest) == [step for step in whole if step > int(begun[1])]
+    last = [mean(list(losses.values())[-10:]) for losses in (whole, rest)]
+    assert last[0] == pytest.approx(last[1], rel=0.15)  # dropout is drawn by each worker for its own texts
 
 
 def test_a_full_disk_at_the_last_moment_is_said_and_the_run_still_ends_as_interrupted(

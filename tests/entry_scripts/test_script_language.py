@@ -15,10 +15,9 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
-from kit.data import blocks_of
 from kit.device import load_tokenizer
 from kit.spot import USAGE_ERROR
-from train_language_model import load_texts, main, parse_arguments, seeded
+from train_language_model import blocks_of, load_texts, main, parse_arguments, seeded
 
 from launch import Finished, Launch, run_here
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 pytest.importorskip("trl")
@@ -96,6 +97,62 @@ def test_conversations_are_learnt_through_the_chat_template(tmp_path: Path) -> N
     assert losses[-1] < 0.8 * losses[0]
 
 
+ROLES = (
+    "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('roles must take turns') }}{% endif %}"
+)
+# By family: its model, and how its tokenizer writes a conversation. Written from the model cards and prompt-format pages of
+# Llama 3 (llama.com/docs), Qwen2.5 (ChatML), Gemma (ai.google.dev/gemma/docs/core/prompt-structure), Phi-3 and Mistral 7B.
+CHAT_FAMILIES: dict[str, str] = {
+    "llama": "{% for m in messages %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\\n\\n' + m.content | trim + '<|eot_id|>' }}"
+    "{% endfor %}",
+    "qwen2": "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}",
+    "gemma": ROLES
+    + "{{ '<start_of_turn>' + ('model' if m.role == 'assistant' else m.role) + '\\n' + m.content | trim }}"
+    "{{ '<end_of_turn>\\n' }}{% endfor %}",
+    "phi3": "{% for m in messages %}{{ '<|' + m.role + '|>\\n' + m.content + '<|end|>\\n' }}{% endfor %}{{ eos_token }}",
+    "mistral": ROLES
+    + "{% if m.role == 'user' %}{{ '[INST] ' + m.content + ' [/INST]' }}{% else %}{{ ' ' + m.content + eos_token }}"
+    "{% endif %}{% endfor %}",
+}
+SMALL = {
+    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64, "num_key_value_heads": 1,
+    "max_position_embeddings": 256, "vocab_size": 400, "head_dim": 16, "pad_token_id": 0, "bos_token_id": 3, "eos_token_id": 3,
+}  # fmt: skip
+SYSTEM = {"role": "system", "content": "It is short."}
+
+
+@pytest.mark.parametrize("family", sorted(CHAT_FAMILIES))
+def test_conversations_in_a_familys_own_form_are_learnt_or_refused_in_one_sentence(family: str, tmp_path: Path) -> None:
+    sizes = {
+        name: size
+        for name, size in SMALL.items()
+        if (family, name) not in {("phi3", "head_dim"), ("qwen2", "head_dim")}
+    }
+    torch.manual_seed(1)
+    config = transformers.AutoConfig.for_model(family, **sizes)
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path / "model")
+    tokenizer = load_tokenizer("tiny-llama")
+    tokenizer.chat_template = CHAT_FAMILIES[family]
+    tokenizer.save_pretrained(tmp_path / "model")
+    flags = f"--model_name_or_path {tmp_path / 'model'} --max_steps 20 --learning_rate 0.005 --block_size 64 --logging_steps 10"
+    for name, begins in {"plain": [], "system": [SYSTEM]}.items():
+        rows = [{"messages": [*begins, *chat["messages"]]} for chat in CHATS]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        files = ["--train_file", str(tmp_path / f"{name}.jsonl"), "--output_dir", str(tmp_path / name)]
+        run = run_here(main, *flags.split(), *files)
+        if name == "system" and family in {"gemma", "mistral"}:  # whose templates take no such turn
+            assert (USAGE_ERROR, 1) == (run.code, len(run.err.splitlines())), run.err
+            assert (
+                "--train_file: row 5 of system.jsonl has a conversation that the chat template refuses (roles"
+                in run.err
+            )
+        else:
+            assert 0 == run.code, run.err
+            losses = [line["loss"] for line in run.having("loss")]
+            assert losses[-1] < losses[0]
+
+
 def test_of_a_prompt_and_its_completion_only_the_completion_is_learnt(tmp_path: Path) -> None:
     rows = [{"prompt": f"{word} " * 9, "completion": "good"} for word in ("red", "blue", "bad") * 20]
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -110,7 +167,7 @@ def test_a_row_that_is_no_conversation_is_named(tmp_path: Path) -> None:
     (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, [*CHATS[:5], {"messages": [{"text": "x"}]}])))
     run = run_here(main, "--model_name_or_path", "tiny-llama", "--train_file", str(tmp_path / "chats.jsonl"))
     assert USAGE_ERROR == run.code
-    assert "row 6 has no conversation in 'messages', wanted a list of" in run.err
+    assert "row 6 of chats.jsonl has no conversation in 'messages', wanted a list of" in run.err
 
 
 # --- on Trainium, recorded ---

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import string
 from collections import Counter
@@ -18,10 +19,10 @@ np = pytest.importorskip("numpy")
 
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.data import Questions, questions_of, read_table, table_from, windows_of
+from kit.data import Questions, questions_of, read_table, table_from
 from kit.device import load_tokenizer
 from kit.spot import USAGE_ERROR
-from train_question_answering import answer_f1, answers_of, exact_match, main
+from train_question_answering import answer_f1, answers_of, exact_match, main, windows_of
 
 import make_questions
 from launch import Finished, run_here
@@ -162,6 +163,20 @@ def test_the_sample_is_learnt_and_answered(learned: tuple[Finished, Path]) -> No
     assert line["eval_exact_match"] > 90
     assert 100 >= line["eval_f1"] >= line["eval_exact_match"]
     assert 60 == line["eval_samples"]
+
+
+def test_the_figures_of_a_whole_run_are_the_references_over_its_predictions(learned: tuple[Finished, Path]) -> None:
+    given = json.loads((learned[1] / "predictions.json").read_text(encoding="utf-8"))
+    rows = [json.loads(line) for line in make_questions.QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    gold = {row["id"]: row["answers"]["text"] for row in rows}
+    assert 60 == len(given)
+    f1 = [max(reference_f1(one, answer) for one in gold[key]) for key, answer in given.items()]
+    exact = [
+        any(reference_normal(one) == reference_normal(answer) for one in gold[key]) for key, answer in given.items()
+    ]
+    (line,) = learned[0].having("eval_f1")
+    assert line["eval_f1"] == pytest.approx(100 * sum(f1) / len(f1), abs=1e-4)
+    assert line["eval_exact_match"] == pytest.approx(100 * sum(exact) / len(exact), abs=1e-4)
 
 
 def test_the_saved_model_answers(learned: tuple[Finished, Path]) -> None:

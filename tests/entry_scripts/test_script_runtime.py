@@ -19,6 +19,7 @@ import train_text_classification as script
 from fork_server import TORCH, python_with
 from kit.data import encode
 from kit.device import TorchRuntime, XlaRuntime, choose, detect, set_environment
+from kit.loop import optimizer_step, prepare
 from kit.report import Console
 from kit.spot import StopRequest, UsageError
 from recording_torch_xla import RecordingTorchXla
@@ -122,7 +123,7 @@ class Recorded:
 def one_step(runtime: Any, calls: list[str], max_grad_norm: float = 1.0) -> list[str]:
     scheduler = SimpleNamespace(step=lambda: calls.append("scheduler"))
     calls.clear()
-    runtime.step(Recorded(calls), scheduler, max_grad_norm)
+    optimizer_step(runtime, Recorded(calls), scheduler, max_grad_norm)
     return calls
 
 
@@ -197,7 +198,7 @@ def make_run(runtime: Any, *flags: str) -> Any:
     for texts, labels in ((["good", "bad"] * 9, [1, 0] * 9), (["good", "bad", "bad", "bad", "bad"], [1, 0, 0, 0, 0])):
         parts.append(encode(Letters(), texts, max_length=8, labels=labels))
     torch.manual_seed(0)
-    return script.Run(args, runtime, runtime.prepare(Words()), parts, 0)
+    return script.Run(args, runtime, prepare(runtime, Words()), parts, 0)
 
 
 def fit(run: Any, *, is_main: bool = True) -> None:

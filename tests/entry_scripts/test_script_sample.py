@@ -9,9 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from _baselines import bag_of_words_accuracy, majority_accuracy
 from kit.data import labels_of, read_table, split
 from kit.device import load_tokenizer
+from kit.spot import UsageError
+from train_text_classification import baseline_accuracies, parse_arguments
 
 import make_sample
 
@@ -55,28 +56,16 @@ def test_the_tokenizer_knows_every_word_of_the_sample(parts: tuple[Rows, Rows]) 
     assert ids[0][-1] == tokenizer.sep_token_id
 
 
-def test_counting_words_is_better_than_guessing_and_not_enough(parts: tuple[Rows, Rows]) -> None:
-    train, held_out = parts
-    assert 0.45 < majority_accuracy(train[1], held_out[1]) < 0.55
-    assert 0.65 < bag_of_words_accuracy(train, held_out, 2) < 0.82
+def test_counting_words_is_better_than_guessing_and_not_enough() -> None:
+    pytest.importorskip("sklearn")
+    table = read_table(make_sample.SAMPLE, "train")
+    halves = split(table, labels_of(table, "label"), 0.1, seed=20)
+    found = baseline_accuracies(*((rows.texts("content"), labels) for rows, labels in halves))
+    assert 0.45 < found["baseline_majority_accuracy"] < 0.55
+    assert 0.65 < found["baseline_bag_of_words_accuracy"] < 0.82
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_word_counts_baseline_equals_scikit_learns(parts: tuple[Rows, Rows], classes: int) -> None:
-    text = pytest.importorskip("sklearn.feature_extraction.text")
-    linear = pytest.importorskip("sklearn.linear_model")
-    train, held_out = (
-        (
-            texts[:1200],
-            [(n + len(text)) % classes if classes > 2 else n for n, text in zip(labels, texts, strict=True)][:1200],
-        )
-        for texts, labels in parts
-    )
-    counter = text.CountVectorizer()
-    model = linear.LogisticRegression(max_iter=2000, tol=1e-8).fit(counter.fit_transform(train[0]), train[1])
-    theirs = model.score(counter.transform(held_out[0]), held_out[1])
-    assert theirs == pytest.approx(bag_of_words_accuracy(train, held_out, classes), abs=0.006)
-
-
-def test_majority_takes_the_commonest_training_label() -> None:
-    assert 0.25 == majority_accuracy([1, 1, 0], [0, 0, 0, 1])
+def test_the_baselines_need_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(UsageError, match="--baselines: wanted the library scikit-learn"):
+        parse_arguments(["--baselines", "True"])

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 
 import torch.distributed as dist
 from kit.device import TorchRuntime
+from kit.loop import accumulating, optimizer_step, prepare, unwrap
 
 
 def model_of(seed: int) -> Any:
@@ -25,10 +26,10 @@ def train(runtime: Any, model: Any, micro_batches: list[Any]) -> Any:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
     for number, batch in enumerate(micro_batches):
-        with runtime.accumulating(model, last=number + 1 == len(micro_batches)):
+        with accumulating(model, last=number + 1 == len(micro_batches)):
             (model(batch).square().mean() / len(micro_batches)).backward()
-    runtime.step(optimizer, scheduler, 1.0)
-    return torch.cat([parameter.detach().flatten() for parameter in runtime.unwrap(model).parameters()])
+    optimizer_step(runtime, optimizer, scheduler, 1.0)
+    return torch.cat([parameter.detach().flatten() for parameter in unwrap(model).parameters()])
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def main() -> None:
     for name, overlap in (("flat", False), ("overlap", True)):
         runtime.overlap = overlap
         # Each worker begins with its own weights: `prepare` must make them those of the first.
-        got = train(runtime, runtime.prepare(model_of(runtime.rank)), [batch[runtime.rank] for batch in examples])
+        got = train(runtime, prepare(runtime, model_of(runtime.rank)), [batch[runtime.rank] for batch in examples])
         assert torch.allclose(wanted, got, atol=1e-6), name
         assert [0.0, 1.0] == runtime.values_of_workers(float(runtime.rank))
         if runtime.is_main:
