@@ -430,3 +430,12 @@ def test_a_job_without_a_known_total_is_not_drawn_as_done() -> None:
         float(width) for width in re.findall(r'<i class="left" style="width:([0-9.]+)%"', watch_html([endless], NOW))
     ]
     assert [50.0] == widths
+
+
+def test_a_running_job_is_billed_up_to_now_and_not_up_to_the_last_answer() -> None:
+    running = row()
+    told = dataclasses.replace(running, snapshot=dataclasses.replace(running.snapshot, billable_s=1.0))
+    assert running.billed_s(NOW) == told.billed_s(NOW)
+    assert (running.billed_s(NOW) or 0) > 1
+    ended = row(phase="Completed")
+    assert ended.billed_s(NOW) == ended.snapshot.billable_s

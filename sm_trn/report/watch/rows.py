@@ -117,9 +117,9 @@ class WatchRow:
         return one_line(self.exception or self.snapshot.failure_reason)
 
     def billed_s(self, now: datetime) -> float | None:
-        """Billed so far, per instance: what the service says, else the time since billing began."""
+        """Billed so far, per instance: of a job that ended what the service says, else the time since billing began."""
         job = self.snapshot
-        if job.billable_s is not None:
+        if job.billable_s is not None and (job.terminal or job.started is None):
             return job.billable_s
         if job.started is None:
             return None
@@ -135,7 +135,7 @@ class WatchRow:
     @property
     def at_most(self) -> bool:
         """A running spot job's discount is not known yet."""
-        return self.snapshot.spot and self.snapshot.billable_s is None
+        return self.snapshot.spot and not (self.snapshot.terminal and self.snapshot.billable_s is not None)
 
     def _steps_per_second(self) -> float | None:
         placed = [p for p in self.points if p.step is not None and p.time_s is not None]
