@@ -18,6 +18,7 @@ from fakes.canned_aws import LOGIN, answering
 from fork_server import SHELL, python_with
 
 from sm_trn.cli.__main__ import _mend, cli
+from sm_trn.cli.local.quickstart import framed
 
 GOOD = """
 name = "bert"
@@ -297,3 +298,9 @@ def test_every_commands_json_on_the_emulator_is_one_value_and_nothing_else(emula
     assert lines
     assert all(json.loads(line)["text"] is not None for line in lines)
     assert isinstance(said("resubmit", name, "--set", "max_run_s=700"), (dict, list))
+
+
+def test_the_frame_of_the_quickstart_closes() -> None:
+    lines = framed("EMULATED", "short", "a longer line of it").splitlines()
+    assert {len(lines[1])} == set(map(len, lines))
+    assert ("┏━━ EMULATED ━", "━┓") == (lines[0][:14], lines[0][-2:])

@@ -129,12 +129,20 @@ def _start(story: Story, state: Path | None) -> Session:
     session = connect("emulator", state=state)
     story.proven(f"{session.announcement.split(', ')[1].split(': ')[0]}, this user only")
     story.tell(
-        "┏━━ EMULATED ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓\n"
-        "┃ From here on seconds are this machine's, with a tiny model on CPU. ┃\n"
-        "┃ They are not the speed or cost of ml.p4d or ml.trn1.               ┃\n"
-        "┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛"
+        framed(
+            "EMULATED",
+            "From here on seconds are this machine's, with a tiny model on CPU.",
+            "They are not the speed or cost of ml.p4d or ml.trn1.",
+        )
     )
     return session
+
+
+def framed(title: str, *lines: str) -> str:
+    """``lines`` in a frame that has ``title`` in its upper edge."""
+    width = max(map(len, lines)) + 2
+    inside = [f"┃ {line.ljust(width - 2)} ┃" for line in lines]
+    return "\n".join((f"┏━━ {title} ".ljust(width + 1, "━") + "┓", *inside, "┗" + "━" * width + "┛"))
 
 
 def _train(story: Story, session: Session, *, progress: bool) -> list[TrainingJob]:
