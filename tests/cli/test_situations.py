@@ -18,6 +18,7 @@ from fakes.canned_aws import LOGIN, answering
 from fork_server import SHELL, python_with
 
 from sm_trn.cli.__main__ import _mend, cli
+from sm_trn.cli.jobs.listing import listed
 from sm_trn.cli.local.quickstart import framed
 
 GOOD = """
@@ -304,3 +305,17 @@ def test_the_frame_of_the_quickstart_closes() -> None:
     lines = framed("EMULATED", "short", "a longer line of it").splitlines()
     assert {len(lines[1])} == set(map(len, lines))
     assert ("┏━━ EMULATED ━", "━┓") == (lines[0][:14], lines[0][-2:])
+
+
+def test_a_list_fits_a_terminal_of_80_columns_and_cuts_no_name() -> None:
+    name = "a-name-of-sixty-three-characters-as-long-as-the-service-lets-it"
+    rows = [
+        (name, "InProgress", "ml.trn1.32xlarge × 16", "2026-11-22 21:42 UTC", "86,400 s"),
+        ("b", "Failed", "-", "-", "-"),
+    ]
+    narrow = "\n".join(listed(rows, 80)).splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert name in narrow
+    wide = list(listed(rows, None))
+    assert 3 == len(wide)
+    assert wide[1].startswith(f"{name}  InProgress  ml.trn1.32xlarge × 16")

@@ -31,6 +31,7 @@ from sm_trn.report import (
 from sm_trn.report.status import LOOKS, status_look
 from sm_trn.report.watch.rows import Checkpoints
 from sm_trn.specs import JobStatus, parse_snapshot
+from sm_trn.specs.units import WallSeconds
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
 RATE = 6.6
@@ -434,7 +435,7 @@ def test_a_job_without_a_known_total_is_not_drawn_as_done() -> None:
 
 def test_a_running_job_is_billed_up_to_now_and_not_up_to_the_last_answer() -> None:
     running = row()
-    told = dataclasses.replace(running, snapshot=dataclasses.replace(running.snapshot, billable_s=1.0))
+    told = dataclasses.replace(running, snapshot=dataclasses.replace(running.snapshot, billable_s=WallSeconds(1.0)))
     assert running.billed_s(NOW) == told.billed_s(NOW)
     assert (running.billed_s(NOW) or 0) > 1
     ended = row(phase="Completed")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
 
 import click
 
 from ...formatting import numbers as fmt
 from ...session.handles import Session
+from ...specs.snapshot import JobSnapshot
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import facts
+
+_HEAD = ("name", "status", "instances", "created", "billable")
 
 
 @click.command("list")
@@ -29,10 +34,28 @@ def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[]
     if not snapshots:
         say("No training jobs here yet.")
         return
-    width = max(len("name"), *(len(snapshot.name) for snapshot in snapshots))
-    say(f"{'name':<{width}}  {'status':<10} {'instances':<22} {'created':<20}  billable")
-    for snapshot in snapshots:
-        billed = fmt.billable(snapshot.billable_s, emulated=snapshot.emulated) if snapshot.billable_s else "-"
-        created = fmt.stamp(snapshot.created) if snapshot.created else "-"
-        machines = fmt.instances(snapshot.instance, snapshot.count)
-        say(f"{snapshot.name:<{width}}  {snapshot.status_word:<10} {machines:<22} {created}  {billed}")
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    say("\n".join(listed([_cells(snapshot) for snapshot in snapshots], columns)))
+
+
+def listed(rows: Sequence[tuple[str, ...]], columns: int | None) -> Iterator[str]:
+    """A line for each job under a header. Where a line has more than ``columns`` a name, which people copy, gets its own."""
+    table = [_HEAD, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    wide = sum(widths) + 2 * len(widths) - 2
+    for name, *rest in table:
+        facts_of_it = "  ".join(cell.ljust(width) for cell, width in zip(rest, widths[1:], strict=True)).rstrip()
+        if columns is None or wide <= columns:
+            yield f"{name.ljust(widths[0])}  {facts_of_it}"
+        else:
+            yield f"{name}\n  {facts_of_it}"
+
+
+def _cells(snapshot: JobSnapshot) -> tuple[str, ...]:
+    return (
+        snapshot.name,
+        snapshot.status_word,
+        fmt.instances(snapshot.instance, snapshot.count),
+        fmt.stamp(snapshot.created) if snapshot.created else "-",
+        fmt.billable(snapshot.billable_s, emulated=snapshot.emulated) if snapshot.billable_s else "-",
+    )
