@@ -17,7 +17,8 @@ from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, tr
 from sm_trn.report import Comparison, compare, published_record
 from sm_trn.report.figures.accuracy import accuracy_info, plot_accuracy
 from sm_trn.report.figures.cost import cost_info, plot_cost
-from sm_trn.report.figures.loss import loss_info, plot_loss
+from sm_trn.report.figures.loss import FIGURE as LOSS
+from sm_trn.report.figures.loss import loss_info
 from sm_trn.report.figures.throughput import plot_throughput, throughput_info
 from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot, record
 
@@ -122,7 +123,7 @@ def test_emulated_curves_are_not_drawn_with_measured_ones() -> None:
 def test_missing_loss_is_words(mixed: Comparison) -> None:
     info = loss_info(mixed.section())
     assert not info.drawn
-    assert "no loss in the log of bert-p4d and bert-trn1" in words(plot_loss(info, Figure().add_subplot()))
+    assert "no loss in the log of bert-p4d and bert-trn1" in words(LOSS.plot(info, Figure().add_subplot()))
 
 
 def test_panel_without_its_axis_is_kept_with_words() -> None:
@@ -246,7 +247,7 @@ def test_info_and_plot_are_two_functions(mixed: Comparison) -> None:
     plot_throughput(throughput_info(section), figure.add_subplot(2, 2, 1))
     plot_cost(cost_info(section, mixed.book), figure.add_subplot(2, 2, 2))
     plot_accuracy(accuracy_info(section), figure.add_subplot(2, 2, 3), "dark")
-    plot_loss(loss_info(section), figure.add_subplot(2, 2, 4), "dark")
+    LOSS.plot(loss_info(section), figure.add_subplot(2, 2, 4), "dark")
     assert len(figure.axes) == 4
 
 

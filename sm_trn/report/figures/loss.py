@@ -7,20 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 
 from ...formatting import numbers as fmt
-from ...formatting.theme import SLOTS, Theme, marker, role
+from ...formatting.theme import SLOTS, marker, role
 from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section
 from .curves import AROUND, MULTIPLES, Curve, Panel, multiples_of, panels
 from .figure import FigureKind
 from .labels import Labels, fitted, text_size, ticks_within
-from .style import WIDE, Headings, Sheet, bare, draw_headings, families, headings, rc, settle_backend, watermark
+from .laid import Layout
+from .style import Sheet, bare, families, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,46 +78,6 @@ def loss_info(section: Section) -> LossInfo:
     return replace(info, panels=(Panel(name="", axis="", missing=words),), multiples=False)
 
 
-def plot_loss(info: LossInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None) -> Axes:
-    """Draw on ``ax``, whose own frame is hidden and which holds the panels, or on a new pyplot figure when None."""
-    sheet = sheet or replace(WIDE, theme=theme)
-    if ax is None:
-        settle_backend()
-    with mpl.rc_context(rc(sheet.theme)):
-        head = _headings(info, sheet)
-        if ax is None:
-            from matplotlib import pyplot as plt  # noqa: PLC0415 - the only use of pyplot: a figure that a notebook shows
-
-            ax = _place(plt.figure(figsize=_size(info, sheet, head)), info, sheet, head)
-        _draw(ax, info, sheet)
-        draw_headings(ax, sheet, head, below=8)
-    return ax
-
-
-def loss_figure(info: LossInfo, sheet: Sheet = WIDE) -> Figure:
-    """The figure on its own, unknown to pyplot."""
-    with mpl.rc_context(rc(sheet.theme)):
-        head = _headings(info, sheet)
-        figure = Figure(figsize=_size(info, sheet, head))
-        plot_loss(info, _place(figure, info, sheet, head), sheet=sheet)
-    return figure
-
-
-FIGURE = FigureKind(
-    name="loss",
-    info=lambda section, _: loss_info(section),
-    plot=plot_loss,
-    alone=loss_figure,
-    wide=True,
-    rehearsed=True,
-)
-
-
-def _headings(info: LossInfo, sheet: Sheet) -> Headings:
-    head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
-    return replace(head, below=head.below - 34 if sheet.headings else 4)
-
-
 def _columns(info: LossInfo, sheet: Sheet) -> int:
     if sheet.width < 400:
         return 1
@@ -132,16 +91,6 @@ def _body(info: LossInfo, sheet: Sheet) -> float:
         return 60
     rows = math.ceil(len(info.panels) / _columns(info, sheet))
     return sheet.unit * (len(_key_lines(info, sheet)) * _KEY + rows * (_NAME + _HEIGHT + _AXIS))
-
-
-def _size(info: LossInfo, sheet: Sheet, head: Headings) -> tuple[float, float]:
-    return sheet.width / 72, (head.above + _body(info, sheet) + head.below) / 72
-
-
-def _place(figure: Figure, info: LossInfo, sheet: Sheet, head: Headings) -> Axes:
-    whole = head.above + _body(info, sheet) + head.below
-    side = sheet.side / sheet.width
-    return figure.add_axes((side, head.below / whole, 1 - 2 * side, _body(info, sheet) / whole))
 
 
 def _draw(ax: Axes, info: LossInfo, sheet: Sheet) -> None:
@@ -375,3 +324,14 @@ def _foot(section: Section, rows: tuple[Row, ...], shown: tuple[Panel, ...]) -> 
 def _alt(rows: tuple[Row, ...], *, emulated: bool) -> str:
     said = [f"{row.label} ended at {fmt.loss(row.final_loss)}" for row in rows if row.final_loss is not None]
     return f"{'EMULATED. ' if emulated else ''}Line chart of training loss. {'; '.join(said) or 'No loss is known'}."
+
+
+_LAYOUT = Layout(body=_body, draw=_draw)
+FIGURE = FigureKind(
+    name="loss",
+    info=lambda section, _: loss_info(section),
+    plot=_LAYOUT.plot,
+    alone=_LAYOUT.alone,
+    wide=True,
+    rehearsed=True,
+)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-
 from ...formatting import numbers as fmt
-from ...formatting.theme import Theme
 from ..sections.section import Section
 from ..sections.sweep import Setting, Sweep, setting_key, setting_text, sweep_headline
 from .figure import FigureKind
 from .labels import fitted, text_size
-from .style import WIDE, Headings, Sheet, draw_headings, headings, rc, settle_backend, watermark
+from .laid import Layout
+from .style import Sheet, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,58 +109,6 @@ def _ends(sweep: Sweep) -> tuple[tuple[float, str], ...]:
     return ((0.5, fmt.loss(low)),) if low == high else ((0.0, fmt.loss(low)), (1.0, fmt.loss(high)))
 
 
-def plot_parallel(
-    info: ParallelInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None
-) -> Axes:
-    """Draw on ``ax`` (a new pyplot figure when None) and return it."""
-    sheet = sheet or replace(WIDE, theme=theme)
-    if ax is None:
-        settle_backend()
-    with mpl.rc_context(rc(sheet.theme)):
-        head = _headings(info, sheet)
-        if ax is None:
-            from matplotlib import pyplot as plt  # noqa: PLC0415 - the only use of pyplot: a figure that a notebook shows
-
-            ax = _place(plt.figure(figsize=_size(sheet, head)), sheet, head)
-        _draw(ax, info, sheet)
-        draw_headings(ax, sheet, head, left=-_SIDE * sheet.unit, below=18)
-    return ax
-
-
-def parallel_figure(info: ParallelInfo, sheet: Sheet = WIDE) -> Figure:
-    """The figure on its own, unknown to pyplot."""
-    with mpl.rc_context(rc(sheet.theme)):
-        head = _headings(info, sheet)
-        figure = Figure(figsize=_size(sheet, head))
-        plot_parallel(info, _place(figure, sheet, head), sheet=sheet)
-    return figure
-
-
-FIGURE = FigureKind(
-    name="parallel",
-    info=lambda section, _: parallel_info(section),
-    plot=plot_parallel,
-    alone=parallel_figure,
-    wide=True,
-    rehearsed=True,
-)
-
-
-def _headings(info: ParallelInfo, sheet: Sheet) -> Headings:
-    head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
-    return replace(head, above=head.above + _TOP * sheet.unit, below=head.below - 24 if sheet.headings else 12)
-
-
-def _size(sheet: Sheet, head: Headings) -> tuple[float, float]:
-    return sheet.width / 72, (head.above + _HEIGHT * sheet.unit + head.below) / 72
-
-
-def _place(figure: Figure, sheet: Sheet, head: Headings) -> Axes:
-    whole = head.above + _HEIGHT * sheet.unit + head.below
-    side = (sheet.side + _SIDE * sheet.unit) / sheet.width
-    return figure.add_axes((side, head.below / whole, 1 - 2 * side, _HEIGHT * sheet.unit / whole))
-
-
 def _draw(ax: Axes, info: ParallelInfo, sheet: Sheet) -> None:
     ax.set_axis_off()
     palette = sheet.palette
@@ -215,3 +160,16 @@ def _ticks(ax: Axes, axis: Coordinate, place: int, sheet: Sheet, step: float) ->
         ax.plot([place], [height], marker="_", markersize=5, color=sheet.palette["axis"], zorder=3, clip_on=False)
         ax.annotate(fitted(text, room, sheet.label), (place, height), (-5, 0), textcoords="offset points", ha="right", va="center",
                     fontsize=sheet.label, color=sheet.palette["ink3"], annotation_clip=False, bbox=plate, zorder=5)  # fmt: skip
+
+
+_LAYOUT = Layout(
+    body=lambda _, sheet: _HEIGHT * sheet.unit, draw=_draw, top=_TOP, side=_SIDE, axis=24.0, bare=12.0, foot=18.0
+)
+FIGURE = FigureKind(
+    name="parallel",
+    info=lambda section, _: parallel_info(section),
+    plot=_LAYOUT.plot,
+    alone=_LAYOUT.alone,
+    wide=True,
+    rehearsed=True,
+)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import Bbox
 
 from ...formatting import numbers as fmt
-from ...formatting.theme import Theme
 from ..sections.section import Section
 from ..sections.sweep import Setting, Sweep, Trial, setting_key, setting_text, sweep_headline
 from .figure import FigureKind
 from .labels import fitted, text_size
-from .style import WIDE, Headings, Sheet, bare, draw_headings, headings, rc, settle_backend, watermark
+from .laid import Layout
+from .style import Sheet, bare, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,46 +110,6 @@ def _gone(sweep: Sweep) -> list[Trial]:
     return [trial for trial in sweep.trials if trial.rank is None]
 
 
-def plot_slice(info: SliceInfo, ax: Axes | None = None, theme: Theme = "light", *, sheet: Sheet | None = None) -> Axes:
-    """Draw on ``ax``, whose own frame is hidden and which holds the panels, or on a new pyplot figure when None."""
-    sheet = sheet or replace(WIDE, theme=theme)
-    if ax is None:
-        settle_backend()
-    with mpl.rc_context(rc(sheet.theme)):
-        head = _headings(info, sheet)
-        if ax is None:
-            from matplotlib import pyplot as plt  # noqa: PLC0415 - the only use of pyplot: a figure that a notebook shows
-
-            ax = _place(plt.figure(figsize=_size(info, sheet, head)), info, sheet, head)
-        _draw(ax, info, sheet)
-        draw_headings(ax, sheet, head, below=8)
-    return ax
-
-
-def slice_figure(info: SliceInfo, sheet: Sheet = WIDE) -> Figure:
-    """The figure on its own, unknown to pyplot."""
-    with mpl.rc_context(rc(sheet.theme)):
-        head = _headings(info, sheet)
-        figure = Figure(figsize=_size(info, sheet, head))
-        plot_slice(info, _place(figure, info, sheet, head), sheet=sheet)
-    return figure
-
-
-FIGURE = FigureKind(
-    name="slice",
-    info=lambda section, _: slice_info(section),
-    plot=plot_slice,
-    alone=slice_figure,
-    wide=True,
-    rehearsed=True,
-)
-
-
-def _headings(info: SliceInfo, sheet: Sheet) -> Headings:
-    head = headings(sheet, title=info.title, subtitle=info.subtitle, foot=info.foot)
-    return replace(head, below=head.below - 34 if sheet.headings else 4)
-
-
 def _columns(info: SliceInfo, sheet: Sheet) -> int:
     return max(1, min(len(info.panels), 3, int(sheet.width // (190 * sheet.unit))))
 
@@ -159,16 +117,6 @@ def _columns(info: SliceInfo, sheet: Sheet) -> int:
 def _body(info: SliceInfo, sheet: Sheet) -> float:
     rows = math.ceil(len(info.panels) / _columns(info, sheet))
     return sheet.unit * rows * (_NAME + _HEIGHT + _AXIS)
-
-
-def _size(info: SliceInfo, sheet: Sheet, head: Headings) -> tuple[float, float]:
-    return sheet.width / 72, (head.above + _body(info, sheet) + head.below) / 72
-
-
-def _place(figure: Figure, info: SliceInfo, sheet: Sheet, head: Headings) -> Axes:
-    whole = head.above + _body(info, sheet) + head.below
-    side = sheet.side / sheet.width
-    return figure.add_axes((side, head.below / whole, 1 - 2 * side, _body(info, sheet) / whole))
 
 
 def _draw(ax: Axes, info: SliceInfo, sheet: Sheet) -> None:
@@ -267,3 +215,14 @@ def _value_ticks(child: Axes, panel: SlicePanel, sheet: Sheet, width: float) -> 
     child.set_xticks([place for place, _, _ in shown], [label for _, label, _ in shown])
     for drawn, (_, _, side) in zip(child.get_xticklabels(), shown, strict=True):
         drawn.set(horizontalalignment=side)
+
+
+_LAYOUT = Layout(body=_body, draw=_draw)
+FIGURE = FigureKind(
+    name="slice",
+    info=lambda section, _: slice_info(section),
+    plot=_LAYOUT.plot,
+    alone=_LAYOUT.alone,
+    wide=True,
+    rehearsed=True,
+)
