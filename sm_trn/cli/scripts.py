@@ -67,7 +67,7 @@ def _kit_of(home: Path, scripts: Iterable[Path]) -> set[Path]:
     while todo:
         text = todo.pop().read_text("utf-8")
         names = {
-            *re.findall(r"from kit\.(\w+) import", text),
+            *re.findall(r"(?:from|import) kit\.(\w+)", text),
             *re.findall(r"\w+", " ".join(re.findall("from kit import (.*)", text))),
         }
         own = {home / "kit" / f"{name}.py" for name in names} - found
