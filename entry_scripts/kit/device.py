@@ -109,7 +109,9 @@ def framework_flag(environ: Mapping[str, str], name: str) -> bool:
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Before torch_xla is imported and workers are connected; what the job has set itself stays. The runtime's name."""
-    gc.disable()  # until a model is loaded: a tenth of a script's start would be searching libraries for garbage
+    gc.set_threshold(
+        100_000, 50, 100
+    )  # libraries make few cycles and many objects: searched less often, they load faster
     name, place = choose(environ), Place.read(environ)
     if name == "xla":
         for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
@@ -379,7 +381,6 @@ def load_model(name: str | None, config: Any, head: str, attention: str | None =
         fresh = name is None or name in TINY
         model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, config=config, **chosen)
     gc.freeze()  # what is loaded stays, and is not searched again in training
-    gc.enable()
     return model.float()
 
 
