@@ -99,7 +99,7 @@ def test_any_client_can_attach_by_name_or_arn(session: Session, done: st.Trainin
 
 
 def test_attaching_to_nothing_is_a_clear_error(session: Session) -> None:
-    with pytest.raises(st.CloudError, match="DescribeTrainingJob of 'no-such-job'"):
+    with pytest.raises(st.CloudError, match="job: got 'no-such-job', wanted a job in "):
         session.attach("no-such-job")
 
 
