@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -16,10 +17,13 @@ from click.testing import CliRunner
 from command import sm_trn
 from fakes.canned_aws import LOGIN, answering
 from fork_server import SHELL, python_with
+from report_jobs import describe
 
 from sm_trn.cli.__main__ import _mend, cli
+from sm_trn.cli.jobs.describe import final_metrics
 from sm_trn.cli.jobs.listing import listed
 from sm_trn.cli.local.quickstart import framed
+from sm_trn.specs import parse_snapshot
 
 GOOD = """
 name = "bert"
@@ -319,3 +323,8 @@ def test_a_list_fits_a_terminal_of_80_columns_and_cuts_no_name() -> None:
     wide = list(listed(rows, None))
     assert 3 == len(wide)
     assert wide[1].startswith(f"{name}  InProgress  ml.trn1.32xlarge × 16")
+
+
+def test_a_final_metric_is_shown_without_the_noise_of_32_bits() -> None:
+    snapshot = dataclasses.replace(parse_snapshot(describe("a")), final_metrics={"lr": 0.30000001192092896})
+    assert {"lr": "0.3"} == final_metrics(snapshot)

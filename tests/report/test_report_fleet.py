@@ -260,3 +260,9 @@ def test_the_page_says_that_tags_were_not_read(tmp_path: Path) -> None:
     text = fleet(november(8)).save(tmp_path / "b", by="person")[0].read_text()
     assert "Tags were not read" not in text
     assert "By person: " in text
+
+
+def test_emulated_jobs_have_no_hours() -> None:
+    item = fleet([job("a", emulated=True)])
+    assert ["-"] == [group.hours_words for group in item.by("instance")]
+    assert "0.0" not in str(item)

@@ -8,6 +8,7 @@ import click
 
 from ...formatting import numbers as fmt
 from ...session.handles import Session
+from ...specs.snapshot import JobSnapshot
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import facts
@@ -33,10 +34,12 @@ def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> N
         for phase in snapshot.transitions:
             took = fmt.compact((phase.ended - phase.started).total_seconds()) if phase.ended else "now"
             say(f"  {fmt.stamp(phase.started)}  {phase.status:<12} {took:>7}  {phase.message}")
-    single = {
-        name: f"{value:.7g}" for name, value in snapshot.final_metrics.items()
-    }  # the service keeps 32 bits of them
-    for title, values in (("hyperparameters", snapshot.hyperparameters), ("final metrics", single)):
+    for title, values in (("hyperparameters", snapshot.hyperparameters), ("final metrics", final_metrics(snapshot))):
         if values:
             say(f"\n{title}")
             say("\n".join(f"  {key} = {value}" for key, value in sorted(values.items())))
+
+
+def final_metrics(snapshot: JobSnapshot) -> dict[str, str]:
+    """The numbers that the service kept, to the digits that its 32 bits hold."""
+    return {name: f"{value:.7g}" for name, value in snapshot.final_metrics.items()}
