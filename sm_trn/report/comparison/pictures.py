@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ..figures import FIGURES
-from ..figures.figure import FigureKind, Info
+from ..figures.described import Info
+from ..figures.figure import FigureKind
 from ..figures.style import WIDE, Sheet
 from ..sections.section import Section
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from ...formatting.theme import Theme
+from .described import Info
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,21 +17,6 @@ if TYPE_CHECKING:
     from ...pricing.book import PriceBook
     from ..sections.section import Section
     from .style import Sheet
-
-
-class Info(Protocol):
-    """What every figure can say in words. ``drawn`` is false when it has nothing to show."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def subtitle(self) -> str: ...
-    @property
-    def foot(self) -> str: ...
-    @property
-    def alt(self) -> str: ...
-    @property
-    def drawn(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

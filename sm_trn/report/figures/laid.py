@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from ...formatting.theme import Theme
+from .described import Described
 from .style import WIDE, Headings, Sheet, draw_headings, headings, rc, settle_backend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Titled(Protocol):
-    """What every figure says around its drawing."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def subtitle(self) -> str: ...
-    @property
-    def foot(self) -> str: ...
-
-
-I = TypeVar("I", bound=Titled)  # noqa: E741 - the info of a figure
+I = TypeVar("I", bound=Described)  # noqa: E741 - the info of a figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,13 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Protocol
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from ...formatting.theme import LIGHT
 from ..document import text
+from .described import Described
 from .style import Sheet, rc
 
 _DROPPED = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<style .*?</style>|<!--.*?-->", re.DOTALL)
@@ -26,19 +26,6 @@ _REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 _SCREEN = Sheet(headings=False, text=13, label=12, foot=12, side=2)
 _WIDTHS = (("wide", 528.0), ("slim", 344.0))
 _FULL_WIDTHS = (("wide", 1072.0), ("middle", 600.0), ("slim", 344.0))
-
-
-class Described(Protocol):
-    """What a figure says in words."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def subtitle(self) -> str: ...
-    @property
-    def foot(self) -> str: ...
-    @property
-    def alt(self) -> str: ...
 
 
 def page_figure(name: str, info: Described, draw: Callable[[Sheet], Figure], *, wide: bool) -> Iterator[str]:
