@@ -21,6 +21,7 @@ from strategies_of_values import sensible
 from v3_wire import Wire, command_line, installed
 
 import sm_trn as st
+from sm_trn.catalog import efa
 from sm_trn.render import TARGETS, problems
 from sm_trn.specs import Destination, JobSpec, Severity
 
@@ -219,6 +220,13 @@ def test_a_local_folder_and_requirements_are_uploaded(wire: Wire, source: str, t
     assert sent["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"].startswith(
         f"s3://{jobs.BUCKET}/gpt2-trn1/"
     )
+
+
+def test_the_instance_types_that_v3s_launchers_select_efa_for_are_ours() -> None:
+    from sagemaker.train.container_drivers.common import utils
+
+    assert efa.drivers().efa == set(utils.SM_EFA_NCCL_INSTANCES)
+    assert efa.drivers().rdma == set(utils.SM_EFA_RDMA_INSTANCES)
 
 
 def test_the_trainer_is_the_sdks_own_class_and_reports_nothing_home(wire: Wire, source: str) -> None:

@@ -15,6 +15,7 @@ HOMES = ("preflight", "strategies", "render", "aws.online", "session.deploying")
 FAMILIES = {
     "IMG": "containers",
     "DIST": "distribution",
+    "NET": "the network between hosts",
     "COMP": "Training Compiler",
     "SPOT": "spot and checkpoints",
     "LIMIT": "limits of the API",

@@ -1,0 +1,194 @@
+"""NET rules: does anything select EFA between the hosts, and does the launcher overwrite what the job says of the network?
+
+Keyed on three things: the release of the toolkit (or of SDK v3's drivers) that starts the workers, the aws-ofi-nccl plugin in
+the image, and the instance type. ``catalog/efa`` has them, each row with its file and version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..catalog import efa, images
+from ..catalog.instances import find_instances
+from ..specs.compute import Accelerator, InstanceType
+from ..specs.framework import Container
+from ..specs.job import JobSpec
+from ..specs.launch import Runner
+from ..specs.neuron import NeuronOptions
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+from ..strategies import plan
+
+PROVIDER, RDMA, PROTOCOL, INTERFACE = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO", "NCCL_SOCKET_IFNAME"
+GPU_DIRECT = ("ml.p4", "ml.p5")  # EFA reads the memory of their GPUs: NCCL's documentation of the plugin
+OWN_LAUNCHER = "/AlgorithmSpecification/ContainerEntrypoint"  # SDK v3 starts its own drivers there, others what they like
+PLUGIN = "aws/aws-ofi-nccl commit e50d5579 (v1.7.0-aws): the plugin selects EFA by itself"
+LOG = "in the log, `Selected provider is efa` proves it and `NET/Socket` denies it"
+
+NET001 = Rule(
+    "NET001",
+    (Severity.WARNING,),
+    "EFA that nothing selects",
+    "The toolkit sets FI_PROVIDER=efa for the types of a list only, and NCCL's plugin before 1.7 needs it: gradients may go over TCP.",
+    "aws/sagemaker-training-toolkit, src/sagemaker_training/__init__.py, SM_EFA_NCCL_INSTANCES",
+)
+NET002 = Rule(
+    "NET002",
+    (Severity.INFO,),
+    "EFA that only the log can confirm",
+    "Without EFA several hosts train over TCP without a word; only NCCL's log says which of the two it is.",
+    PLUGIN,
+)
+NET003 = Rule(
+    "NET003",
+    (Severity.WARNING,),
+    "a network variable that the launcher overwrites",
+    "The toolkit sets these in the container after the job's own environment, so the job's value never arrives.",
+    "aws/sagemaker-training-toolkit, src/sagemaker_training/torch_distributed.py and mpi.py",
+)
+NET004 = Rule(
+    "NET004",
+    (Severity.INFO,),
+    "a protocol of NCCL that torchrun's launcher forces",
+    "NCCL_PROTO=simple was needed by older plugins; from 1.7 on the plugin chooses, and often better.",
+    "aws/sagemaker-training-toolkit v4.7.1, src/sagemaker_training/torch_distributed.py",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Between hosts: what starts the workers (None: nothing that sets variables), and the image's build as far as known."""
+
+    launcher: efa.Launcher | None
+    build: efa.Build | None
+
+    @property
+    def selects(self) -> bool | None:
+        """Whether the plugin in the image asks for EFA by itself."""
+        return None if self.build is None else self.build.selects
+
+    @property
+    def words(self) -> str:
+        """The image and the launcher, for people."""
+        plugin = "an image whose NCCL plugin is not known"
+        if self.build is not None:
+            plugin = f"an image of PyTorch {self.build.pytorch}, aws-ofi-nccl {self.build.plugin or 'not known'}"
+        return f"{plugin}, {f'toolkit {self.launcher.version} or newer' if self.launcher else 'no launcher that selects it'}"
+
+
+def _hosts_with_efa(job: JobSpec, accelerator: Accelerator) -> tuple[InstanceType, ...]:
+    rows = find_instances(job.compute.instances)
+    fast = all(row.efa and row.accelerator is accelerator for row in rows)
+    return rows if rows and fast and job.compute.hosts > 1 else ()
+
+
+def _way(job: JobSpec) -> _Way:
+    framework = images.recognise(job.image_uri) if job.image_uri else job.framework
+    build = None if framework is None or isinstance(framework, Container) else efa.build_of(framework)
+    runner = plan(job).runner
+    if runner not in {Runner.TORCHRUN, Runner.MPI} or job.keeps(OWN_LAUNCHER):
+        return _Way(None, build)
+    return _Way(efa.toolkit_of(build) if build else None, build)
+
+
+def _sets(launcher: efa.Launcher | None, runner: Runner, instance: str) -> Mapping[str, str]:
+    """What the launcher sets on this instance type, whatever the job says."""
+    if launcher is None:
+        return {}
+    found = {PROVIDER: "efa"} if instance in launcher.efa else {}
+    if instance in launcher.rdma:
+        found[RDMA] = "1"
+    if launcher.simple if runner is Runner.TORCHRUN else instance in launcher.efa:
+        found[PROTOCOL] = "simple"
+    return found
+
+
+def selected(job: JobSpec) -> Iterator[Problem]:
+    """NET001, NET002: on several hosts with EFA the plugin, the toolkit or the job itself has to ask for it."""
+    rows = _hosts_with_efa(job, Accelerator.CUDA)
+    launch = plan(job)
+    if not rows or launch.runner in {Runner.SMDDP, Runner.XLA_SPAWN} or PROVIDER in job.environment:
+        return  # both set it themselves: toolkit, smdataparallel.py and pytorch_xla.py
+    way, instance = _way(job), rows[0].name
+    if PROVIDER in _sets(way.launcher, launch.runner, instance):
+        return
+    if way.selects is False:
+        yield NET001.problem(
+            Field("environment"),
+            f"nothing selects EFA between {job.compute.hosts} hosts; gradients may go over TCP",
+            got=f"{instance!r}, {way.words}",
+            wanted=f"{PROVIDER}=efa in the environment, or an image with aws-ofi-nccl 1.7 or newer",
+            fix=AnyOf(_added(job, _mend(instance)), "choose PyTorch 2.1 or newer"),
+            evidence=way.build.source if way.build else "",
+        )
+    elif not (way.selects and instance in efa.named()) and "NCCL_DEBUG" not in job.environment:
+        yield NET002.problem(
+            Field("environment"),
+            f"it cannot be told whether {job.compute.hosts} hosts will use EFA; {LOG}",
+            got=f"{instance!r}, {way.words}",
+            wanted="NCCL_DEBUG=INFO in a first short job",
+            fix=_added(job, {"NCCL_DEBUG": "INFO"}),
+        )
+
+
+def _added(job: JobSpec, variables: dict[str, str]) -> Change:
+    """The variables alone: what the environment holds already may be a secret."""
+    return Change("beside what is there" if job.environment else "", environment=variables)
+
+
+def _mend(instance: str) -> dict[str, str]:
+    direct = {RDMA: "1"} if instance.startswith(GPU_DIRECT) else {}
+    return {PROVIDER: "efa", **direct, PROTOCOL: "simple"}
+
+
+def neuron_hosts(job: JobSpec) -> Iterator[Problem]:
+    """NET002 on Trainium: the toolkit's lists name trn1.32xlarge alone, and Neuron wants its variables on every type."""
+    rows = _hosts_with_efa(job, Accelerator.NEURON)
+    if not rows or job.neuron is not None or PROVIDER in job.environment or rows[0].name in efa.named():
+        return
+    if job.script is not None and job.script.source_dir is None:
+        return  # a shipped script, which sets them itself: kit/device.py
+    yield NET002.problem(
+        Field("neuron"),
+        f"{rows[0].name!r} is in no list of the toolkit: only the script can have selected EFA between {job.compute.hosts} hosts",
+        got=f"no {PROVIDER}",
+        wanted=f"{PROVIDER}=efa, {RDMA}=1 and FI_EFA_FORK_SAFE=1, which NeuronOptions sets",
+        fix=Change(neuron=NeuronOptions(efa=True)),
+        evidence="AWS Neuron documentation, setup of EFA for several instances",
+    )
+
+
+def overwritten(job: JobSpec) -> Iterator[Problem]:
+    """NET003: torchrun's and MPI's launchers set some variables after the job's own environment."""
+    launch, way = plan(job), _way(job)
+    rows = find_instances(job.compute.instances)
+    if way.launcher is None or not rows or launch.runner not in {Runner.TORCHRUN, Runner.MPI}:
+        return
+    for name, value in _sets(way.launcher, launch.runner, rows[0].name).items():
+        said = job.environment.get(name)
+        if said is not None and said.lower() != value:
+            yield NET003.problem(
+                Field("environment"),
+                f"the launcher sets {name}={value} after the job's environment, so this value never arrives",
+                got=f"{name}={said}",
+                wanted="the value set where the workers run",
+                fix=Advice(f"leave it out, or set os.environ[{name!r}] in the script before init_process_group"),
+                evidence=way.launcher.source,
+            )
+
+
+def protocol(job: JobSpec) -> Iterator[Problem]:
+    """NET004: a note on several hosts, where the forced protocol costs most, and only where the plugin would choose."""
+    rows, way = _hosts_with_efa(job, Accelerator.CUDA), _way(job)
+    forced = way.launcher is not None and way.launcher.simple and plan(job).runner is Runner.TORCHRUN
+    if not rows or not forced or way.selects is not True or PROTOCOL in job.environment:
+        return
+    yield NET004.problem(
+        Field("distribution"),
+        "torchrun's launcher sets NCCL_PROTO=simple, and the image's plugin would choose the protocol itself",
+        got=way.words,
+        fix=Advice("to try without: os.environ.pop('NCCL_PROTO', None) in the script before init_process_group"),
+    )
+
+
+RULES = (selected, neuron_hosts, overwritten, protocol)
