@@ -21,7 +21,9 @@ from ..strategies import plan
 
 PROVIDER, RDMA, PROTOCOL, INTERFACE = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO", "NCCL_SOCKET_IFNAME"
 GPU_DIRECT = ("ml.p4", "ml.p5")  # EFA reads the memory of their GPUs: NCCL's documentation of the plugin
-OWN_LAUNCHER = "/AlgorithmSpecification/ContainerEntrypoint"  # SDK v3 starts its own drivers there, others what they like
+OWN_LAUNCHER = "/AlgorithmSpecification/ContainerEntrypoint"
+OWN_ARGUMENTS = "/AlgorithmSpecification/ContainerArguments"
+DRIVERS = "sm_drivers"  # the channel of SDK v3's launchers: sagemaker-train 1.27.0, ModelTrainer
 PLUGIN = "aws/aws-ofi-nccl commit e50d5579 (v1.7.0-aws): the plugin selects EFA by itself"
 LOG = "in the log, `Selected provider is efa` proves it and `NET/Socket` denies it"
 
@@ -73,7 +75,7 @@ class _Way:
         plugin = "an image whose NCCL plugin is not known"
         if self.build is not None:
             plugin = f"an image of PyTorch {self.build.pytorch}, aws-ofi-nccl {self.build.plugin or 'not known'}"
-        return f"{plugin}, {f'toolkit {self.launcher.version} or newer' if self.launcher else 'no launcher that selects it'}"
+        return f"{plugin}, {f'launcher {self.launcher.version} or newer' if self.launcher else 'no launcher that selects it'}"
 
 
 def _hosts_with_efa(job: JobSpec, accelerator: Accelerator) -> tuple[InstanceType, ...]:
@@ -85,8 +87,9 @@ def _hosts_with_efa(job: JobSpec, accelerator: Accelerator) -> tuple[InstanceTyp
 def _way(job: JobSpec) -> _Way:
     framework = images.recognise(job.image_uri) if job.image_uri else job.framework
     build = None if framework is None or isinstance(framework, Container) else efa.build_of(framework)
-    runner = plan(job).runner
-    if runner not in {Runner.TORCHRUN, Runner.MPI} or job.keeps(OWN_LAUNCHER):
+    if DRIVERS in str(job.kept_at(OWN_ARGUMENTS)):
+        return _Way(efa.drivers(), build)
+    if plan(job).runner not in {Runner.TORCHRUN, Runner.MPI} or job.keeps(OWN_LAUNCHER):
         return _Way(None, build)
     return _Way(efa.toolkit_of(build) if build else None, build)
 
@@ -110,7 +113,7 @@ def selected(job: JobSpec) -> Iterator[Problem]:
     if not rows or launch.runner in {Runner.SMDDP, Runner.XLA_SPAWN} or PROVIDER in job.environment:
         return  # both set it themselves: toolkit, smdataparallel.py and pytorch_xla.py
     way, instance = _way(job), rows[0].name
-    if PROVIDER in _sets(way.launcher, launch.runner, instance):
+    if way.launcher and instance in way.launcher.efa:
         return
     if way.selects is False:
         yield NET001.problem(

@@ -141,3 +141,13 @@ def test_trainium_beside_the_list() -> None:
     assert found(job("ml.trn2.48xlarge", **neuron)).keys() == {"NET002"}
     assert found(job("ml.trn2.48xlarge", **{**neuron, "neuron": st.NeuronOptions()})).keys() == set()
     assert found(job("ml.trn1.32xlarge", **neuron)).keys() == set()
+
+
+def test_a_job_of_sdk_v3_has_its_drivers_list() -> None:
+    driven = {
+        "distribution": None,
+        "kept": (st.Kept("/AlgorithmSpecification/ContainerArguments", sent='["-c", "/opt/ml/input/data/sm_drivers/sm_train.sh"]'),),
+    }
+    assert found(job("ml.p5e.48xlarge", pytorch="1.13", **driven)).keys() == set()
+    assert found(job("ml.p5en.48xlarge", pytorch="1.13", **driven)).keys() == {"NET001"}
+    assert found(job("ml.p5e.48xlarge", pytorch="1.13", distribution=None)).keys() == {"NET001"}
