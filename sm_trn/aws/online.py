@@ -74,10 +74,10 @@ class Boto3Account:
 def online_problems(session: boto3.Session, job: JobSpec, *, role: str, bucket: str, region: str) -> list[Problem]:
     """ONLINE001 quota, ONLINE002 role, ONLINE003 bucket, ONLINE004 image; ONLINE005 for what could not be asked."""
     questions: dict[str, Callable[[], Iterator[Problem]]] = {
-        "the quota": lambda: _quota(make_client(session, "service-quotas"), job),
-        "the role": lambda: _role(make_client(session, "iam"), role),
-        "the bucket": lambda: _bucket(make_client(session, "s3"), bucket, region),
-        "the image": lambda: _image(make_client(session, "ecr"), job, region),
+        "the quota": lambda: quota_problems(make_client(session, "service-quotas"), job),
+        "the role": lambda: role_problems(make_client(session, "iam"), role),
+        "the bucket": lambda: bucket_problems(make_client(session, "s3"), bucket, region),
+        "the image": lambda: image_problems(make_client(session, "ecr"), job, region),
     }
     return [problem for name, question in questions.items() for problem in _answer(name, question)]
 
@@ -98,7 +98,8 @@ def _unasked(name: str, error: Exception) -> Problem:
     )
 
 
-def _quota(client: Any, job: JobSpec) -> Iterator[Problem]:
+def quota_problems(client: Any, job: JobSpec) -> Iterator[Problem]:
+    """ONLINE001, by a client of Service Quotas."""
     kind = "spot training job usage" if job.spot is not None else "training job usage"
     wanted = {f"{name} for {kind}": name for name in job.compute.instances}
     pages = client.get_paginator("list_service_quotas").paginate(ServiceCode="sagemaker")
@@ -111,11 +112,22 @@ def _quota(client: Any, job: JobSpec) -> Iterator[Problem]:
                 f"the quota {title!r} is too small",
                 got=f"{quota['Value']:g} instances",
                 wanted=f"at least {job.compute.hosts} of {name}",
-                fix=Advice(f"request quota {quota.get('QuotaCode', title)!r} in Service Quotas"),
+                fix=Advice(_raise(quota.get("QuotaCode"), title, job.compute.hosts)),
             )
 
 
-def _role(client: Any, role: str) -> Iterator[Problem]:
+def _raise(code: str | None, title: str, wanted: int) -> str:
+    """The command that asks AWS for more; in words where the quota has no code."""
+    if code is None:
+        return f"request quota {title!r} in Service Quotas"
+    return (
+        "aws service-quotas request-service-quota-increase --service-code sagemaker "
+        f"--quota-code {code} --desired-value {wanted}"
+    )
+
+
+def role_problems(client: Any, role: str) -> Iterator[Problem]:
+    """ONLINE002, by a client of IAM."""
     try:
         policy = client.get_role(RoleName=role.rsplit("/", 1)[-1])["Role"].get("AssumeRolePolicyDocument", {})
     except ClientError as error:
@@ -139,7 +151,8 @@ def _role(client: Any, role: str) -> Iterator[Problem]:
         )
 
 
-def _bucket(client: Any, bucket: str, region: str) -> Iterator[Problem]:
+def bucket_problems(client: Any, bucket: str, region: str) -> Iterator[Problem]:
+    """ONLINE003, by a client of S3."""
     answer = client.get_bucket_location(Bucket=bucket)["LocationConstraint"]
     where = "us-east-1" if answer is LOCATION_OF_US_EAST_1 or answer == "" else answer
     if where != region:
@@ -152,7 +165,8 @@ def _bucket(client: Any, bucket: str, region: str) -> Iterator[Problem]:
         )
 
 
-def _image(client: Any, job: JobSpec, region: str) -> Iterator[Problem]:
+def image_problems(client: Any, job: JobSpec, region: str) -> Iterator[Problem]:
+    """ONLINE004, by a client of ECR. Raises UnknownName where the catalogue has no image."""
     uri = image_uri(job, region)
     registry, _, rest = uri.partition("/")
     repository, _, tag = rest.partition(":")

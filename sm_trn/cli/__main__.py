@@ -36,6 +36,7 @@ COMMANDS = {
     "endpoints": ("hosting.endpoints", "list endpoints and their cost per hour"),
     "delete-endpoint": ("hosting.delete_endpoint", "delete endpoints, which ends their billing"),
     "local": ("local.emulator", "control the emulator: up, down, status, env, logs, interrupt, fault, reset"),
+    "doctor": ("local.doctor", "show what is ready for a launch, and what mends the rest"),
     "policy": ("files.policy", "print least-privilege IAM policies for a job"),
     "catalog": ("catalog", "show instances, images and prices"),
     "scripts": ("scripts", "list or copy the training scripts included in the package"),

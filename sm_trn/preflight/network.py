@@ -145,7 +145,7 @@ def _mend(instance: str) -> dict[str, str]:
 
 
 def neuron_hosts(job: JobSpec) -> Iterator[Problem]:
-    """NET002 on Trainium: the toolkit's lists name trn1.32xlarge alone, and Neuron wants its variables on every type."""
+    """NET002: on Trainium the toolkit's lists name trn1.32xlarge alone, and Neuron wants its variables on every type."""
     rows = _hosts_with_efa(job, Accelerator.NEURON)
     if not rows or job.neuron is not None or PROVIDER in job.environment or rows[0].name in efa.named():
         return

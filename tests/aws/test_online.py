@@ -47,7 +47,7 @@ def only(found: Any) -> Problem:
 
 def test_a_quota_below_the_count_is_an_error_with_its_code() -> None:
     answer = {"Quotas": [{"QuotaName": "ml.p4d.24xlarge for training job usage", "QuotaCode": "L-9", "Value": 1.0}]}
-    problem = only(online._quota(answers("service-quotas", "list_service_quotas", answer), jobs.smddp(".")))
+    problem = only(online.quota_problems(answers("service-quotas", "list_service_quotas", answer), jobs.smddp(".")))
     assert ("ONLINE001", "1 instances") == (problem.id, problem.got)
     assert "L-9" in problem.fix
 
@@ -59,8 +59,8 @@ def test_spot_has_a_quota_of_its_own() -> None:
             {"QuotaName": "ml.trn1.32xlarge for spot training job usage", "Value": 4.0},
         ]
     }
-    assert [] == list(online._quota(answers("service-quotas", "list_service_quotas", answer), jobs.spot(".")))
-    assert [] != list(online._quota(answers("service-quotas", "list_service_quotas", answer), jobs.trainium(".")))
+    assert [] == list(online.quota_problems(answers("service-quotas", "list_service_quotas", answer), jobs.spot(".")))
+    assert [] != list(online.quota_problems(answers("service-quotas", "list_service_quotas", answer), jobs.trainium(".")))
 
 
 def role(principal: str) -> dict[str, Any]:
@@ -77,27 +77,27 @@ def role(principal: str) -> dict[str, Any]:
 
 
 def test_a_role_must_exist_and_trust_sagemaker() -> None:
-    assert "does not exist" in only(online._role(refuses("iam", "get_role", "NoSuchEntity"), jobs.ROLE)).what
-    assert "may not assume" in only(online._role(answers("iam", "get_role", role("ec2.amazonaws.com")), jobs.ROLE)).what
-    assert [] == list(online._role(answers("iam", "get_role", role("sagemaker.amazonaws.com")), jobs.ROLE))
+    assert "does not exist" in only(online.role_problems(refuses("iam", "get_role", "NoSuchEntity"), jobs.ROLE)).what
+    assert "may not assume" in only(online.role_problems(answers("iam", "get_role", role("ec2.amazonaws.com")), jobs.ROLE)).what
+    assert [] == list(online.role_problems(answers("iam", "get_role", role("sagemaker.amazonaws.com")), jobs.ROLE))
 
 
 @pytest.mark.parametrize(("location", "faults"), [("us-west-2", 0), ("eu-west-1", 1)])
 def test_the_bucket_lies_in_the_jobs_region(location: str, faults: int) -> None:
-    found = online._bucket(answers("s3", "get_bucket_location", {"LocationConstraint": location}), "b", "us-west-2")
+    found = online.bucket_problems(answers("s3", "get_bucket_location", {"LocationConstraint": location}), "b", "us-west-2")
     assert faults == len(list(found))
 
 
 def test_an_image_that_is_not_there_is_an_error() -> None:
     problem = only(
-        online._image(refuses("ecr", "describe_images", "ImageNotFoundException"), jobs.smddp("."), "us-east-1")
+        online.image_problems(refuses("ecr", "describe_images", "ImageNotFoundException"), jobs.smddp("."), "us-east-1")
     )
     assert "pytorch-training:1.11-gpu-py38" in problem.got
 
 
 def test_what_may_not_be_asked_is_said() -> None:
     with pytest.raises(Exception, match="AccessDenied"):
-        list(online._quota(refuses("service-quotas", "list_service_quotas", "AccessDenied"), jobs.smddp(".")))
+        list(online.quota_problems(refuses("service-quotas", "list_service_quotas", "AccessDenied"), jobs.smddp(".")))
     assert "could not be looked at" in online._unasked("the quota", ValueError("AccessDenied")).what
 
 

@@ -144,7 +144,7 @@ def test_trainium_beside_the_list() -> None:
 
 
 def test_a_job_of_sdk_v3_has_its_drivers_list() -> None:
-    driven = {
+    driven: dict[str, Any] = {
         "distribution": None,
         "kept": (st.Kept("/AlgorithmSpecification/ContainerArguments", sent='["-c", "/opt/ml/input/data/sm_drivers/sm_train.sh"]'),),
     }
