@@ -12,7 +12,17 @@ from ..specs.destination import Destination
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Severity
 from ..specs.value import suggestion
-from . import local, local_problems, model_v2, request, request_problems, sdk_v2, sdk_v3, sdk_v3_problems
+from . import (
+    local,
+    local_problems,
+    model_v2,
+    request,
+    request_problems,
+    sdk_v2,
+    sdk_v3,
+    sdk_v3_problems,
+    training_job_v3,
+)
 from .calls import EstimatorCall
 from .differences import Diff, Difference, diff
 from .from_describe import OWN_TAGS, as_request, destination_of
@@ -24,6 +34,14 @@ from .policy import Policies, policies
 def _says_everything(job: JobSpec) -> Iterable[Problem]:
     del job
     return ()
+
+
+def _of_training_job_v3(job: JobSpec) -> Iterable[Problem]:
+    try:
+        sent = request.render(job, Destination())
+    except UnknownName:
+        return ()  # no image: there is no request at all
+    return (*request_problems.problems(job), *training_job_v3.problems(job, sent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +57,10 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         "request": Target(render=request.render, problems=request_problems.problems),
         "estimator-v2": Target(render=sdk_v2.render, problems=sdk_v2.problems),
         "model-trainer-v3": Target(render=sdk_v3.render, problems=sdk_v3_problems.problems),
+        "training-job-v3": Target(
+            render=lambda job, at: training_job_v3.call(request.render(job, at)),
+            problems=_of_training_job_v3,
+        ),
         "model-v2": Target(render=model_v2.render, problems=model_v2.problems),
         "local": Target(render=local.render, problems=local_problems.problems),
     }

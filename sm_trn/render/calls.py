@@ -15,6 +15,7 @@ from ..specs.launch import NOTHING
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatorCall:
     """``cls(**kwargs)``, then every method of ``chain``, then ``.method(**fit)`` – or nothing, where ``method`` is ''.
+    ``maker`` names a method of the class that makes the object: ``cls.maker(**kwargs)``.
 
     A value inside any of them may be such a call itself; of that, only the object counts.
 
@@ -27,18 +28,21 @@ class EstimatorCall:
     chain: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING)
     method: str = "fit"
     fit: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    maker: str = ""
 
     def __str__(self) -> str:
         """The call as Python source that can be pasted."""
-        name, variable = _name(self), _VARIABLES.get(self.method, "trainer")
+        name, variable = _name(self), _VARIABLES.get(self.method or self.maker, "trainer")
         arguments = "".join(f"    {key}={_source(value)},\n" for key, value in self.kwargs.items())
         steps = [f"{method}({_arguments(kwargs)})" for method, kwargs in self.chain.items()]
-        steps.append(f"{self.method}({_arguments(self.fit)})")
+        if self.method:
+            steps.append(f"{self.method}({_arguments(self.fit)})")
         calls = "\n".join(f"{variable}.{step}" for step in steps)
-        return f"{_imports(self)}\n\n{variable} = {name}(\n{arguments})\n{calls}"
+        made = f"{name}.{self.maker}" if self.maker else name
+        return f"{_imports(self)}\n\n{variable} = {made}(\n{arguments})\n{calls}"
 
 
-_VARIABLES = {"fit": "estimator", "deploy": "model"}
+_VARIABLES = {"fit": "estimator", "deploy": "model", "create": "training_job"}
 
 
 def _name(call: EstimatorCall) -> str:

@@ -75,7 +75,7 @@ def build(call: EstimatorCall, **extra: Any) -> Any:
     kwargs = {key: built(value) for key, value in call.kwargs.items()}
     cls = load(call.cls)
     with contained():
-        made = cls(**kwargs, **extra)
+        made = (getattr(cls, call.maker) if call.maker else cls)(**kwargs, **extra)
         for method, arguments in call.chain.items():
             getattr(made, method)(**{key: built(value) for key, value in arguments.items()})
     return made

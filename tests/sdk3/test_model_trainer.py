@@ -22,7 +22,7 @@ from v3_wire import Wire, command_line, installed
 
 import sm_trn as st
 from sm_trn.catalog import efa
-from sm_trn.render import TARGETS, problems
+from sm_trn.render import TARGETS, problems, training_job_v3
 from sm_trn.specs import Destination, JobSpec, Severity
 
 if not installed():
@@ -314,3 +314,43 @@ def test_v3s_mpi_driver_still_starts_the_workers_of_one_host_only(monkeypatch: p
     mpi_driver.main()
     assert "algo-1:8,algo-2:8" == started[0][started[0].index("--host") + 1]
     assert "8" == started[0][started[0].index("-np") + 1]
+
+
+def said_by_core(job: JobSpec) -> bool:
+    found = [*st.check(job), *problems(job, "training-job-v3")]
+    return all(problem.severity is not Severity.ERROR for problem in found)
+
+
+def test_the_real_training_job_sends_our_request_word_for_word(wire: Wire, source: str) -> None:
+    """``sagemaker.core`` TrainingJob.create, for every strategy and option: nothing is left out, nothing added."""
+    from sm_trn import sdk
+
+    compared: collections.Counter[str] = collections.Counter()
+
+    @settings(max_examples=EXAMPLES, derandomize=EXAMPLES == 100, phases=QUICK)
+    @given(job=sensible(source).filter(said_by_core))
+    def compare(job: JobSpec) -> None:
+        wire.sent = {}
+        sdk.build(st.render(job, "training-job-v3", at=AT), session=wire.session.boto_session)
+        ours = st.render(job, "request", at=AT)
+        for path, _ in training_job_v3.lost(ours):  # TARGET021: unsaid means the same
+            assert path in {"ProfilerConfig.DisableProfiler", "DebugHookConfig.CollectionConfigurations"}
+            part, field = path.split(".")
+            ours[part] = {name: value for name, value in ours[part].items() if name != field}
+        assert wire.sent == ours
+        compared[job.distribution.name if job.distribution else "none"] += 1
+
+    compare()
+    print(f"\n{sum(compared.values())} requests compared, by strategy {dict(compared)}")
+    assert {"smdistributed.dataparallel", "none", "torch_distributed"} <= set(compared)
+
+
+def test_the_programs_text_sends_it_too(wire: Wire, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sagemaker.core.resources import TrainingJob
+
+    job = jobs.compiled(source)
+    create = TrainingJob.create
+    monkeypatch.setattr(TrainingJob, "create", lambda **given: create(**given, session=wire.session.boto_session))
+    wire.sent = {}
+    exec(compile(str(st.render(job, "training-job-v3", at=AT)), "program", "exec"), {})  # noqa: S102 - our own text
+    assert wire.sent == st.render(job, "request", at=AT)

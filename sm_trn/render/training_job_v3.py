@@ -1,0 +1,129 @@
+"""Target ``training-job-v3``: a request as the call of SDK v3's lower level, ``sagemaker.core`` TrainingJob.create.
+
+It says exactly what ModelTrainer refuses: SMDDP, the Training Compiler, built-in algorithms, debugger rules, the whole job
+name. Its classes and fields are the API's own in another spelling, so a request is turned member by member; a test holds the
+tables to the API's model and to the installed SDK.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from ..specs.job import JobSpec
+from ..specs.json import Json
+from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from .calls import EstimatorCall
+
+SHAPES, RESOURCES = "sagemaker.core.shapes", "sagemaker.core.resources"
+RESOURCE: Final = frozenset({"Tag"})  # create() takes this one as a resource, though there is a shape of the name
+# The class of a list's items, where the list's member does not have the class's own name.
+ITEMS: Final = MappingProxyType(
+    {
+        "CollectionConfigurations": "CollectionConfiguration",
+        "DebugRuleConfigurations": "DebugRuleConfiguration",
+        "InputDataConfig": "Channel",
+        "InstanceGroups": "InstanceGroup",
+        "InstancePreferences": "InstancePreference",
+        "MetricDefinitions": "MetricDefinition",
+        "PlacementSpecifications": "PlacementSpecification",
+        "ProfilerRuleConfigurations": "ProfilerRuleConfiguration",
+        "Tags": "Tag",
+    }
+)
+# Members that are maps of texts: their keys are the user's.
+MAPS: Final = frozenset(
+    {
+        "CollectionParameters",
+        "Environment",
+        "HookParameters",
+        "HyperParameters",
+        "ProfilingParameters",
+        "RuleParameters",
+    }
+)
+
+TARGET020 = Rule(
+    "TARGET020",
+    (Severity.INFO,),
+    "source that has to lie in S3 before SDK v3's TrainingJob.create",
+    "The call sends the request alone; it uploads nothing.",
+    "sagemaker-core 2.27.0, resources.TrainingJob.create",
+)
+
+
+TARGET021 = Rule(
+    "TARGET021",
+    (Severity.INFO, Severity.ERROR),
+    "values that SDK v3's classes lose",
+    "They send a field only where its value is true: False, 0 and the empty are left out.",
+    "sagemaker-core 2.27.0, utils/utils.py, _serialize_shape",
+)
+
+
+def call(request: Mapping[str, Json]) -> EstimatorCall:
+    """``TrainingJob.create(…)`` that sends ``request``."""
+    return EstimatorCall(
+        cls=f"{RESOURCES}.TrainingJob",
+        maker="create",
+        kwargs=MappingProxyType({snake(name): _value(name, value) for name, value in request.items()}),
+        method="",
+    )
+
+
+def problems(job: JobSpec, request: Mapping[str, Json]) -> Iterator[Problem]:
+    """TARGET020, TARGET021: what the call does not bring along, and what the SDK leaves out of ``request`` on its way."""
+    script = job.script
+    if script is not None and not (script.source_dir or "").startswith("s3://"):
+        yield TARGET020.problem(
+            Field("script"),
+            "the source must lie where the hyperparameter sagemaker_submit_directory says",
+            got=f"{script.source_dir or 'a script of this package'}, on this machine",
+            wanted="sourcedir.tar.gz in S3",
+            fix=Advice("upload it first, or Session.submit, which uploads it and sends the same request"),
+        )
+    for path, value in lost(request):
+        harmless = value is False or value in ([], {})
+        yield TARGET021.problem(
+            Field("kept" if job.kept else path.split(".")[0]),
+            f"SDK v3 does not send {path}={value!r}" + ("; unsaid means the same" if harmless else ""),
+            severity=Severity.INFO if harmless else Severity.ERROR,
+            got=repr(value),
+            wanted="" if harmless else "a value that is not empty or 0",
+            fix=Advice("nothing" if harmless else "another value, or Session.submit, which sends it"),
+        )
+
+
+def lost(request: Mapping[str, Json], path: str = "") -> Iterator[tuple[str, Json]]:
+    """What the SDK drops: False, 0 and the empty, in its classes; the call's own arguments and maps of texts arrive."""
+    for name, value in request.items():
+        here = f"{path}.{name}" if path else name
+        if path and not value:
+            yield here, value
+        elif isinstance(value, Mapping) and name not in MAPS:
+            yield from lost(value, here)
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                if isinstance(item, Mapping):
+                    yield from lost(item, here)
+
+
+def snake(name: str) -> str:
+    """The SDK's spelling of a member: ``S3Uri`` is ``s3_uri``. Source: sagemaker-core 2.27.0, utils.pascal_to_snake."""
+    words = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()
+
+
+def _value(member: str, value: Json) -> object:
+    if isinstance(value, Mapping):
+        if member in MAPS:
+            return dict(value)
+        fields = {snake(name): _value(name, item) for name, item in value.items()}
+        kind = ITEMS.get(member, member)
+        module = RESOURCES if kind in RESOURCE else SHAPES
+        return EstimatorCall(cls=f"{module}.{kind}", kwargs=MappingProxyType(fields), method="")
+    if isinstance(value, (list, tuple)):
+        return [_value(member, item) for item in value]
+    return value
