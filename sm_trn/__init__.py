@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .session.reading import read_log
     from .session.rehearsing import Rehearsal, rehearse
     from .specs.compute import Compute, InstanceGroup, Spot
-    from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
+    from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
     from .specs.destination import Destination
     from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
     from .specs.job import Git, JobSpec, Script
@@ -137,6 +137,7 @@ _HOME = {
         "Severity",
         "Spot",
         "Spread",
+        "TensorBoard",
         "TrainingCompiler",
     ),
     ".specs.sweeps": ("grid",),
@@ -216,6 +217,7 @@ __all__ = [
     "SmTrnError",
     "Spot",
     "Spread",
+    "TensorBoard",
     "TorchDistributed",
     "TrainingCompiler",
     "TrainingJob",

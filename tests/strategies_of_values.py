@@ -168,6 +168,11 @@ AROUND: dict[str, Any] = {
     "retries": some.sampled_from([None, 1, 30]),
     "profiler": some.booleans(),
     "debugger": some.booleans(),
+    "tensorboard": some.sampled_from(
+        [None, None, st.TensorBoard(s3_uri="s3://a-bucket/t"), st.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/opt/ml/t")]
+    ),
+    "infra_check": some.booleans(),
+    "remote_debug": some.booleans(),
 }
 
 
@@ -188,6 +193,7 @@ def _compute(*names: str) -> Any:
         volume_gb=some.integers(1, 500),
         volume_kms_key=some.sampled_from([None, "a-key"]),
         keep_alive_s=some.sampled_from([None, 60, 3600]),
+        training_plan=some.sampled_from([None, None, "arn:aws:sagemaker:us-west-2:111122223333:training-plan/a-plan"]),
     )
 
 

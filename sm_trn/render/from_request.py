@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from ..catalog import images
 from ..errors import SmTrnError, UnknownName
 from ..specs.compute import SERVERLESS, Compute, InstanceGroup, Spot
-from ..specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
+from ..specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
 from ..specs.destination import Destination
 from ..specs.framework import Container, TrainingCompiler
 from ..specs.job import JobSpec, Script
@@ -91,6 +91,9 @@ def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mappin
         inputs=dict(_inputs(request, sent)),
         profiler=(request.get("ProfilerConfig") or {}).get("DisableProfiler") is False,
         debugger=bool(request.get("DebugHookConfig")),
+        tensorboard=_tensorboard(request.get("TensorBoardOutputConfig") or {}),
+        infra_check=(request.get("InfraCheckConfig") or {}).get("EnableInfraCheck") is True,
+        remote_debug=(request.get("RemoteDebugConfig") or {}).get("EnableRemoteDebug") is True,
         **_places(request),
     )
     return job, sent
@@ -119,6 +122,7 @@ def _compute(config: Mapping[str, Any]) -> Compute:
         volume_gb=_positive(config.get("VolumeSizeInGB"), 30),
         volume_kms_key=config.get("VolumeKmsKeyId") or None,
         keep_alive_s=config.get("KeepAlivePeriodInSeconds"),
+        training_plan=config.get("TrainingPlanArn") or None,
     )
 
 
@@ -135,6 +139,11 @@ def _output(config: Mapping[str, Any]) -> Output:
         kms_key=config.get("KmsKeyId") or None,
         compress=config.get("CompressionType") != "NONE",
     )
+
+
+def _tensorboard(config: Mapping[str, Any]) -> TensorBoard | None:
+    uri = config.get("S3OutputPath")
+    return TensorBoard(s3_uri=str(uri), local_path=config.get("LocalPath") or None) if uri else None
 
 
 def _network(request: Mapping[str, Any]) -> Network | None:

@@ -263,6 +263,10 @@ def service(job: JobSpec) -> Iterator[Problem]:
             ("tags", bool(job.tags)),
             ("profiler", profiled(job)),
             ("debugger", debugged(job)),
+            ("tensorboard", job.tensorboard is not None),
+            ("infra_check", job.infra_check),
+            ("remote_debug", job.remote_debug),
+            ("compute.training_plan", job.compute.training_plan is not None),
             ("image_uri", job.image_uri is not None),
             ("kept", bool(job.kept)),
         )

@@ -62,7 +62,7 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
     if debugged(job, at.region):
         target = request["OutputDataConfig"]["S3OutputPath"]
         request["DebugHookConfig"] = {"S3OutputPath": target, "CollectionConfigurations": []}
-    return request | _network(job)
+    return request | _network(job) | _looking_in(job)
 
 
 def isolated(job: JobSpec) -> bool:
@@ -163,6 +163,7 @@ def _resources(job: JobSpec) -> dict[str, Json]:
         VolumeSizeInGB=compute.volume_gb,
         VolumeKmsKeyId=compute.volume_kms_key,
         KeepAlivePeriodInSeconds=compute.keep_alive_s,
+        TrainingPlanArn=compute.training_plan,
     )
 
 
@@ -185,6 +186,20 @@ def _network(job: JobSpec) -> dict[str, Json]:
         found["EnableInterContainerTrafficEncryption"] = True
     if network.isolation:
         found["EnableNetworkIsolation"] = True
+    return found
+
+
+def _looking_in(job: JobSpec) -> dict[str, Json]:
+    """What lets people see into the job."""
+    found: dict[str, Json] = {}
+    if job.tensorboard is not None:
+        found["TensorBoardOutputConfig"] = _given(
+            S3OutputPath=job.tensorboard.s3_uri, LocalPath=job.tensorboard.local_path
+        )
+    if job.infra_check:
+        found["InfraCheckConfig"] = {"EnableInfraCheck": True}
+    if job.remote_debug:
+        found["RemoteDebugConfig"] = {"EnableRemoteDebug": True}
     return found
 
 

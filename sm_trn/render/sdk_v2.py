@@ -52,6 +52,7 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "volume_size": job.compute.volume_gb,
         "volume_kms_key": job.compute.volume_kms_key,
         "keep_alive_period_in_seconds": job.compute.keep_alive_s,
+        "training_plan": job.compute.training_plan,
         "max_run": job.max_run_s,
         "max_retry_attempts": job.retries,
         "hyperparameters": {**job.arguments, **launch.beside},
@@ -66,6 +67,9 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in job.metrics] or None,
         "environment": dict(job.variables) or None,
         "tags": [{"Key": key, "Value": value} for key, value in job.tags.items()] or None,
+        "tensorboard_output_config": _tensorboard(job),
+        "enable_infra_check": job.infra_check or None,
+        "enable_remote_debug": job.remote_debug or None,
         "use_spot_instances": True if job.spot else None,
         "max_wait": job.spot.max_wait_s if job.spot else None,
         "checkpoint_s3_uri": kept.s3_uri if kept else None,
@@ -74,6 +78,13 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
     kwargs |= _machines(job) | _network(job) | _container(job, at)
     fit = {"inputs": _inputs(job), "job_name": at.job_name, "wait": False}
     return EstimatorCall(cls=_estimator(job), kwargs=_given(kwargs), fit=_given(fit))
+
+
+def _tensorboard(job: JobSpec) -> EstimatorCall | None:
+    if job.tensorboard is None:
+        return None
+    kwargs = {"s3_output_path": job.tensorboard.s3_uri, "container_local_output_path": job.tensorboard.local_path}
+    return EstimatorCall(cls="sagemaker.debugger.TensorBoardOutputConfig", kwargs=_given(kwargs))
 
 
 def _given(fields: Mapping[str, Any]) -> Mapping[str, Any]:

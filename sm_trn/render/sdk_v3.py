@@ -133,6 +133,7 @@ def _compute(job: JobSpec) -> EstimatorCall:
         volume_kms_key_id=compute.volume_kms_key,
         keep_alive_period_in_seconds=compute.keep_alive_s,
         enable_managed_spot_training=True if job.spot else None,
+        training_plan_arn=compute.training_plan,
     )
 
 
@@ -185,4 +186,15 @@ def _chain(job: JobSpec) -> Mapping[str, Mapping[str, Any]]:
     if job.retries is not None:
         strategy = _config("RetryStrategy", maximum_retry_attempts=job.retries)
         chain["with_retry_strategy"] = MappingProxyType({"retry_strategy": strategy})
+    if job.tensorboard is not None:
+        events = _config(
+            "TensorBoardOutputConfig", s3_output_path=job.tensorboard.s3_uri, local_path=job.tensorboard.local_path
+        )
+        chain["with_tensorboard_output_config"] = MappingProxyType({"tensorboard_output_config": events})
+    if job.infra_check:
+        looks = _config("InfraCheckConfig", enable_infra_check=True)
+        chain["with_infra_check_config"] = MappingProxyType({"infra_check_config": looks})
+    if job.remote_debug:
+        opens = _config("RemoteDebugConfig", enable_remote_debug=True)
+        chain["with_remote_debug_config"] = MappingProxyType({"remote_debug_config": opens})
     return MappingProxyType(chain)

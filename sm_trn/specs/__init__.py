@@ -1,7 +1,7 @@
 """Values: what is asked for, what came back, what is wrong. No I/O, no clock."""
 
 from .compute import SERVERLESS, Accelerator, Compute, InstanceGroup, InstanceType, Spot
-from .data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
+from .data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
 from .destination import Destination
 from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
 from .job import Distribution, Git, HyperValue, JobSpec, Script
@@ -65,6 +65,7 @@ __all__ = [
     "Severity",
     "Spot",
     "Spread",
+    "TensorBoard",
     "TrainingCompiler",
     "Transition",
     "Usd",

@@ -63,7 +63,7 @@ class InstanceGroup:
 class Compute:
     """``count`` instances of type ``instance``, or several ``groups``. ``volume_gb`` is the EBS volume of each (the SDK's 30).
 
-    ``keep_alive_s`` keeps the machines in a warm pool after the job, and billed.
+    ``keep_alive_s`` keeps the machines in a warm pool after the job, and billed. ``training_plan`` is the ARN of reserved capacity.
 
     >>> st.Compute("ml.p4d.24xlarge", count=2).hosts
     2
@@ -76,6 +76,7 @@ class Compute:
     volume_kms_key: str | None = None
     keep_alive_s: int | None = None
     groups: tuple[InstanceGroup, ...] = ()
+    training_plan: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", tuple(self.groups))

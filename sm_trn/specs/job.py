@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from ..formatting.cards import HasCard
 from .compute import Compute, Spot
-from .data import Channel, Checkpoint, Network, Output
+from .data import Channel, Checkpoint, Network, Output, TensorBoard
 from .framework import Framework, TrainingCompiler
 from .kept import Kept
 from .launch import NOTHING, LaunchPlan
@@ -89,7 +89,8 @@ class JobSpec(HasCard):
     ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
     ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
     ``retries`` is how often the service starts the job again after its own internal errors.
-    Profiler and debugger are off: both start machines of their own.
+    Profiler and debugger are off: both start machines of their own. ``infra_check`` looks at the machines before the training,
+    ``remote_debug`` opens the containers to Systems Manager.
 
     >>> job = st.JobSpec(
     ...     name="bert",
@@ -126,6 +127,10 @@ class JobSpec(HasCard):
             "output_path": "output=Output(s3_uri=…)",
             **dict.fromkeys(("subnets", "security_group_ids"), "network=Network(subnets=…, security_groups=…)"),
             "keep_alive_period_in_seconds": "compute=Compute(…, keep_alive_s=…)",
+            "training_plan": "compute=Compute(…, training_plan=…)",
+            "tensorboard_output_config": "tensorboard=TensorBoard(s3_uri=…)",
+            "enable_infra_check": "infra_check=True",
+            "enable_remote_debug": "remote_debug=True",
             "role": "connect(role=…)",
         }
     )
@@ -165,6 +170,9 @@ class JobSpec(HasCard):
     retries: int | None = None
     profiler: bool = False
     debugger: bool = False
+    tensorboard: TensorBoard | None = None
+    infra_check: bool = False
+    remote_debug: bool = False
     kept: tuple[Kept, ...] = ()
 
     def __post_init__(self) -> None:

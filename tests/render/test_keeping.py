@@ -60,7 +60,7 @@ REQUEST: dict[str, Any] = {
         {"ChannelName": "test", "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://b/u"}}},
     ],
     "OutputDataConfig": {"S3OutputPath": "s3://b/out"},
-    "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30, "TrainingPlanArn": "arn:plan"},
+    "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30, "InstancePlacementConfig": {"EnableMultipleJobs": True}},
     "StoppingCondition": {"MaxRuntimeInSeconds": 60},
 }  # fmt: skip
 
@@ -118,12 +118,12 @@ def test_a_kept_channel_gives_way_to_one_of_the_same_name() -> None:
 
 
 def test_without_its_kept_parts_the_spec_alone_is_sent() -> None:
-    assert "TrainingPlanArn" not in sent(parse_request(REQUEST).replace(kept=()))["ResourceConfig"]
+    assert "InstancePlacementConfig" not in sent(parse_request(REQUEST).replace(kept=()))["ResourceConfig"]
 
 
 def test_what_is_kept_is_listed_by_preflight() -> None:
     (problem,) = [problem for problem in st.check(parse_request(REQUEST)) if problem.id == "KEPT001"]
-    assert "ResourceConfig/TrainingPlanArn" in problem.got
+    assert "ResourceConfig/InstancePlacementConfig" in problem.got
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,12 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> set[str]:
 
 def spelt_out(ours: dict[str, Any]) -> dict[str, Any]:
     """Our request with the API's defaults said, as v3 says them."""
-    kept = ours.get("CheckpointConfig")
+    kept, events = ours.get("CheckpointConfig"), ours.get("TensorBoardOutputConfig")
     return {
         **ours,
         "OutputDataConfig": {"CompressionType": "GZIP", **ours["OutputDataConfig"]},
         **({"CheckpointConfig": {"LocalPath": "/opt/ml/checkpoints", **kept}} if kept else {}),
+        **({"TensorBoardOutputConfig": {"LocalPath": "/opt/ml/output/tensorboard", **events}} if events else {}),
     }
 
 
