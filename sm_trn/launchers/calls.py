@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -33,7 +34,7 @@ _TIMES: Final = frozenset({
     "datetime.datetime.today", "datetime.date.today", "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "uuid.uuid4",
     "uuid.uuid1", "uuid4", "random.randint", "random.choice", "random.random", "random.randrange", "time.time_ns",
     "sagemaker.utils.sagemaker_timestamp", "sagemaker.utils.sagemaker_short_timestamp", "secrets.token_hex", "strftime", "gmtime",
-    "datetime.datetime.fromtimestamp", "datetime.datetime.strftime", "random.choices", "calendar.timegm", "random.getrandbits",
+    "datetime.datetime.fromtimestamp", "datetime.datetime.strftime", "random.choices", "random.sample", "secrets.choice", "secrets.token_urlsafe", "os.urandom", "calendar.timegm", "random.getrandbits",
 })  # fmt: skip
 _NOTHING: Final = frozenset({
     "print", "display", "IPython.display.display", "pprint.pprint", "warnings.filterwarnings", "warnings.simplefilter", "time.sleep",
@@ -55,6 +56,8 @@ def attribute(state: State, node: ast.AST, owner: object, name: str) -> object:
         return Bound(owner, name) if name in {"fit", "deploy", "set_hyperparameters", "update", "append"} else owner
     if isinstance(owner, Ref):
         path = f"{owner.path}.{name}"
+        if name in state.settings and not owner.path.startswith(("sagemaker", "boto3", "os")):
+            return state.settings[name]
         if path == "os.environ":
             return Instance("os.environ", {}, state.place(node))
         return methods.CONSTANTS.get(path, Ref(path))
@@ -62,7 +65,7 @@ def attribute(state: State, node: ast.AST, owner: object, name: str) -> object:
         return owner.scope.names.get(name, state.unknown(node, Reason.UNDEFINED, give=name))
     if isinstance(owner, Instance):
         return _of_instance(state, node, owner, name)
-    return Bound(owner, name)
+    return owner if owner == _TIME_TEXT and name not in {"strftime", "format", "isoformat", "replace", "split"} else Bound(owner, name)
 
 
 def _of_instance(state: State, node: ast.AST, owner: Instance, name: str) -> object:
@@ -116,7 +119,7 @@ def called(state: State, node: ast.expr, function: object, given: Arguments, nam
         return _of_library(state, node, function, given, names)
     if isinstance(function, Bound):
         return _of_method(state, node, function.owner, function.name, given, names)
-    if isinstance(function, Unknown):
+    if isinstance(function, Unknown) or function == _TIME_TEXT:
         return function
     if isinstance(function, Instance) and function.cls == "path":
         return function
@@ -128,15 +131,19 @@ def _of_library(state: State, node: ast.expr, function: Ref, given: Arguments, n
     if last == "attach" and path.startswith("sagemaker"):
         state.sightings.append(Sighting(state.place(node), f"{path.split('.')[-2]}.attach(…)", "attached job"))
         return state.unknown(node, Reason.RESULT)
-    made = _of_sdk(state, node, function, given, names) if path.startswith(("sagemaker", "smexperiments")) else None
+    made = _of_sdk(state, node, function, given, names) if path.startswith("sagemaker") else None
     if made is not None:
         return made[0]
+    if last in {"create", "load"} and path.split(".")[-2:-1] in (["Experiment"], ["Trial"]):
+        return Instance("experiment", dict(names), state.place(node))
     if path in _TIMES or (path.startswith("datetime") and last in {"now", "utcnow", "today", "strftime"}):
         return _TIME_TEXT
     handler = _FUNCTIONS.get(path)
     if handler is not None:
         return handler(state, node, given, names)
     if path in methods.PURE or path in methods.STRUCTURAL:
+        if _TIME_TEXT in given and path in {"int", "float", "round", "abs"}:
+            return _TIME_TEXT
         return methods.computed(path, given, dict(names), state.cause(node, Reason.CALL))
     if path in _NOTHING:
         return _set_attribute(given) if path == "setattr" else None
@@ -176,8 +183,7 @@ def _of_sdk(state: State, node: ast.expr, function: Ref, given: Arguments, names
         arguments: dict[str, object] = dict(zip(estimators.PARTS[last], given, strict=False)) | names
         return (Instance("TrainingInput" if last == "s3_input" else last, arguments, state.place(node)),)
     if last in estimators.PIPELINE_PARAMETERS:
-        name = given[0] if given else names.get("name")
-        return (state.unknown(node, Reason.PIPELINE, give=str(name) if isinstance(name, str) else ""),)
+        return (_parameter(state, node, given, names),)
     if last in _SESSIONS:
         return (_session(last, given, names, state, node),)
     if last in {"get_execution_role", "get_execution_role_arn"}:
@@ -191,6 +197,18 @@ def _of_sdk(state: State, node: ast.expr, function: Ref, given: Arguments, names
         return (images.retrieved(state, node, last, given, names),)
     handler = _SDK.get(last)
     return (handler(state, node, given, names),) if handler is not None else (state.unknown(node, Reason.CALL),)
+
+
+def _parameter(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
+    """A parameter of a pipeline: what it is when nobody gives another value, and said."""
+    name = given[0] if given else names.get("name")
+    word = name if isinstance(name, str) else ""
+    if word in state.settings:
+        return state.settings[word]
+    if names.get("default_value") is None:
+        return state.unknown(node, Reason.PIPELINE, give=word)
+    state.assumed[state.place(node), f"the pipeline's parameter {word} is left at its default"] = None
+    return names["default_value"]
 
 
 def _session(last: str, given: Arguments, names: Names, state: State, node: ast.expr) -> Instance:
@@ -285,6 +303,8 @@ def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Ar
 def _of_object(state: State, node: ast.expr, owner: Instance, name: str, given: Arguments, names: Names) -> object:
     if owner.cls in estimators.POSITIONAL:
         return _of_estimator(state, node, owner, name, given, names)
+    if owner.cls == "path":
+        return _path_method(state, node, owner, name, given)
     handler = _METHODS.get(owner.cls)
     if handler is not None:
         return handler(state, node, owner, name, given, names)
@@ -293,6 +313,18 @@ def _of_object(state: State, node: ast.expr, owner: Instance, name: str, given: 
         return None
     if name in estimators.SIGHTED_METHODS:
         state.sightings.append(Sighting(state.place(node), f"{owner.cls}.{name}(…)", estimators.SIGHTED_METHODS[name]))
+    return state.unknown(node, Reason.CALL)
+
+
+def _path_method(state: State, node: ast.expr, owner: Instance, name: str, given: Arguments) -> object:
+    if name in {"resolve", "absolute", "expanduser"}:
+        return owner
+    if name in {"as_posix", "__str__"}:
+        return owner.arguments["path"]
+    if name == "joinpath":
+        return _path(state, node, [owner, *given], {})
+    if name in {"mkdir", "touch", "unlink", "write_text"}:
+        return None
     return state.unknown(node, Reason.CALL)
 
 
@@ -314,7 +346,7 @@ def _of_estimator(state: State, node: ast.expr, owner: Instance, name: str, give
     if name == "set_hyperparameters":
         held = owner.arguments.setdefault("hyperparameters", {})
         if isinstance(held, dict):
-            held.update(names)
+            held.update({key: _encoded(value) for key, value in names.items()} if _encodes(owner) else names)
         follow(state, owner)
         return None
     if name == "hyperparameters":
@@ -322,6 +354,18 @@ def _of_estimator(state: State, node: ast.expr, owner: Instance, name: str, give
     if name in estimators.SIGHTED_METHODS:
         state.sightings.append(Sighting(state.place(node), f"{owner.cls}.{name}(…)", estimators.SIGHTED_METHODS[name]))
     return state.unknown(node, Reason.RESULT)
+
+
+def _encodes(owner: Instance) -> bool:
+    """The framework classes encode what ``set_hyperparameters`` is given, and encode it again when the job is started."""
+    return owner.cls not in {"Estimator", "AlgorithmEstimator"}
+
+
+def _encoded(value: object) -> object:
+    if known(value):
+        return json.dumps(value)
+    parts = parts_of(value)
+    return text(('"', *parts, '"')) if parts is not None else value
 
 
 def follow(state: State, owner: Instance) -> None:

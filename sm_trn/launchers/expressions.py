@@ -224,6 +224,9 @@ def _binary(state: State, node: ast.expr) -> object:
             return left + right
         if isinstance(left, tuple) and isinstance(right, tuple):
             return left + right
+    moment = Text((Symbol.TIME,))
+    if moment in (left, right) and all(item == moment or isinstance(item, (int, float)) for item in (left, right)):
+        return moment
     if isinstance(node.op, ast.Mod) and isinstance(left, str):
         return texts.percent(left, right, cause)
     if isinstance(node.op, ast.Div) and isinstance(left, Instance) and left.cls == "path":

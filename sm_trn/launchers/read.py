@@ -58,12 +58,15 @@ def siblings(path: Path) -> dict[str, str]:
     """The modules that a launcher could import from its own folder, by dotted name."""
     found: dict[str, str] = {}
     folder = path.parent
-    for candidate in itertools.islice(itertools.chain(folder.glob("*.py"), folder.glob("*/*.py")), SIBLINGS):
+    deep = itertools.chain(folder.glob("*.py"), folder.glob("*/*.py"), folder.glob("*/*/*.py"))
+    for candidate in itertools.islice(deep, SIBLINGS):
         if candidate == path or not candidate.is_file() or candidate.stat().st_size > 500_000:
             continue
         parts = candidate.relative_to(folder).with_suffix("").parts
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found[dotted] = candidate.read_text("utf-8", errors="replace")
+    for dotted in list(found):  # folders that a launcher puts on its path
+        found.setdefault(dotted.partition(".")[2] or dotted, found[dotted])
     return found
 
 

@@ -24,7 +24,7 @@ from ..specs.job import JobSpec
 from ..strategies.smp_v2 import SMModelParallelV2
 from . import estimators
 from .state import Site
-from .values import Cause, Instance, Place, Reason, Ref, Symbol, Text, Unknown, causes_in
+from .values import Cause, Instance, Place, Reason, Ref, Symbol, Text, Unknown, causes_in, missing_module
 
 _TIME: Final = "TIME"
 PLACEHOLDERS: Final[Mapping[Symbol, str]] = MappingProxyType(
@@ -55,15 +55,18 @@ _UNSAID: Final = frozenset({
 })  # fmt: skip
 
 
+_MAY_BE_EMPTY: Final = frozenset({"source_dir", "code_location", "model_uri"})  # the SDK takes an empty text for none
+
+
 @dataclass(slots=True)
 class Ledger:
     """What was met on the way: causes of what is unknown, placeholders that were filled in, remarks for the user."""
 
     words: Mapping[Symbol, str]
+    place: Place
     causes: dict[tuple[object, ...], Cause] = field(default_factory=dict)
     placeholders: set[Symbol] = field(default_factory=set)
     remarks: list[str] = field(default_factory=list)
-    sources: dict[str, Place] = field(default_factory=dict)
 
     def lacks(self, *causes: Cause) -> None:
         for cause in causes:
@@ -93,8 +96,11 @@ class Ledger:
     def _object(self, value: object) -> Any:
         if isinstance(value, Instance) and value.cls == "path":
             return self.plain(value.arguments["path"])
-        place = value.place if isinstance(value, Instance) else Place("", None, 0)
-        word = value.path if isinstance(value, Ref) else value.cls if isinstance(value, Instance) else type(value).__name__
+        place = value.place if isinstance(value, Instance) else self.place
+        if isinstance(value, Ref):
+            self.lacks(missing_module(value, place))
+            return None
+        word = value.cls if isinstance(value, Instance) else type(value).__name__
         self.lacks(Cause(Reason.VALUE, place, word, detail=f"a {word} object"))
         return None
 
@@ -113,7 +119,7 @@ class Read:
 
 def request_of(site: Site, region: str, words: Mapping[Symbol, str] = PLACEHOLDERS) -> Read:
     """The request of a site. Everything that is not known stands in the ledger as causes."""
-    ledger = Ledger({**words, Symbol.REGION: region})
+    ledger = Ledger({**words, Symbol.REGION: region}, site.place)
     if site.request is not None:
         request = {key: ledger.plain(value) for key, value in site.request.items()}
         return Read(request=None if ledger.causes else request, at=Destination(region=region), ledger=ledger)
@@ -136,8 +142,8 @@ class _Builder:
     def text(self, name: str) -> str | None:
         """An argument that is a text; an empty one was left to be filled in."""
         value = self.get(name)
-        if value is None or isinstance(value, str) and value:
-            return value
+        if value is None or (isinstance(value, str) and value) or (value == "" and name in _MAY_BE_EMPTY):
+            return value or None
         reason = Reason.EMPTY if value == "" else Reason.VALUE
         self.ledger.lacks(Cause(reason, self.site.place, f"{name}={value!r}", give=name))
         return None
@@ -190,8 +196,9 @@ class _Builder:
         version, python, machine = get("framework_version"), get("py_version"), self._machine()
         distribution = get("distribution") or {}
         if self.site.cls in {"PyTorch", "HuggingFace"} and get("tensorflow_version") is None:
-            framework: PyTorch | HuggingFace = PyTorch(version, python=python)
-            if self.site.cls == "HuggingFace":
+            if self.site.cls == "PyTorch":
+                framework: PyTorch | HuggingFace = PyTorch(version, python=python)
+            else:
                 framework = HuggingFace(get("transformers_version"), pytorch=get("pytorch_version"), python=python)
             smp = "torch_distributed" in distribution and distribution.get("smdistributed", {}).get("modelparallel", {}).get("enabled", True)
             v2 = smp and "modelparallel" in distribution.get("smdistributed", {})

@@ -29,6 +29,7 @@ from .values import (
 
 _LEAVES: Final = frozenset({"exit", "quit", "sys.exit", "os._exit"})
 _TURNS: Final = 2_000
+_LONG: Final = 5_000  # steps of one loop
 
 
 class Flow(enum.Enum):
@@ -264,11 +265,14 @@ def _for(state: State, node: ast.stmt) -> Flow:
 
 
 def _turns(state: State, node: ast.For | ast.AsyncFor, items: list[object]) -> Flow:
-    before = None
+    before, start = None, state.steps
     for index, item in enumerate(items[:_TURNS]):
         assign(state, node.target, item)
-        noted = state.note() if index == 0 and state.joins > 0 and _may_leave(node) else None
-        before = noted or before
+        if index == 0 and state.joins > 0 and (len(items) > 5 or _may_leave(node)):
+            before = state.note()
+        if before is not None and start - state.steps > _LONG:
+            state.join(before, state.note(), state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed"))
+            return Flow.NEXT
         flow = block(state, node.body)
         if flow in {Flow.RETURN, Flow.RAISE}:
             return flow

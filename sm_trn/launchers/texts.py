@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .values import LONGEST, Cause, Symbol, Text, Unknown, known, parts_of, text, unknown
+from .values import LONGEST, Cause, Ref, Symbol, Text, Unknown, known, missing_module, parts_of, text, unknown
 
 WIDEST: Final = re.compile(r"\d{4,}")
 _FIELD: Final = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}!:]*)(?P<conversion>![rsa])?(?P<spec>:[^{}]*)?\}")
@@ -21,6 +21,8 @@ def shown(value: object, cause: Cause) -> tuple[str | Symbol | Unknown, ...]:
         return (value,)
     if isinstance(value, Unknown):
         return (value,)
+    if isinstance(value, Ref):
+        return (Unknown((missing_module(value, cause.place),)),)
     return (str(value),) if known(value) else (Unknown((cause,)),)
 
 

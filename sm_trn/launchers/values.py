@@ -42,6 +42,7 @@ class Reason(enum.Enum):
     SHELL = "it comes from a command of the shell"
     EMPTY = "the text is empty: it was left to be filled in"
     PIPELINE = "it is a parameter of a pipeline"
+    MODULE = "its module does not lie beside the launcher"
     CONSTRUCT = "this form of expression is not followed"
     BUDGET = "the file needs more steps than a reading takes"
     IMAGE = "no table here has this image"
@@ -64,6 +65,8 @@ class Cause:
         """What makes two causes one: JumpStart's look-ups are one, because one model's id stands behind them."""
         if self.reason is Reason.JUMPSTART:
             return (self.reason, self.place.file)
+        if self.reason is Reason.MODULE:
+            return (self.reason, self.detail)
         if self.reason in {Reason.UNDEFINED, Reason.PLACEHOLDER}:
             return (self.reason, self.give or self.expression)
         return (self.reason, self.place, self.expression)
@@ -159,6 +162,12 @@ class Bound:
 def unknown(causes: Iterable[Cause], *, rest: bool = False) -> Unknown:
     """Unknown for these causes, each once."""
     return Unknown(tuple({cause.key: cause for cause in causes}.values()), rest)
+
+
+def missing_module(value: Ref, place: Place) -> Cause:
+    """Why something of a module that nobody here has read is not known."""
+    module = value.path.rpartition(".")[0] or value.path
+    return Cause(Reason.MODULE, place, value.path, value.last, module)
 
 
 def text(parts: Iterable[str | Symbol | Unknown]) -> str | Text:
