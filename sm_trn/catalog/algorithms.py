@@ -73,7 +73,7 @@ def training_image(name: str, region: str, wanted: Wanted) -> str:
 def _version(name: str, entry: Mapping[str, Any], asked: str | None) -> str:
     versions, aliases = list(entry["versions"]), entry.get("aliases", {})
     if len(versions) == 1 and asked not in aliases:
-        return versions[0]
+        return str(versions[0])
     if asked not in versions and asked not in aliases:
         raise UnknownName(f"image: got {name!r} {asked!r}, wanted one of {', '.join([*versions, *aliases])}")
     return str(asked)
@@ -85,7 +85,9 @@ def _processor(available: Sequence[str] | None, instance: str | None, name: str)
     if not instance:
         if len(available) == 1:
             return available[0]
-        raise UnknownName(f"image: got {name!r} without an instance type, wanted one: it decides between {', '.join(available)}")
+        raise UnknownName(
+            f"image: got {name!r} without an instance type, wanted one: it decides between {', '.join(available)}"
+        )
     family = instance.removeprefix("ml.").partition(".")[0]
     found = family if family in available else ("gpu" if family[:1] in {"g", "p"} else "cpu")
     if found not in available:

@@ -34,11 +34,13 @@ _TIMES: Final = frozenset({
     "datetime.datetime.today", "datetime.date.today", "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "uuid.uuid4",
     "uuid.uuid1", "uuid4", "random.randint", "random.choice", "random.random", "random.randrange", "time.time_ns",
     "sagemaker.utils.sagemaker_timestamp", "sagemaker.utils.sagemaker_short_timestamp", "secrets.token_hex", "strftime", "gmtime",
-    "datetime.datetime.fromtimestamp", "datetime.datetime.strftime", "random.choices", "random.sample", "secrets.choice", "secrets.token_urlsafe", "os.urandom", "calendar.timegm", "random.getrandbits",
+    "datetime.datetime.fromtimestamp", "datetime.datetime.strftime", "random.choices", "random.sample",
+    "secrets.choice", "secrets.token_urlsafe", "os.urandom", "calendar.timegm", "random.getrandbits",
 })  # fmt: skip
 _NOTHING: Final = frozenset({
     "print", "display", "IPython.display.display", "pprint.pprint", "warnings.filterwarnings", "warnings.simplefilter", "time.sleep",
-    "os.makedirs", "os.mkdir", "os.system", "os.chdir", "os.remove", "shutil.rmtree", "shutil.copy", "shutil.copyfile", "logging.basicConfig",
+    "os.makedirs", "os.mkdir", "os.system", "os.chdir", "os.remove", "shutil.rmtree", "shutil.copy", "shutil.copyfile",
+    "logging.basicConfig",
     "random.seed", "numpy.random.seed", "setattr", "subprocess.check_call", "subprocess.call", "subprocess.run", "os.rename", "gc.collect",
     "urllib.request.urlretrieve", "tarfile.open",
 })  # fmt: skip
@@ -65,7 +67,11 @@ def attribute(state: State, node: ast.AST, owner: object, name: str) -> object:
         return owner.scope.names.get(name, state.unknown(node, Reason.UNDEFINED, give=name))
     if isinstance(owner, Instance):
         return _of_instance(state, node, owner, name)
-    return owner if owner == _TIME_TEXT and name not in {"strftime", "format", "isoformat", "replace", "split"} else Bound(owner, name)
+    return (
+        owner
+        if owner == _TIME_TEXT and name not in {"strftime", "format", "isoformat", "replace", "split"}
+        else Bound(owner, name)
+    )
 
 
 def _of_instance(state: State, node: ast.AST, owner: Instance, name: str) -> object:
@@ -144,10 +150,13 @@ def _of_library(state: State, node: ast.expr, function: Ref, given: Arguments, n
     if path in methods.PURE or path in methods.STRUCTURAL:
         if _TIME_TEXT in given and path in {"int", "float", "round", "abs"}:
             return _TIME_TEXT
-        return methods.computed(path, given, dict(names), state.cause(node, Reason.CALL))
+        return methods.computed(path, given, names, state.cause(node, Reason.CALL))
     if path in _NOTHING:
         return _set_attribute(given) if path == "setattr" else None
-    if path in {"ipywidgets.Dropdown", "ipywidgets.widgets.Dropdown", "Dropdown", "ipywidgets.Select"} or last == "Dropdown":
+    if (
+        path in {"ipywidgets.Dropdown", "ipywidgets.widgets.Dropdown", "Dropdown", "ipywidgets.Select"}
+        or last == "Dropdown"
+    ):
         return _widget(state, node, names)
     return state.unknown(node, Reason.CALL)
 
@@ -165,7 +174,9 @@ def _widget(state: State, node: ast.expr, names: Names) -> object:
     if isinstance(chosen, tuple) and len(chosen) == 2:
         chosen = chosen[1]
     if chosen is None or not known(chosen):
-        return Instance("widget", {"chosen": unknown([*causes_in(options)] or [state.cause(node, Reason.CALL)])}, state.place(node))
+        return Instance(
+            "widget", {"chosen": unknown([*causes_in(options)] or [state.cause(node, Reason.CALL)])}, state.place(node)
+        )
     state.assumed[state.place(node), f"the first choice of the list: {chosen!r}"] = None
     return Instance("widget", {"chosen": chosen}, state.place(node))
 
@@ -266,7 +277,9 @@ def _own_copy(cls: str, value: object) -> object:
 def fit(state: State, node: ast.expr, owner: Instance, given: Arguments, names: Names) -> None:
     """Note a call of ``fit``: the estimator as it is now, and how it is started."""
     called_with: dict[str, object] = dict(zip(estimators.FIT, given, strict=False)) | names
-    arguments = {key: methods.STRUCTURAL["copy.deepcopy"]([value]) for key, value in owner.arguments.items() if key != "__turn__"}
+    arguments = {
+        key: methods.STRUCTURAL["copy.deepcopy"]([value]) for key, value in owner.arguments.items() if key != "__turn__"
+    }
     inputs = methods.STRUCTURAL["copy.deepcopy"]([called_with.get("inputs")])
     started = Fit(state.place(node), {**called_with, "inputs": inputs})
     turn = owner.arguments.get("__turn__", 0)
@@ -277,7 +290,9 @@ def fit(state: State, node: ast.expr, owner: Instance, given: Arguments, names: 
     else:
         renamed = waiting[-1].renamed if waiting else ()
         again = turn if isinstance(turn, int) else 0
-        state.sites.append(Site(owner.place, owner.cls, arguments, again, tuple(state.conditions), started, renamed=renamed))
+        state.sites.append(
+            Site(owner.place, owner.cls, arguments, again, tuple(state.conditions), started, renamed=renamed)
+        )
 
 
 def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Arguments, names: Names) -> object:
@@ -287,11 +302,11 @@ def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Ar
     if isinstance(owner, (str, Text)):
         if owner == _TIME_TEXT:
             return _TIME_TEXT
-        return methods.of_text(owner, name, given, dict(names), cause)
+        return methods.of_text(owner, name, given, names, cause)
     if isinstance(owner, list):
         return methods.of_list(owner, name, given, cause)
     if isinstance(owner, dict):
-        return methods.of_mapping(owner, name, given, dict(names), cause)
+        return methods.of_mapping(owner, name, given, names, cause)
     if isinstance(owner, Instance):
         return _of_object(state, node, owner, name, given, names)
     if isinstance(owner, set) and name in {"add", "update", "discard"} and known(given):
@@ -332,7 +347,10 @@ def _tuned(state: State, node: ast.expr, owner: Instance, given: Arguments, name
     """A tuner starts its estimator with the inputs of its own fit."""
     inner = owner.arguments.get("estimator")
     if isinstance(inner, Instance) and inner.cls in estimators.WRITTEN:
-        started = Fit(state.place(node), {"inputs": methods.STRUCTURAL["copy.deepcopy"]([names.get("inputs", given[0] if given else None)])})
+        started = Fit(
+            state.place(node),
+            {"inputs": methods.STRUCTURAL["copy.deepcopy"]([names.get("inputs", given[0] if given else None)])},
+        )
         for site in reversed(state.sites):
             if site.place == inner.place and site.fit is None:
                 site.fit, site.within = started, "HyperparameterTuner"
@@ -408,7 +426,12 @@ def _uploaded(state: State, node: ast.expr, owner: Instance, given: Arguments, n
     is_file = "." in last.strip(".")
     if is_file or not str(path).endswith("/"):
         state.assumed[state.place(node), f"{last!r} is a {'file' if is_file else 'folder'}, judged by its name"] = None
-    pieces = ["s3://", _given(state, bucket) if isinstance(bucket, Symbol) else bucket, "/", *([prefix] if prefix else [])]
+    pieces = [
+        "s3://",
+        _given(state, bucket) if isinstance(bucket, Symbol) else bucket,
+        "/",
+        *([prefix] if prefix else []),
+    ]
     if is_file:
         pieces += ["/", last] if prefix else [last]
     found: list[str | Symbol | Unknown] = []
@@ -433,14 +456,24 @@ def _of_client(state: State, node: ast.expr, owner: Instance, name: str, given: 
         return {"Role": {"Arn": _given(state, Symbol.ROLE)}}
     if name == "create_training_job":
         request: dict[str, object] = dict(names)
-        site = Site(state.place(node), "create_training_job", {}, 0, tuple(state.conditions), Fit(state.place(node), {}))
+        site = Site(
+            state.place(node), "create_training_job", {}, 0, tuple(state.conditions), Fit(state.place(node), {})
+        )
         site.request = {key: methods.STRUCTURAL["copy.deepcopy"]([value]) for key, value in request.items()}
         state.sites.append(site)
         return {}
-    if isinstance(service, str) and service in {"sagemaker"} and name.startswith("create_"):
+    if isinstance(service, str) and service == "sagemaker" and name.startswith("create_"):
         state.sightings.append(Sighting(state.place(node), f"boto3 {name}(…)", "call of boto3"))
         return {}
-    if name in {"upload_file", "put_object", "upload_fileobj", "download_file", "copy_object", "create_bucket", "head_bucket"}:
+    if name in {
+        "upload_file",
+        "put_object",
+        "upload_fileobj",
+        "download_file",
+        "copy_object",
+        "create_bucket",
+        "head_bucket",
+    }:
         return None
     if name in {"Bucket", "Object", "meta"}:
         return Instance("client", {"service": "s3 object", "name": given[0] if given else None}, state.place(node))
@@ -472,7 +505,9 @@ def _of_parser(state: State, node: ast.expr, owner: Instance, name: str, given: 
             owner.arguments[target] = _default(state, node, target, names, required=not long.startswith("-"))
         return None
     if name in {"parse_args", "parse_known_args"}:
-        made = Instance("namespace", {key: value for key, value in owner.arguments.items() if key != "kind"}, state.place(node))
+        made = Instance(
+            "namespace", {key: value for key, value in owner.arguments.items() if key != "kind"}, state.place(node)
+        )
         return (made, []) if name == "parse_known_args" else made
     return owner
 
@@ -490,7 +525,12 @@ def _default(state: State, node: ast.expr, target: str, names: Names, *, require
         return state.unknown(node, Reason.CALL, give=target, detail="an argument of the command line")
     else:
         value = None
-    state.assumed[state.place(node), f"--{target.replace('_', '-')} is left at its default {value!r}" if known(value) else f"--{target} is left at its default"] = None
+    state.assumed[
+        state.place(node),
+        f"--{target.replace('_', '-')} is left at its default {value!r}"
+        if known(value)
+        else f"--{target} is left at its default",
+    ] = None
     return value
 
 
@@ -570,7 +610,10 @@ def _text(state: State, node: ast.expr, given: Arguments, names: Names) -> objec
 
 def _path_joined(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
     del names
-    return methods.joined_path([item.arguments["path"] if isinstance(item, Instance) and item.cls == "path" else item for item in given], state.cause(node, Reason.CALL))
+    return methods.joined_path(
+        [item.arguments["path"] if isinstance(item, Instance) and item.cls == "path" else item for item in given],
+        state.cause(node, Reason.CALL),
+    )
 
 
 def _path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
@@ -599,7 +642,12 @@ def _environment(state: State, node: ast.expr, given: Arguments, names: Names) -
 def _is_instance(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
     del names
     kinds = {"str": str, "int": int, "list": list, "dict": dict, "tuple": tuple, "float": float, "bool": bool}
-    if len(given) == 2 and isinstance(given[1], Ref) and given[1].path in kinds and not isinstance(given[0], (Unknown, Instance)):
+    if (
+        len(given) == 2
+        and isinstance(given[1], Ref)
+        and given[1].path in kinds
+        and not isinstance(given[0], (Unknown, Instance))
+    ):
         return isinstance(given[0], kinds[given[1].path]) or (given[1].path == "str" and isinstance(given[0], Text))
     return unknown([*causes_in(given)] or [state.cause(node, Reason.CALL)])
 

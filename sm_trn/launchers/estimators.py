@@ -14,28 +14,69 @@ _BASE: Final = (
     "role", "instance_count", "instance_type", "keep_alive_period_in_seconds", "volume_size", "volume_kms_key", "max_run",
     "input_mode", "output_path", "output_kms_key", "base_job_name", "sagemaker_session",
 )  # fmt: skip
-_FRAMEWORK: Final = ("entry_point", "source_dir", "hyperparameters", "container_log_level", "code_location", "image_uri")
+_FRAMEWORK: Final = (
+    "entry_point",
+    "source_dir",
+    "hyperparameters",
+    "container_log_level",
+    "code_location",
+    "image_uri",
+)
 
 # The order of the arguments that are given without a name.
 POSITIONAL: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "Estimator": ("image_uri", *_BASE, "hyperparameters", "tags", "subnets", "security_group_ids"),
-        "PyTorch": ("entry_point", "framework_version", "py_version", "source_dir", "hyperparameters", "image_uri", "distribution"),
+        "PyTorch": (
+            "entry_point",
+            "framework_version",
+            "py_version",
+            "source_dir",
+            "hyperparameters",
+            "image_uri",
+            "distribution",
+        ),
         "HuggingFace": (
-            "py_version", "entry_point", "transformers_version", "tensorflow_version", "pytorch_version", "source_dir",
-            "hyperparameters", "image_uri", "distribution", "compiler_config",
+            "py_version",
+            "entry_point",
+            "transformers_version",
+            "tensorflow_version",
+            "pytorch_version",
+            "source_dir",
+            "hyperparameters",
+            "image_uri",
+            "distribution",
+            "compiler_config",
         ),
         "TensorFlow": ("py_version", "framework_version", "model_dir", "image_uri", "distribution"),
-        "MXNet": ("entry_point", "framework_version", "py_version", "source_dir", "hyperparameters", "image_uri", "distribution"),
+        "MXNet": (
+            "entry_point",
+            "framework_version",
+            "py_version",
+            "source_dir",
+            "hyperparameters",
+            "image_uri",
+            "distribution",
+        ),
         "Chainer": ("entry_point", "use_mpi", "num_processes", "process_slots_per_host", "additional_mpi_options"),
         "SKLearn": ("entry_point", "framework_version", "py_version", "source_dir", "hyperparameters", "image_uri"),
         "XGBoost": ("entry_point", "framework_version", "source_dir", "hyperparameters", "py_version", "image_uri"),
-        "RLEstimator": ("entry_point", "toolkit", "toolkit_version", "framework", "source_dir", "hyperparameters", "image_uri"),
+        "RLEstimator": (
+            "entry_point",
+            "toolkit",
+            "toolkit_version",
+            "framework",
+            "source_dir",
+            "hyperparameters",
+            "image_uri",
+        ),
         "AlgorithmEstimator": ("algorithm_arn", "role", "instance_count", "instance_type"),
-    }  # fmt: skip
+    }
 )
 # Classes whose request can be said exactly; the others are seen and named.
-WRITTEN: Final = frozenset({"Estimator", "PyTorch", "HuggingFace", "TensorFlow", "MXNet", "SKLearn", "XGBoost", "AlgorithmEstimator"})
+WRITTEN: Final = frozenset(
+    {"Estimator", "PyTorch", "HuggingFace", "TensorFlow", "MXNet", "SKLearn", "XGBoost", "AlgorithmEstimator"}
+)
 
 RENAMED: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -57,44 +98,129 @@ OTHER_JOBS: Final = frozenset({
 SEEN: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("JumpStartEstimator", "JumpStartModel"), "JumpStart"),
-        **dict.fromkeys(("Pipeline", "TrainingStep", "ProcessingStep", "TuningStep", "ModelStep", "CreateModelStep", "TransformStep",
-                         "RegisterModel", "ConditionStep"), "pipeline"),
-        **dict.fromkeys(("Processor", "ScriptProcessor", "SKLearnProcessor", "FrameworkProcessor", "PySparkProcessor",
-                         "HuggingFaceProcessor", "PyTorchProcessor"), "processing job"),
+        **dict.fromkeys(
+            (
+                "Pipeline",
+                "TrainingStep",
+                "ProcessingStep",
+                "TuningStep",
+                "ModelStep",
+                "CreateModelStep",
+                "TransformStep",
+                "RegisterModel",
+                "ConditionStep",
+            ),
+            "pipeline",
+        ),
+        **dict.fromkeys(
+            (
+                "Processor",
+                "ScriptProcessor",
+                "SKLearnProcessor",
+                "FrameworkProcessor",
+                "PySparkProcessor",
+                "HuggingFaceProcessor",
+                "PyTorchProcessor",
+            ),
+            "processing job",
+        ),
         **dict.fromkeys(("HyperparameterTuner",), "tuning job"),
-        **dict.fromkeys(("HuggingFaceModel", "PyTorchModel", "TensorFlowModel", "Model", "MXNetModel", "SKLearnModel", "XGBoostModel",
-                         "PipelineModel", "MultiDataModel", "ModelPackage"), "model"),
-        **dict.fromkeys(("TrainingJobAnalytics", "HyperparameterTuningJobAnalytics", "ExperimentAnalytics"), "analytics"),
+        **dict.fromkeys(
+            (
+                "HuggingFaceModel",
+                "PyTorchModel",
+                "TensorFlowModel",
+                "Model",
+                "MXNetModel",
+                "SKLearnModel",
+                "XGBoostModel",
+                "PipelineModel",
+                "MultiDataModel",
+                "ModelPackage",
+            ),
+            "model",
+        ),
+        **dict.fromkeys(
+            ("TrainingJobAnalytics", "HyperparameterTuningJobAnalytics", "ExperimentAnalytics"), "analytics"
+        ),
         **dict.fromkeys(("Transformer",), "transform job"),
         **dict.fromkeys(("ModelTrainer", "ModelBuilder"), "SDK v3"),
         **dict.fromkeys(OTHER_JOBS, "algorithm class"),
-    }  # fmt: skip
+    }
 )
 SIGHTED_METHODS: Final[Mapping[str, str]] = MappingProxyType(
-    {"deploy": "endpoint", "transformer": "transform job", "attach": "attached job", "register": "model", "create_model": "model"}
+    {
+        "deploy": "endpoint",
+        "transformer": "transform job",
+        "attach": "attached job",
+        "register": "model",
+        "create_model": "model",
+    }
 )
 # Objects of the SDK that are arguments: how their own arguments go without names.
 PARTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "TrainingInput": ("s3_data", "distribution", "compression", "content_type", "record_wrapping", "s3_data_type",
-                          "instance_groups", "input_mode", "attribute_names", "target_attribute_name", "shuffle_config"),
-        "s3_input": ("s3_data", "distribution", "compression", "content_type", "record_wrapping", "s3_data_type",
-                     "input_mode", "attribute_names", "target_attribute_name", "shuffle_config"),
-        "FileSystemInput": ("file_system_id", "file_system_type", "directory_path", "file_system_access_mode", "content_type"),
+        "TrainingInput": (
+            "s3_data",
+            "distribution",
+            "compression",
+            "content_type",
+            "record_wrapping",
+            "s3_data_type",
+            "instance_groups",
+            "input_mode",
+            "attribute_names",
+            "target_attribute_name",
+            "shuffle_config",
+        ),
+        "s3_input": (
+            "s3_data",
+            "distribution",
+            "compression",
+            "content_type",
+            "record_wrapping",
+            "s3_data_type",
+            "input_mode",
+            "attribute_names",
+            "target_attribute_name",
+            "shuffle_config",
+        ),
+        "FileSystemInput": (
+            "file_system_id",
+            "file_system_type",
+            "directory_path",
+            "file_system_access_mode",
+            "content_type",
+        ),
         "ShuffleConfig": ("seed",),
         "InstanceGroup": ("instance_group_name", "instance_type", "instance_count"),
         "TrainingCompilerConfig": ("enabled", "debug"),
-        "DebuggerHookConfig": ("s3_output_path", "container_local_output_path", "hook_parameters", "collection_configs"),
+        "DebuggerHookConfig": (
+            "s3_output_path",
+            "container_local_output_path",
+            "hook_parameters",
+            "collection_configs",
+        ),
         "CollectionConfig": ("name", "parameters"),
         "TensorBoardOutputConfig": ("s3_output_path", "container_local_output_path"),
-        "ProfilerConfig": ("s3_output_path", "system_monitor_interval_millis", "framework_profile_params", "profile_params"),
-        "FrameworkProfile": (), "DetailedProfilingConfig": (), "DataloaderProfilingConfig": (), "PythonProfilingConfig": (),
-        "HorovodProfilingConfig": (), "SMDataParallelProfilingConfig": (), "Profiler": (),
+        "ProfilerConfig": (
+            "s3_output_path",
+            "system_monitor_interval_millis",
+            "framework_profile_params",
+            "profile_params",
+        ),
+        "FrameworkProfile": (),
+        "DetailedProfilingConfig": (),
+        "DataloaderProfilingConfig": (),
+        "PythonProfilingConfig": (),
+        "HorovodProfilingConfig": (),
+        "SMDataParallelProfilingConfig": (),
+        "Profiler": (),
         "RetryStrategy": (),
         "ContinuousParameter": ("min_value", "max_value", "scaling_type"),
         "IntegerParameter": ("min_value", "max_value", "scaling_type"),
         "CategoricalParameter": ("values",),
-    }  # fmt: skip
+    }
 )
 PIPELINE_PARAMETERS: Final = frozenset({"ParameterString", "ParameterInteger", "ParameterFloat", "ParameterBoolean"})
 

@@ -6,7 +6,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from . import methods, texts
 from .calls import attribute, called
@@ -32,17 +32,17 @@ from .values import (
     unknown,
 )
 
-_BINARY: Final[Mapping[type[ast.operator], Callable[[object, object], object]]] = MappingProxyType(
+_BINARY: Final[Mapping[type[ast.operator], Callable[[Any, Any], object]]] = MappingProxyType(
     {
         ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
         ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitOr: operator.or_, ast.BitAnd: operator.and_,
         ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-    }  # type: ignore[dict-item]  # each is called with operands that were looked at
+    }
 )  # fmt: skip
-_COMPARED: Final[Mapping[type[ast.cmpop], Callable[[object, object], bool]]] = MappingProxyType(
+_COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingProxyType(
     {
         ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    }  # type: ignore[dict-item]  # as above
+    }
 )  # fmt: skip
 BUILTINS: Final = frozenset({
     "len", "list", "tuple", "dict", "zip", "enumerate", "int", "float", "bool", "abs", "min", "max", "sum", "round", "range", "sorted",
@@ -115,7 +115,11 @@ def _call(state: State, node: ast.expr) -> object:
     for argument in node.args:
         value = evaluate(state, argument.value if isinstance(argument, ast.Starred) else argument)
         if isinstance(argument, ast.Starred):
-            given += value if isinstance(value, (list, tuple)) else [unknown([*causes_in(value)] or [state.cause(argument, Reason.CONSTRUCT)])]
+            given += (
+                value
+                if isinstance(value, (list, tuple))
+                else [unknown([*causes_in(value)] or [state.cause(argument, Reason.CONSTRUCT)])]
+            )
         else:
             given.append(value)
     names: dict[str, object] = {}
@@ -140,9 +144,13 @@ def apply(state: State, node: ast.expr, function: object, given: list[object], n
         method = function.owner.own.scope.names.get(function.name)
         if isinstance(method, Function):
             return _run(state, node, method, [function.owner, *given], names)
-    if isinstance(function, Ref) and function.path in {"map", "filter"} and len(given) == 2 and isinstance(given[1], (list, tuple)):
-        if function.path == "map":
-            return [apply(state, node, given[0], [item], {}) for item in given[1]]
+    if (
+        isinstance(function, Ref)
+        and function.path == "map"
+        and len(given) == 2
+        and isinstance(given[1], (list, tuple))
+    ):
+        return [apply(state, node, given[0], [item], {}) for item in given[1]]
     return called(state, node, function, given, names)
 
 
@@ -247,7 +255,12 @@ def _affordable(kind: ast.operator, left: object, right: object) -> bool:
     if type(kind) not in _BINARY:
         return False
     if isinstance(kind, (ast.Pow, ast.LShift)):
-        return isinstance(left, (int, float)) and isinstance(right, (int, float)) and abs(left) < 10**9 and abs(right) <= 64
+        return (
+            isinstance(left, (int, float))
+            and isinstance(right, (int, float))
+            and abs(left) < 10**9
+            and abs(right) <= 64
+        )
     if isinstance(kind, ast.Mult):
         for one, two in ((left, right), (right, left)):
             if isinstance(one, (str, list, tuple)) and isinstance(two, int) and len(one) * max(two, 0) > LONGEST:
@@ -329,7 +342,11 @@ def _equal(left: object, right: object) -> bool | None:
         return bool(left == right)
     if isinstance(left, Text) and isinstance(right, Text) and left == right and not left.causes:
         return None if Symbol.TIME in left.symbols else True
-    if (left is None) != (right is None) and not isinstance(left, (Unknown, Ref)) and not isinstance(right, (Unknown, Ref)):
+    if (
+        (left is None) != (right is None)
+        and not isinstance(left, (Unknown, Ref))
+        and not isinstance(right, (Unknown, Ref))
+    ):
         return False
     return None
 
@@ -364,7 +381,11 @@ def _list(state: State, node: ast.expr) -> object:
     for item in getattr(node, "elts", ()):
         value = evaluate(state, item.value if isinstance(item, ast.Starred) else item)
         if isinstance(item, ast.Starred):
-            items += value if isinstance(value, (list, tuple)) else [unknown([*causes_in(value)] or [state.cause(item, Reason.CONSTRUCT)], rest=True)]
+            items += (
+                value
+                if isinstance(value, (list, tuple))
+                else [unknown([*causes_in(value)] or [state.cause(item, Reason.CONSTRUCT)], rest=True)]
+            )
         else:
             items.append(value)
     if isinstance(node, ast.Tuple):
@@ -417,7 +438,11 @@ def _subscript(state: State, node: ast.expr) -> object:
         return called(state, node, Bound(owner, "getitem"), [key], {})
     cause = state.cause(node, Reason.CONSTRUCT)
     if not known(key):
-        reason = state.cause(node, Reason.PLACEHOLDER, give="region") if key is Symbol.REGION or isinstance(key, Text) else cause
+        reason = (
+            state.cause(node, Reason.PLACEHOLDER, give="region")
+            if key is Symbol.REGION or isinstance(key, Text)
+            else cause
+        )
         return unknown([*causes_in(key)] or [reason])
     if isinstance(owner, dict) and _hashable(key):
         if key not in owner and "…" in owner:
@@ -435,7 +460,11 @@ def _sliced(state: State, node: ast.Subscript, owner: object, cut: ast.Slice) ->
     if not known(ends) or isinstance(owner, Unknown):
         return unknown([*causes_in(owner), *causes_in(ends)] or [state.cause(node, Reason.CONSTRUCT)])
     if isinstance(owner, Text):
-        return owner if owner.symbols <= {Symbol.TIME} and not ends[0] else unknown([*owner.causes] or [state.cause(node, Reason.PLACEHOLDER)])
+        return (
+            owner
+            if owner.symbols <= {Symbol.TIME} and not ends[0]
+            else unknown([*owner.causes] or [state.cause(node, Reason.PLACEHOLDER)])
+        )
     try:
         return owner[slice(*ends)]  # type: ignore[index]  # a TypeError is caught
     except methods.ERRORS:
@@ -492,7 +521,9 @@ def turns(state: State, value: object, node: ast.AST) -> list[object] | Unknown:
         return list(value)
     if isinstance(value, range) and len(value) <= 2_000:
         return list(value)
-    if isinstance(value, str) or (isinstance(value, (list, tuple, set)) and not any(isinstance(item, Unknown) and item.rest for item in value)):
+    if isinstance(value, str) or (
+        isinstance(value, (list, tuple, set)) and not any(isinstance(item, Unknown) and item.rest for item in value)
+    ):
         return list(value)
     return unknown([state.cause(node, Reason.LOOP), *causes_in(value)])
 

@@ -22,11 +22,18 @@ def retrieved(state: State, node: ast.expr, function: str, given: list[object], 
     old = function == "get_image_uri"
     asked = dict(zip(_OLD_ORDER if old else _ORDER, given, strict=False)) | names
     if old:
-        asked = {"framework": asked.get("repo_name"), "region": asked.get("region_name"), "version": asked.get("repo_version")}
+        asked = {
+            "framework": asked.get("repo_name"),
+            "region": asked.get("region_name"),
+            "version": asked.get("repo_version"),
+        }
         asked["version"] = _old_version(asked["version"])
     region = asked.get("region")
     placed = state.region if isinstance(region, Text) and not region.causes else region
-    needed = [asked.get(name) for name in ("framework", "version", "py_version", "instance_type", "base_framework_version", "distribution")]
+    needed = [
+        asked.get(name)
+        for name in ("framework", "version", "py_version", "instance_type", "base_framework_version", "distribution")
+    ]
     if not known(needed) or not isinstance(placed, str) or not isinstance(asked.get("framework"), str):
         return unknown([*causes_in(needed), *causes_in(region)] or [state.cause(node, Reason.CALL)])
     if asked.get("image_scope") == "inference" or isinstance(asked.get("training_compiler_config"), Instance):
@@ -65,4 +72,3 @@ def _framework(name: str, wanted: algorithms.Wanted, base: str) -> PyTorch | Hug
     if not base.startswith("pytorch"):
         raise ValueError(f"base_framework_version: got {base!r}, wanted pytorch and a version")
     return HuggingFace(version, pytorch=base.removeprefix("pytorch"), python=python)
-

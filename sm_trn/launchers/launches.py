@@ -6,7 +6,6 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from ..formatting.cards import HasCard
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.problems import Problem
@@ -97,7 +96,7 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launchers(HasCard):
+class Launchers:
     """What is in a launcher's file, read and not run.
 
     >>> found = st.read_launchers("launch.py")

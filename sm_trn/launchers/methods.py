@@ -8,19 +8,28 @@ import posixpath
 from collections.abc import Callable, Mapping
 from itertools import islice
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from . import texts
 from .values import LONGEST, Cause, Instance, Symbol, Text, Unknown, causes_in, known, parts_of, text, unknown
 
 Arguments: TypeAlias = list[object]
-Names: TypeAlias = dict[object, object]
+Names: TypeAlias = Mapping[Any, object]
 _PURE_TEXT: Final = frozenset({
     "lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "split", "rsplit", "splitlines", "startswith",
     "endswith", "isdigit", "isalpha", "count", "find", "index", "partition", "rpartition", "removeprefix", "removesuffix",
     "swapcase", "isupper", "islower",
 })  # fmt: skip
-ERRORS: Final = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, RecursionError, ZeroDivisionError)
+ERRORS: Final = (
+    TypeError,
+    ValueError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    ZeroDivisionError,
+)
 
 
 def of_text(value: str | Text, name: str, given: Arguments, names: Names, cause: Cause) -> object:
@@ -101,7 +110,7 @@ def of_list(value: list[object], name: str, given: Arguments, cause: Cause) -> o
     return None
 
 
-def of_mapping(value: Names, name: str, given: Arguments, names: Names, cause: Cause) -> object:
+def of_mapping(value: dict[object, object], name: str, given: Arguments, names: Names, cause: Cause) -> object:
     """A method of a mapping, done to it."""
     try:
         if name == "update":
@@ -118,18 +127,20 @@ def of_mapping(value: Names, name: str, given: Arguments, names: Names, cause: C
     return Unknown((cause,))
 
 
-def _update(value: Names, given: Arguments, names: Names, cause: Cause) -> None:
+def _update(value: dict[object, object], given: Arguments, names: Names, cause: Cause) -> None:
     for item in given:
         if isinstance(item, dict):
             value.update(item)
-        elif isinstance(item, (list, tuple)) and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in item):
-            value.update(dict(item))  # type: ignore[arg-type]  # pairs, as was looked at
+        elif isinstance(item, (list, tuple)) and all(
+            isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in item
+        ):
+            value.update(dict(item))
         else:
             value["…"] = unknown([*causes_in(item), cause], rest=True)
     value.update(names)
 
 
-def _looked_up(value: Names, name: str, given: Arguments, cause: Cause) -> object:
+def _looked_up(value: dict[object, object], name: str, given: Arguments, cause: Cause) -> object:
     key = given[0]
     if not known(key):
         return unknown([*causes_in(key), cause])
@@ -151,9 +162,7 @@ def joined_path(given: Arguments, cause: Cause) -> object:
             return Unknown((cause,))
         absolute = isinstance(parts[0], str) and parts[0].startswith("/") if parts else False
         before = parts_of(made) or ()
-        if absolute:
-            made = text(parts)
-        elif not before:
+        if absolute or not before:
             made = text(parts)
         else:
             slash = isinstance(before[-1], str) and before[-1].endswith("/")
@@ -199,7 +208,9 @@ def _deep(value: object, depth: int) -> object:
     if isinstance(value, list):
         return [_deep(item, depth - 1) for item in value]
     if isinstance(value, Instance):
-        return Instance(value.cls, {key: _deep(item, depth - 1) for key, item in value.arguments.items()}, value.place, value.own)
+        return Instance(
+            value.cls, {key: _deep(item, depth - 1) for key, item in value.arguments.items()}, value.place, value.own
+        )
     return value
 
 
@@ -286,10 +297,17 @@ PURE: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
 )
 CONSTANTS: Final[Mapping[str, object]] = MappingProxyType(
     {
-        "os.sep": "/", "os.path.sep": "/", "math.pi": math.pi, "math.e": math.e,
-        "logging.DEBUG": 10, "logging.INFO": 20, "logging.WARNING": 30, "logging.WARN": 30, "logging.ERROR": 40,
+        "os.sep": "/",
+        "os.path.sep": "/",
+        "math.pi": math.pi,
+        "math.e": math.e,
+        "logging.DEBUG": 10,
+        "logging.INFO": 20,
+        "logging.WARNING": 30,
+        "logging.WARN": 30,
+        "logging.ERROR": 40,
         "logging.CRITICAL": 50,
-    }  # fmt: skip
+    }
 )
 
 

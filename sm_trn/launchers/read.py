@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Final
 from ..errors import SmTrnError
 from ..preflight import check
 from ..specs.destination import Destination
+from ..specs.job import JobSpec
 from . import requests, specs, statements
-from .launches import Assumption, Ending, Hole, Launch, Launchers, LauncherJob, Seen
+from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
 from .source import Cell, Unread, cells, parsed
 from .state import ExhaustedError, Site, State
 from .values import Cause, Place, Reason, Scope, Symbol, Unknown, causes_in
@@ -41,16 +43,21 @@ def read_launchers(
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SmTrnError(f"{source.name}: got bytes that are no UTF-8 text (at {error.start}), wanted a .py or .ipynb file") from None
-    return read_text(text, source.name, given=given, region=region, modules=siblings(source), checked=checked)
+        raise SmTrnError(
+            f"{source.name}: got bytes that are no UTF-8 text (at {error.start}), wanted a .py or .ipynb file"
+        ) from None
+    return read_text(
+        text, source.name, given=given, region=region, modules=siblings(source), checked=checked, folder=source.parent
+    )
 
 
 def read_text(
     text: str, name: str, *, given: Mapping[str, object] | None = None, region: str = "",
-    modules: Mapping[str, str] | None = None, checked: bool = False,
+    modules: Mapping[str, str] | None = None, checked: bool = False, folder: Path | None = None,
 ) -> Launchers:  # fmt: skip
     """``read_launchers`` of a text; ``modules`` maps dotted names of modules beside it to their text."""
     reading = Reading(name, cells(name, text.replace("\r\n", "\n")), given or {}, region, modules or {})
+    reading.folder = folder
     return reading.launchers(checked=checked)
 
 
@@ -73,7 +80,9 @@ def siblings(path: Path) -> dict[str, str]:
 class Reading:
     """One file, read as often as its open conditions ask for."""
 
-    def __init__(self, name: str, code: list[Cell], given: Mapping[str, object], region: str, modules: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, code: list[Cell], given: Mapping[str, object], region: str, modules: Mapping[str, str]
+    ) -> None:
         self.name, self.code, self.modules = name, code, modules
         self.given = dict(given)
         asked = self.given.get("region")
@@ -82,6 +91,7 @@ class Reading:
         self.words |= {symbol: str(self.given[symbol.value]) for symbol in Symbol if symbol.value in self.given}
         self.trees = [(cell, parsed(cell)) for cell in code]
         self.unread: list[tuple[Place, str]] = []
+        self.folder: Path | None = None
 
     def state(self, decisions: Mapping[Place, bool]) -> State:
         """Read every cell once, under these decisions."""
@@ -99,7 +109,12 @@ class Reading:
             try:
                 self._cell(state, tree)
             except ExhaustedError:
-                self.unread.append((Place(self.name, cell.number, 1), "the file needs more steps than a reading takes; what follows is not read"))
+                self.unread.append(
+                    (
+                        Place(self.name, cell.number, 1),
+                        "the file needs more steps than a reading takes; what follows is not read",
+                    )
+                )
                 break
         return state
 
@@ -134,7 +149,12 @@ class Reading:
     def _wanted(self, state: State, launches: list[Launch]) -> list[Place]:
         """The conditions that holes come from, and those around launches that are started under them."""
         branches = [hole.place for launch in launches for hole in launch.holes if hole.reason is Reason.BRANCH]
-        lost = [cause.place for value in state.scopes[0].names.values() for cause in causes_in(value, 3) if cause.reason is Reason.BRANCH]
+        lost = [
+            cause.place
+            for value in state.scopes[0].names.values()
+            for cause in causes_in(value, 3)
+            if cause.reason is Reason.BRANCH
+        ]
         known = list(dict.fromkeys(place for place in branches if place in state.wanted))
         if not known and not launches:
             known = list(dict.fromkeys(place for place in lost if place in state.wanted))
@@ -143,7 +163,9 @@ class Reading:
     def _decided(self, wanted: list[Place], before: list[Launch], *, checked: bool) -> list[Launch]:
         """The launches under every combination of decisions, those of one site together."""
         found: dict[tuple[object, ...], list[Launch]] = {}
-        turns = [dict(zip(wanted, choice, strict=True)) for choice in itertools.product((True, False), repeat=len(wanted))]
+        turns = [
+            dict(zip(wanted, choice, strict=True)) for choice in itertools.product((True, False), repeat=len(wanted))
+        ]
         for decisions in turns:
             state = self.state(decisions)
             for site in state.sites:
@@ -152,7 +174,9 @@ class Reading:
         merged = [_together(group, turns=len(turns)) for group in found.values()]
         return merged or before
 
-    def _launch(self, site: Site, state: State, *, checked: bool, decisions: Mapping[Place, bool] | None = None) -> Launch:
+    def _launch(
+        self, site: Site, state: State, *, checked: bool, decisions: Mapping[Place, bool] | None = None
+    ) -> Launch:
         read = requests.request_of(site, self.region, self.words)
         holes = tuple(Hole(c.place, c.expression, c.reason, c.give, c.detail) for c in read.ledger.causes.values())
         jobs: tuple[LauncherJob, ...] = ()
@@ -162,17 +186,36 @@ class Reading:
         elif read.request is not None:
             try:
                 spec = specs.spec_of(read)
-                branch = tuple((state.wanted.get(place, _line(self.code, place)), taken) for place, taken in (decisions or {}).items())
-                problems = tuple(check(spec)) if checked else ()
-                jobs = (LauncherJob(spec=spec, request=read.request, at=read.at, branch=branch, wait=_waits(site), problems=problems),)
+                branch = tuple(
+                    (state.wanted.get(place, _line(self.code, place)), taken)
+                    for place, taken in (decisions or {}).items()
+                )
+                problems = tuple(check(_beside(spec, self.folder))) if checked else ()
+                jobs = (
+                    LauncherJob(
+                        spec=spec, request=read.request, at=read.at, branch=branch, wait=_waits(site), problems=problems
+                    ),
+                )
             except (SmTrnError, ValueError, TypeError) as error:
                 holes = (Hole(site.place, f"{site.cls}(…)", Reason.REFUSED, "", str(error)[:200]),)
-        placeholders = tuple(sorted(symbol.value for symbol in read.ledger.placeholders if symbol.value not in self.given))
-        remarks = tuple([*read.ledger.remarks, *_renamed(site)])
+        placeholders = tuple(
+            sorted(symbol.value for symbol in read.ledger.placeholders if symbol.value not in self.given)
+        )
+        remarks = (*read.ledger.remarks, *_renamed(site))
         return Launch(
             place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders, remarks=remarks,
             within=site.within, started=site.fit.place if site.fit else None,
         )  # fmt: skip
+
+
+def _beside(spec: JobSpec, folder: Path | None) -> JobSpec:
+    """The spec with its source where it lies: paths of a launcher are of the launcher's folder."""
+    script = spec.script
+    if folder is None or script is None or script.git is not None or script.source_dir is None:
+        return spec
+    if script.source_dir.startswith(("s3://", "/")):
+        return spec
+    return spec.replace(script=dataclasses.replace(script, source_dir=str(folder / script.source_dir)))
 
 
 def _line(code: list[Cell], place: Place) -> str:

@@ -26,14 +26,14 @@ from . import estimators
 from .state import Site
 from .values import Cause, Instance, Place, Reason, Ref, Symbol, Text, Unknown, causes_in, missing_module
 
-_TIME: Final = "TIME"
+TIME: Final = "TIME"
 PLACEHOLDERS: Final[Mapping[Symbol, str]] = MappingProxyType(
     {
         Symbol.ROLE: Destination().role,
         Symbol.BUCKET: Destination().bucket,
         Symbol.ACCOUNT: "111122223333",
         Symbol.REGION: Destination().region,
-        Symbol.TIME: _TIME,
+        Symbol.TIME: TIME,
     }
 )
 FRAMEWORKS: Final = frozenset({"PyTorch", "HuggingFace", "TensorFlow", "MXNet", "SKLearn", "XGBoost"})
@@ -80,7 +80,10 @@ class Ledger:
             self.lacks(*causes_in(value))
             return None
         if isinstance(value, dict):
-            return {self.plain(key, depth - 1) if not isinstance(key, str) else key: self.plain(item, depth - 1) for key, item in value.items()}
+            return {
+                self.plain(key, depth - 1) if not isinstance(key, str) else key: self.plain(item, depth - 1)
+                for key, item in value.items()
+            }
         if isinstance(value, (list, tuple)):
             return [self.plain(item, depth - 1) for item in value]
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -91,7 +94,9 @@ class Ledger:
         parts = value.parts if isinstance(value, Text) else (value,)
         self.lacks(*causes_in(value))
         self.placeholders |= {part for part in parts if isinstance(part, Symbol)}
-        return "".join(part if isinstance(part, str) else self.words[part] if isinstance(part, Symbol) else "…" for part in parts)
+        return "".join(
+            part if isinstance(part, str) else self.words[part] if isinstance(part, Symbol) else "…" for part in parts
+        )
 
     def _object(self, value: object) -> Any:
         if isinstance(value, Instance) and value.cls == "path":
@@ -136,8 +141,7 @@ class _Builder:
 
     def get(self, name: str, default: Any = None) -> Any:
         """An argument's plain value."""
-        value = self.ledger.plain(self.raw[name]) if name in self.raw else default
-        return value
+        return self.ledger.plain(self.raw[name]) if name in self.raw else default
 
     def text(self, name: str) -> str | None:
         """An argument that is a text; an empty one was left to be filled in."""
@@ -150,9 +154,7 @@ class _Builder:
 
     def read(self) -> Read:
         for name, value in self.raw.items():
-            if name == "…":
-                self.ledger.lacks(*causes_in(value))
-            elif name not in _UNSAID and not name.startswith("_"):
+            if name == "…" or (name not in _UNSAID and not name.startswith("_")):
                 self.ledger.lacks(*causes_in(value))
         output = self.text("output_path")
         bucket = self._bucket()
@@ -169,7 +171,9 @@ class _Builder:
         if source is None and at.source_uri is None and not request["ResourceConfig"]:
             return Read(request=None, at=at, ledger=self.ledger)
         complete = not self.ledger.causes
-        return Read(request=request if complete else None, at=at, ledger=self.ledger, entry=entry, source_dir=folder, git=git)
+        return Read(
+            request=request if complete else None, at=at, ledger=self.ledger, entry=entry, source_dir=folder, git=git
+        )
 
     def _bucket(self) -> str:
         session = self.raw.get("sagemaker_session")
@@ -180,7 +184,12 @@ class _Builder:
 
     def _image(self) -> str | None:
         own = self.text("image_uri")
-        if own or self.site.cls in {"Estimator", "AlgorithmEstimator"} or "image_uri" in self.raw and self.raw["image_uri"] is not None:
+        if (
+            own
+            or self.site.cls in {"Estimator", "AlgorithmEstimator"}
+            or ("image_uri" in self.raw
+            and self.raw["image_uri"] is not None)
+        ):
             if own is None and self.site.cls == "Estimator" and self.raw.get("image_uri") is None:
                 self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, "image_uri", give="image_uri"))
             return own
@@ -188,7 +197,9 @@ class _Builder:
             return self._chosen_image()
         except (SmTrnError, ValueError, TypeError) as error:
             if not self.ledger.causes:
-                self.ledger.lacks(Cause(Reason.IMAGE, self.site.place, f"{self.site.cls}(…)", give="image_uri", detail=str(error)))
+                self.ledger.lacks(
+                    Cause(Reason.IMAGE, self.site.place, f"{self.site.cls}(…)", give="image_uri", detail=str(error))
+                )
             return None
 
     def _chosen_image(self) -> str:
@@ -200,7 +211,9 @@ class _Builder:
                 framework: PyTorch | HuggingFace = PyTorch(version, python=python)
             else:
                 framework = HuggingFace(get("transformers_version"), pytorch=get("pytorch_version"), python=python)
-            smp = "torch_distributed" in distribution and distribution.get("smdistributed", {}).get("modelparallel", {}).get("enabled", True)
+            smp = "torch_distributed" in distribution and distribution.get("smdistributed", {}).get(
+                "modelparallel", {}
+            ).get("enabled", True)
             v2 = smp and "modelparallel" in distribution.get("smdistributed", {})
             job = JobSpec(
                 name="image", framework=framework, compute=self._compute(machine),
@@ -208,7 +221,9 @@ class _Builder:
                 distribution=SMModelParallelV2() if v2 else None,
             )  # fmt: skip
             return self._with_build(images.image_uri(job, self.region), distribution)
-        name = {"TensorFlow": "tensorflow", "MXNet": "mxnet", "SKLearn": "sklearn", "XGBoost": "xgboost"}.get(self.site.cls)
+        name = {"TensorFlow": "tensorflow", "MXNet": "mxnet", "SKLearn": "sklearn", "XGBoost": "xgboost"}.get(
+            self.site.cls
+        )
         if name is None or self._compiler():
             raise ValueError(f"no table has the image of {self.site.cls} with these versions")
         wanted = algorithms.Wanted(
@@ -233,7 +248,12 @@ class _Builder:
 
     def _compute(self, machine: str) -> Compute:
         groups = [self._resolved(group) for group in self._groups()]
-        made = tuple(InstanceGroup(name=item["instance_group_name"], instance=item["instance_type"], count=item["instance_count"]) for item in groups)
+        made = tuple(
+            InstanceGroup(
+                name=item["instance_group_name"], instance=item["instance_type"], count=item["instance_count"]
+            )
+            for item in groups
+        )
         return Compute(groups=made) if made else Compute(machine)
 
     def _machine(self) -> str:
@@ -243,7 +263,7 @@ class _Builder:
             return next((name for name in types if images.processor(name) == "gpu"), types[0])
         value = self.get("instance_type")
         if not isinstance(value, str):
-            raise ValueError("instance_type: got nothing, wanted an instance type")
+            raise TypeError("instance_type: got nothing, wanted an instance type")
         return value
 
     def _resolved(self, part: Instance) -> dict[str, Any]:
@@ -266,7 +286,9 @@ class _Builder:
         dependencies = self.raw.get("dependencies")
         if dependencies:
             packed = self.ledger.plain(dependencies)
-            self.ledger.remarks.append(f"dependencies={packed!r} are packed beside the script: copy them into source_dir")
+            self.ledger.remarks.append(
+                f"dependencies={packed!r} are packed beside the script: copy them into source_dir"
+            )
         return f"{place}/{name}/source/sourcedir.tar.gz"
 
     def _request(self, at: Destination, image: str | None, where: str, program: str | None) -> dict[str, Any]:
@@ -298,10 +320,17 @@ class _Builder:
         return request | self._around(where) | self._watched(where)
 
     def _image_config(self) -> dict[str, Any] | None:
-        mode, arn = self.get("training_repository_access_mode"), self.get("training_repository_credentials_provider_arn")
+        mode, arn = (
+            self.get("training_repository_access_mode"),
+            self.get("training_repository_credentials_provider_arn"),
+        )
         if mode is None:
             return None
-        auth = {"TrainingRepositoryAuthConfig": {"TrainingRepositoryCredentialsProviderArn": arn}} if arn is not None else {}
+        auth = (
+            {"TrainingRepositoryAuthConfig": {"TrainingRepositoryCredentialsProviderArn": arn}}
+            if arn is not None
+            else {}
+        )
         return {"TrainingRepositoryAccessMode": mode} | auth
 
     def _metrics(self) -> bool | None:
@@ -317,12 +346,18 @@ class _Builder:
     def _resources(self) -> dict[str, Any]:
         get = self.get
         found: dict[str, Any] = {"VolumeSizeInGB": get("volume_size", 30)}
-        found |= _given(VolumeKmsKeyId=get("volume_kms_key"), KeepAlivePeriodInSeconds=get("keep_alive_period_in_seconds"))
+        found |= _given(
+            VolumeKmsKeyId=get("volume_kms_key"), KeepAlivePeriodInSeconds=get("keep_alive_period_in_seconds")
+        )
         groups = self._groups()
         if groups:
             resolved = [self._resolved(group) for group in groups]
             found["InstanceGroups"] = [
-                {"InstanceGroupName": item.get("instance_group_name"), "InstanceType": item.get("instance_type"), "InstanceCount": item.get("instance_count")}
+                {
+                    "InstanceGroupName": item.get("instance_group_name"),
+                    "InstanceType": item.get("instance_type"),
+                    "InstanceCount": item.get("instance_count"),
+                }
                 for item in resolved
             ]  # fmt: skip
         else:
@@ -332,10 +367,14 @@ class _Builder:
             found |= {"InstanceCount": count, "InstanceType": self.text("instance_type")}
             if "instance_type" not in self.raw:
                 self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, "instance_type", give="instance_type"))
-        return found | _given(TrainingPlanArn=get("training_plan"), InstancePlacementConfig=get("instance_placement_config"))
+        return found | _given(
+            TrainingPlanArn=get("training_plan"), InstancePlacementConfig=get("instance_placement_config")
+        )
 
     def _number(self, name: str, value: object) -> object:
-        self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, f"{name}={value!r}", give=name, detail="a whole number is needed"))
+        self.ledger.lacks(
+            Cause(Reason.REFUSED, self.site.place, f"{name}={value!r}", give=name, detail="a whole number is needed")
+        )
         return value
 
     def _hyperparameters(self, at: Destination, program: str | None) -> dict[str, str]:
@@ -371,7 +410,11 @@ class _Builder:
         found = self._strategy(wish)
         if self.site.cls == "TensorFlow" and self.get("model_dir") is not False:
             mpi = wish.get("mpi", {}).get("enabled", False) if isinstance(wish.get("mpi", {}), dict) else False
-            default = "/opt/ml/model" if mpi else f"{(self.get('output_path') or f's3://{at.bucket}/').rstrip('/')}/{at.job_name}/model"
+            default = (
+                "/opt/ml/model"
+                if mpi
+                else f"{(self.get('output_path') or f's3://{at.bucket}/').rstrip('/')}/{at.job_name}/model"
+            )
             found["model_dir"] = self.get("model_dir") or default
         compiler = self._compiler()
         if compiler is not None:
@@ -385,7 +428,10 @@ class _Builder:
     def _strategy(self, wish: dict[str, Any]) -> dict[str, Any]:
         torch = self.site.cls in {"PyTorch", "HuggingFace"}
         if self.site.cls == "PyTorch" and "pytorchddp" in wish:
-            wish = {**{key: value for key, value in wish.items() if key != "pytorchddp"}, "smdistributed": {"dataparallel": wish["pytorchddp"]}}
+            wish = {
+                **{key: value for key, value in wish.items() if key != "pytorchddp"},
+                "smdistributed": {"dataparallel": wish["pytorchddp"]},
+            }
         machine = self.get("instance_type")
         kind = {"sagemaker_instance_type": machine} if machine is not None else {}
         if torch and _enabled(wish, "pytorchddp"):
@@ -400,7 +446,10 @@ class _Builder:
         groups = self._distributed_groups(wish)
         if groups:
             found["sagemaker_distribution_instance_groups"] = groups
-        for word, name in (("pytorchxla", "sagemaker_pytorch_xla_multi_worker_enabled"), ("parameter_server", "sagemaker_parameter_server_enabled")):
+        for word, name in (
+            ("pytorchxla", "sagemaker_pytorch_xla_multi_worker_enabled"),
+            ("parameter_server", "sagemaker_parameter_server_enabled"),
+        ):
             if word in wish:
                 found[name] = _enabled(wish, word)
         if "mpi" in wish:
@@ -434,7 +483,11 @@ class _Builder:
         inputs = self.site.fit.arguments.get("inputs") if self.site.fit else None
         if inputs is None:
             return
-        if isinstance(inputs, Instance) and inputs.cls == "TrainingInput" and inputs.arguments.get("input_mode") is not None:
+        if (
+            isinstance(inputs, Instance)
+            and inputs.cls == "TrainingInput"
+            and inputs.arguments.get("input_mode") is not None
+        ):
             algorithm["TrainingInputMode"] = self.ledger.plain(inputs.arguments["input_mode"])
         named = inputs if isinstance(inputs, dict) else {"training": inputs}
         for name, value in named.items():
@@ -445,14 +498,25 @@ class _Builder:
 
     def _channel(self, name: str, value: object, **more: str) -> dict[str, Any] | None:
         if isinstance(value, Instance) and value.cls in {"TrainingInput", "FileSystemInput"}:
-            made = _training_input(self._resolved(value)) if value.cls == "TrainingInput" else _file_system(self._resolved(value))
+            made = (
+                _training_input(self._resolved(value))
+                if value.cls == "TrainingInput"
+                else _file_system(self._resolved(value))
+            )
         else:
             uri = self.ledger.plain(value)
             if uri is None and not self.ledger.causes:
                 uri = ""
             if isinstance(uri, str) and not self.ledger.causes and not uri.startswith("s3://"):
                 reason = Reason.EMPTY if not uri else Reason.REFUSED
-                self.ledger.lacks(Cause(reason, self.site.fit.place if self.site.fit else self.site.place, f"inputs[{name!r}]={uri!r}", give=name))
+                self.ledger.lacks(
+                    Cause(
+                        reason,
+                        self.site.fit.place if self.site.fit else self.site.place,
+                        f"inputs[{name!r}]={uri!r}",
+                        give=name,
+                    )
+                )
             made = _training_input({"s3_data": uri, **more})
         return {**made, "ChannelName": name}
 
@@ -487,7 +551,9 @@ class _Builder:
             if get(word):
                 found[name] = True
         if get("checkpoint_s3_uri"):
-            found["CheckpointConfig"] = _given(S3Uri=get("checkpoint_s3_uri"), LocalPath=get("checkpoint_local_path") or None)
+            found["CheckpointConfig"] = _given(
+                S3Uri=get("checkpoint_s3_uri"), LocalPath=get("checkpoint_local_path") or None
+            )
         if get("max_retry_attempts") is not None:
             found["RetryStrategy"] = {"MaximumRetryAttempts": get("max_retry_attempts")}
         if get("enable_infra_check") is not None:
@@ -504,14 +570,24 @@ class _Builder:
         found: dict[str, Any] = {}
         if self.raw.get("rules"):
             self.ledger.lacks(*causes_in(self.raw["rules"]))
-            self.ledger.lacks(Cause(Reason.VALUE, self.site.place, "rules=[…]", give="rules", detail="debugger rules have no word in a spec"))
+            self.ledger.lacks(
+                Cause(
+                    Reason.VALUE,
+                    self.site.place,
+                    "rules=[…]",
+                    give="rules",
+                    detail="debugger rules have no word in a spec",
+                )
+            )
         hook = self._hook(where) if supported else None
         if hook is not None:
             found["DebugHookConfig"] = hook
         board = self.raw.get("tensorboard_output_config")
         if isinstance(board, Instance):
             settings = self._resolved(board)
-            found["TensorBoardOutputConfig"] = _given(S3OutputPath=settings.get("s3_output_path"), LocalPath=settings.get("container_local_output_path"))
+            found["TensorBoardOutputConfig"] = _given(
+                S3OutputPath=settings.get("s3_output_path"), LocalPath=settings.get("container_local_output_path")
+            )
         elif board is not None:
             self.ledger.plain(board)
         found["ProfilerConfig"] = self._profiler(where, supported=supported)
@@ -530,7 +606,10 @@ class _Builder:
             path = self.ledger.plain(settings.get("s3_output_path")) or where
             return {
                 "S3OutputPath": path,
-                **_given(LocalPath=self.ledger.plain(settings.get("container_local_output_path")), HookParameters=self.ledger.plain(settings.get("hook_parameters"))),
+                **_given(
+                    LocalPath=self.ledger.plain(settings.get("container_local_output_path")),
+                    HookParameters=self.ledger.plain(settings.get("hook_parameters")),
+                ),
                 "CollectionConfigurations": listed,
             }  # fmt: skip
         if hook is not None and hook is not True and hook != {}:
@@ -558,11 +637,23 @@ class _Builder:
         if isinstance(config, Instance):
             settings = config.arguments
             if settings.get("framework_profile_params") is not None or settings.get("profile_params") is not None:
-                self.ledger.lacks(Cause(Reason.VALUE, config.place, "framework_profile_params", give="profiler_config", detail="framework profiling"))
+                self.ledger.lacks(
+                    Cause(
+                        Reason.VALUE,
+                        config.place,
+                        "framework_profile_params",
+                        give="profiler_config",
+                        detail="framework profiling",
+                    )
+                )
             path = self.ledger.plain(settings.get("s3_output_path")) or where
             interval = self.ledger.plain(settings.get("system_monitor_interval_millis"))
             disabled = bool(self.ledger.plain(settings.get("disable_profiler")))
-            return {**({} if disabled else {"S3OutputPath": path}), "DisableProfiler": disabled, **_given(ProfilingIntervalInMilliseconds=interval)}
+            return {
+                **({} if disabled else {"S3OutputPath": path}),
+                "DisableProfiler": disabled,
+                **_given(ProfilingIntervalInMilliseconds=interval),
+            }
         if config is not None:
             self.ledger.plain(config)
         return {"DisableProfiler": True} if off else {"S3OutputPath": where, "DisableProfiler": False}
@@ -591,7 +682,11 @@ def _training_input(given: Mapping[str, Any]) -> dict[str, Any]:
     distribution = given.get("distribution")
     if distribution is None and not given.get("target_attribute_name"):
         distribution = "FullyReplicated"
-    source |= _given(S3DataDistributionType=distribution, InstanceGroupNames=given.get("instance_groups"), AttributeNames=given.get("attribute_names"))
+    source |= _given(
+        S3DataDistributionType=distribution,
+        InstanceGroupNames=given.get("instance_groups"),
+        AttributeNames=given.get("attribute_names"),
+    )
     return {"DataSource": {"S3DataSource": source}} | _given(
         CompressionType=given.get("compression"), ContentType=given.get("content_type"), RecordWrapperType=given.get("record_wrapping"),
         InputMode=given.get("input_mode"), TargetAttributeName=given.get("target_attribute_name"),

@@ -55,9 +55,7 @@ def cells(name: str, text: str) -> list[Cell]:
 
 
 def _of_notebook(name: str, text: str) -> Iterator[Cell]:
-    number = 0
-    for raw in notebook_sources(name, text):
-        number += 1
+    for number, raw in enumerate(notebook_sources(name, text), start=1):
         yield Cell(number, raw, *masked(raw))
 
 
@@ -121,7 +119,11 @@ def _without_magic(line: str) -> str | None:
     stripped = line.strip()
     if found and stripped and not stripped.startswith("#") and (stripped[0] in "!%?" or _is_help(stripped)):
         return f"{found['indent']}pass"
-    return f"{line[: len(line) - len(line.lstrip())]}pass" if _LOOSE.match(line) and "=" not in line.split(" ")[0:2] else None
+    return (
+        f"{line[: len(line) - len(line.lstrip())]}pass"
+        if _LOOSE.match(line) and "=" not in line.split(" ")[0:2]
+        else None
+    )
 
 
 def _is_help(stripped: str) -> bool:

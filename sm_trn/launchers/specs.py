@@ -4,6 +4,7 @@ the very same request."""
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 
 from ..errors import SmTrnError
@@ -11,7 +12,7 @@ from ..render import parse_request
 from ..render import request as target
 from ..render.keeping import kept_parts
 from ..specs.job import Git, JobSpec, Script
-from .requests import Read
+from .requests import TIME, Read
 
 
 def spec_of(read: Read) -> JobSpec:
@@ -27,6 +28,10 @@ def spec_of(read: Read) -> JobSpec:
 
 def _changes(job: JobSpec, read: Read) -> Iterator[JobSpec]:
     """Other ways to say it, each better to read."""
+    name = re.sub(rf"-?{TIME}-?", "-", job.name).strip("-")
+    if name and name != job.name:  # submit adds a moment of its own
+        job = job.replace(name=name)
+        yield job
     if read.request is not None and job.output.s3_uri == f"s3://{read.at.bucket}/":
         job = job.replace(output=dataclasses.replace(job.output, s3_uri=None))
         yield job
@@ -41,7 +46,9 @@ def _script(read: Read) -> Script:
         folder = before or "."
     git = read.git
     if git and isinstance(git.get("repo"), str):
-        return Script(entry, source_dir=folder, git=Git(git["repo"], branch=git.get("branch"), commit=git.get("commit")))
+        return Script(
+            entry, source_dir=folder, git=Git(git["repo"], branch=git.get("branch"), commit=git.get("commit"))
+        )
     return Script(entry, source_dir=folder)
 
 

@@ -96,7 +96,9 @@ class State:
             raise ExhaustedError
 
     def place(self, node: ast.AST) -> Place:
-        return Place(self.scope.file or self.file, self._cell(), getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
+        return Place(
+            self.scope.file or self.file, self._cell(), getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        )
 
     def _cell(self) -> int | None:
         return None if self.scope.file not in {"", self.file} else self.cell

@@ -122,7 +122,10 @@ def _settled(state: State, name: str, value: object) -> object:
     if name in state.settings and next(causes_in(value), None) is not None:
         return state.settings[name]
     if isinstance(value, Unknown) and any(not cause.give for cause in value.causes):
-        named = (Cause(cause.reason, cause.place, cause.expression, cause.give or name, cause.detail) for cause in value.causes)
+        named = (
+            Cause(cause.reason, cause.place, cause.expression, cause.give or name, cause.detail)
+            for cause in value.causes
+        )
         return Unknown(tuple(named), value.rest)
     return value
 
@@ -158,7 +161,11 @@ def _augmented(state: State, node: ast.stmt) -> Flow:
     before = evaluate(state, _loaded(node.target))
     if isinstance(before, list) and isinstance(node.op, ast.Add):
         more = evaluate(state, node.value)
-        before += more if isinstance(more, (list, tuple)) else [unknown([*causes_in(more)] or [state.cause(node, Reason.CONSTRUCT)], rest=True)]
+        before += (
+            more
+            if isinstance(more, (list, tuple))
+            else [unknown([*causes_in(more)] or [state.cause(node, Reason.CONSTRUCT)], rest=True)]
+        )
         return Flow.NEXT
     assign(state, node.target, evaluate(state, whole))
     return Flow.NEXT
@@ -271,7 +278,11 @@ def _turns(state: State, node: ast.For | ast.AsyncFor, items: list[object]) -> F
         if index == 0 and state.joins > 0 and (len(items) > 5 or _may_leave(node)):
             before = state.note()
         if before is not None and start - state.steps > _LONG:
-            state.join(before, state.note(), state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed"))
+            state.join(
+                before,
+                state.note(),
+                state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed"),
+            )
             return Flow.NEXT
         flow = block(state, node.body)
         if flow in {Flow.RETURN, Flow.RAISE}:
@@ -328,14 +339,14 @@ def _try(state: State, node: ast.stmt) -> Flow:
         flow = block(state, handlers[0].body)
     else:
         for handler in handlers:
-            flow = _handled(state, node, handler, before, flow)
+            flow = _handled(state, handler, before, flow)
     if flow is Flow.NEXT:
         flow = block(state, getattr(node, "orelse", []))
     last = block(state, getattr(node, "finalbody", []))
     return last if last is not Flow.NEXT else flow
 
 
-def _handled(state: State, node: ast.stmt, handler: ast.ExceptHandler, before: Noted, flow: Flow) -> Flow:
+def _handled(state: State, handler: ast.ExceptHandler, before: Noted, flow: Flow) -> Flow:
     name = expression(handler.type) if handler.type is not None else "an exception"
     place = state.place(handler)
     if state.decisions.get(place) is False or state.joins <= 0:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from .values import LONGEST, Cause, Ref, Symbol, Text, Unknown, known, missing_module, parts_of, text, unknown
 
@@ -36,7 +37,7 @@ def added(one: object, two: object) -> str | Text | None:
     return None if isinstance(made, str) and len(made) > LONGEST else made
 
 
-def formatted(template: object, values: list[object], names: dict[object, object], cause: Cause) -> object:
+def formatted(template: object, values: list[object], names: Mapping[Any, object], cause: Cause) -> object:
     """``template.format(*values, **names)``."""
     if not isinstance(template, str):
         return _mixed(template, values, names, cause)
@@ -59,7 +60,7 @@ def formatted(template: object, values: list[object], names: dict[object, object
     return text([*parts, template[at:]])
 
 
-def _mixed(template: object, values: list[object], names: dict[object, object], cause: Cause) -> object:
+def _mixed(template: object, values: list[object], names: Mapping[Any, object], cause: Cause) -> object:
     parts = parts_of(template)
     if parts is None:
         return Unknown((cause,))
