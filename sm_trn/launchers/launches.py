@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any
 
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..specs.problems import Problem
 from .values import Place, Reason
 
@@ -46,7 +46,7 @@ class LauncherJob:
     """A job of a launch, as a spec, and the request that SDK v2 would send. ``branch`` names the conditions it stands for."""
 
     spec: JobSpec
-    request: dict[str, Any]
+    request: dict[str, Json]
     at: Destination
     branch: tuple[tuple[str, bool], ...] = ()
     wait: bool = True

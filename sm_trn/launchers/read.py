@@ -101,35 +101,37 @@ class Reading:
         )  # fmt: skip
         state.scopes.append(Scope(file=self.name))
         self.unread = []
+        try:
+            self._cells(state)
+        except ExhaustedError:
+            why = "the file needs more steps than a reading takes; what follows is not read"
+            self.unread.append((Place(self.name, state.cell, 1), why))
+        return state
+
+    def _cells(self, state: State) -> None:
         for cell, tree in self.trees:
             state.cell = cell.number
             if isinstance(tree, Unread):
                 self.unread.append((Place(self.name, tree.cell, tree.line), tree.why))
-                continue
-            try:
+            else:
                 self._cell(state, tree)
-            except ExhaustedError:
-                self.unread.append(
-                    (
-                        Place(self.name, cell.number, 1),
-                        "the file needs more steps than a reading takes; what follows is not read",
-                    )
-                )
-                break
-        return state
 
     def _cell(self, state: State, tree: ast.Module) -> None:
         for statement in tree.body:
-            try:
-                statements.block(state, [statement])
-            except RecursionError:
-                del state.scopes[1:]
-                state.conditions.clear()
-                place = Place(self.name, state.cell, statement.lineno)
-                self.unread.append((place, "nested too deeply to be followed"))
-                for inner in ast.walk(statement):
-                    if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                        state.scope.names[inner.id] = Unknown((Cause(Reason.CONSTRUCT, place, inner.id, inner.id),))
+            self._statement(state, statement)
+
+    def _statement(self, state: State, statement: ast.stmt) -> None:
+        """Read one statement; of one that is nested too deeply only the names that it assigns are taken, as unknown."""
+        try:
+            statements.block(state, [statement])
+        except RecursionError:
+            del state.scopes[1:]
+            state.conditions.clear()
+            place = Place(self.name, state.cell, statement.lineno)
+            self.unread.append((place, "nested too deeply to be followed"))
+            for inner in ast.walk(statement):
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    state.scope.names[inner.id] = Unknown((Cause(Reason.CONSTRUCT, place, inner.id, inner.id),))
 
     def launchers(self, *, checked: bool) -> Launchers:
         first = self.state({})

@@ -21,6 +21,7 @@ from ..specs.compute import Compute, InstanceGroup
 from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, PyTorch, TrainingCompiler
 from ..specs.job import JobSpec
+from ..specs.json import Json
 from ..strategies.smp_v2 import SMModelParallelV2
 from . import estimators
 from .state import Site
@@ -38,6 +39,10 @@ PLACEHOLDERS: Final[Mapping[Symbol, str]] = MappingProxyType(
 )
 FRAMEWORKS: Final = frozenset({"PyTorch", "HuggingFace", "TensorFlow", "MXNet", "SKLearn", "XGBoost"})
 LOCAL: Final = ("local", "local_gpu")
+_SWITCHES: Final = {
+    "pytorchxla": "sagemaker_pytorch_xla_multi_worker_enabled",
+    "parameter_server": "sagemaker_parameter_server_enabled",
+}
 # From which version on a framework's class asks for SageMaker's metrics.
 _METRICS_SINCE: Final = {"PyTorch": (1, 3), "TensorFlow": (1, 15), "MXNet": (1, 6)}
 _UNSAID: Final = frozenset({
@@ -114,7 +119,7 @@ class Ledger:
 class Read:
     """A request, where it goes, and what was met; ``request`` None where causes keep it from being said."""
 
-    request: dict[str, Any] | None
+    request: dict[str, Json] | None
     at: Destination
     ledger: Ledger
     entry: str | None = None
@@ -187,8 +192,7 @@ class _Builder:
         if (
             own
             or self.site.cls in {"Estimator", "AlgorithmEstimator"}
-            or ("image_uri" in self.raw
-            and self.raw["image_uri"] is not None)
+            or ("image_uri" in self.raw and self.raw["image_uri"] is not None)
         ):
             if own is None and self.site.cls == "Estimator" and self.raw.get("image_uri") is None:
                 self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, "image_uri", give="image_uri"))
@@ -205,16 +209,15 @@ class _Builder:
     def _chosen_image(self) -> str:
         get = self.get
         version, python, machine = get("framework_version"), get("py_version"), self._machine()
-        distribution = get("distribution") or {}
+        wish = get("distribution")
+        distribution: Mapping[str, Json] = wish if isinstance(wish, Mapping) else {}
         if self.site.cls in {"PyTorch", "HuggingFace"} and get("tensorflow_version") is None:
             if self.site.cls == "PyTorch":
                 framework: PyTorch | HuggingFace = PyTorch(version, python=python)
             else:
                 framework = HuggingFace(get("transformers_version"), pytorch=get("pytorch_version"), python=python)
-            smp = "torch_distributed" in distribution and distribution.get("smdistributed", {}).get(
-                "modelparallel", {}
-            ).get("enabled", True)
-            v2 = smp and "modelparallel" in distribution.get("smdistributed", {})
+            model = _inner(_inner(distribution, "smdistributed"), "modelparallel")
+            v2 = "torch_distributed" in distribution and bool(model) and model.get("enabled", True)
             job = JobSpec(
                 name="image", framework=framework, compute=self._compute(machine),
                 compiler=TrainingCompiler() if self._compiler() else None,
@@ -232,7 +235,7 @@ class _Builder:
         )  # fmt: skip
         return algorithms.training_image(name, self.region, wanted)
 
-    def _with_build(self, uri: str, distribution: Mapping[str, Any]) -> str:
+    def _with_build(self, uri: str, distribution: Mapping[str, Json]) -> str:
         """PyTorch 1.6 on smdistributed has a build of its own: the table adds it for a strategy, and here none is named."""
         build = {"1.6": "cu110-ubuntu18.04-v3", "1.6.0": "cu110-ubuntu18.04"}.get(str(self.get("framework_version")))
         wanted = build and self.site.cls == "PyTorch" and "-gpu-" in uri and "smdistributed" in distribution
@@ -247,14 +250,14 @@ class _Builder:
         return [item for item in groups if isinstance(item, Instance)] if isinstance(groups, list) else []
 
     def _compute(self, machine: str) -> Compute:
-        groups = [self._resolved(group) for group in self._groups()]
-        made = tuple(
-            InstanceGroup(
-                name=item["instance_group_name"], instance=item["instance_type"], count=item["instance_count"]
-            )
-            for item in groups
-        )
+        made = tuple(self._group(group) for group in self._groups())
         return Compute(groups=made) if made else Compute(machine)
+
+    def _group(self, group: Instance) -> InstanceGroup:
+        name, kind, count = (
+            self.ledger.plain(group.arguments.get(f"instance_{word}")) for word in ("group_name", "type", "count")
+        )
+        return InstanceGroup(name=name, instance=kind, count=count)
 
     def _machine(self) -> str:
         """The type that chooses the image."""
@@ -266,7 +269,7 @@ class _Builder:
             raise TypeError("instance_type: got nothing, wanted an instance type")
         return value
 
-    def _resolved(self, part: Instance) -> dict[str, Any]:
+    def _resolved(self, part: Instance) -> dict[str, Json]:
         return {name: self.ledger.plain(value) for name, value in part.arguments.items()}
 
     def _name(self, image: str | None) -> str:
@@ -276,7 +279,8 @@ class _Builder:
         if not isinstance(base, str):
             self.ledger.lacks(Cause(Reason.VALUE, self.site.place, f"base_job_name={base!r}", give="base_job_name"))
             return "job"
-        return base if given is not None else base[:39].rstrip("-") or "job"
+        # The SDK cuts a base name so that a moment fits behind it; how long a placeholder is nobody knows.
+        return base if given is not None or TIME in base else base[:39]
 
     def _source(self, folder: str | None, where: str, name: str) -> str:
         if folder is not None and folder.lower().startswith("s3://"):
@@ -291,9 +295,9 @@ class _Builder:
             )
         return f"{place}/{name}/source/sourcedir.tar.gz"
 
-    def _request(self, at: Destination, image: str | None, where: str, program: str | None) -> dict[str, Any]:
+    def _request(self, at: Destination, image: str | None, where: str, program: str | None) -> dict[str, Json]:
         get = self.get
-        algorithm: dict[str, Any] = {"TrainingInputMode": get("input_mode") or "File"}
+        algorithm: dict[str, Json] = {"TrainingInputMode": get("input_mode") or "File"}
         if self.site.cls == "AlgorithmEstimator":
             algorithm["AlgorithmName"] = self.text("algorithm_arn")
         else:
@@ -303,13 +307,13 @@ class _Builder:
             ContainerArguments=get("container_arguments"), MetricDefinitions=get("metric_definitions"),
             EnableSageMakerMetricsTimeSeries=self._metrics(),
         )  # fmt: skip
-        stopping: dict[str, Any] = {"MaxRuntimeInSeconds": get("max_run", 86_400)}
+        stopping: dict[str, Json] = {"MaxRuntimeInSeconds": get("max_run", 86_400)}
         if get("max_wait"):
             stopping["MaxWaitTimeInSeconds"] = get("max_wait")
         output = {"S3OutputPath": where} | _given(KmsKeyId=get("output_kms_key"))
         if get("disable_output_compression"):
             output["CompressionType"] = "NONE"
-        request: dict[str, Any] = {
+        request: dict[str, Json] = {
             "TrainingJobName": at.job_name, "AlgorithmSpecification": algorithm, "RoleArn": at.role, "OutputDataConfig": output,
             "ResourceConfig": self._resources(), "StoppingCondition": stopping,
         }  # fmt: skip
@@ -319,7 +323,7 @@ class _Builder:
         request |= {"InputDataConfig": channels} if channels else {}
         return request | self._around(where) | self._watched(where)
 
-    def _image_config(self) -> dict[str, Any] | None:
+    def _image_config(self) -> dict[str, Json] | None:
         mode, arn = (
             self.get("training_repository_access_mode"),
             self.get("training_repository_credentials_provider_arn"),
@@ -343,9 +347,9 @@ class _Builder:
         numbers = re.findall(r"\d+", str(version or ""))[:2]
         return True if since and numbers and tuple(map(int, numbers)) >= since else None
 
-    def _resources(self) -> dict[str, Any]:
+    def _resources(self) -> dict[str, Json]:
         get = self.get
-        found: dict[str, Any] = {"VolumeSizeInGB": get("volume_size", 30)}
+        found: dict[str, Json] = {"VolumeSizeInGB": get("volume_size", 30)}
         found |= _given(
             VolumeKmsKeyId=get("volume_kms_key"), KeepAlivePeriodInSeconds=get("keep_alive_period_in_seconds")
         )
@@ -401,7 +405,7 @@ class _Builder:
     def _isolated(self) -> bool:
         return bool(self.get("enable_network_isolation"))
 
-    def _distributed(self, at: Destination) -> dict[str, Any]:
+    def _distributed(self, at: Destination) -> dict[str, Json]:
         """What the strategy and the compiler add for the toolkit in the container."""
         wish = self.get("distribution") or {}
         if not isinstance(wish, dict):
@@ -409,12 +413,8 @@ class _Builder:
             return {}
         found = self._strategy(wish)
         if self.site.cls == "TensorFlow" and self.get("model_dir") is not False:
-            mpi = wish.get("mpi", {}).get("enabled", False) if isinstance(wish.get("mpi", {}), dict) else False
-            default = (
-                "/opt/ml/model"
-                if mpi
-                else f"{(self.get('output_path') or f's3://{at.bucket}/').rstrip('/')}/{at.job_name}/model"
-            )
+            output = str(self.get("output_path") or f"s3://{at.bucket}/").rstrip("/")
+            default = "/opt/ml/model" if _enabled(wish, "mpi") else f"{output}/{at.job_name}/model"
             found["model_dir"] = self.get("model_dir") or default
         compiler = self._compiler()
         if compiler is not None:
@@ -425,7 +425,7 @@ class _Builder:
             }
         return found
 
-    def _strategy(self, wish: dict[str, Any]) -> dict[str, Any]:
+    def _strategy(self, wish: dict[str, Json]) -> dict[str, Json]:
         torch = self.site.cls in {"PyTorch", "HuggingFace"}
         if self.site.cls == "PyTorch" and "pytorchddp" in wish:
             wish = {
@@ -441,45 +441,44 @@ class _Builder:
             return {**inner, "sagemaker_torch_distributed_enabled": True, **kind}
         return self._toolkit(wish)
 
-    def _toolkit(self, wish: Mapping[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        groups = self._distributed_groups(wish)
+    def _toolkit(self, wish: Mapping[str, Json]) -> dict[str, Json]:
+        found: dict[str, Json] = {}
+        groups = self._distributed_groups()
         if groups:
             found["sagemaker_distribution_instance_groups"] = groups
-        for word, name in (
-            ("pytorchxla", "sagemaker_pytorch_xla_multi_worker_enabled"),
-            ("parameter_server", "sagemaker_parameter_server_enabled"),
-        ):
+        for word, name in _SWITCHES.items():
             if word in wish:
                 found[name] = _enabled(wish, word)
         if "mpi" in wish:
-            mpi = wish["mpi"]
+            mpi = _inner(wish, "mpi")
             found["sagemaker_mpi_enabled"] = mpi.get("enabled", False)
             if mpi.get("processes_per_host"):
                 found["sagemaker_mpi_num_of_processes_per_host"] = mpi["processes_per_host"]
             found["sagemaker_mpi_custom_mpi_options"] = mpi.get("custom_mpi_options", "")
         if "smdistributed" in wish:
-            parallel = wish["smdistributed"]
-            model = parallel.get("modelparallel", {})
-            if model.get("enabled") and model.get("parameters"):
-                found["mp_parameters"] = model["parameters"]
-            data = parallel.get("dataparallel", {})
-            found["sagemaker_distributed_dataparallel_enabled"] = data.get("enabled", False)
-            found["sagemaker_instance_type"] = self.get("instance_type")
-            if data.get("enabled"):
-                found["sagemaker_distributed_dataparallel_custom_mpi_options"] = data.get("custom_mpi_options", "")
+            found |= self._smdistributed(_inner(wish, "smdistributed"))
         if "multi_worker_mirrored_strategy" in wish:
             found["sagemaker_multi_worker_mirrored_strategy_enabled"] = _enabled(wish, "multi_worker_mirrored_strategy")
         return found
 
-    def _distributed_groups(self, wish: Mapping[str, Any]) -> list[Any]:
-        del wish
+    def _smdistributed(self, parallel: Mapping[str, Json]) -> dict[str, Json]:
+        model, data = _inner(parallel, "modelparallel"), _inner(parallel, "dataparallel")
+        found: dict[str, Json] = {}
+        if model.get("enabled") and model.get("parameters"):
+            found["mp_parameters"] = model["parameters"]
+        found["sagemaker_distributed_dataparallel_enabled"] = data.get("enabled", False)
+        found["sagemaker_instance_type"] = self.get("instance_type")
+        if data.get("enabled"):
+            found["sagemaker_distributed_dataparallel_custom_mpi_options"] = data.get("custom_mpi_options", "")
+        return found
+
+    def _distributed_groups(self) -> list[Json]:
         raw = self.raw.get("distribution")
         named = raw.get("instance_groups") if isinstance(raw, dict) else None
         chosen = named if isinstance(named, list) and named else self._groups() if len(self._groups()) == 1 else []
         return [self._resolved(item).get("instance_group_name") for item in chosen if isinstance(item, Instance)]
 
-    def _channels(self, algorithm: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _channels(self, algorithm: dict[str, Json]) -> Iterator[dict[str, Json]]:
         inputs = self.site.fit.arguments.get("inputs") if self.site.fit else None
         if inputs is None:
             return
@@ -496,7 +495,7 @@ class _Builder:
             elif (channel := self._channel(str(self.ledger.plain(name)), value)) is not None:
                 yield channel
 
-    def _channel(self, name: str, value: object, **more: str) -> dict[str, Any] | None:
+    def _channel(self, name: str, value: object, **more: str) -> dict[str, Json] | None:
         if isinstance(value, Instance) and value.cls in {"TrainingInput", "FileSystemInput"}:
             made = (
                 _training_input(self._resolved(value))
@@ -520,22 +519,22 @@ class _Builder:
             made = _training_input({"s3_data": uri, **more})
         return {**made, "ChannelName": name}
 
-    def _model_channel(self) -> Iterator[dict[str, Any]]:
+    def _model_channel(self) -> Iterator[dict[str, Json]]:
         uri = self.text("model_uri")
         if uri:
             name = str(self.get("model_channel_name") or "model")
             found = self._channel(name, uri, content_type="application/x-sagemaker-model", input_mode="File")
             yield from [found] if found is not None else []
 
-    def _code_channel(self, at: Destination, program: str | None) -> Iterator[dict[str, Any]]:
+    def _code_channel(self, at: Destination, program: str | None) -> Iterator[dict[str, Json]]:
         if self._isolated() and program and at.source_uri:
             found = self._channel(CODE_CHANNEL, at.source_uri)
             yield from [found] if found is not None else []
 
-    def _around(self, where: str) -> dict[str, Any]:
+    def _around(self, where: str) -> dict[str, Json]:
         del where
         get = self.get
-        found: dict[str, Any] = {}
+        found: dict[str, Json] = {}
         environment, tags, experiment = get("environment"), _tags(get("tags")), None
         if self.site.fit is not None:
             experiment = self.ledger.plain(self.site.fit.arguments.get("experiment_config"))
@@ -564,10 +563,10 @@ class _Builder:
             found["SessionChainingConfig"] = {"EnableSessionTagChaining": get("enable_session_tag_chaining")}
         return found
 
-    def _watched(self, where: str) -> dict[str, Any]:
+    def _watched(self, where: str) -> dict[str, Json]:
         """Debugger, profiler and TensorBoard."""
         supported = self.region not in limits.NO_DEBUGGER
-        found: dict[str, Any] = {}
+        found: dict[str, Json] = {}
         if self.raw.get("rules"):
             self.ledger.lacks(*causes_in(self.raw["rules"]))
             self.ledger.lacks(
@@ -593,7 +592,7 @@ class _Builder:
         found["ProfilerConfig"] = self._profiler(where, supported=supported)
         return found
 
-    def _hook(self, where: str) -> dict[str, Any] | None:
+    def _hook(self, where: str) -> dict[str, Json] | None:
         hook = self.raw.get("debugger_hook_config")
         if self._dropped() or hook is False:
             return None
@@ -616,7 +615,7 @@ class _Builder:
             self.ledger.plain(hook)
         return {"S3OutputPath": where, "CollectionConfigurations": []}
 
-    def _collection(self, item: object) -> dict[str, Any]:
+    def _collection(self, item: object) -> dict[str, Json]:
         if not isinstance(item, Instance) or item.cls != "CollectionConfig":
             self.ledger.plain(item)
             return {}
@@ -630,7 +629,7 @@ class _Builder:
         hooked = self.site.cls in {"PyTorch", "TensorFlow", "MXNet"}
         return bool(both and hooked and (many or self.site.cls != "MXNet"))
 
-    def _profiler(self, where: str, *, supported: bool) -> dict[str, Any]:
+    def _profiler(self, where: str, *, supported: bool) -> dict[str, Json]:
         config, kind = self.raw.get("profiler_config"), self.get("instance_type")
         neuron = isinstance(kind, str) and re.match(r"^ml[._]trn", kind)
         off = bool(self.get("disable_profiler")) or not supported or bool(neuron)
@@ -659,16 +658,20 @@ class _Builder:
         return {"DisableProfiler": True} if off else {"S3OutputPath": where, "DisableProfiler": False}
 
 
-def _enabled(wish: Mapping[str, Any], word: str) -> bool:
+def _inner(wish: Mapping[str, Json], word: str) -> Mapping[str, Json]:
     inner = wish.get(word)
-    return bool(inner.get("enabled", False)) if isinstance(inner, dict) else False
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _enabled(wish: Mapping[str, Json], word: str) -> bool:
+    return bool(_inner(wish, word).get("enabled", False))
 
 
 def _encoded(value: Any) -> str:
     return json.dumps(value)
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _given(**fields: Any) -> dict[str, Json]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -677,8 +680,8 @@ def _tags(value: Any) -> Any:
     return [{"Key": key, "Value": item} for key, item in value.items()] if isinstance(value, dict) else value
 
 
-def _training_input(given: Mapping[str, Any]) -> dict[str, Any]:
-    source: dict[str, Any] = {"S3DataType": given.get("s3_data_type") or "S3Prefix", "S3Uri": given.get("s3_data")}
+def _training_input(given: Mapping[str, Json]) -> dict[str, Json]:
+    source: dict[str, Json] = {"S3DataType": given.get("s3_data_type") or "S3Prefix", "S3Uri": given.get("s3_data")}
     distribution = given.get("distribution")
     if distribution is None and not given.get("target_attribute_name"):
         distribution = "FullyReplicated"
@@ -693,7 +696,7 @@ def _training_input(given: Mapping[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _file_system(given: Mapping[str, Any]) -> dict[str, Any]:
+def _file_system(given: Mapping[str, Json]) -> dict[str, Json]:
     source = {
         "FileSystemId": given.get("file_system_id"),
         "FileSystemType": given.get("file_system_type"),

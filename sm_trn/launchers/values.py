@@ -16,7 +16,7 @@ class Place:
     """Where something stands: a file, the code cell of a notebook counted from 1, a line of that cell or file, a column from 0.
 
     >>> print(st.read_launchers("launch.py").launches[0].place)
-    launch.py, line 3
+    launch.py, line 5
     """
 
     file: str

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
+
+from ..specs.json import Json
 
 ACCOUNT: Final = "111122223333"
 ROLE: Final = f"arn:aws:iam::{ACCOUNT}:role/service-role/YOUR-ROLE"
@@ -22,7 +24,7 @@ STOPPED: Final = "RecordedNotLaunched"
 class Ledger:
     """What was created in this run, by the name of its kind and its own."""
 
-    made: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    made: dict[tuple[str, str], dict[str, Json]] = field(default_factory=dict)
     stop_at_submit: bool = False
 
 
@@ -36,7 +38,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def sagemaker(ledger: Ledger, operation: str, asked: Mapping[str, Any], region: str) -> Reply:
+def sagemaker(ledger: Ledger, operation: str, asked: Mapping[str, Json], region: str) -> Reply:
     """The answer of an operation of SageMaker."""
     if operation.startswith("Create"):
         return _created(ledger, operation, asked, region)
@@ -47,22 +49,28 @@ def sagemaker(ledger: Ledger, operation: str, asked: Mapping[str, Any], region: 
     return _json({})
 
 
-def _created(ledger: Ledger, operation: str, asked: Mapping[str, Any], region: str) -> Reply:
-    if ledger.stop_at_submit and operation in {"CreateTrainingJob", "CreateHyperParameterTuningJob", "CreateTransformJob"}:
+def _created(ledger: Ledger, operation: str, asked: Mapping[str, Json], region: str) -> Reply:
+    if ledger.stop_at_submit and operation in {
+        "CreateTrainingJob",
+        "CreateHyperParameterTuningJob",
+        "CreateTransformJob",
+    }:
         return error(STOPPED, "recorded, not launched: stopped at the first job, as asked")
     kind = operation.removeprefix("Create")
-    name = str(asked.get(f"{kind}Name") or asked.get("HyperParameterTuningJobName") or asked.get("PipelineName") or kind)
+    name = str(
+        asked.get(f"{kind}Name") or asked.get("HyperParameterTuningJobName") or asked.get("PipelineName") or kind
+    )
     ledger.made[kind, name] = dict(asked)
     arn = _arn(kind, name, region)
     return _json({f"{kind}Arn": arn})
 
 
 def _arn(kind: str, name: str, region: str) -> str:
-    word = re.sub(r"(?<!^)(?=[A-Z])", "-", kind).lower().replace("hyper-parameter", "hyper-parameter")
+    word = re.sub(r"(?<!^)(?=[A-Z])", "-", kind).lower()
     return f"arn:aws:sagemaker:{region}:{ACCOUNT}:{word}/{name.lower()}"
 
 
-def _described(ledger: Ledger, operation: str, asked: Mapping[str, Any], region: str) -> Reply:
+def _described(ledger: Ledger, operation: str, asked: Mapping[str, Json], region: str) -> Reply:
     kind = operation.removeprefix("Describe")
     name = next((str(value) for key, value in asked.items() if key.endswith("Name")), "")
     made = ledger.made.get((kind, name))
@@ -75,14 +83,17 @@ def _named(kind: str, name: str) -> dict[str, str]:
     return {f"{kind}Name": name}
 
 
-def _training_job(name: str, made: Mapping[str, Any]) -> dict[str, Any]:
+def _training_job(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
     now = time.time()
-    output = dict(made.get("OutputDataConfig") or {"S3OutputPath": "s3://recorded/"})
+    given = made.get("OutputDataConfig")
+    output = given if isinstance(given, Mapping) else {"S3OutputPath": "s3://recorded/"}
     place = str(output.get("S3OutputPath", "")).rstrip("/")
     return {
         "TrainingJobStatus": "Completed",
         "SecondaryStatus": "Completed",
-        "SecondaryStatusTransitions": [{"Status": "Completed", "StartTime": now, "EndTime": now, "StatusMessage": "recorded, not launched"}],
+        "SecondaryStatusTransitions": [
+            {"Status": "Completed", "StartTime": now, "EndTime": now, "StatusMessage": "recorded, not launched"}
+        ],
         "CreationTime": now,
         "TrainingStartTime": now,
         "TrainingEndTime": now,
@@ -97,7 +108,7 @@ def _training_job(name: str, made: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # A job that nobody created here and a launcher attaches to.
-_ATTACHED: Final[Mapping[str, Any]] = MappingProxyType(
+_ATTACHED: Final[Mapping[str, Json]] = MappingProxyType(
     {
         "AlgorithmSpecification": {
             "TrainingImage": "763104351884.dkr.ecr.us-west-2.amazonaws.com/pytorch-training:1.13.1-gpu-py39",
@@ -114,8 +125,9 @@ _ATTACHED: Final[Mapping[str, Any]] = MappingProxyType(
 )  # fmt: skip
 
 
-def _tuning_job(name: str, made: Mapping[str, Any]) -> dict[str, Any]:
-    definition = made.get("TrainingJobDefinition") or {}
+def _tuning_job(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
+    given = made.get("TrainingJobDefinition")
+    definition = given if isinstance(given, Mapping) else {}
     return {
         "HyperParameterTuningJobStatus": "Completed",
         "CreationTime": time.time(),
@@ -130,28 +142,55 @@ def _tuning_job(name: str, made: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _status(word: str, value: str) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
-    def ended(name: str, made: Mapping[str, Any]) -> dict[str, Any]:
+def _status(word: str, value: str) -> Callable[[str, Mapping[str, Json]], dict[str, Json]]:
+    def ended(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
         del name, made
-        return {word: value, "CreationTime": time.time(), "LastModifiedTime": time.time()}
+        return {**_now(), word: value}
 
     return ended
 
 
-_ENDED: Final[Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]]] = MappingProxyType(
+def _endpoint(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
+    config = made.get("EndpointConfigName", name)
+    return {**_now(), "EndpointStatus": "InService", "EndpointConfigName": config, "ProductionVariants": []}
+
+
+def _endpoint_config(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
+    variants = made.get("ProductionVariants", [{"VariantName": "AllTraffic", "ModelName": name}])
+    return {"ProductionVariants": variants, "CreationTime": time.time()}
+
+
+def _model(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
+    del name
+    return {"PrimaryContainer": made.get("PrimaryContainer", {}), "ExecutionRoleArn": ROLE, "CreationTime": time.time()}
+
+
+def _now() -> dict[str, float]:
+    return {"CreationTime": time.time(), "LastModifiedTime": time.time()}
+
+
+def _fixed(xml: str) -> Callable[[Mapping[str, str]], str]:
+    def answer(form: Mapping[str, str]) -> str:
+        del form
+        return xml
+
+    return answer
+
+
+_ENDED: Final[Mapping[str, Callable[[str, Mapping[str, Json]], dict[str, Json]]]] = MappingProxyType(
     {
         "TrainingJob": _training_job,
         "HyperParameterTuningJob": _tuning_job,
-        "Endpoint": lambda name, made: {**_status("EndpointStatus", "InService")(name, made), "EndpointConfigName": made.get("EndpointConfigName", name), "ProductionVariants": []},
-        "EndpointConfig": lambda name, made: {"ProductionVariants": made.get("ProductionVariants", [{"VariantName": "AllTraffic", "ModelName": name}]), "CreationTime": time.time()},
-        "Model": lambda name, made: {"PrimaryContainer": made.get("PrimaryContainer", {}), "ExecutionRoleArn": ROLE, "CreationTime": time.time()},
+        "Endpoint": _endpoint,
+        "EndpointConfig": _endpoint_config,
+        "Model": _model,
         "TransformJob": _status("TransformJobStatus", "Completed"),
         "ProcessingJob": _status("ProcessingJobStatus", "Completed"),
         "Pipeline": _status("PipelineStatus", "Active"),
         "PipelineExecution": _status("PipelineExecutionStatus", "Succeeded"),
     }
 )
-_LISTED: Final[Mapping[str, Any]] = MappingProxyType(
+_LISTED: Final[Mapping[str, Mapping[str, Json]]] = MappingProxyType(
     {
         "ListTrainingJobsForHyperParameterTuningJob": {"TrainingJobSummaries": []},
         "ListTags": {"Tags": []},
@@ -163,8 +202,9 @@ _LISTED: Final[Mapping[str, Any]] = MappingProxyType(
 
 def query(service: str, action: str, form: Mapping[str, str]) -> Reply:
     """STS and IAM: XML of the query protocol."""
-    inner = _QUERY.get((service, action), lambda _: "")(form)
-    body = f"<{action}Response><{action}Result>{inner}</{action}Result><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></{action}Response>"
+    inner = _QUERY.get((service, action), _fixed(""))(form)
+    result = f"<{action}Result>{inner}</{action}Result><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata>"
+    body = f"<{action}Response>{result}</{action}Response>"
     return Reply(200, body.encode(), "text/xml")
 
 
@@ -194,19 +234,19 @@ def _allowed(form: Mapping[str, str]) -> str:
 _QUERY: Final[Mapping[tuple[str, str], Callable[[Mapping[str, str]], str]]] = MappingProxyType(
     {
         ("sts", "GetCallerIdentity"): _identity,
-        ("sts", "AssumeRole"): lambda form: (
+        ("sts", "AssumeRole"): _fixed(
             "<Credentials><AccessKeyId>ASIARECORDEDNOTLAUNC</AccessKeyId><SecretAccessKey>recorded</SecretAccessKey>"
             "<SessionToken>recorded</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials>"
         ),
         ("iam", "GetRole"): _role,
         ("iam", "CreateRole"): _role,
         ("iam", "SimulatePrincipalPolicy"): _allowed,
-        ("iam", "ListAttachedRolePolicies"): lambda form: "<AttachedPolicies/><IsTruncated>false</IsTruncated>",
+        ("iam", "ListAttachedRolePolicies"): _fixed("<AttachedPolicies/><IsTruncated>false</IsTruncated>"),
     }
 )
 
 
-def _json(body: Mapping[str, Any]) -> Reply:
+def _json(body: Mapping[str, Json]) -> Reply:
     return Reply(200, json.dumps(body, default=str).encode())
 
 
@@ -215,12 +255,16 @@ def error(code: str, message: str, status: int = 400) -> Reply:
     return Reply(status, json.dumps({"__type": code, "message": message}).encode(), headers={"x-amzn-errortype": code})
 
 
-def plain(service: str, operation: str) -> Reply:
-    """Other JSON services: an empty answer, with the few lists that callers go through."""
-    found = {
+_LISTS: Final[Mapping[tuple[str, str], Mapping[str, Json]]] = MappingProxyType(
+    {
         ("logs", "DescribeLogStreams"): {"logStreams": []},
         ("logs", "GetLogEvents"): {"events": [], "nextForwardToken": "f/1", "nextBackwardToken": "b/1"},
         ("ecr", "DescribeRepositories"): {"repositories": []},
         ("ecr", "GetAuthorizationToken"): {"authorizationData": []},
     }
-    return _json(found.get((service, operation), {}))
+)
+
+
+def plain(service: str, operation: str) -> Reply:
+    """Other JSON services: an empty answer, with the few lists that callers go through."""
+    return _json(_LISTS.get((service, operation), {}))

@@ -11,8 +11,9 @@ import threading
 import urllib.parse
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final
+from typing import Final
 
+from ..specs.json import Json
 from . import answers
 from .answers import Reply
 from .recording import RecordedCall, RecordedPlace, without_secrets
@@ -66,11 +67,17 @@ class Endpoint:
                 return answers.error("ModelError", "recorded, not launched: no model answers", 424)
             form = dict(urllib.parse.parse_qsl(body.decode("utf-8", "replace")))
             self._keep(service, form.get("Action", f"{method} {target.partition('?')[0]}"), {}, places)
-            return answers.query(service, form["Action"], form) if "Action" in form else Reply(200, b"{}", "application/json")
+            return (
+                answers.query(service, form["Action"], form)
+                if "Action" in form
+                else Reply(200, b"{}", "application/json")
+            )
 
-    def _keep(self, service: str, operation: str, asked: Mapping[str, Any], places: tuple[RecordedPlace, ...]) -> None:
+    def _keep(self, service: str, operation: str, asked: Mapping[str, Json], places: tuple[RecordedPlace, ...]) -> None:
         request, secrets = without_secrets(asked)
-        self.calls.append(RecordedCall(service=service, operation=operation, request=request, places=places, secrets=secrets))
+        self.calls.append(
+            RecordedCall(service=service, operation=operation, request=request, places=places, secrets=secrets)
+        )
 
     def _json(self, service: str, operation: str, body: bytes, region: str, places: tuple[RecordedPlace, ...]) -> Reply:
         try:
@@ -79,9 +86,15 @@ class Endpoint:
             asked = {}
         asked = asked if isinstance(asked, dict) else {}
         self._keep(service, operation, asked, places)
-        return answers.sagemaker(self.ledger, operation, asked, region) if service == "sagemaker" else answers.plain(service, operation)
+        return (
+            answers.sagemaker(self.ledger, operation, asked, region)
+            if service == "sagemaker"
+            else answers.plain(service, operation)
+        )
 
-    def _s3(self, method: str, target: str, headers: Mapping[str, str], body: bytes, places: tuple[RecordedPlace, ...]) -> Reply:
+    def _s3(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes, places: tuple[RecordedPlace, ...]
+    ) -> Reply:
         path, _, query = target.partition("?")
         asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         key = urllib.parse.unquote(path).lstrip("/")
@@ -112,23 +125,33 @@ class Endpoint:
     def _multipart(self, uri: str, key: str, asked: Mapping[str, str]) -> Reply:
         bucket, _, name = key.partition("/")
         if "uploads" in asked:
-            body = f"<InitiateMultipartUploadResult><Bucket>{bucket}</Bucket><Key>{_escaped(name)}</Key><UploadId>{len(self._parts)}-{id(uri)}</UploadId></InitiateMultipartUploadResult>"
+            place = (
+                f"<Bucket>{_escaped(bucket)}</Bucket><Key>{_escaped(name)}</Key><UploadId>{len(self.calls)}</UploadId>"
+            )
+            body = f"<InitiateMultipartUploadResult>{place}</InitiateMultipartUploadResult>"
             return Reply(200, body.encode(), "application/xml")
         parts = self._parts.pop(asked.get("uploadId", ""), {})
         self.uploads[uri] = b"".join(parts[number] for number in sorted(parts))
-        return Reply(200, b'<CompleteMultipartUploadResult><ETag>"recorded"</ETag></CompleteMultipartUploadResult>', "application/xml")
+        return Reply(
+            200,
+            b'<CompleteMultipartUploadResult><ETag>"recorded"</ETag></CompleteMultipartUploadResult>',
+            "application/xml",
+        )
 
     def _listed(self, bucket: str, asked: Mapping[str, str]) -> Reply:
         if "location" in asked:
             return Reply(200, b"<LocationConstraint>us-west-2</LocationConstraint>", "application/xml")
         prefix = f"s3://{bucket}/"
         names = [uri.removeprefix(prefix) for uri in self.uploads if uri.startswith(prefix + asked.get("prefix", ""))]
-        items = "".join(
-            f"<Contents><Key>{_escaped(name)}</Key><Size>{len(self.uploads[prefix + name])}</Size><LastModified>2022-01-01T00:00:00Z</LastModified><ETag>&quot;r&quot;</ETag></Contents>"
-            for name in names
-        )
-        body = f"<ListBucketResult><Name>{bucket}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>{items}</ListBucketResult>"
+        items = "".join(_item(name, len(self.uploads[prefix + name])) for name in names)
+        head = f"<Name>{_escaped(bucket)}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>"
+        body = f"<ListBucketResult>{head}{items}</ListBucketResult>"
         return Reply(200, body.encode(), "application/xml")
+
+
+def _item(name: str, size: int) -> str:
+    when = "<LastModified>2022-01-01T00:00:00Z</LastModified><ETag>&quot;r&quot;</ETag>"
+    return f"<Contents><Key>{_escaped(name)}</Key><Size>{size}</Size>{when}</Contents>"
 
 
 def _escaped(text: str) -> str:
@@ -139,20 +162,34 @@ def _s3_operation(method: str, name: str, asked: Mapping[str, str]) -> str:
     if method == "POST" and "delete" in asked:
         return "DeleteObjects"
     if not name:
-        return {"HEAD": "HeadBucket", "GET": "ListObjects", "PUT": "CreateBucket", "DELETE": "DeleteBucket"}.get(method, method)
-    return {"HEAD": "HeadObject", "GET": "GetObject", "PUT": "PutObject", "DELETE": "DeleteObject", "POST": "MultipartUpload"}.get(method, method)
+        return {"HEAD": "HeadBucket", "GET": "ListObjects", "PUT": "CreateBucket", "DELETE": "DeleteBucket"}.get(
+            method, method
+        )
+    return {
+        "HEAD": "HeadObject",
+        "GET": "GetObject",
+        "PUT": "PutObject",
+        "DELETE": "DeleteObject",
+        "POST": "MultipartUpload",
+    }.get(method, method)
 
 
 def _object(body: bytes | None, method: str) -> Reply:
     if body is None:
-        return Reply(404, b"<Error><Code>NoSuchKey</Code><Message>recorded, not launched</Message></Error>", "application/xml")
+        return Reply(
+            404, b"<Error><Code>NoSuchKey</Code><Message>recorded, not launched</Message></Error>", "application/xml"
+        )
     del method
-    return Reply(200, body, "binary/octet-stream", {"ETag": '"recorded"', "Last-Modified": "Sat, 01 Jan 2022 00:00:00 GMT"})
+    return Reply(
+        200, body, "binary/octet-stream", {"ETag": '"recorded"', "Last-Modified": "Sat, 01 Jan 2022 00:00:00 GMT"}
+    )
 
 
 def _unchunked(headers: Mapping[str, str], body: bytes) -> bytes:
     """The content of a body in aws-chunked encoding."""
-    if "aws-chunked" not in headers.get("content-encoding", "") and "STREAMING" not in headers.get("x-amz-content-sha256", ""):
+    if "aws-chunked" not in headers.get("content-encoding", "") and "STREAMING" not in headers.get(
+        "x-amz-content-sha256", ""
+    ):
         return body
     made, at = [], 0
     while at < len(body):

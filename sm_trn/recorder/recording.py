@@ -68,7 +68,7 @@ class Recorded:
         return tuple(call for call in self.calls if call.operation == operation)
 
 
-def without_secrets(request: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def without_secrets(request: Mapping[str, Json]) -> tuple[dict[str, Json], tuple[str, ...]]:
     """The request with each secret's value replaced, and where they were: by the name of the field, or by the value's form."""
     found: list[str] = []
     cleaned = {key: _cleaned(value, key, found) for key, value in request.items()}
@@ -81,7 +81,9 @@ def _cleaned(value: Any, path: str, found: list[str]) -> Any:
     if isinstance(value, list):
         return [_cleaned(item, path, found) for item in value]
     last = path.rpartition(".")[2]
-    named = path.startswith(("Environment.", "HyperParameters.")) and _NAMED_SECRET.search(last) and len(str(value)) >= 12
+    named = (
+        path.startswith(("Environment.", "HyperParameters.")) and _NAMED_SECRET.search(last) and len(str(value)) >= 12
+    )
     if isinstance(value, str) and (_SECRET.search(value) or named):
         found.append(path)
         return REMOVED if named else _SECRET.sub(REMOVED, value)

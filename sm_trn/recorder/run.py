@@ -23,35 +23,55 @@ from .recording import Recorded
 HOOK: Final = Path(__file__).parent / "hook"
 LARGEST_COPY: Final = 1_000_000_000  # bytes of the folder that is copied
 OUTPUT: Final = 20_000  # characters of what the launcher printed
-_LEFT_OUT: Final = (".git", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache")
+_LEFT_OUT: Final = (
+    ".git",
+    ".venv",
+    "venv",
+    "__pycache__",
+    "node_modules",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".ruff_cache",
+)
 _KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT", "SM_TRN_LAUNCHER")
 
 
 def record(
     command: Sequence[str], *, folder: Path | None = None, timeout_s: float = 600.0, stop_at_submit: bool = False,
-    region: str = "us-west-2",
+    region: str = "us-west-2", code: Sequence[tuple[int | None, str]] | None = None,
 ) -> Recorded:  # fmt: skip
     """Run ``command`` in a copy of ``folder`` against the recorder, and return what it asked of AWS.
 
     Nothing is started, billed or sent anywhere. The command is a Python program; a ``.ipynb`` file stands for its cells,
     run one by one without their magics. With ``stop_at_submit`` the first job is refused, which ends most launchers there.
-    Raises SmTrnError for a folder that is too large to copy, and for a program that is not there.
+    ``code`` stands for the cells of ``command``'s file: a slice of it, and then what it would need of data and sources that
+    are not here is made up. Raises SmTrnError for a folder that is too large to copy, and for a program that is not there.
     """
     place = (folder or Path.cwd()).resolve()
-    with tempfile.TemporaryDirectory(prefix="recorded-") as scratch, Endpoint(stop_at_submit=stop_at_submit) as endpoint:
+    with (
+        tempfile.TemporaryDirectory(prefix="recorded-") as scratch,
+        Endpoint(stop_at_submit=stop_at_submit) as endpoint,
+    ):
         root = Path(scratch).resolve()
         work, log = root / "work", root / "refused"
         _copy(place, work)
         (root / "tmp").mkdir()
         (root / "home").mkdir()
-        settings = {"endpoint": endpoint.url, "log": str(log), "region": region, "writable": [str(work), str(root / "tmp"), str(root / "home")]}
+        settings = {
+            "endpoint": endpoint.url,
+            "log": str(log),
+            "region": region,
+            "writable": [str(work), str(root / "tmp"), str(root / "home")],
+            "tolerant": code is not None,
+        }
         began = time.monotonic()
-        code, output = _run(_argv(command, work, root), work, _environment(settings, root, region), timeout_s)
+        argv = _argv(command, work, root) if code is None else _sliced(code, work, command[0], root)
+        exit_code, output = _run(argv, work, _environment(settings, root, region), timeout_s)
         return Recorded(
             calls=tuple(endpoint.calls),
             uploads=dict(endpoint.uploads),
             refused=tuple(_refused(log)),
-            exit_code=code,
+            exit_code=exit_code,
             output=output[-OUTPUT:],
             seconds=time.monotonic() - began,
         )
@@ -61,10 +81,17 @@ def _copy(source: Path, target: Path) -> None:
     size = 0
     for folder, inner, files in os.walk(source):
         inner[:] = [name for name in inner if name not in _LEFT_OUT]
-        size += sum(path.stat().st_size for name in files if (path := Path(folder, name)).is_file() and not path.is_symlink())
+        size += sum(
+            path.stat().st_size for name in files if (path := Path(folder, name)).is_file() and not path.is_symlink()
+        )
         if size > LARGEST_COPY:
-            raise SmTrnError(f"folder: got more than {LARGEST_COPY / 1e9:.0f} GB in {source}, wanted a folder that can be copied; start it in a smaller one")
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns(*_LEFT_OUT), symlinks=True, ignore_dangling_symlinks=True)
+            limit = f"{LARGEST_COPY / 1e9:.0f} GB"
+            raise SmTrnError(
+                f"folder: got more than {limit} in {source}, wanted one that can be copied; start it in a smaller one"
+            )
+    shutil.copytree(
+        source, target, ignore=shutil.ignore_patterns(*_LEFT_OUT), symlinks=True, ignore_dangling_symlinks=True
+    )
 
 
 def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
@@ -80,13 +107,21 @@ def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     found = shutil.which(first)
     if found is None:
         raise SmTrnError(f"command: got {first!r}, which is no program here; wanted one, such as: python launch.py")
-    with open(found, "rb") as file:
+    with Path(found).open("rb") as file:
         head = file.readline(200)
     if head.startswith(b"#!") and b"python" in head:
         return [sys.executable, found, *command[1:]]
     if Path(found).resolve() == Path(sys.executable).resolve():
         return [sys.executable, *command[1:]]
     raise SmTrnError(f"command: got {first!r}, wanted a Python program: others cannot be kept from the network")
+
+
+def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root: Path) -> list[str]:
+    if name.endswith(".ipynb"):
+        _write_files(work / name, (work / name).read_text("utf-8-sig", errors="replace"))
+    path = root / "cells.json"
+    path.write_text(json.dumps([(number or 0, text) for number, text in code]), "utf-8")
+    return [sys.executable, str(HOOK / "cells.py"), str(path)]
 
 
 def _cells(notebook: Path, root: Path) -> Path:
@@ -141,7 +176,13 @@ def _run(argv: Sequence[str], work: Path, environment: Mapping[str, str], timeou
     """Run to the end or to the timeout; whatever it started ends with it."""
     with tempfile.TemporaryFile() as output:
         child = subprocess.Popen(  # noqa: S603 - the user's own launcher, which they asked to run
-            list(argv), cwd=work, env=dict(environment), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            list(argv),
+            cwd=work,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
             code = child.wait(timeout_s)

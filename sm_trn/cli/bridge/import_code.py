@@ -33,9 +33,18 @@ _SUFFIX = {"job.toml": ".toml"}
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), help="Write a file for each job into this folder."
 )
+@click.option(
+    "--verify", "verified", is_flag=True, help="Compare every field with what SDK v2 sends, without launching."
+)
 @json_option
 def command(
-    names: tuple[str, ...], *, given: tuple[str, ...], form: str | None, output: Path | None, as_json: bool
+    names: tuple[str, ...],
+    *,
+    given: tuple[str, ...],
+    form: str | None,
+    output: Path | None,
+    verified: bool,
+    as_json: bool,
 ) -> int:
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
 
@@ -46,6 +55,8 @@ def command(
     Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
     """
     values = dict(_given(pair) for pair in given)
+    if verified:
+        return _verify(names, values, as_json=as_json)
     found = [read_launchers(name, given=values, checked=True) for name in names]
     if as_json:
         emit([shown.as_json(each) for each in found])
@@ -56,6 +67,19 @@ def command(
     else:
         _write(found, form, output)
     return int(any(launch.holes for each in found for launch in each.launches))
+
+
+def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
+    """Read and record each file, and compare the two launch by launch."""
+    from ...recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
+
+    results = [verify(Path(name), given=values) for name in names]
+    if as_json:
+        emit([shown.verified_json(found, verified) for found, verified, _ in results])
+    else:
+        for found, verified, recorded in results:
+            say(shown.verified(found, verified, recorded.output))
+    return int(any(each.differences for _, verified, _ in results for each in verified))
 
 
 def _given(pair: str) -> tuple[str, object]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import indent
+from typing import TYPE_CHECKING
 
 from ...formatting import numbers as fmt
-from ...launchers import Ending, Hole, Launch, LauncherJob, Launchers
+from ...launchers.launches import Ending, Hole, Launch, LauncherJob, Launchers
 from ...launchers.values import Place
 from ...specs.json import Json
 from ...specs.problems import Problem, Severity
+
+if TYPE_CHECKING:
+    from ...recorder.verify import Verified
 
 SHOWN = 12  # things seen beside the launches
 
@@ -90,6 +95,43 @@ def _summary(found: Launchers) -> str:
 
 def _short(place: Place) -> str:
     return str(place).partition(", ")[2] if place.cell is not None or place.file.endswith(".ipynb") else str(place)
+
+
+def verified(found: Launchers, results: Sequence[Verified], output: str) -> str:
+    """A line for each launch: equal, different with both values, or not reached by the run."""
+    lines = [f"{found.file}: read, and run against the recorder. Nothing was started."]
+    for each in results:
+        head = f"{each.launch.cls}(…), {_short(each.launch.place)}"
+        if each.equal:
+            lines.append(f"✓ {head}: equal to what SDK v2 sends, {each.fields} fields")
+        elif not each.fields:
+            lines.append(f"· {head}: the run did not reach it, so nothing is proven")
+        else:
+            lines.append(f"✗ {head}: differs in {len(each.differences)} of {each.fields} fields")
+            lines += [f"    {item.field}: read {item.read!r}, sent {item.sent!r}" for item in each.differences]
+    left = [launch for launch in found.launches if launch.holes]
+    lines += [f"· {launch.cls}(…), {_short(launch.place)}: has holes, not compared" for launch in left]
+    if any(not each.fields for each in results) and output:
+        lines.append("The run's last line: " + output.strip().rpartition("\n")[2][:200])
+    return "\n".join(lines)
+
+
+def verified_json(found: Launchers, results: Sequence[Verified]) -> dict[str, Json]:
+    """The same, for machines."""
+    return {
+        "file": found.file,
+        "launches": [
+            {
+                **_place(each.launch.place),
+                "fields": each.fields,
+                "equal": each.equal,
+                "differences": [
+                    {"field": item.field, "read": item.read, "sent": item.sent} for item in each.differences
+                ],
+            }
+            for each in results
+        ],
+    }
 
 
 def as_json(found: Launchers) -> dict[str, Json]:

@@ -14,6 +14,7 @@ import traceback
 def main() -> int:
     with open(sys.argv[1], encoding="utf-8") as file:
         cells = json.load(file)
+    sys.path.insert(0, "")
     names = {"__name__": "__main__", "__builtins__": __builtins__, "display": lambda *values: print(*values)}
     failed = 0
     for number, code in cells:
