@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from . import estimators, images, methods
+from . import estimators, images, methods, texts
 from .state import Fit, Sighting, Site, State
 from .values import (
     Bound,
@@ -140,6 +140,8 @@ def _of_library(state: State, node: ast.expr, function: Ref, given: Arguments, n
     made = _of_sdk(state, node, function, given, names) if path.startswith("sagemaker") else None
     if made is not None:
         return made[0]
+    if last in {"Run", "load_run"} and path.startswith("sagemaker.experiments"):
+        return Instance("Run", dict(zip(("experiment_name", "run_name"), given, strict=False)) | names, state.place(node))
     if last in {"create", "load"} and path.split(".")[-2:-1] in (["Experiment"], ["Trial"]):
         return Instance("experiment", dict(names), state.place(node))
     if path in _TIMES or (path.startswith("datetime") and last in {"now", "utcnow", "today", "strftime"}):
@@ -277,6 +279,8 @@ def _own_copy(cls: str, value: object) -> object:
 def fit(state: State, node: ast.expr, owner: Instance, given: Arguments, names: Names) -> None:
     """Note a call of ``fit``: the estimator as it is now, and how it is started."""
     called_with: dict[str, object] = dict(zip(estimators.FIT, given, strict=False)) | names
+    if state.runs and called_with.get("experiment_config") is None:
+        called_with["experiment_config"] = dict(state.runs[-1])
     arguments = {
         key: methods.STRUCTURAL["copy.deepcopy"]([value]) for key, value in owner.arguments.items() if key != "__turn__"
     }
@@ -293,6 +297,19 @@ def fit(state: State, node: ast.expr, owner: Instance, given: Arguments, names: 
         state.sites.append(
             Site(owner.place, owner.cls, arguments, again, tuple(state.conditions), started, renamed=renamed)
         )
+
+
+def experiment_of(state: State, node: ast.expr, run: Instance) -> dict[str, object]:
+    """What an open run of an experiment adds to a job. Source: sagemaker 2.257.7, experiments/run.py and _utils.py."""
+    experiment, name = run.arguments.get("experiment_name"), run.arguments.get("run_name")
+    first, second = parts_of(experiment), parts_of(name)
+    if first is None or second is None:
+        lost = state.unknown(node, Reason.CALL, detail="the experiment's run has no name here")
+        return {"ExperimentName": experiment if first is not None else lost, "TrialName": lost, "RunName": lost}
+    cause = state.cause(node, Reason.CALL)
+    small = methods.of_text(text(first), "lower", [], {}, cause)
+    run_name = methods.of_text(text((*first, "-", *second)), "lower", [], {}, cause)
+    return {"ExperimentName": small, "TrialName": texts.joined("", ["Default-Run-Group-", small], cause), "RunName": run_name}
 
 
 def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Arguments, names: Names) -> object:

@@ -82,6 +82,7 @@ class State:
     pending: list[list[object]] = field(default_factory=list)
     turns: dict[Place, int] = field(default_factory=dict)
     left_loop: bool = False
+    runs: list[dict[str, object]] = field(default_factory=list)  # experiment runs that are open, the innermost last
     steps: int = STEPS
     joins: int = JOINS
 

@@ -373,11 +373,16 @@ def _differ(one: Noted, other: Noted) -> bool:
 
 def _with(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, (ast.With, ast.AsyncWith))  # noqa: S101 - _KINDS chose it
+    opened = len(state.runs)
     for item in node.items:
         value = evaluate(state, item.context_expr)
+        if isinstance(value, Instance) and value.cls == "Run":
+            state.runs.append(calls.experiment_of(state, item.context_expr, value))
         if item.optional_vars is not None:
             assign(state, item.optional_vars, value)
-    return block(state, node.body)
+    flow = block(state, node.body)
+    del state.runs[opened:]
+    return flow
 
 
 def _function(state: State, node: ast.stmt) -> Flow:
