@@ -315,6 +315,7 @@ def experiment_of(state: State, node: ast.expr, run: Instance) -> dict[str, obje
 def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Arguments, names: Names) -> object:
     cause = state.cause(node, Reason.CALL)
     if isinstance(owner, Unknown):
+        state.lost += owner.causes if name == "fit" else ()
         return owner
     if isinstance(owner, (str, Text)):
         if owner == _TIME_TEXT:

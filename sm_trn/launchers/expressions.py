@@ -228,9 +228,9 @@ def _binary(state: State, node: ast.expr) -> object:
         joined = texts.added(left, right)
         if joined is not None and (parts_of(left) is not None or parts_of(right) is not None):
             return joined
-        if isinstance(left, list) and isinstance(right, list):
+        if isinstance(left, list) and isinstance(right, list) and len(left) + len(right) <= LONGEST:
             return left + right
-        if isinstance(left, tuple) and isinstance(right, tuple):
+        if isinstance(left, tuple) and isinstance(right, tuple) and len(left) + len(right) <= LONGEST:
             return left + right
     moment = Text((Symbol.TIME,))
     if moment in (left, right) and all(item == moment or isinstance(item, (int, float)) for item in (left, right)):
@@ -261,6 +261,8 @@ def _affordable(kind: ast.operator, left: object, right: object) -> bool:
             and abs(left) < 10**9
             and abs(right) <= 64
         )
+    if isinstance(kind, ast.Add) and isinstance(left, (str, list, tuple)) and isinstance(right, (str, list, tuple)):
+        return len(left) + len(right) <= LONGEST
     if isinstance(kind, ast.Mult):
         for one, two in ((left, right), (right, left)):
             if isinstance(one, (str, list, tuple)) and isinstance(two, int) and len(one) * max(two, 0) > LONGEST:

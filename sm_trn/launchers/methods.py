@@ -89,7 +89,7 @@ def of_list(value: list[object], name: str, given: Arguments, cause: Cause) -> o
     try:
         if name == "append" and given:
             value.append(given[0])
-        elif name == "extend" and isinstance(given[0], (list, tuple)):
+        elif name == "extend" and isinstance(given[0], (list, tuple)) and len(value) + len(given[0]) <= LONGEST:
             value.extend(given[0])
         elif name == "insert" and isinstance(given[0], int):
             value.insert(given[0], given[1])
@@ -197,20 +197,28 @@ def _length(given: Arguments) -> object:
 
 
 def _copied(given: Arguments) -> object:
-    return _deep(given[0], 50)
+    return _deep(given[0], {})
 
 
-def _deep(value: object, depth: int) -> object:
-    if not depth:
-        return value
+def _deep(value: object, made: dict[int, object]) -> object:
+    """A copy; what is held twice, or holds itself, is copied once."""
+    if id(value) in made:
+        return made[id(value)]
     if isinstance(value, dict):
-        return {key: _deep(item, depth - 1) for key, item in value.items()}
+        mapping: dict[object, object] = {}
+        made[id(value)] = mapping
+        mapping.update((key, _deep(item, made)) for key, item in value.items())
+        return mapping
     if isinstance(value, list):
-        return [_deep(item, depth - 1) for item in value]
+        items: list[object] = []
+        made[id(value)] = items
+        items.extend(_deep(item, made) for item in value)
+        return items
     if isinstance(value, Instance):
-        return Instance(
-            value.cls, {key: _deep(item, depth - 1) for key, item in value.arguments.items()}, value.place, value.own
-        )
+        copied = Instance(value.cls, {}, value.place, value.own)
+        made[id(value)] = copied
+        copied.arguments.update((key, _deep(item, made)) for key, item in value.arguments.items())
+        return copied
     return value
 
 

@@ -17,7 +17,7 @@ from . import requests, specs, statements
 from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
 from .source import Cell, Unread, cells, parsed
 from .state import ExhaustedError, Site, State
-from .values import Cause, Place, Reason, Scope, Symbol, Unknown, causes_in
+from .values import Cause, Place, Reason, Scope, Symbol, Unknown
 
 OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings
 SIBLINGS: Final = 200  # modules beside a launcher that are looked at
@@ -151,15 +151,8 @@ class Reading:
     def _wanted(self, state: State, launches: list[Launch]) -> list[Place]:
         """The conditions that holes come from, and those around launches that are started under them."""
         branches = [hole.place for launch in launches for hole in launch.holes if hole.reason is Reason.BRANCH]
-        lost = [
-            cause.place
-            for value in state.scopes[0].names.values()
-            for cause in causes_in(value, 3)
-            if cause.reason is Reason.BRANCH
-        ]
+        branches += [cause.place for cause in state.lost if cause.reason is Reason.BRANCH]
         known = list(dict.fromkeys(place for place in branches if place in state.wanted))
-        if not known and not launches:
-            known = list(dict.fromkeys(place for place in lost if place in state.wanted))
         return known[:OPEN]
 
     def _decided(self, wanted: list[Place], before: list[Launch], *, checked: bool) -> list[Launch]:

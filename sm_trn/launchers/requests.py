@@ -28,6 +28,7 @@ from .state import Site
 from .values import Cause, Instance, Place, Reason, Ref, Symbol, Text, Unknown, causes_in, missing_module
 
 TIME: Final = "TIME"
+DEEPEST: Final = 30  # values inside values of one argument
 PLACEHOLDERS: Final[Mapping[Symbol, str]] = MappingProxyType(
     {
         Symbol.ROLE: Destination().role,
@@ -77,23 +78,31 @@ class Ledger:
         for cause in causes:
             self.causes.setdefault(cause.key, cause)
 
-    def plain(self, value: object, depth: int = 20) -> Any:
+    def plain(self, value: object, above: tuple[int, ...] = ()) -> Any:
         """The value as JSON holds it, with placeholders as visible words; what is unknown is noted and becomes None."""
         if isinstance(value, (Text, Symbol)):
             return self._text(value)
-        if isinstance(value, Unknown) or not depth:
-            self.lacks(*causes_in(value))
+        if isinstance(value, Unknown):
+            self.lacks(*value.causes)
             return None
-        if isinstance(value, dict):
-            return {
-                self.plain(key, depth - 1) if not isinstance(key, str) else key: self.plain(item, depth - 1)
-                for key, item in value.items()
-            }
-        if isinstance(value, (list, tuple)):
-            return [self.plain(item, depth - 1) for item in value]
+        if isinstance(value, (dict, list, tuple)):
+            if id(value) in above or len(above) > DEEPEST:
+                self.lacks(
+                    Cause(Reason.VALUE, self.place, "…", detail="a value that holds itself, or is nested too deeply")
+                )
+                return None
+            return self._inside(value, (*above, id(value)))
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         return self._object(value)
+
+    def _inside(self, value: dict[object, object] | list[object] | tuple[object, ...], above: tuple[int, ...]) -> Any:
+        if isinstance(value, dict):
+            return {
+                key if isinstance(key, str) else self.plain(key, above): self.plain(item, above)
+                for key, item in value.items()
+            }
+        return [self.plain(item, above) for item in value]
 
     def _text(self, value: Text | Symbol) -> str:
         parts = value.parts if isinstance(value, Text) else (value,)
@@ -209,7 +218,12 @@ class _Builder:
     def _chosen_image(self) -> str:
         get = self.get
         version, python, machine = get("framework_version"), get("py_version"), self._machine()
-        wish = get("distribution")
+        raw = self.raw.get("distribution")
+        wish = (
+            self.ledger.plain({key: value for key, value in raw.items() if key != "instance_groups"})
+            if isinstance(raw, dict)
+            else None
+        )
         distribution: Mapping[str, Json] = wish if isinstance(wish, Mapping) else {}
         if self.site.cls in {"PyTorch", "HuggingFace"} and get("tensorflow_version") is None:
             if self.site.cls == "PyTorch":
@@ -407,7 +421,9 @@ class _Builder:
 
     def _distributed(self, at: Destination) -> dict[str, Json]:
         """What the strategy and the compiler add for the toolkit in the container."""
-        wish = self.get("distribution") or {}
+        raw = self.raw.get("distribution")
+        named = {key: value for key, value in raw.items() if key != "instance_groups"} if isinstance(raw, dict) else raw
+        wish = self.ledger.plain(named) or {}
         if not isinstance(wish, dict):
             self.ledger.lacks(Cause(Reason.VALUE, self.site.place, "distribution", give="distribution"))
             return {}
@@ -473,10 +489,18 @@ class _Builder:
         return found
 
     def _distributed_groups(self) -> list[Json]:
+        """The groups that workers are started on: those that ``distribution`` names, or the only one there is."""
         raw = self.raw.get("distribution")
-        named = raw.get("instance_groups") if isinstance(raw, dict) else None
+        if not isinstance(raw, dict):
+            return []
+        named = raw.get("instance_groups")
         chosen = named if isinstance(named, list) and named else self._groups() if len(self._groups()) == 1 else []
-        return [self._resolved(item).get("instance_group_name") for item in chosen if isinstance(item, Instance)]
+        found = [self._resolved(item).get("instance_group_name") for item in chosen if isinstance(item, Instance)]
+        wish = {str(key): self.ledger.plain(value) for key, value in raw.items() if key != "instance_groups"}
+        if found and not _enabled(wish, "mpi") and not _enabled(_inner(wish, "smdistributed"), "dataparallel"):
+            why = "instance groups need mpi or smdistributed.dataparallel"
+            self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, "distribution", "distribution", why))
+        return found
 
     def _channels(self, algorithm: dict[str, Json]) -> Iterator[dict[str, Json]]:
         inputs = self.site.fit.arguments.get("inputs") if self.site.fit else None
@@ -578,7 +602,11 @@ class _Builder:
                     detail="debugger rules have no word in a spec",
                 )
             )
-        hook = self._hook(where) if supported else None
+        wish = self.raw.get("distribution")
+        server = isinstance(wish, dict) and _enabled(
+            {"parameter_server": self.ledger.plain(wish.get("parameter_server"))}, "parameter_server"
+        )
+        hook = self._hook(where) if supported and not (server and self.site.cls == "TensorFlow") else None
         if hook is not None:
             found["DebugHookConfig"] = hook
         board = self.raw.get("tensorboard_output_config")

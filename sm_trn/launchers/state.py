@@ -76,6 +76,7 @@ class State:
     sites: list[Site] = field(default_factory=list)
     sightings: list[Sighting] = field(default_factory=list)
     assumed: dict[tuple[Place, str], None] = field(default_factory=dict)
+    lost: list[Cause] = field(default_factory=list)  # why something that would be started is not known
     wanted: dict[Place, str] = field(default_factory=dict)  # undecided conditions, and their text
     stars: list[str] = field(default_factory=list)  # modules that were imported with *
     conditions: list[tuple[str, bool]] = field(default_factory=list)
@@ -137,7 +138,7 @@ class State:
                 continue
             noted[id(held)] = (held, contents.copy())
             todo.extend(_inside(held, contents))
-        self.joins -= len(noted)
+        self.joins -= sum(len(contents) + 1 for _, contents in noted.values())
         return noted
 
     def put_back(self, noted: Noted) -> None:

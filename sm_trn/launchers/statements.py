@@ -13,6 +13,7 @@ from .expressions import evaluate, put, truth, turns
 from .source import Cell, parsed
 from .state import Noted, State, expression
 from .values import (
+    LONGEST,
     Cause,
     Function,
     Instance,
@@ -163,7 +164,7 @@ def _augmented(state: State, node: ast.stmt) -> Flow:
         more = evaluate(state, node.value)
         before += (
             more
-            if isinstance(more, (list, tuple))
+            if isinstance(more, (list, tuple)) and len(before) + len(more) <= LONGEST
             else [unknown([*causes_in(more)] or [state.cause(node, Reason.CONSTRUCT)], rest=True)]
         )
         return Flow.NEXT

@@ -6,11 +6,28 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .values import LONGEST, Cause, Ref, Symbol, Text, Unknown, known, missing_module, parts_of, text, unknown
+from .values import (
+    LONGEST,
+    Cause,
+    Place,
+    Reason,
+    Ref,
+    Symbol,
+    Text,
+    Unknown,
+    known,
+    missing_module,
+    parts_of,
+    text,
+    unknown,
+)
 
 WIDEST: Final = re.compile(r"\d{4,}")
 _FIELD: Final = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}!:]*)(?P<conversion>![rsa])?(?P<spec>:[^{}]*)?\}")
 _PERCENT: Final = re.compile(r"%(?:\((?P<name>\w+)\))?(?P<spec>[-+ #0]*\d{0,3}(?:\.\d{1,3})?)(?P<kind>[sdrifgexX%])")
+
+
+_TOO_LONG: Final = Cause(Reason.CONSTRUCT, Place("", None, 0), "a text", detail=f"more than {LONGEST:,} characters")
 
 
 def shown(value: object, cause: Cause) -> tuple[str | Symbol | Unknown, ...]:
@@ -27,14 +44,14 @@ def shown(value: object, cause: Cause) -> tuple[str | Symbol | Unknown, ...]:
     return (str(value),) if known(value) else (Unknown((cause,)),)
 
 
-def added(one: object, two: object) -> str | Text | None:
+def added(one: object, two: object) -> str | Text | Unknown | None:
     """One text after the other; None where one of them is no text."""
     first = (one,) if isinstance(one, (Symbol, Unknown)) else parts_of(one)
     second = (two,) if isinstance(two, (Symbol, Unknown)) else parts_of(two)
     if first is None or second is None or (isinstance(one, Unknown) and isinstance(two, Unknown)):
         return None
     made = text((*first, *second))
-    return None if isinstance(made, str) and len(made) > LONGEST else made
+    return Unknown((_TOO_LONG,)) if isinstance(made, str) and len(made) > LONGEST else made
 
 
 def formatted(template: object, values: list[object], names: Mapping[Any, object], cause: Cause) -> object:
@@ -94,9 +111,11 @@ def percent(template: str, values: object, cause: Cause) -> object:
     """``template % values``."""
     items = list(values) if isinstance(values, tuple) else [values]
     parts: list[str | Symbol | Unknown] = []
+    raw: list[str] = []
     at = 0
     for found in _PERCENT.finditer(template):
         parts.append(template[at : found.start()])
+        raw.append(template[at : found.start()])
         at = found.end()
         if found["kind"] == "%":
             parts.append("%")
@@ -114,6 +133,8 @@ def percent(template: str, values: object, cause: Cause) -> object:
                 parts.append(Unknown((cause,)))
         else:
             parts += shown(value, cause) if found["kind"] in "sd" else (Unknown((cause,)),)
+    if any(isinstance(part, str) and "%" in part for part in [*raw, template[at:]]):
+        return Unknown((cause,))  # a form that is not followed
     return text([*parts, template[at:]])
 
 

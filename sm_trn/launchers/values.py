@@ -192,20 +192,27 @@ def parts_of(value: object) -> tuple[str | Symbol | Unknown, ...] | None:
     return value.parts if isinstance(value, Text) else None
 
 
-def causes_in(value: object, depth: int = 20) -> Iterator[Cause]:
-    """Every cause in a value and in what it contains."""
-    if isinstance(value, (Unknown, Text)):
-        yield from value.causes
-    elif depth and isinstance(value, dict):
-        for key, item in value.items():
-            yield from causes_in(key, depth - 1)
-            yield from causes_in(item, depth - 1)
-    elif depth and isinstance(value, (list, tuple, set, frozenset)):
-        for item in value:
-            yield from causes_in(item, depth - 1)
-    elif depth and isinstance(value, Instance):
-        for item in value.arguments.values():
-            yield from causes_in(item, depth - 1)
+def causes_in(value: object) -> Iterator[Cause]:
+    """Every cause in a value and in what it contains; what contains itself is looked at once."""
+    todo, seen = [value], set[int]()
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (Unknown, Text)):
+            yield from item.causes
+            continue
+        inside = contents(item)
+        if inside and id(item) not in seen:
+            seen.add(id(item))
+            todo.extend(reversed(inside))
+
+
+def contents(value: object) -> list[object]:
+    """What a value contains."""
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return list(value)
+    return list(value.arguments.values()) if isinstance(value, Instance) else []
 
 
 def known(value: object) -> bool:
@@ -213,17 +220,19 @@ def known(value: object) -> bool:
     return plain(value) and next(causes_in(value), None) is None
 
 
-def plain(value: object, depth: int = 20) -> bool:
-    """Whether the value is made of texts, numbers, lists and mappings alone, without placeholders."""
-    if value is None or isinstance(value, (str, int, float, bytes, complex)):
-        return True
-    if not depth:
-        return False
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return all(plain(item, depth - 1) for item in value)
-    if isinstance(value, dict):
-        return all(plain(key, depth - 1) and plain(item, depth - 1) for key, item in value.items())
-    return isinstance(value, range)
+def plain(value: object) -> bool:
+    """Whether the value is made of texts, numbers, lists and mappings alone, without placeholders, and does not hold itself."""
+    todo, seen = [value], set[int]()
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (list, tuple, set, frozenset, dict)):
+            if item and id(item) in seen:
+                return False
+            seen.add(id(item))
+            todo.extend(contents(item))
+        elif item is not None and not isinstance(item, (str, int, float, bytes, complex, range)):
+            return False
+    return True
 
 
 def same(one: object, two: object, depth: int = 20) -> bool:

@@ -53,7 +53,8 @@ def record(
         Endpoint(stop_at_submit=stop_at_submit) as endpoint,
     ):
         root = Path(scratch).resolve()
-        work, log = root / "work", root / "refused"
+        copy, log = root / "copy", root / "refused"
+        work = copy / "above" / "work"  # a launcher that looks into the folders above its own stays inside
         _copy(place, work)
         (root / "tmp").mkdir()
         (root / "home").mkdir()
@@ -61,7 +62,7 @@ def record(
             "endpoint": endpoint.url,
             "log": str(log),
             "region": region,
-            "writable": [str(work), str(root / "tmp"), str(root / "home")],
+            "writable": [str(copy), str(root / "tmp"), str(root / "home")],
             "tolerant": code is not None,
         }
         began = time.monotonic()
@@ -121,7 +122,7 @@ def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root:
         _write_files(work / name, (work / name).read_text("utf-8-sig", errors="replace"))
     path = root / "cells.json"
     path.write_text(json.dumps([(number or 0, text) for number, text in code]), "utf-8")
-    return [sys.executable, str(HOOK / "cells.py"), str(path)]
+    return [sys.executable, str(HOOK / "cells.py"), str(path), "--apart"]
 
 
 def _cells(notebook: Path, root: Path) -> Path:
