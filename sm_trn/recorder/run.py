@@ -33,7 +33,7 @@ _LEFT_OUT: Final = (
     ".mypy_cache",
     ".ruff_cache",
 )
-_KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT", "SM_TRN_LAUNCHER")
+_KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT")
 
 
 def record(

@@ -60,7 +60,7 @@ def test_data_flow_is_followed(body: str, expected: dict[str, Any]) -> None:
 
 
 def test_what_is_changed_after_construction_counts() -> None:
-    body = f"e = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', role, 1, 'ml.m5.xlarge')\ne.set_hyperparameters(epochs=3)\ne.max_run = 60\ne.fit('s3://b/data')"
+    body = "e = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', role, 1, 'ml.m5.xlarge')\ne.set_hyperparameters(epochs=3)\ne.max_run = 60\ne.fit('s3://b/data')"
     spec = only(body).jobs[0].spec
     assert ({"epochs": "3"}, 60) == (dict(spec.hyperparameters), spec.max_run_s)
     assert ["training"] == list(spec.inputs)
@@ -74,7 +74,7 @@ def test_placeholders_survive_and_can_be_given() -> None:
 
 
 def test_a_comparison_with_a_placeholder_is_read_both_ways() -> None:
-    body = f"kind = 'ml.g5.xlarge'\nif session.boto_region_name == 'eu-west-1':\n    kind = 'ml.g4dn.xlarge'\nPyTorch({PYTORCH.replace(chr(34) + 'ml.g5.xlarge' + chr(34), 'kind')}).fit()"
+    body = f"kind = 'ml.g5.xlarge'\nif session.boto_region_name == 'eu-west-1':\n    kind = 'ml.g4dn.xlarge'\nPyTorch({PYTORCH.replace(chr(34) + 'ml.g5.xlarge' + chr(34), 'kind')}).fit()"  # noqa: E501 - a launcher on one line
     launch = only(body)
     assert {"ml.g5.xlarge", "ml.g4dn.xlarge"} == {job.spec.compute.instance for job in launch.jobs}
     assert {True, False} == {taken for job in launch.jobs for _, taken in job.branch}
@@ -101,7 +101,7 @@ def test_names_of_version_1_are_known_and_said() -> None:
 
 
 def test_file_systems_and_plans_are_kept_word_for_word() -> None:
-    body = f"from sagemaker.inputs import FileSystemInput\nPyTorch({PYTORCH}, training_plan='arn:p').fit({{'x': FileSystemInput('fs-1', 'EFS', '/d')}})"
+    body = f"from sagemaker.inputs import FileSystemInput\nPyTorch({PYTORCH}, training_plan='arn:p').fit({{'x': FileSystemInput('fs-1', 'EFS', '/d')}})"  # noqa: E501 - a launcher on one line
     job = only(body).jobs[0]
     assert "arn:p" == st.render(job.spec)["ResourceConfig"]["TrainingPlanArn"]
     assert "fs-1" == st.render(job.spec)["InputDataConfig"][0]["DataSource"]["FileSystemDataSource"]["FileSystemId"]
@@ -133,6 +133,6 @@ def test_a_notebook_is_read_cell_by_cell_without_its_magics() -> None:
 
 def test_siblings_are_read_and_the_rest_of_a_module_is_one_hole() -> None:
     modules = {"config": "RATE = 3\n"}
-    body = f"from config import RATE\nimport elsewhere\nPyTorch({PYTORCH}, hyperparameters={{'r': RATE, 'a': elsewhere.A, 'b': elsewhere.B}}).fit()"
+    body = f"from config import RATE\nimport elsewhere\nPyTorch({PYTORCH}, hyperparameters={{'r': RATE, 'a': elsewhere.A, 'b': elsewhere.B}}).fit()"  # noqa: E501 - a launcher on one line
     (launch,) = read_text(HEAD + body, "launch.py", modules=modules).launches
     assert [Reason.MODULE] == [hole.reason for hole in launch.holes]

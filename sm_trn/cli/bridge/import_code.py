@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import difflib
+import shutil
 from pathlib import Path
 
 import click
@@ -11,6 +13,7 @@ from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
 from ...launchers import LauncherJob, Launchers, read_launchers
+from ...launchers.rewrite import rewritten
 from ...launchers.write import python_source
 from ...render import problems, render
 from ...specs.destination import Destination
@@ -36,15 +39,11 @@ _SUFFIX = {"job.toml": ".toml"}
 @click.option(
     "--verify", "verified", is_flag=True, help="Compare every field with what SDK v2 sends, without launching."
 )
+@click.option("--diff", "as_diff", is_flag=True, help="Show each file with its launches written for SDK v3, as a diff.")
+@click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
 @json_option
 def command(
-    names: tuple[str, ...],
-    *,
-    given: tuple[str, ...],
-    form: str | None,
-    output: Path | None,
-    verified: bool,
-    as_json: bool,
+    names: tuple[str, ...], *, given: tuple[str, ...], form: str | None, output: Path | None, **how: bool
 ) -> int:
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
 
@@ -55,8 +54,11 @@ def command(
     Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
     """
     values = dict(_given(pair) for pair in given)
-    if verified:
+    as_json = how["as_json"]
+    if how["verified"]:
         return _verify(names, values, as_json=as_json)
+    if how["as_diff"] or how["in_place"]:
+        return _rewrite(names, values, in_place=how["in_place"])
     found = [read_launchers(name, given=values, checked=True) for name in names]
     if as_json:
         emit([shown.as_json(each) for each in found])
@@ -67,6 +69,33 @@ def command(
     else:
         _write(found, form, output)
     return int(any(launch.holes for each in found for launch in each.launches))
+
+
+def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: bool) -> int:
+    """Show, or write, each file with the launches that SDK v3 can say. The others are named, with the reason."""
+    left = 0
+    for name in names:
+        path = Path(name)
+        found = read_launchers(path, given=values)
+        with path.open(encoding="utf-8", newline="") as file:
+            old = file.read()
+        new = rewritten(found, old, tuple(values))
+        for place, why in new.left:
+            click.echo(f"{place}: left as it is; {why}", err=True)
+        left += len(new.left)
+        if not in_place:
+            lines = difflib.unified_diff(
+                old.splitlines(), new.text.splitlines(), name, f"{name}, for SDK v3", lineterm=""
+            )
+            say("\n".join(lines))
+        elif new.text != old:
+            shutil.copy2(path, path.with_name(f"{path.name}.bak"))
+            with path.open("w", encoding="utf-8", newline="") as file:
+                file.write(new.text)
+            say(
+                f"{name}: {fmt.count(len(new.edits) // 2)} launches written for SDK v3; {path.name}.bak is the old file"
+            )
+    return int(left > 0)
 
 
 def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
