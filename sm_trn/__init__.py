@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from .jobfile.files import dump_job, load_jobs
+    from .launchers.launches import Hole, Launch, Launchers
+    from .launchers.read import read_launchers
     from .logs.events import LogEvent
     from .logs.metrics import MetricLog
     from .logs.saved import SavedLog
@@ -85,6 +87,7 @@ _HOME = {
         "UnknownName",
     ),
     ".jobfile": ("dump_job", "load_jobs"),
+    ".launchers": ("Hole", "Launch", "Launchers", "read_launchers"),
     ".logs": ("LogEvent", "MetricLog", "SavedLog"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
@@ -171,6 +174,7 @@ __all__ = [
     "EstimatorCall",
     "Fleet",
     "Git",
+    "Hole",
     "HuggingFace",
     "HuggingFaceNeuronX",
     "InputMode",
@@ -183,8 +187,10 @@ __all__ = [
     "JobSpec",
     "JobStatus",
     "Kept",
+    "Launch",
     "LaunchInterrupted",
     "LaunchUnknown",
+    "Launchers",
     "LogEvent",
     "MetricLog",
     "MetricRule",
@@ -235,6 +241,7 @@ __all__ = [
     "parse_request",
     "policies",
     "read_jobs",
+    "read_launchers",
     "read_log",
     "rehearse",
     "render",

@@ -170,7 +170,7 @@ def image_uri(job: JobSpec, region: str) -> str:
         raise UnknownName(
             f"region: got {region!r}, wanted one with {row.repository!r} of {describe(job)}: {', '.join(registries(row))}"
         )
-    return f"{_host(account, region)}/{row.repository}:{tag(row, job)}"
+    return f"{ecr_host(account, region)}/{row.repository}:{tag(row, job)}"
 
 
 def misfit(job: JobSpec, processors: Collection[str]) -> str | None:
@@ -195,10 +195,11 @@ def registry(region: str) -> str:
     account = _table()["registries"][DEFAULT_REGISTRY].get(region)
     if account is None:
         raise UnknownName(f"region: got {region!r}, wanted one with AWS's images: {', '.join(regions())}")
-    return _host(account, region)
+    return ecr_host(account, region)
 
 
-def _host(account: str, region: str) -> str:
+def ecr_host(account: str, region: str) -> str:
+    """The host name of an account's images in ``region``, whatever the partition."""
     domain = next((domain for prefix, domain in _DOMAINS.items() if region.startswith(prefix)), "amazonaws.com")
     return f"{account}.dkr.ecr.{region}.{domain}"
 

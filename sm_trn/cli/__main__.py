@@ -17,6 +17,8 @@ COMMANDS = {
     "quickstart": ("local.quickstart", "run the whole workflow on this machine, without an account or Docker"),
     "check": ("files.check", "find every problem of a job file, offline"),
     "render": ("files.render", "show the request that a job file makes, without sending it"),
+    "import": ("bridge.import_code", "read the launch code you have, and write it as job files or for SDK v3"),
+    "record": ("bridge.record", "run a launcher as it is, without launching, and keep the jobs it sends"),
     "diff": ("files.diff", "compare two job files, or a job file with a launched job"),
     "rehearse": ("local.rehearse", "run a job locally with spot interruptions and check that it resumes correctly"),
     "launch": ("jobs.launch", "check and start the jobs of files"),

@@ -48,7 +48,7 @@ FOREIGN: Mapping[str, str] = {
 }
 INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
-    "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_SHARED", "SM_TRN_WORKERS",
+    "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_RECORDER", "SM_TRN_SHARED", "SM_TRN_WORKERS",
 })  # fmt: skip
 
 
@@ -59,6 +59,7 @@ ROOMS: Mapping[str, str] = {
     "preflight": "Check a job",
     "render": "Render a request, compare two",
     "jobfile": "Read and write job files",
+    "launchers": "Read launch code",
     "session": "Launch, watch, attach",
     "logs": "Read logs",
     "report": "Compare and add up",

@@ -12,6 +12,12 @@ from .. import _entry
 from ..specs.launch import NOTHING
 
 
+class Expression(str):
+    """Python source that stands for a value: a name of the program that the call is written into."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatorCall:
     """``cls(**kwargs)``, then every method of ``chain``, then ``.method(**fit)`` – or nothing, where ``method`` is ''.
@@ -32,14 +38,16 @@ class EstimatorCall:
 
     def __str__(self) -> str:
         """The call as Python source that can be pasted."""
-        name, variable = _name(self), _VARIABLES.get(self.method or self.maker, "trainer")
+        imports, made, started = self.statements(_VARIABLES.get(self.method or self.maker, "trainer"))
+        return f"{imports}\n\n{made}\n{started}"
+
+    def statements(self, variable: str) -> tuple[str, str, str]:
+        """The imports, the statement that assigns the object to ``variable`` with the calls of its chain, and the last call."""
+        maker = f"{_name(self)}.{self.maker}" if self.maker else _name(self)
         arguments = "".join(f"    {key}={_source(value)},\n" for key, value in self.kwargs.items())
-        steps = [f"{method}({_arguments(kwargs)})" for method, kwargs in self.chain.items()]
-        if self.method:
-            steps.append(f"{self.method}({_arguments(self.fit)})")
-        calls = "\n".join(f"{variable}.{step}" for step in steps)
-        made = f"{name}.{self.maker}" if self.maker else name
-        return f"{_imports(self)}\n\n{variable} = {made}(\n{arguments})\n{calls}"
+        chained = "".join(f"\n{variable}.{method}({_arguments(kwargs)})" for method, kwargs in self.chain.items())
+        made = f"{variable} = {maker}(\n{arguments}){chained}"
+        return _imports(self), made, f"{variable}.{self.method}({_arguments(self.fit)})" if self.method else ""
 
 
 _VARIABLES = {"fit": "estimator", "deploy": "model", "create": "training_job"}
@@ -75,6 +83,8 @@ def _arguments(kwargs: Mapping[str, Any]) -> str:
 
 
 def _source(value: Any) -> str:
+    if isinstance(value, Expression):
+        return str.__str__(value)
     if isinstance(value, EstimatorCall):
         return f"{_name(value)}({_arguments(value.kwargs)})"
     if isinstance(value, list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+from pathlib import Path
 
 import jobs
 import pytest
@@ -11,6 +12,18 @@ import pytest
 import sm_trn as st
 
 CONSTANTS = {"__version__", "EVALUATION_METRICS", "TRAINER_METRICS"}
+# The launcher that the examples read.
+LAUNCHER = """import sagemaker
+from sagemaker.pytorch import PyTorch
+
+role = sagemaker.get_execution_role()
+first = PyTorch("train.py", framework_version="2.6", py_version="py312", role=role, base_job_name="bert",
+                instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"epochs": 1})
+first.fit()
+second = PyTorch("train.py", framework_version="2.6", py_version="py312", role=role, base_job_name="bert-long",
+                 instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"epochs": epochs})
+second.fit()
+"""
 PUBLIC = sorted(set(st.__all__) - CONSTANTS)
 # Handles of live jobs, and what is made from them: shown in the notebooks and the README, which run too.
 LIVE = {
@@ -21,7 +34,9 @@ LIVE = {
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_the_examples_of_a_public_name_run(name: str) -> None:
+def test_the_examples_of_a_public_name_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "launch.py").write_text(LAUNCHER)
+    monkeypatch.chdir(tmp_path)
     described = getattr(st, name)
     found = doctest.DocTestFinder(recurse=False).find(
         described, name, globs={"st": st, "job": jobs.trainium("s3://bucket/source.tar.gz").replace(name="bert")}

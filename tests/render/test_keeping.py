@@ -60,7 +60,8 @@ REQUEST: dict[str, Any] = {
         {"ChannelName": "test", "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://b/u"}}},
     ],
     "OutputDataConfig": {"S3OutputPath": "s3://b/out"},
-    "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30, "InstancePlacementConfig": {"EnableMultipleJobs": True}},
+    "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30,
+                       "InstancePlacementConfig": {"EnableMultipleJobs": True}},
     "StoppingCondition": {"MaxRuntimeInSeconds": 60},
 }  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""Commands that bring launch code which is there."""

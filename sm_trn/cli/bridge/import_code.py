@@ -1,0 +1,181 @@
+"""sm-trn import"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import shutil
+from pathlib import Path
+
+import click
+
+from ...errors import SmTrnError
+from ...formatting import numbers as fmt
+from ...jobfile import dump_job
+from ...launchers import LauncherJob, Launchers, read_launchers
+from ...launchers.rewrite import rewritten
+from ...launchers.write import python_source
+from ...render import problems, render
+from ...specs.destination import Destination
+from ...specs.problems import Severity
+from ..shared import emit, json_option, say
+from . import shown
+
+FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3")
+_SUFFIX = {"job.toml": ".toml"}
+
+
+@click.command("import")
+@click.argument("names", nargs=-1, required=True, metavar="FILE…")
+@click.option(
+    "--set", "given", multiple=True, metavar="NAME=VALUE", help="Give a value that the code leaves open. Repeatable."
+)
+@click.option(
+    "--to", "form", type=click.Choice(FORMS), metavar="FORM", help=f"Write the jobs as one of {', '.join(FORMS)}."
+)
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), help="Write a file for each job into this folder."
+)
+@click.option(
+    "--verify", "verified", is_flag=True, help="Compare every field with what SDK v2 sends, without launching."
+)
+@click.option("--diff", "as_diff", is_flag=True, help="Show each file with its launches written for SDK v3, as a diff.")
+@click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
+@json_option
+def command(
+    names: tuple[str, ...], *, given: tuple[str, ...], form: str | None, output: Path | None, **how: bool
+) -> int:
+    """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
+
+    Every estimator becomes a checked job. What cannot be known without running the code is a hole: the line it comes from,
+    why, and the name that --set takes. Nothing is written without --to. The exit code is 1 while a job has a hole.
+
+    \b
+    Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
+    """
+    values = dict(_given(pair) for pair in given)
+    as_json = how["as_json"]
+    if how["verified"]:
+        return _verify(names, values, as_json=as_json)
+    if how["as_diff"] or how["in_place"]:
+        return _rewrite(names, values, in_place=how["in_place"])
+    found = [read_launchers(name, given=values, checked=True) for name in names]
+    if as_json:
+        emit([shown.as_json(each) for each in found])
+    elif form is None:
+        for each in found:
+            say(shown.report(each))
+            say(_next(each))
+    else:
+        _write(found, form, output)
+    return int(any(launch.holes for each in found for launch in each.launches))
+
+
+def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: bool) -> int:
+    """Show, or write, each file with the launches that SDK v3 can say. The others are named, with the reason."""
+    left = 0
+    for name in names:
+        path = Path(name)
+        found = read_launchers(path, given=values)
+        with path.open(encoding="utf-8", newline="") as file:
+            old = file.read()
+        new = rewritten(found, old, tuple(values))
+        for place, why in new.left:
+            click.echo(f"{place}: left as it is; {why}", err=True)
+        left += len(new.left)
+        if not in_place:
+            lines = difflib.unified_diff(
+                old.splitlines(), new.text.splitlines(), name, f"{name}, for SDK v3", lineterm=""
+            )
+            say("\n".join(lines))
+        elif new.text != old:
+            shutil.copy2(path, path.with_name(f"{path.name}.bak"))
+            with path.open("w", encoding="utf-8", newline="") as file:
+                file.write(new.text)
+            say(
+                f"{name}: {fmt.count(len(new.edits) // 2)} launches written for SDK v3; {path.name}.bak is the old file"
+            )
+    return int(left > 0)
+
+
+def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
+    """Read and record each file, and compare the two launch by launch."""
+    from ...recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
+
+    results = [verify(Path(name), given=values) for name in names]
+    if as_json:
+        emit([shown.verified_json(found, verified) for found, verified, _ in results])
+    else:
+        for found, verified, recorded in results:
+            say(shown.verified(found, verified, recorded.output))
+    return int(any(each.differences for _, verified, _ in results for each in verified))
+
+
+def _given(pair: str) -> tuple[str, object]:
+    name, equals, text = pair.partition("=")
+    if not equals or not name:
+        raise click.UsageError(f"--set: got {pair!r}, wanted NAME=VALUE, such as --set epochs=3")
+    try:
+        value: object = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, text
+    return name, value
+
+
+def _write(found: list[Launchers], form: str, output: Path | None) -> None:
+    jobs = [(launch, job) for each in found for launch in each.launches if launch.complete for job in launch.jobs]
+    left = sum(not launch.complete for each in found for launch in each.launches)
+    if not jobs:
+        raise SmTrnError(
+            f"import: got no complete job, wanted at least one; sm-trn import {found[0].file} shows the holes"
+        )
+    taken: set[str] = set()
+    for launch, job in jobs:
+        text = _written(job, form)
+        if output is None:
+            say((f"# {job.spec.name}: {launch.place}\n" if len(jobs) > 1 else "") + text)
+            continue
+        output.mkdir(parents=True, exist_ok=True)
+        path = output / f"{_unique(job.spec.name, taken)}{_SUFFIX.get(form, '.py')}"
+        path.write_text(text, "utf-8")
+        say(str(path))
+    if left:
+        click.echo(f"{fmt.count(left)} launches are not complete and were not written.", err=True)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    number, word = 1, name
+    while word in taken:
+        number += 1
+        word = f"{name}-{number}"
+    taken.add(word)
+    return word
+
+
+def _written(job: LauncherJob, form: str) -> str:
+    if form == "job.toml":
+        return dump_job(job.spec, "toml")
+    if form == "python":
+        return python_source(job.spec)
+    spec = job.spec
+    if form == "model-trainer-v3" and (spec.profiler or spec.debugger):
+        click.echo(f"{spec.name}: SDK v2's profiler and debugger hook are left out; ModelTrainer has neither", err=True)
+        spec = spec.replace(profiler=False, debugger=False)
+        spec = spec.replace(
+            kept=tuple(part for part in spec.kept if not part.at.startswith(("/ProfilerConfig", "/DebugHookConfig")))
+        )
+    at = Destination(role=job.at.role, region=job.at.region, bucket=job.at.bucket)
+    for problem in problems(spec, form):
+        if problem.severity is not Severity.ERROR:
+            click.echo(str(problem), err=True)
+    return str(render(spec, form, at=at))
+
+
+def _next(found: Launchers) -> str:
+    """What to do next, in one line."""
+    give = next((hole.give for launch in found.launches for hole in launch.holes if hole.give), "")
+    if give:
+        return f"Next: sm-trn import {found.file} --set {give}=…"
+    if found.jobs:
+        return f"Next: sm-trn import {found.file} --to job.toml --output jobs"
+    return ""

@@ -1,0 +1,147 @@
+"""sm-trn record"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import click
+
+from ...errors import SmTrnError
+from ...jobfile import dump_job
+from ...recorder import Recorded, RecordedCall, record
+from ...recorder.recording import LAUNCHING
+from ...render import parse_request
+from ...specs.job import JobSpec, Script
+from ..shared import emit, json_option, say
+
+
+@click.command("record", context_settings={"ignore_unknown_options": True})
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM…")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("recorded"),
+    show_default=True,
+    help="Write the job files and their sources into this folder.",
+)
+@click.option("--stop-at-submit", is_flag=True, help="Refuse the first job, which ends most programs there.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=float,
+    default=600.0,
+    show_default=True,
+    help="End the program after this many seconds.",
+)
+@json_option
+def command(program: tuple[str, ...], *, output: Path, stop_at_submit: bool, timeout_s: float, as_json: bool) -> int:
+    """Run a launcher as it is, without launching: a Python program, or a notebook whose cells are run one by one.
+
+    It runs in a copy of this folder. Every call of AWS is answered on this machine as if it had just ended well; nothing is
+    started, nothing is billed, nothing leaves this machine. Each training job becomes a job file, with its source.
+
+    \b
+    Example: sm-trn record -- python launch.py
+    """
+    if not as_json:
+        say("Recording. Nothing is started, nothing is billed, nothing leaves this machine.")
+    recorded = record(program, timeout_s=timeout_s, stop_at_submit=stop_at_submit)
+    if as_json:
+        emit(_as_json(recorded))
+        return int(not recorded.jobs)
+    for call in recorded.calls:
+        if call.operation in LAUNCHING:
+            say(f"  {call.service}.{call.operation:<30} {_name(call)}{_place(call)}")
+    say(
+        f"\n{len(recorded.jobs)} jobs in {recorded.seconds:.1f} s, {len(recorded.calls)} calls, exit code {recorded.exit_code}."
+    )
+    for path in _saved(recorded, output):
+        say(f"  {path}")
+    for call in recorded.calls:
+        for secret in call.secrets:
+            say(f"✗ {secret} was sent in clear text by {call.operation}. Its value is not kept.")
+    for refused in recorded.refused[:10]:
+        say(f"▲ refused: {refused}")
+    if not recorded.jobs:
+        say("No training job was sent. The program's last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
+        return 1
+    say(f"Next: sm-trn check {output}/*.toml")
+    return 0
+
+
+def _name(call: RecordedCall) -> str:
+    return next((str(value) for key, value in call.request.items() if key.endswith("Name")), "")
+
+
+def _place(call: RecordedCall) -> str:
+    if not call.places:
+        return ""
+    place = call.places[-1]
+    file = f"cell {place.cell}" if place.cell is not None else Path(place.file).name
+    return f"  {file}, line {place.line}"
+
+
+def _saved(recorded: Recorded, output: Path) -> list[Path]:
+    """A job file for each job, and its source beside it."""
+    paths: list[Path] = []
+    for call in recorded.jobs:
+        spec = parse_request(call.request)
+        name = _free(output, spec.name)
+        source = _unpacked(recorded, spec, output / name)
+        if source is not None and spec.script is not None:
+            paths.append(source)
+            spec = spec.replace(script=Script(spec.script.entry, source_dir=f"{name}/source"))
+        output.mkdir(parents=True, exist_ok=True)
+        path = output / f"{name}.toml"
+        path.write_text(dump_job(spec, "toml"), "utf-8")
+        paths.append(path)
+    return paths
+
+
+def _free(output: Path, name: str) -> str:
+    word, number = re.sub(r"[^\w.-]", "-", name), 1
+    while (output / f"{word}.toml").exists():
+        number += 1
+        word = f"{name}-{number}"
+    return word
+
+
+def _unpacked(recorded: Recorded, spec: JobSpec, folder: Path) -> Path | None:
+    """The source that was uploaded for the job; None where it lies elsewhere. Raises SmTrnError for a member that leaves the folder."""
+    uri = spec.script.source_dir if spec.script is not None else None
+    body = recorded.uploads.get(uri or "")
+    if body is None:
+        return None
+    target = folder / "source"
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(body), mode="r:*") as archive:
+            archive.extractall(target, filter="data")
+    except (tarfile.TarError, OSError) as error:
+        raise SmTrnError(
+            f"source of {spec.name}: got an archive that cannot be unpacked ({error}), wanted the SDK's sourcedir.tar.gz"
+        ) from None
+    return target
+
+
+def _as_json(recorded: Recorded) -> dict[str, object]:
+    return {
+        "exit_code": recorded.exit_code,
+        "seconds": round(recorded.seconds, 2),
+        "calls": [
+            {
+                "service": call.service,
+                "operation": call.operation,
+                "request": json.loads(json.dumps(dict(call.request), default=str)),
+                "places": [{"file": place.file, "line": place.line} for place in call.places],
+                "secrets": list(call.secrets),
+            }
+            for call in recorded.calls
+        ],
+        "uploads": {uri: len(body) for uri, body in recorded.uploads.items()},
+        "refused": list(recorded.refused),
+    }

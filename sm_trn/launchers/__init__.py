@@ -1,0 +1,21 @@
+"""Launchers of SDK v1 and v2, read without running them: files in, launches, jobs and holes out."""
+
+from __future__ import annotations
+
+from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
+from .read import read_launchers, read_text
+from .values import Place, Reason
+
+__all__ = [
+    "Assumption",
+    "Ending",
+    "Hole",
+    "Launch",
+    "LauncherJob",
+    "Launchers",
+    "Place",
+    "Reason",
+    "Seen",
+    "read_launchers",
+    "read_text",
+]

@@ -1,0 +1,98 @@
+"""The statements of a launcher that its launches depend on: what they read, and what made that, backwards to the imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from .source import Cell, Unread, parsed
+from .values import Place
+
+# Names of SDK version 1 that version 2 refuses: source: the migration page of version 2.
+_OLD_NAMES: Final = (
+    (re.compile(r"\bimage_name(\s*)="), r"image_uri\1="),
+    (re.compile(r"\bsagemaker\.(session\.)?s3_input\("), "sagemaker.inputs.TrainingInput("),
+    (
+        re.compile(r"\bfrom sagemaker\.session import s3_input\b"),
+        "from sagemaker.inputs import TrainingInput as s3_input",
+    ),
+    (re.compile(r"\bfrom sagemaker import s3_input\b"), "from sagemaker.inputs import TrainingInput as s3_input"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    cell: int
+    node: ast.stmt
+    reads: frozenset[str]
+    writes: frozenset[str]
+
+
+def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None, str]]:
+    """Each cell's code with everything blanked that the launches at these places do not depend on.
+
+    Lines keep their numbers. Names of SDK version 1 are written as version 2 knows them.
+    """
+    statements = [item for index, cell in enumerate(code) for item in _statements(index, cell)]
+    wanted = {(place.cell, place.line) for place in launches}
+    kept: set[int] = set()
+    needed: set[str] = set()
+    for index in reversed(range(len(statements))):
+        item = statements[index]
+        here = any(
+            (code[item.cell].number, line) in wanted
+            for line in range(item.node.lineno, (item.node.end_lineno or item.node.lineno) + 1)
+        )
+        if here or item.writes & needed:
+            kept.add(index)
+            needed |= item.reads
+    return [(cell.number, _only(cell, [statements[index].node for index in sorted(kept) if statements[index].cell == number]))
+            for number, cell in enumerate(code)]  # fmt: skip
+
+
+def _statements(index: int, cell: Cell) -> Iterator[_Statement]:
+    tree = parsed(cell)
+    if isinstance(tree, Unread):
+        return
+    for node in tree.body:
+        reads, writes = _names(node)
+        yield _Statement(index, node, frozenset(reads), frozenset(writes))
+
+
+def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
+    reads, writes = set[str](), set[str]()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            (reads if isinstance(inner.ctx, ast.Load) else writes).add(inner.id)
+        elif isinstance(inner, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            writes.add(inner.name)
+        elif isinstance(inner, ast.alias):
+            writes.add((inner.asname or inner.name).partition(".")[0])
+        elif isinstance(inner, (ast.Attribute, ast.Subscript)) and isinstance(inner.ctx, ast.Store):
+            writes |= _root(inner)
+        elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and isinstance(node, ast.Expr):
+            writes |= _root(inner.func)  # a method called for what it does to its object
+    return reads, writes
+
+
+def _root(node: ast.expr) -> set[str]:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+def _only(cell: Cell, nodes: list[ast.stmt]) -> str:
+    lines = cell.code.split("\n")
+    kept = {line for node in nodes for line in range(_first(node), (node.end_lineno or node.lineno) + 1)}
+    text = "\n".join(line if number in kept else "" for number, line in enumerate(lines, start=1))
+    for pattern, new in _OLD_NAMES:
+        text = pattern.sub(new, text)
+    return text
+
+
+def _first(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min(node.lineno, *(int(decorator.lineno) for decorator in decorators), node.lineno)

@@ -1,0 +1,487 @@
+"""What a statement does to what is known: assignments, conditions read both ways, loops, the launcher's own functions."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from . import calls
+from .expressions import evaluate, put, truth, turns
+from .source import Cell, parsed
+from .state import Noted, State, expression
+from .values import (
+    LONGEST,
+    Cause,
+    Function,
+    Instance,
+    Reason,
+    Ref,
+    Scope,
+    Unknown,
+    UserClass,
+    causes_in,
+    known,
+    same,
+    unknown,
+)
+
+_LEAVES: Final = frozenset({"exit", "quit", "sys.exit", "os._exit"})
+_TURNS: Final = 2_000
+_LONG: Final = 5_000  # steps of one loop
+
+
+class Flow(enum.Enum):
+    """How a block ends."""
+
+    NEXT = enum.auto()
+    BREAK = enum.auto()
+    CONTINUE = enum.auto()
+    RETURN = enum.auto()
+    RAISE = enum.auto()
+
+
+def block(state: State, body: Sequence[ast.stmt]) -> Flow:
+    """Read statements in order, until one of them leaves the block."""
+    for statement in body:
+        flow = _KINDS.get(type(statement), _skipped)(state, statement)
+        if flow is not Flow.NEXT:
+            return flow
+    return Flow.NEXT
+
+
+def returned(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> object:
+    """What a function's body returns, in the scope that holds its arguments."""
+    state.pending.append([])
+    left, state.left_loop = state.left_loop, False
+    flow = block(state, node.body)
+    state.left_loop = left
+    found = state.pending.pop()
+    if flow is Flow.NEXT:
+        found.append(None)
+    if not found:
+        return None
+    last = found[-1]
+    if all(same(last, other) for other in found[:-1]):
+        return last
+    return unknown([state.cause(node, Reason.BRANCH, detail="it returns one of several values"), *causes_in(found)])
+
+
+def _skipped(state: State, node: ast.stmt) -> Flow:
+    del node
+    state.spend()
+    return Flow.NEXT
+
+
+def _expression(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.Expr)  # noqa: S101 - _KINDS chose it
+    evaluate(state, node.value)
+    if isinstance(node.value, ast.Call) and expression(node.value.func) in _LEAVES:
+        return Flow.RAISE
+    return Flow.NEXT
+
+
+def _assigned(state: State, node: ast.stmt) -> Flow:
+    if isinstance(node, ast.AnnAssign):
+        if node.value is not None:
+            assign(state, node.target, evaluate(state, node.value))
+        elif isinstance(node.target, ast.Name):  # a field of a class
+            state.scope.names.setdefault(node.target.id, state.unknown(node, Reason.UNDEFINED, give=node.target.id))
+    elif isinstance(node, ast.Assign):
+        value = evaluate(state, node.value)
+        for target in node.targets:
+            assign(state, target, value)
+    return Flow.NEXT
+
+
+def assign(state: State, target: ast.expr, value: object) -> None:
+    """Give ``target`` the value; a name that the user has set keeps what the user gave where the code cannot tell."""
+    if isinstance(target, ast.Name):
+        state.scope.names[target.id] = _settled(state, target.id, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpacked(state, list(target.elts), value)
+    elif isinstance(target, ast.Starred):
+        assign(state, target.value, value)
+    elif isinstance(target, ast.Subscript):
+        _item(state, target, value)
+    elif isinstance(target, ast.Attribute):
+        owner = evaluate(state, target.value)
+        if isinstance(owner, Instance):
+            owner.arguments[_own_name(owner, target.attr)] = value
+            calls.follow(state, owner)
+        elif isinstance(owner, UserClass):
+            owner.scope.names[target.attr] = value
+
+
+def _own_name(owner: Instance, name: str) -> str:
+    return "hyperparameters" if name == "_hyperparameters" and owner.own is None else name
+
+
+def _settled(state: State, name: str, value: object) -> object:
+    if name in state.settings and next(causes_in(value), None) is not None:
+        return state.settings[name]
+    if isinstance(value, Unknown) and any(not cause.give for cause in value.causes):
+        named = (
+            Cause(cause.reason, cause.place, cause.expression, cause.give or name, cause.detail)
+            for cause in value.causes
+        )
+        return Unknown(tuple(named), value.rest)
+    return value
+
+
+def _unpacked(state: State, targets: list[ast.expr], value: object) -> None:
+    star = next((index for index, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
+    if isinstance(value, (list, tuple)) and star is None and len(value) == len(targets):
+        for target, item in zip(targets, value, strict=True):
+            assign(state, target, item)
+        return
+    for target in targets:
+        assign(state, target, unknown([*causes_in(value)] or [state.cause(target, Reason.CONSTRUCT)]))
+
+
+def _item(state: State, target: ast.Subscript, value: object) -> None:
+    owner = evaluate(state, target.value)
+    if isinstance(target.slice, ast.Slice):
+        if isinstance(owner, list):
+            owner[:] = [state.unknown(target, Reason.CONSTRUCT)]
+        return
+    key = evaluate(state, target.slice)
+    if isinstance(owner, dict):
+        put(owner, key, value, state.unknown(target, Reason.CONSTRUCT))
+    elif isinstance(owner, list) and isinstance(key, int) and -len(owner) <= key < len(owner):
+        owner[key] = value
+    elif isinstance(owner, list):
+        owner[:] = [state.unknown(target, Reason.CONSTRUCT)]
+
+
+def _augmented(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.AugAssign)  # noqa: S101 - _KINDS chose it
+    whole = ast.copy_location(ast.BinOp(left=_loaded(node.target), op=node.op, right=node.value), node)
+    before = evaluate(state, _loaded(node.target))
+    if isinstance(before, list) and isinstance(node.op, ast.Add):
+        more = evaluate(state, node.value)
+        before += (
+            more
+            if isinstance(more, (list, tuple)) and len(before) + len(more) <= LONGEST
+            else [unknown([*causes_in(more)] or [state.cause(node, Reason.CONSTRUCT)], rest=True)]
+        )
+        return Flow.NEXT
+    assign(state, node.target, evaluate(state, whole))
+    return Flow.NEXT
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target)
+    return target
+
+
+def _deleted(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.Delete)  # noqa: S101 - _KINDS chose it
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            state.scope.names.pop(target.id, None)
+        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+            owner, key = evaluate(state, target.value), evaluate(state, target.slice)
+            if isinstance(owner, dict) and known(key):
+                owner.pop(key, None)
+            elif isinstance(owner, (list, dict)):
+                _lost(state, owner, target)
+    return Flow.NEXT
+
+
+def _lost(state: State, owner: list[object] | dict[object, object], node: ast.AST) -> None:
+    if isinstance(owner, list):
+        owner[:] = [Unknown((state.cause(node, Reason.CONSTRUCT),), rest=True)]
+    else:
+        owner["…"] = Unknown((state.cause(node, Reason.CONSTRUCT),), rest=True)
+
+
+def _conditional(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.If)  # noqa: S101 - _KINDS chose it
+    test = evaluate(state, node.test)
+    decided = truth(test)
+    if decided is not None:
+        return block(state, node.body if decided else node.orelse)
+    chosen = state.undecided(node, node.test)
+    label = expression(node.test)
+    if chosen is not None:
+        state.conditions.append((label, chosen))
+        flow = block(state, node.body if chosen else node.orelse)
+        state.conditions.pop()
+        return flow
+    return _both(state, node, label, node.body, node.orelse)
+
+
+def _both(state: State, node: ast.AST, label: str, one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> Flow:
+    """Read both ways from the same state, and join what they leave."""
+    cause = Cause(Reason.BRANCH, state.place(node), label)
+    if state.joins <= 0:
+        _unread(state, [*one, *other], cause)
+        return Flow.NEXT
+    before = state.note()
+    first = _arm(state, (label, True), one)
+    after = state.note()
+    state.put_back(before)
+    second = _arm(state, (label, False), other)
+    return _merged(state, cause, (first, after), second)
+
+
+def _arm(state: State, condition: tuple[str, bool], body: Sequence[ast.stmt]) -> Flow:
+    state.conditions.append(condition)
+    flow = block(state, body)
+    state.conditions.pop()
+    return flow
+
+
+def _merged(state: State, cause: Cause, one: tuple[Flow, Noted], second: Flow) -> Flow:
+    first, after = one
+    dead = {Flow.RAISE}
+    if first in dead and second in dead:
+        return Flow.RAISE
+    if first in dead:
+        return second
+    if second in dead:
+        state.put_back(after)
+        return first
+    state.join(after, state.note(), cause)
+    if first is second:
+        return first
+    if Flow.RETURN in {first, second}:  # the other way goes on; what it returns in the end is joined with this
+        return Flow.NEXT
+    state.left_loop = True
+    return Flow.NEXT
+
+
+def _unread(state: State, body: Sequence[ast.stmt], cause: Cause) -> None:
+    """Too many conditions: what these statements assign is unknown, and nothing of them is read."""
+    for statement in body:
+        for inner in ast.walk(statement):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                state.scope.names[inner.id] = Unknown((cause,))
+
+
+def _for(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, (ast.For, ast.AsyncFor))  # noqa: S101 - _KINDS chose it
+    items = turns(state, evaluate(state, node.iter), node.iter)
+    outer, state.left_loop = state.left_loop, False
+    flow = _unknown_turns(state, node, items) if isinstance(items, Unknown) else _turns(state, node, items)
+    state.left_loop = outer
+    return flow
+
+
+def _turns(state: State, node: ast.For | ast.AsyncFor, items: list[object]) -> Flow:
+    before, start = None, state.steps
+    for index, item in enumerate(items[:_TURNS]):
+        assign(state, node.target, item)
+        if index == 0 and state.joins > 0 and (len(items) > 5 or _may_leave(node)):
+            before = state.note()
+        if before is not None and start - state.steps > _LONG:
+            state.join(
+                before,
+                state.note(),
+                state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed"),
+            )
+            return Flow.NEXT
+        flow = block(state, node.body)
+        if flow in {Flow.RETURN, Flow.RAISE}:
+            return flow
+        if state.left_loop and before is not None:
+            state.join(before, state.note(), state.cause(node.iter, Reason.LOOP, detail="a condition may end the loop"))
+            return Flow.NEXT
+        if flow is Flow.BREAK:
+            return Flow.NEXT
+    return block(state, node.orelse)
+
+
+def _may_leave(node: ast.AST) -> bool:
+    return any(isinstance(inner, (ast.Break, ast.Continue, ast.Return)) for inner in ast.walk(node))
+
+
+def _unknown_turns(state: State, node: ast.For | ast.AsyncFor | ast.While, items: Unknown) -> Flow:
+    """A loop of unknown length: its body once, joined with not reading it at all."""
+    before = state.note()
+    if not isinstance(node, ast.While):
+        assign(state, node.target, Unknown(items.causes))
+    flow = block(state, node.body)
+    if flow is Flow.RAISE:
+        state.put_back(before)
+        return Flow.NEXT
+    state.join(before, state.note(), items.causes[0])
+    return Flow.NEXT
+
+
+def _while(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.While)  # noqa: S101 - _KINDS chose it
+    outer, state.left_loop = state.left_loop, False
+    flow = Flow.NEXT
+    for _ in range(_TURNS):
+        decided = truth(evaluate(state, node.test))
+        if decided is False:
+            break
+        if decided is None or (isinstance(node.test, ast.Constant) and _may_leave(node)):
+            _unknown_turns(state, node, state.unknown(node.test, Reason.LOOP))
+            break
+        flow = block(state, node.body)
+        if flow in {Flow.BREAK, Flow.RETURN, Flow.RAISE} or state.left_loop:
+            break
+    state.left_loop = outer
+    return flow if flow in {Flow.RETURN, Flow.RAISE} else Flow.NEXT
+
+
+def _try(state: State, node: ast.stmt) -> Flow:
+    """The body as it stands, joined with each handler that goes on."""
+    body, handlers = getattr(node, "body", []), getattr(node, "handlers", [])
+    before = state.note()
+    flow = block(state, body)
+    if flow is Flow.RAISE and handlers:
+        flow = block(state, handlers[0].body)
+    else:
+        for handler in handlers:
+            flow = _handled(state, handler, before, flow)
+    if flow is Flow.NEXT:
+        flow = block(state, getattr(node, "orelse", []))
+    last = block(state, getattr(node, "finalbody", []))
+    return last if last is not Flow.NEXT else flow
+
+
+def _handled(state: State, handler: ast.ExceptHandler, before: Noted, flow: Flow) -> Flow:
+    name = expression(handler.type) if handler.type is not None else "an exception"
+    place = state.place(handler)
+    if state.decisions.get(place) is False or state.joins <= 0:
+        return flow
+    after = state.note()
+    state.put_back(before)
+    if handler.name:
+        state.scope.names[handler.name] = state.unknown(handler, Reason.CALL)
+    other = _arm(state, (f"{name} is raised", True), handler.body)
+    if other is Flow.RAISE or (other is Flow.RETURN and flow is Flow.NEXT):
+        state.put_back(after)
+        return flow
+    if place in state.decisions:
+        return other
+    if _differ(after, state.note()):
+        state.wanted[place] = f"{name} is raised"
+    state.join(after, state.note(), Cause(Reason.BRANCH, place, f"{name} is raised"))
+    return flow
+
+
+def _differ(one: Noted, other: Noted) -> bool:
+    return any(key in other and not same(contents, other[key][1]) for key, (_, contents) in one.items())
+
+
+def _with(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, (ast.With, ast.AsyncWith))  # noqa: S101 - _KINDS chose it
+    opened = len(state.runs)
+    for item in node.items:
+        value = evaluate(state, item.context_expr)
+        if isinstance(value, Instance) and value.cls == "Run":
+            state.runs.append(calls.experiment_of(state, item.context_expr, value))
+        if item.optional_vars is not None:
+            assign(state, item.optional_vars, value)
+    flow = block(state, node.body)
+    del state.runs[opened:]
+    return flow
+
+
+def _function(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))  # noqa: S101 - _KINDS chose it
+    for decorator in node.decorator_list:
+        evaluate(state, decorator)
+    state.scope.names[node.name] = Function(node, state.scope)
+    return Flow.NEXT
+
+
+def _class(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.ClassDef)  # noqa: S101 - _KINDS chose it
+    scope = Scope(parent=state.scope, file=state.scope.file)
+    for base in node.bases:
+        inherited = evaluate(state, base)
+        if isinstance(inherited, UserClass):
+            scope.names.update(inherited.scope.names)
+    state.scopes.append(scope)
+    block(state, node.body)
+    state.scopes.pop()
+    state.scope.names[node.name] = UserClass(node.name, scope)
+    return Flow.NEXT
+
+
+def _return(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.Return)  # noqa: S101 - _KINDS chose it
+    value = evaluate(state, node.value) if node.value is not None else None
+    if state.pending:
+        state.pending[-1].append(value)
+    return Flow.RETURN
+
+
+def _import(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.Import)  # noqa: S101 - _KINDS chose it
+    for alias in node.names:
+        own = _sibling(state, alias.name)
+        first = alias.name.partition(".")[0]
+        if own is not None:
+            state.scope.names[alias.asname or first] = UserClass(alias.name, own)
+        else:
+            state.scope.names[alias.asname or first] = Ref(alias.name if alias.asname else first)
+    return Flow.NEXT
+
+
+def _import_from(state: State, node: ast.stmt) -> Flow:
+    assert isinstance(node, ast.ImportFrom)  # noqa: S101 - _KINDS chose it
+    module = node.module or ""
+    own = _sibling(state, module)
+    for alias in node.names:
+        if alias.name == "*":
+            _everything(state, module, own)
+        elif own is not None:
+            missing = state.unknown(node, Reason.UNDEFINED, give=alias.asname or alias.name)
+            state.scope.names[alias.asname or alias.name] = own.names.get(alias.name, missing)
+        elif (inner := _sibling(state, f"{module}.{alias.name}".lstrip("."))) is not None:
+            state.scope.names[alias.asname or alias.name] = UserClass(alias.name, inner)
+        else:
+            state.scope.names[alias.asname or alias.name] = Ref(f"{module}.{alias.name}")
+    return Flow.NEXT
+
+
+def _everything(state: State, module: str, own: Scope | None) -> None:
+    if own is not None:
+        state.scope.names.update({name: value for name, value in own.names.items() if not name.startswith("_")})
+    else:
+        state.stars.append(module)
+
+
+def _sibling(state: State, module: str) -> Scope | None:
+    """The scope of a module that lies beside the launcher, read once."""
+    if module in state.loaded:
+        return state.loaded[module]
+    if module not in state.modules:
+        return None
+    scope = state.loaded[module] = Scope(file=f"{module.replace('.', '/')}.py")
+    tree = parsed(Cell(None, state.modules[module], state.modules[module]))
+    if isinstance(tree, ast.Module):
+        state.scopes.append(scope)
+        scope.names["__name__"] = module
+        block(state, tree.body)
+        state.scopes.pop()
+    return scope
+
+
+def _leaving(flow: Flow) -> Callable[[State, ast.stmt], Flow]:
+    def leave(state: State, node: ast.stmt) -> Flow:
+        del state, node
+        return flow
+
+    return leave
+
+
+_KINDS: Final[Mapping[type[ast.stmt], Callable[[State, ast.stmt], Flow]]] = MappingProxyType(
+    {
+        ast.Expr: _expression, ast.Assign: _assigned, ast.AnnAssign: _assigned, ast.AugAssign: _augmented, ast.Delete: _deleted,
+        ast.If: _conditional, ast.For: _for, ast.AsyncFor: _for, ast.While: _while, ast.Try: _try,
+        ast.With: _with, ast.AsyncWith: _with, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: _class,
+        ast.Return: _return, ast.Import: _import, ast.ImportFrom: _import_from,
+        ast.Break: _leaving(Flow.BREAK), ast.Continue: _leaving(Flow.CONTINUE), ast.Raise: _leaving(Flow.RAISE),
+    }
+)  # fmt: skip

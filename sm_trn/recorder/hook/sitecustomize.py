@@ -1,0 +1,281 @@
+"""Start-up hook of a recorded launcher: every AWS client goes to the recorder, nothing else leaves, nothing else is deleted.
+
+It runs before the launcher in each Python process that the launcher starts, knows nothing of the package, and is told where
+the recorder is by the variable SM_TRN_RECORDER. What it refuses it writes down, a JSON line each.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+import time
+import types
+
+_SETTINGS = json.loads(os.environ.get("SM_TRN_RECORDER", "{}"))
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_INSIDE = tuple(os.path.realpath(path) for path in _SETTINGS.get("writable", ()))
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_SLEEPERS = ("sagemaker", "sagemaker_core", "botocore", "s3transfer", "boto3", "accelerate")
+_CHANGES = frozenset({
+    "os.remove", "os.rmdir", "os.rename", "os.truncate", "os.chmod", "os.chown", "os.link", "os.symlink", "os.mkdir", "shutil.rmtree",
+    "shutil.move", "shutil.chown",
+})  # fmt: skip
+
+
+class RefusedError(OSError):
+    """The recorder does not let this through."""
+
+
+def _refuse(what: str, detail: object) -> None:
+    line = json.dumps({"what": what, "detail": str(detail)[:300], "pid": os.getpid()})
+    descriptor = os.open(_SETTINGS["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(descriptor, (line + "\n").encode())
+    os.close(descriptor)
+    raise RefusedError(f"recorded, not launched: {what} {detail} was refused")
+
+
+def _within(path: object) -> bool:
+    if isinstance(path, int):
+        return True
+    try:
+        real = os.path.realpath(os.fsdecode(path))  # type: ignore[arg-type]  # whatever else it is raises
+    except (TypeError, ValueError):
+        return False
+    return real == os.devnull or any(real == place or real.startswith(place + os.sep) for place in _INSIDE)
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    """One audited event: addresses, files that would change, programs that are no Python."""
+    if event in {"socket.connect", "socket.sendto", "socket.sendmsg"}:
+        address = arguments[1] if len(arguments) > 1 else None
+        if isinstance(address, tuple) and address and address[0] not in _LOOPBACK:
+            _refuse("connection to", address[0])
+    elif event in {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}:
+        if arguments[0] not in {*_LOOPBACK, None, ""}:
+            _refuse("name", arguments[0])
+    elif event == "open":
+        _opened(arguments)
+    elif event in _CHANGES:
+        for path in arguments[: 2 if event in {"os.rename", "shutil.move", "os.link"} else 1]:
+            if isinstance(path, (str, bytes, os.PathLike)) and not _within(path):
+                _refuse(event, path)
+    elif event in {"subprocess.Popen", "os.exec", "os.posix_spawn"}:
+        _started(arguments)
+    elif event == "os.system":
+        _refuse("program", arguments[0])
+    elif event in {"os.kill", "os.killpg"}:
+        _refuse("signal to", arguments[0])
+
+
+def _opened(arguments: tuple[object, ...]) -> None:
+    path, mode, flags = (*arguments, None, None, None)[:3]
+    writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
+    if mode is None and isinstance(flags, int):
+        writes = bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+    if writes and path not in {_SETTINGS["log"], _SETTINGS["log"] + ".made"} and not _within(path):
+        _refuse("file", path)
+
+
+def _started(arguments: tuple[object, ...]) -> None:
+    """Only this Python, and with its hook."""
+    program = os.fsdecode(arguments[0]) if isinstance(arguments[0], (str, bytes, os.PathLike)) else str(arguments[0])
+    words = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], (list, tuple)) else ()
+    options = [
+        os.fsdecode(word) for word in words[1:] if isinstance(word, (str, bytes)) and os.fsdecode(word).startswith("-")
+    ][:3]
+    own = os.path.realpath(program) == os.path.realpath(sys.executable)
+    if not own or any(
+        option[1:2] != "-" and set(option[1:]) & set("IES") and option[:2] not in {"-m", "-c"} for option in options[:1]
+    ):
+        _refuse("program", program)
+
+
+def _hooked_client(session_class: type) -> None:
+    """Make every client talk to the recorder, whatever address, profile or credentials it was given."""
+    original = session_class.create_client  # type: ignore[attr-defined]  # botocore's Session
+    scoped = session_class.get_scoped_config  # type: ignore[attr-defined]  # as above
+
+    def create_client(self, service_name, region_name=None, *rest, **options):
+        names = ("api_version", "use_ssl", "verify", "endpoint_url", "aws_access_key_id", "aws_secret_access_key",
+                 "aws_session_token", "config")  # fmt: skip
+        options.update(zip(names, rest))
+        options.update(
+            endpoint_url=_SETTINGS["endpoint"], use_ssl=False, verify=False, aws_access_key_id="AKIARECORDEDNOTLAUNCH",
+            aws_secret_access_key="recorded", aws_session_token=None,
+        )  # fmt: skip
+        region = region_name or self.get_config_variable("region") or _SETTINGS["region"]
+        client = original(self, service_name, region_name=region, **options)
+        client.meta.events.register("before-sign", _signed_place)
+        return client
+
+    def get_scoped_config(self):
+        try:
+            return scoped(self)
+        except Exception:  # noqa: BLE001 - a profile that this machine has not
+            return {}
+
+    session_class.create_client = create_client  # type: ignore[attr-defined]  # as above
+    session_class.get_scoped_config = get_scoped_config  # type: ignore[attr-defined]  # as above
+
+
+def _signed_place(request, **_):
+    """Say in a header which lines of the launcher made the call, the innermost first."""
+    places: list[str] = []
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None and len(places) < 6:
+        name = frame.f_code.co_filename
+        if _of_launcher(name):
+            places.append(f"{name}\t{frame.f_lineno}")
+        frame = frame.f_back
+    request.headers["X-Recorded-Place"] = json.dumps(places)
+
+
+def _of_launcher(name: str) -> bool:
+    return (name.startswith("<cell ") or _within(name)) and "site-packages" not in name and not name.startswith(_HERE)
+
+
+def _quiet(module):
+    """The SDKs' usage reports go by their own way, not through botocore."""
+    for name in ("_send_telemetry_request", "_requests_helper"):
+        if hasattr(module, name):
+            setattr(module, name, lambda *_, **__: None)
+
+
+def _accelerate(module):
+    """accelerate 1.15.0 asks its SageMaker configuration for two fields that it does not have (huggingface/accelerate 3837)."""
+    cls = getattr(module, "SageMakerConfig", None)
+    for name, value in (("parallelism_config", {}), ("num_processes", 1)):
+        if cls is not None and not hasattr(cls, name):
+            setattr(cls, name, value)
+
+
+def _made(path, *, folder=False):
+    """Stand in for a file that is not here: a launch must not end because of its data."""
+    if not path or str(path).startswith(("s3://", "http")) or os.path.exists(path):
+        return
+    os.makedirs(path if folder else os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    if not folder:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("# stands for a file that was not there\n")
+    with open(_SETTINGS["log"] + ".made", "a", encoding="utf-8") as log:
+        log.write(f"{path}\n")
+
+
+def _tolerant_source(module):
+    validate, pack = module.validate_source_dir, module.tar_and_upload_dir
+
+    def validate_source_dir(script, directory):
+        _made(os.path.join(directory, script))
+        return validate(script, directory)
+
+    def tar_and_upload_dir(session, bucket, s3_key_prefix, script, directory=None, dependencies=None, **more):
+        _made(os.path.join(directory, script) if directory and not str(directory).startswith("s3://") else script)
+        for path in dependencies or ():
+            _made(path, folder="." not in os.path.basename(path))
+        return pack(session, bucket, s3_key_prefix, script, directory, dependencies, **more)
+
+    module.validate_source_dir, module.tar_and_upload_dir = validate_source_dir, tar_and_upload_dir
+
+
+def _tolerant_session(module):
+    upload = module.Session.upload_data
+
+    def upload_data(self, path, *rest, **more):
+        name = os.path.basename(str(path).rstrip("/")).strip(".")
+        _made(path, folder="." not in name)
+        if "." not in name and os.path.isdir(path) and not os.listdir(path):
+            _made(os.path.join(path, "stand-in.txt"))
+        return upload(self, path, *rest, **more)
+
+    module.Session.upload_data = upload_data
+
+
+def _tolerant_git(module):
+    def git_clone_repo(git_config, entry_point, source_dir=None, dependencies=None):
+        del git_config
+        root = os.path.join(os.environ["TMPDIR"], "cloned")
+        folder = os.path.join(root, source_dir) if source_dir else None
+        _made(os.path.join(folder or root, entry_point))
+        return {
+            "entry_point": entry_point if folder else os.path.join(root, entry_point),
+            "source_dir": folder,
+            "dependencies": [os.path.join(root, path) for path in dependencies or ()],
+        }
+
+    module.git_clone_repo = git_clone_repo
+
+
+_TOLERANT = {
+    "sagemaker.fw_utils": _tolerant_source,
+    "sagemaker.session": _tolerant_session,
+    "sagemaker.git_utils": _tolerant_git,
+}
+_PATCHES = {
+    **(_TOLERANT if _SETTINGS.get("tolerant") else {}),
+    "botocore.session": lambda module: _hooked_client(module.Session),
+    "sagemaker.telemetry.telemetry_logging": _quiet,
+    "sagemaker.core.telemetry.telemetry_logging": _quiet,
+    "accelerate.commands.config.config_args": _accelerate,
+}
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Patches a module when it is first imported."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _PATCHES:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            _PATCHES[name](module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]  # of this one loader
+        return spec
+
+
+def _shortened(real=time.sleep):
+    def sleep(seconds):
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        real(min(seconds, 0.01) if str(caller).partition(".")[0] in _SLEEPERS else min(seconds, 1.0))
+
+    return sleep
+
+
+def _refused_system(command):
+    try:
+        _refuse("program", command)
+    except RefusedError as error:
+        sys.stderr.write(f"{error}\n")
+    return 1
+
+
+def _start() -> None:
+    sys.meta_path.insert(0, _Finder())
+    os.system = _refused_system
+    time.sleep = _shortened()
+    _chained()
+    sys.addaudithook(_watch)
+
+
+def _chained() -> None:
+    """Run the sitecustomize that this one hides."""
+    for folder in sys.path:
+        path = os.path.join(folder, "sitecustomize.py")
+        if os.path.realpath(folder) != os.path.realpath(_HERE) and os.path.isfile(path):
+            spec = importlib.util.spec_from_file_location("sitecustomize_of_the_user", path)
+            if spec is not None and spec.loader is not None:
+                spec.loader.exec_module(importlib.util.module_from_spec(spec))
+            return
+
+
+if _SETTINGS:
+    _start()

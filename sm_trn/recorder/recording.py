@@ -1,0 +1,90 @@
+"""What was recorded of a launcher's run: its calls, the requests that would have started something, what was refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..specs.json import Json
+
+LAUNCHING: Final = (
+    "CreateTrainingJob", "CreateModel", "CreateEndpointConfig", "CreateEndpoint", "CreateHyperParameterTuningJob",
+    "CreateTransformJob", "CreateProcessingJob", "CreatePipeline",
+)  # fmt: skip
+REMOVED: Final = "REMOVED-BY-THE-RECORDER"
+_NAMED_SECRET: Final = re.compile(r"(?i)(token|secret|passw|credential|api_?key|private_?key|access_?key)")
+_SECRET: Final = re.compile(r"\b(hf_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|ghp_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPlace:
+    """A line of the launcher that made a call. ``file`` is as Python names it; ``<cell 7>`` is a notebook's."""
+
+    file: str
+    line: int
+
+    @property
+    def cell(self) -> int | None:
+        """The cell's number, counted from 1; None for a file."""
+        found = re.fullmatch(r"<cell (\d+)>", self.file)
+        return int(found[1]) if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCall:
+    """One call of AWS as it was sent. ``request`` is its body where that is JSON, without the values of secrets."""
+
+    service: str
+    operation: str
+    request: Mapping[str, Json] = field(default_factory=dict)
+    places: tuple[RecordedPlace, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A run: its calls in order, uploads by their URI, what was refused, how it ended.
+
+    >>> Recorded(calls=(), uploads={}, refused=(), exit_code=0).jobs
+    ()
+    """
+
+    calls: tuple[RecordedCall, ...]
+    uploads: Mapping[str, bytes] = field(repr=False)
+    refused: tuple[str, ...] = ()
+    exit_code: int = 0
+    output: str = ""
+    seconds: float = 0.0
+
+    @property
+    def jobs(self) -> tuple[RecordedCall, ...]:
+        """The calls of CreateTrainingJob."""
+        return self.of("CreateTrainingJob")
+
+    def of(self, operation: str) -> tuple[RecordedCall, ...]:
+        """The calls of one operation."""
+        return tuple(call for call in self.calls if call.operation == operation)
+
+
+def without_secrets(request: Mapping[str, Json]) -> tuple[dict[str, Json], tuple[str, ...]]:
+    """The request with each secret's value replaced, and where they were: by the name of the field, or by the value's form."""
+    found: list[str] = []
+    cleaned = {key: _cleaned(value, key, found) for key, value in request.items()}
+    return cleaned, tuple(found)
+
+
+def _cleaned(value: Any, path: str, found: list[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _cleaned(item, f"{path}.{key}", found) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(item, path, found) for item in value]
+    last = path.rpartition(".")[2]
+    named = (
+        path.startswith(("Environment.", "HyperParameters.")) and _NAMED_SECRET.search(last) and len(str(value)) >= 12
+    )
+    if isinstance(value, str) and (_SECRET.search(value) or named):
+        found.append(path)
+        return REMOVED if named else _SECRET.sub(REMOVED, value)
+    return value

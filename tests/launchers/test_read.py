@@ -1,0 +1,138 @@
+"""Launchers are read without running: what each form of code makes known, and what becomes a hole."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import sm_trn as st
+from sm_trn.launchers import Ending, Launchers, Reason, read_text
+
+HEAD = """
+import os, boto3, sagemaker
+from sagemaker.huggingface import HuggingFace
+from sagemaker.pytorch import PyTorch
+from sagemaker.estimator import Estimator
+from sagemaker.inputs import TrainingInput
+session = sagemaker.Session()
+role = sagemaker.get_execution_role()
+bucket = session.default_bucket()
+"""
+PYTORCH = 'entry_point="train.py", role=role, framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1'
+
+
+def read(body: str, **given: Any) -> Launchers:
+    return read_text(HEAD + body, "launch.py", given=given)
+
+
+def only(body: str, **given: Any) -> Any:
+    (launch,) = read(body, **given).launches
+    return launch
+
+
+def hyperparameters(body: str) -> dict[str, Any]:
+    launch = only(f"{body}\nPyTorch({PYTORCH}, hyperparameters=found).fit()")
+    assert () == launch.holes
+    return dict(launch.jobs[0].spec.hyperparameters)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("found = {'a': 1}", {"a": 1}),
+        ("base = {'a': 1}\nfound = {**base, 'b': 'x' * 3}", {"a": 1, "b": "xxx"}),
+        ("found = {}\nfound['a'] = 2\nfound.update(b=3)\nfound.update({'c': 4})", {"a": 2, "b": 3, "c": 4}),
+        ("n = 3\nfound = {'name': f'run-{n:03d}', 'other': 'a-{}'.format(n), 'last': '%s!' % n}",
+         {"name": "run-003", "other": "a-3", "last": "3!"}),
+        ("def made(rate=1e-3, **more):\n    return {'rate': rate, **more}\nfound = made(epochs=2)", {"rate": 1e-3, "epochs": 2}),
+        ("found = {}\nfor i, k in enumerate(['a', 'b']):\n    found[k] = i", {"a": 0, "b": 1}),
+        ("found = {k: v for k, v in zip('ab', [1, 2]) if v > 1}", {"b": 2}),
+        ("flag = None\nfound = {'a': 1 if flag else 2}", {"a": 2}),
+        ("found = {'a': os.path.join('/opt', 'ml', 'x')}", {"a": "/opt/ml/x"}),
+        ("class Config:\n    rate = 0.5\nfound = {'a': Config.rate}", {"a": 0.5}),
+        ("class Config:\n    def __init__(self, rate):\n        self.rate = rate\nfound = {'a': Config(3).rate}", {"a": 3}),
+    ],
+)  # fmt: skip
+def test_data_flow_is_followed(body: str, expected: dict[str, Any]) -> None:
+    assert expected == hyperparameters(body)
+
+
+def test_what_is_changed_after_construction_counts() -> None:
+    body = "e = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', role, 1, 'ml.m5.xlarge')\ne.set_hyperparameters(epochs=3)\ne.max_run = 60\ne.fit('s3://b/data')"
+    spec = only(body).jobs[0].spec
+    assert ({"epochs": "3"}, 60) == (dict(spec.hyperparameters), spec.max_run_s)
+    assert ["training"] == list(spec.inputs)
+
+
+def test_placeholders_survive_and_can_be_given() -> None:
+    body = f"PyTorch({PYTORCH}, output_path=f's3://{{bucket}}/out').fit(f's3://{{bucket}}/data')"
+    assert "s3://YOUR-BUCKET/out" == only(body).jobs[0].spec.output.s3_uri
+    assert ("bucket", "role") == only(body).placeholders
+    assert "s3://mine/out" == only(body, bucket="mine").jobs[0].spec.output.s3_uri
+
+
+def test_a_comparison_with_a_placeholder_is_read_both_ways() -> None:
+    body = f"kind = 'ml.g5.xlarge'\nif session.boto_region_name == 'eu-west-1':\n    kind = 'ml.g4dn.xlarge'\nPyTorch({PYTORCH.replace(chr(34) + 'ml.g5.xlarge' + chr(34), 'kind')}).fit()"  # noqa: E501 - a launcher on one line
+    launch = only(body)
+    assert {"ml.g5.xlarge", "ml.g4dn.xlarge"} == {job.spec.compute.instance for job in launch.jobs}
+    assert {True, False} == {taken for job in launch.jobs for _, taken in job.branch}
+    assert launch.complete
+
+
+def test_a_value_from_a_call_is_one_hole_that_can_be_given() -> None:
+    body = f"import pandas\nn = pandas.read_csv('x').shape[0]\nPyTorch({PYTORCH}, hyperparameters={{'n': n, 'm': n}}, volume_size=n).fit()"
+    (hole,) = only(body).holes
+    assert (Reason.CALL, "n", 11) == (hole.reason, hole.give, hole.place.line)
+    assert 500 == only(body, n=500).jobs[0].spec.compute.volume_gb
+
+
+def test_local_mode_is_no_job() -> None:
+    launch = only(f"PyTorch({PYTORCH.replace('ml.g5.xlarge', 'local_gpu')}).fit()")
+    assert (Ending.LOCAL, ()) == (launch.ending, launch.jobs)
+
+
+def test_names_of_version_1_are_known_and_said() -> None:
+    body = "Estimator(image_name='1.dkr.ecr.us-west-2.amazonaws.com/own:1', role=role, train_instance_count=2, train_instance_type='ml.m5.xlarge').fit('s3://b/d')"
+    launch = only(body)
+    assert 2 == launch.jobs[0].spec.compute.count
+    assert "train_instance_count" in launch.remarks[0]
+
+
+def test_file_systems_and_plans_are_kept_word_for_word() -> None:
+    body = f"from sagemaker.inputs import FileSystemInput\nPyTorch({PYTORCH}, training_plan='arn:p').fit({{'x': FileSystemInput('fs-1', 'EFS', '/d')}})"  # noqa: E501 - a launcher on one line
+    job = only(body).jobs[0]
+    assert "arn:p" == st.render(job.spec)["ResourceConfig"]["TrainingPlanArn"]
+    assert "fs-1" == st.render(job.spec)["InputDataConfig"][0]["DataSource"]["FileSystemDataSource"]["FileSystemId"]
+
+
+def test_an_empty_text_was_left_to_be_filled_in() -> None:
+    (hole,) = only(f"PyTorch({PYTORCH}).fit('')").holes
+    assert Reason.EMPTY is hole.reason
+
+
+def notebook(*sources: str) -> str:
+    cells = [
+        {"cell_type": "code", "source": source.splitlines(keepends=True), "outputs": [], "metadata": {}}
+        for source in sources
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+def test_a_notebook_is_read_cell_by_cell_without_its_magics() -> None:
+    text = notebook(
+        "%pip install sagemaker -q \\\n  --upgrade\n!ls", "%%writefile train.py\nnot python at all (", f"%%time\n{HEAD}", "broken (",
+        f"where = !pwd\nif True:\n    !echo hi\nPyTorch({PYTORCH}).fit()",
+    )  # fmt: skip
+    found = read_text(text, "train.ipynb")
+    assert [(5, 4)] == [(launch.place.cell, launch.place.line) for launch in found.launches]
+    assert [4] == [place.cell for place, _ in found.unread]
+    assert found.launches[0].complete
+
+
+def test_siblings_are_read_and_the_rest_of_a_module_is_one_hole() -> None:
+    modules = {"config": "RATE = 3\n"}
+    body = f"from config import RATE\nimport elsewhere\nPyTorch({PYTORCH}, hyperparameters={{'r': RATE, 'a': elsewhere.A, 'b': elsewhere.B}}).fit()"  # noqa: E501 - a launcher on one line
+    (launch,) = read_text(HEAD + body, "launch.py", modules=modules).launches
+    assert [Reason.MODULE] == [hole.reason for hole in launch.holes]

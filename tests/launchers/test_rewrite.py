@@ -1,0 +1,109 @@
+"""Launching statements are written anew; every other byte of the file is as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from sm_trn.errors import SmTrnError
+from sm_trn.launchers import read_text
+from sm_trn.launchers.rewrite import Edit, applied, rewritten
+
+CALLSITES = Path(os.environ.get("SM_TRN_CALLSITES", "/nowhere"))
+GIVEN = {"bucket": "mine", "region": "eu-west-1"}
+LINES = ["%%time", "x = 1  # é, ﬁ", "", "!ls", "text = '''a", "b'''", "if x:", "    y = 2"]
+LAUNCH = """# before
+from sagemaker.pytorch import PyTorch
+if True:
+    estimator = PyTorch(entry_point="train.py", role=my_role, framework_version="2.1", py_version="py310",
+                        instance_type="ml.g5.xlarge", instance_count=1)
+    print("é")  # between
+    estimator.fit("s3://mine/data", wait=False)
+# after"""
+
+
+def notebook(sources: list[str]) -> dict[str, Any]:
+    cells = [
+        {"cell_type": "code", "source": source.splitlines(keepends=True), "outputs": [], "metadata": {}}
+        for source in sources
+    ]
+    return {
+        "cells": [{"cell_type": "markdown", "source": ["é"], "metadata": {}}, *cells],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 4,
+    }
+
+
+def test_a_script_is_written_for_v3_and_the_rest_is_as_it_was() -> None:
+    text = "my_role = 'arn:aws:iam::1:role/r'\n" + LAUNCH
+    for crlf in (False, True):
+        old = text.replace("\n", "\r\n") if crlf else text
+        new = rewritten(read_text(old, "launch.py", given=GIVEN), old, tuple(GIVEN))
+        assert () == new.left
+        made = new.text.replace("\r\n", "\n") if crlf else new.text
+        assert crlf == ("\r\n" in new.text)
+        assert made.startswith(
+            "my_role = 'arn:aws:iam::1:role/r'\n# before\nfrom sagemaker.pytorch import PyTorch\nif True:\n    from "
+        )
+        assert '    print("é")  # between\n    estimator.train(' in made
+        assert made.endswith("wait=False, logs=False)\n# after")
+        assert "role=my_role," in made
+        compile(made, "launch.py", "exec")
+
+
+def test_a_launch_that_cannot_be_said_is_left_and_named() -> None:
+    text = "my_role = 'arn:aws:iam::1:role/r'\n" + LAUNCH
+    new = rewritten(read_text(text, "launch.py"), text)
+    assert (text, "v3 needs bucket and region: --set bucket=…") == (new.text, new.left[0][1])
+
+
+@given(
+    some.lists(some.lists(some.sampled_from(LINES), max_size=5).map("\n".join), max_size=4),
+    some.sampled_from([1, 2]), some.booleans(), some.sampled_from(["", "\n"]), some.booleans(), some.booleans(),
+)  # fmt: skip
+def test_a_notebook_keeps_its_style(
+    sources: list[str], indent: int, plain: bool, end: str, crlf: bool, mark: bool
+) -> None:
+    def written(tree: dict[str, Any]) -> str:
+        body = json.dumps(tree, indent=indent, ensure_ascii=plain) + end
+        return ("\ufeff" if mark else "") + (body.replace("\n", "\r\n") if crlf else body)
+
+    place = len(sources) + 1
+    before = written(notebook([*sources, "a = 1\nb = 2\nc = 3"]))
+    after = written(notebook([*sources, "a = 1\nB\nC\nc = 3"]))
+    assert after == applied(before, "x.ipynb", [Edit(place, 2, 2, ("B", "C"))])
+    assert before == applied(before, "x.ipynb", [])
+
+
+def test_a_strange_style_is_refused() -> None:
+    with pytest.raises(SmTrnError, match="nothing was written"):
+        applied('{ "cells":[{"cell_type":"code","source":"a"}] }', "x.ipynb", [Edit(1, 1, 1, ("b",))])
+
+
+@pytest.mark.skipif(not CALLSITES.is_dir(), reason="SM_TRN_CALLSITES names no folder of public notebooks")
+def test_public_notebooks_keep_every_other_byte() -> None:
+    written = 0
+    for path in sorted(CALLSITES.rglob("*.ipynb")):
+        old = path.read_bytes().decode("utf-8")
+        new = rewritten(read_text(old, path.name, given=GIVEN), old, tuple(GIVEN))
+        count = sum(cell["cell_type"] == "code" for cell in json.loads(old)["cells"])
+        same = applied(old, path.name, [Edit(1, 1, 1, (json_line(old),))]) if count else old
+        assert old == same, path
+        if new.edits:
+            written += 1
+            removed = [line for line in old.split("\n") if line not in set(new.text.split("\n"))]
+            assert len(removed) <= sum(edit.last - edit.first + 1 for edit in new.edits), path
+    assert written > 10
+
+
+def json_line(text: str) -> str:
+    """The first line of the first code cell, which an edit puts back."""
+    cell = next(cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
+    return "".join(cell["source"]).split("\n")[0]

@@ -1,0 +1,113 @@
+"""A launcher runs as it is; what it asks is kept; nothing is started, sent or deleted outside of its copy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sm_trn.launchers.source import cells
+from sm_trn.recorder import record
+from sm_trn.recorder.endpoint import Endpoint
+from sm_trn.recorder.recording import REMOVED, without_secrets
+
+BOTO3 = """
+import boto3, os, subprocess, sys, urllib.request
+session = boto3.Session(profile_name="not-of-this-machine")
+client = session.client("sagemaker", region_name="eu-west-1", endpoint_url="https://sagemaker.eu-west-1.amazonaws.com")
+client.create_training_job(
+    TrainingJobName="by-hand", RoleArn="arn:aws:iam::111122223333:role/mine",
+    AlgorithmSpecification={"TrainingImage": "1.dkr.ecr.eu-west-1.amazonaws.com/own:1", "TrainingInputMode": "File"},
+    OutputDataConfig={"S3OutputPath": "s3://mine/out"}, StoppingCondition={"MaxRuntimeInSeconds": 60},
+    ResourceConfig={"InstanceCount": 1, "InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 1},
+    Environment={"HF_TOKEN": "hf_abcdefghijklmnopqrstuvwxyz0123"},
+)
+print(client.describe_training_job(TrainingJobName="by-hand")["TrainingJobStatus"])
+session.client("s3").put_object(Bucket="mine", Key="a/b", Body=b"data")
+for hostile in (
+    lambda: os.remove(OUTSIDE), lambda: open(OUTSIDE, "w"), lambda: urllib.request.urlopen("http://192.0.2.1/"),
+    lambda: subprocess.run(["touch", OUTSIDE]), lambda: os.rename(OUTSIDE, OUTSIDE + ".moved"),
+    lambda: subprocess.run([sys.executable, "-I", "-c", "open(%r, 'w')" % OUTSIDE]),
+):
+    try:
+        hostile()
+        print("NOT REFUSED")
+    except OSError as error:
+        print("refused")
+os.remove("inside.txt")
+subprocess.run([sys.executable, "-c", "import boto3; print(boto3.client('sts').get_caller_identity()['Account'])"], check=True)
+"""
+
+
+def test_a_launcher_is_recorded_and_held(tmp_path: Path) -> None:
+    canary, folder = tmp_path / "canary", tmp_path / "work"
+    folder.mkdir()
+    canary.write_text("alive")
+    (folder / "inside.txt").write_text("here")
+    (folder / "launch.py").write_text(f"OUTSIDE = {str(canary)!r}\n{BOTO3}")
+    recorded = record(["python", "launch.py"], folder=folder, timeout_s=120)
+    assert 0 == recorded.exit_code, recorded.output
+    (job,) = recorded.jobs
+    assert ("by-hand", {"HF_TOKEN": REMOVED}) == (job.request["TrainingJobName"], job.request["Environment"])
+    assert ("Environment.HF_TOKEN",) == job.secrets
+    assert 6 == job.places[0].line
+    assert b"data" == recorded.uploads["s3://mine/a/b"]
+    assert ("alive", "here") == (canary.read_text(), (folder / "inside.txt").read_text())
+    assert 6 == recorded.output.count("refused")
+    assert "NOT REFUSED" not in recorded.output
+    assert "Completed" in recorded.output
+    assert "111122223333" in recorded.output
+
+
+def test_stop_at_submit_refuses_the_job(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(f"OUTSIDE = '/nowhere'\n{BOTO3}")
+    recorded = record(["python", "launch.py"], folder=tmp_path, stop_at_submit=True, timeout_s=120)
+    assert 0 != recorded.exit_code
+    assert "stopped at the first job" in recorded.output
+    assert 1 == len(recorded.jobs)
+
+
+def test_secrets_are_named_by_their_field_or_their_form() -> None:
+    cleaned, found = without_secrets(
+        {"HyperParameters": {"a": "hf_abcdefghijklmnopqrstuvwxyz", "epochs": "3"}, "Environment": {"API_KEY": "x" * 20}}
+    )
+    assert ("HyperParameters.a", "Environment.API_KEY") == found
+    assert {"a": REMOVED, "epochs": "3"} == cleaned["HyperParameters"]
+
+
+def test_an_upload_in_chunks_is_put_together() -> None:
+    with Endpoint() as endpoint:
+        headers = {"x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER", "content-encoding": "aws-chunked"}
+        endpoint.answer("PUT", "/b/k", headers, b"5;x=1\r\nhello\r\n3\r\nyou\r\n0\r\nx-amz-checksum:1\r\n\r\n")
+        assert {"s3://b/k": b"helloyou"} == endpoint.uploads
+
+
+SDK = """
+import sagemaker
+from sagemaker.pytorch import PyTorch
+session = sagemaker.Session()
+data = session.upload_data("data/train.csv", key_prefix="here")
+estimator = PyTorch(
+    "train.py", source_dir="src", role=sagemaker.get_execution_role(), framework_version="2.1.0", py_version="py310",
+    instance_type="ml.g5.12xlarge", instance_count=2, distribution={"torch_distributed": {"enabled": True}},
+    hyperparameters={"epochs": 3, "name": "a", "fp16": True}, use_spot_instances=True, max_run=600, max_wait=900,
+    checkpoint_s3_uri=f"s3://{session.default_bucket()}/c", environment={"A": "b"}, tags=[{"Key": "k", "Value": "v"}],
+)
+estimator.set_hyperparameters(late="x")
+estimator.fit({"train": data}, wait=False)
+"""
+
+
+@pytest.mark.sdk
+def test_what_is_read_is_what_the_sdk_sends(tmp_path: Path) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    from sm_trn.recorder.verify import verify
+
+    source = [{"cell_type": "code", "source": [SDK], "metadata": {}, "outputs": []}]
+    path = tmp_path / "launch.ipynb"
+    path.write_text(json.dumps({"cells": source, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}))
+    assert 1 == len(cells("launch.ipynb", path.read_text()))
+    _, (verified,), recorded = verify(path)
+    assert () == verified.differences, recorded.output
+    assert verified.fields > 25
