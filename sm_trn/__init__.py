@@ -26,6 +26,10 @@ if TYPE_CHECKING:
         SmTrnError,
         UnknownName,
     )
+    from .estimation.jobs.calibration import Calibration, read_calibration
+    from .estimation.jobs.estimate import estimate
+    from .estimation.jobs.facts import MissingFact
+    from .estimation.jobs.value import Estimate
     from .jobfile.files import dump_job, load_jobs
     from .logs.events import LogEvent
     from .logs.metrics import MetricLog
@@ -84,6 +88,7 @@ _HOME = {
         "SmTrnError",
         "UnknownName",
     ),
+    ".estimation.jobs": ("Calibration", "Estimate", "MissingFact", "estimate", "read_calibration"),
     ".jobfile": ("dump_job", "load_jobs"),
     ".logs": ("LogEvent", "MetricLog", "SavedLog"),
     ".preflight": ("check",),
@@ -157,6 +162,7 @@ __all__ = [
     "EVALUATION_METRICS",
     "MPI",
     "TRAINER_METRICS",
+    "Calibration",
     "Channel",
     "Checkpoint",
     "CloudError",
@@ -167,6 +173,7 @@ __all__ = [
     "Diff",
     "EmulatorError",
     "Endpoint",
+    "Estimate",
     "EstimatorCall",
     "Fleet",
     "Git",
@@ -187,6 +194,7 @@ __all__ = [
     "LogEvent",
     "MetricLog",
     "MetricRule",
+    "MissingFact",
     "Network",
     "NeuronOptions",
     "NeuronX",
@@ -227,11 +235,13 @@ __all__ = [
     "connect",
     "diff",
     "dump_job",
+    "estimate",
     "estimator",
     "grid",
     "load_jobs",
     "parse_request",
     "policies",
+    "read_calibration",
     "read_jobs",
     "read_log",
     "rehearse",

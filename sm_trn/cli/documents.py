@@ -57,6 +57,7 @@ ROOMS: Mapping[str, str] = {
     "specs": "Describe a job",
     "strategies": "Choose a distribution",
     "preflight": "Check a job",
+    "estimation": "Estimate a job",
     "render": "Render a request, compare two",
     "jobfile": "Read and write job files",
     "session": "Launch, watch, attach",
