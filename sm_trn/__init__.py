@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .logs.events import LogEvent
     from .logs.metrics import MetricLog
     from .logs.saved import SavedLog
+    from .planning import Limits, Plan, plan
     from .preflight import check
     from .pricing.book import Price, PriceBook
     from .pricing.cost import JobCost
@@ -91,6 +92,7 @@ _HOME = {
     ".estimation.jobs": ("Calibration", "Estimate", "MissingFact", "estimate", "read_calibration"),
     ".jobfile": ("dump_job", "load_jobs"),
     ".logs": ("LogEvent", "MetricLog", "SavedLog"),
+    ".planning": ("Limits", "Plan", "plan"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
     ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
@@ -191,6 +193,7 @@ __all__ = [
     "Kept",
     "LaunchInterrupted",
     "LaunchUnknown",
+    "Limits",
     "LogEvent",
     "MetricLog",
     "MetricRule",
@@ -202,6 +205,7 @@ __all__ = [
     "Output",
     "OverBudget",
     "PartialLaunch",
+    "Plan",
     "Policies",
     "Price",
     "PriceBook",
@@ -240,6 +244,7 @@ __all__ = [
     "grid",
     "load_jobs",
     "parse_request",
+    "plan",
     "policies",
     "read_calibration",
     "read_jobs",

@@ -17,6 +17,7 @@ COMMANDS = {
     "quickstart": ("local.quickstart", "run the whole workflow on this machine, without an account or Docker"),
     "check": ("files.check", "find every problem of a job file, offline"),
     "estimate": ("files.estimate", "estimate memory, time and cost of a job before it runs, offline"),
+    "plan": ("files.plan", "rank machines for a job by estimated time and cost, offline"),
     "render": ("files.render", "show the request that a job file makes, without sending it"),
     "diff": ("files.diff", "compare two job files, or a job file with a launched job"),
     "rehearse": ("local.rehearse", "run a job locally with spot interruptions and check that it resumes correctly"),

@@ -58,6 +58,7 @@ ROOMS: Mapping[str, str] = {
     "strategies": "Choose a distribution",
     "preflight": "Check a job",
     "estimation": "Estimate a job",
+    "planning": "Plan a job",
     "render": "Render a request, compare two",
     "jobfile": "Read and write job files",
     "session": "Launch, watch, attach",

@@ -99,7 +99,7 @@ class MissingFact(SmTrnError):  # noqa: N818 - what is missing, as NotConfigured
     """An estimate needs a fact that neither the spec nor the caller gives. ``fact`` is its name, as ``estimate`` takes it.
 
     >>> try:
-    ...     st.estimate(job)
+    ...     st.estimate(job.replace(hyperparameters={}))
     ... except st.MissingFact as missing:
     ...     missing.fact
     'model'
