@@ -19,8 +19,8 @@ from .fields import Refusal
 from .published import published_rows
 from .rates import PRIORS, chosen, fitted_names, support_key
 from .rows import Measurement, read
-from .step import Rates, step_parts
-from .work import Work, work_of
+from .step import Rates, Work, step_parts
+from .work import work_of
 
 GROUP_WEIGHT = 6.0
 NOISE = 0.10  # spread of a published row around its own truth

@@ -7,7 +7,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .work import Work
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Ideal seconds of one worker in one micro-step, and of one optimizer step; counts of kernels and tensors; plain sizes."""
+
+    matrix: float  # multiplications with weights, over the peak of their precision
+    attention: float  # scores and their product with values, over the peak of 16-bit work
+    convolution: float  # multiplications of convolutions
+    traffic: float  # activations of layers through memory
+    scores: float  # attention scores through memory, where they are written
+    logits: float  # logits through memory
+    image_traffic: float  # activations of convolutions through memory
+    weights: float  # weights read once a pass: what a small batch waits for
+    kernels: float
+    optimizer: float
+    tensors: float
+    host_reduce: float  # gradients inside a host
+    net_reduce: float  # gradients between hosts
+    gather_host: float  # sharded weights inside a host, a micro-step
+    gather_net: float
+    tensor_exchange: float
+    width: float
+    tokens: float  # of a micro-step, per unit of the chip's speed
+    bubble: float
+    micro_steps: float
+    samples: float  # global batch
+    years: float  # of software since mid 2023
 
 
 @dataclass(frozen=True, slots=True)

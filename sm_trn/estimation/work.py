@@ -6,10 +6,10 @@ Nothing here is fitted. ``step`` multiplies these ideal seconds with constants t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from .architectures import Architecture, ImageModel
 from .configuration import Configuration, Head, Sharding, Style
+from .step import Work
 
 # Words that NVIDIA's BERT recipes predict of a sequence: max_predictions_per_seq, 20 of 128 and 80 of 512.
 MASKED_SHARE = 0.157
@@ -18,34 +18,6 @@ OPTIMIZER_BYTES = 26
 # Tensors of a transformer's layer: each is a few launches of an optimizer that is not fused.
 TENSORS_PER_LAYER = 16
 TILE = 128  # lengths on NeuronCores are padded to tiles of 128
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Ideal seconds of one worker in one micro-step, and of one optimizer step; counts of kernels and tensors; plain sizes."""
-
-    matrix: float  # multiplications with weights, over the peak of their precision
-    attention: float  # scores and their product with values, over the peak of 16-bit work
-    convolution: float  # multiplications of convolutions
-    traffic: float  # activations of layers through memory
-    scores: float  # attention scores through memory, where they are written
-    logits: float  # logits through memory
-    image_traffic: float  # activations of convolutions through memory
-    weights: float  # weights read once a pass: what a small batch waits for
-    kernels: float
-    optimizer: float
-    tensors: float
-    host_reduce: float  # gradients inside a host
-    net_reduce: float  # gradients between hosts
-    gather_host: float  # sharded weights inside a host, a micro-step
-    gather_net: float
-    tensor_exchange: float
-    width: float
-    tokens: float  # of a micro-step, per unit of the chip's speed
-    bubble: float
-    micro_steps: float
-    samples: float  # global batch
-    years: float  # of software since mid 2023
 
 
 def work_of(configuration: Configuration) -> Work:

@@ -87,7 +87,7 @@ def test_every_term_is_seconds(c: Configuration, times: float) -> None:
     counts = {"kernels", "tensors", "width", "tokens", "bubble", "micro_steps", "samples", "years"}
     base = work.work_of(c)
     fast = work.work_of(dataclasses.replace(c, chip=faster(c.chip, times), network_gbps=c.network_gbps * times))
-    for field in dataclasses.fields(work.Work):
+    for field in dataclasses.fields(step.Work):
         if field.name not in counts:
             ours, theirs = getattr(base, field.name), getattr(fast, field.name)
             assert abs(ours - theirs * times) <= 1e-9 * max(ours, 1e-30), field.name
