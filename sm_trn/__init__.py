@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .render.policy import Policies, policies
     from .report import Comparison, Fleet
     from .session.budget import OverBudget
-    from .session.comparing import compare, diff
+    from .session.comparing import calibrate, compare, diff
     from .session.connecting import connect, estimator
     from .session.endpoints import Endpoint, Transform
     from .session.handles import Session, TrainingJob
@@ -104,6 +104,7 @@ _HOME = {
         "Rehearsal",
         "Session",
         "TrainingJob",
+        "calibrate",
         "compare",
         "connect",
         "diff",
@@ -234,6 +235,7 @@ __all__ = [
     "Transform",
     "UnknownName",
     "__version__",
+    "calibrate",
     "check",
     "compare",
     "connect",

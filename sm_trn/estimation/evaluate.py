@@ -100,7 +100,7 @@ def _flags() -> Mapping[tuple[str, str, str, str, str], str]:
 def summary(title: str, rows: Sequence[Judged], *, refused: int = 0) -> str:
     """One line of the table: rows, within 20 and 35 per cent, median error, coverage by rows and by groups."""
     if not rows:
-        return f"{title:<44} {0:>5}"
+        return f"{title:<58} {0:>5}"
     errors = [abs(row.error) for row in rows]
     inside = len(errors) + refused
     groups: dict[str, list[bool]] = {}
@@ -108,7 +108,7 @@ def summary(title: str, rows: Sequence[Judged], *, refused: int = 0) -> str:
         groups.setdefault(row.group, []).append(row.covered)
     votes = statistics.mean(statistics.mean(each) for each in groups.values())
     return (
-        f"{title:<44} {inside:>5} {_share(errors, 0.20, inside):>6} {_share(errors, 0.35, inside):>6} "
+        f"{title:<58} {inside:>5} {_share(errors, 0.20, inside):>6} {_share(errors, 0.35, inside):>6} "
         f"{100 * statistics.median(errors):>6.1f} % {100 * statistics.mean(row.covered for row in rows):>6.0f} % {100 * votes:>6.0f} %"
     )
 
@@ -119,12 +119,12 @@ def by_groups(title: str, rows: Sequence[Judged]) -> str:
     for row in rows:
         groups.setdefault(row.group, []).append(abs(row.error))
     if not groups:
-        return f"{title:<44} {0:>5}"
+        return f"{title:<58} {0:>5}"
     shares = [
         statistics.mean(statistics.mean(e <= bound for e in each) for each in groups.values()) for bound in (0.20, 0.35)
     ]
     middle = statistics.median(statistics.median(each) for each in groups.values())
-    return f"{title:<44} {len(groups):>5} {100 * shares[0]:>4.0f} % {100 * shares[1]:>4.0f} % {100 * middle:>6.1f} %"
+    return f"{title:<58} {len(groups):>5} {100 * shares[0]:>4.0f} % {100 * shares[1]:>4.0f} % {100 * middle:>6.1f} %"
 
 
 def _share(errors: Sequence[float], bound: float, of: int) -> str:
@@ -142,7 +142,7 @@ def report(judged: Sequence[Judged]) -> str:
     few = [each for each in rest if not neuron_bert(each)]
     lines = [
         "Each row is estimated by constants that never saw its repository and model.",
-        f"{'':<44} {'ROWS':>5} {'±20 %':>6} {'±35 %':>6} {'MEDIAN':>8} {'COVERED':>8} {'GROUPS':>8}",
+        f"{'':<58} {'ROWS':>5} {'±20 %':>6} {'±35 %':>6} {'MEDIAN':>8} {'COVERED':>8} {'GROUPS':>8}",
         summary("not flagged", answered),
         summary("  refused rows counted as outside", answered, refused=len(refused)),
         by_groups("  one vote a group", answered),
@@ -157,7 +157,7 @@ def report(judged: Sequence[Judged]) -> str:
         mine = [each for each in answered if each.group == name]
         ratio = statistics.median(1 + each.error for each in mine)
         away = "" if 0.8 <= ratio <= 1.2 else "   outside: " + _cause(mine[0])
-        lines.append(summary(f"  {name}"[:64], mine) + f"  speed × {ratio:.2f}{away}")
+        lines.append(summary(f"  {name}"[:58], mine) + f"  speed × {ratio:.2f}{away}")
     lines += [
         "",
         f"{len(answered)} answered, {len(refused)} refused, {len(flagged)} left out because they are flagged.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from sm_trn.estimation.configuration import Sharding
 from sm_trn.estimation.jobs.configure import configure
 from sm_trn.estimation.jobs.data import count_file
 from sm_trn.estimation.jobs.facts import Facts
+from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot
+from sm_trn.specs.record import record
 
 import jobs  # isort: skip - a module of the tests
 
@@ -230,3 +233,39 @@ def test_a_spec_is_wanted() -> None:
 def test_every_job_of_the_tests_is_estimated_or_asks(tmp_path: Path) -> None:
     for job in (jobs.smddp(str(tmp_path)), jobs.compiled(str(tmp_path)), jobs.trainium(str(tmp_path))):
         assert st.estimate(job).billable_s.p50 > 0
+
+
+def measured(
+    job: st.JobSpec, rate: float, arn: str = "arn:aws:sagemaker:us-east-1:123456789012:training-job/amazon"
+) -> JobRecord:
+    """The record of a job that ran so fast."""
+    described = {
+        **st.render(job, "request"),
+        "TrainingJobArn": arn,
+        "TrainingJobStatus": "Completed",
+        "TrainingJobName": "amazon",
+    }
+    return record(parse_snapshot(described), [MetricPoint(name="train_steps_per_second", value=rate)])
+
+
+def test_real_jobs_teach_and_the_next_estimate_says_so() -> None:
+    job = classifier("ml.trn1.32xlarge", 8).replace(framework=st.NeuronX("2.9.0"))
+    taught = st.calibrate([measured(job, 6.0), measured(job, 6.4)])
+    assert 2 == taught.jobs
+    found = st.estimate(job, calibration=taught)
+    assert found.step_s is not None
+    assert pytest.approx((1 / 6.0 + 1 / 6.4) / 2, rel=0.01) == found.step_s.p50
+    assert "from 2 of your jobs" in str(found)
+
+
+def test_emulated_jobs_teach_nothing() -> None:
+    job = classifier("ml.trn1.32xlarge", 8).replace(framework=st.NeuronX("2.9.0"))
+    emulated = measured(job, 6.0, "arn:aws:sagemaker:us-east-1:000000000000:training-job/amazon")
+    with pytest.raises(st.SmTrnError, match="this machine's"):
+        st.calibrate([emulated])
+
+
+def test_a_log_without_speed_teaches_nothing() -> None:
+    job = classifier("ml.trn1.32xlarge", 8).replace(framework=st.NeuronX("2.9.0"))
+    with pytest.raises(st.SmTrnError, match="no steps a second"):
+        st.calibrate([dataclasses.replace(measured(job, 6.0), points=())])

@@ -18,7 +18,7 @@ from ..rates import Fit, shipped, support_key
 from ..step import StepParts, step_parts
 from ..units import model_flop
 from ..work import work_of
-from .calibration import Calibration
+from .calibration import Calibration, calibration_key
 from .configure import Configured, configure
 from .data import steps_of
 from .facts import KNOWN, Facts, Known
@@ -85,6 +85,12 @@ def estimate(
         basis=basis,
         assumed=configured.assumed,
     )
+
+
+def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibration:
+    """What one real job teaches: its measured seconds of an optimizer step over the estimated ones. Raises MissingFact."""
+    c = configure(Facts(job, known)).configuration
+    return Calibration({calibration_key(c): (round(1 / steps_per_s / _seconds(c, shipped()), 4),)})
 
 
 def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
