@@ -26,12 +26,17 @@ if TYPE_CHECKING:
         SmTrnError,
         UnknownName,
     )
+    from .estimation.jobs.calibration import Calibration, read_calibration
+    from .estimation.jobs.estimate import estimate
+    from .estimation.jobs.facts import MissingFact
+    from .estimation.jobs.value import Estimate
     from .jobfile.files import dump_job, load_jobs
     from .launchers.launches import Hole, Launch, Launchers
     from .launchers.read import read_launchers
     from .logs.events import LogEvent
     from .logs.metrics import MetricLog
     from .logs.saved import SavedLog
+    from .planning import Limits, Plan, plan
     from .preflight import check
     from .pricing.book import Price, PriceBook
     from .pricing.cost import JobCost
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     from .render.policy import Policies, policies
     from .report import Comparison, Fleet
     from .session.budget import OverBudget
-    from .session.comparing import compare, diff
+    from .session.comparing import calibrate, compare, diff
     from .session.connecting import connect, estimator
     from .session.endpoints import Endpoint, Transform
     from .session.handles import Session, TrainingJob
@@ -86,9 +91,11 @@ _HOME = {
         "SmTrnError",
         "UnknownName",
     ),
+    ".estimation.jobs": ("Calibration", "Estimate", "MissingFact", "estimate", "read_calibration"),
     ".jobfile": ("dump_job", "load_jobs"),
     ".launchers": ("Hole", "Launch", "Launchers", "read_launchers"),
     ".logs": ("LogEvent", "MetricLog", "SavedLog"),
+    ".planning": ("Limits", "Plan", "plan"),
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
     ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
@@ -100,6 +107,7 @@ _HOME = {
         "Rehearsal",
         "Session",
         "TrainingJob",
+        "calibrate",
         "compare",
         "connect",
         "diff",
@@ -161,6 +169,7 @@ __all__ = [
     "EVALUATION_METRICS",
     "MPI",
     "TRAINER_METRICS",
+    "Calibration",
     "Channel",
     "Checkpoint",
     "CloudError",
@@ -171,6 +180,7 @@ __all__ = [
     "Diff",
     "EmulatorError",
     "Endpoint",
+    "Estimate",
     "EstimatorCall",
     "Fleet",
     "Git",
@@ -191,9 +201,11 @@ __all__ = [
     "LaunchInterrupted",
     "LaunchUnknown",
     "Launchers",
+    "Limits",
     "LogEvent",
     "MetricLog",
     "MetricRule",
+    "MissingFact",
     "Network",
     "NeuronOptions",
     "NeuronX",
@@ -201,6 +213,7 @@ __all__ = [
     "Output",
     "OverBudget",
     "PartialLaunch",
+    "Plan",
     "Policies",
     "Price",
     "PriceBook",
@@ -230,16 +243,20 @@ __all__ = [
     "Transform",
     "UnknownName",
     "__version__",
+    "calibrate",
     "check",
     "compare",
     "connect",
     "diff",
     "dump_job",
+    "estimate",
     "estimator",
     "grid",
     "load_jobs",
     "parse_request",
+    "plan",
     "policies",
+    "read_calibration",
     "read_jobs",
     "read_launchers",
     "read_log",

@@ -16,6 +16,8 @@ from ..errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
 COMMANDS = {
     "quickstart": ("local.quickstart", "run the whole workflow on this machine, without an account or Docker"),
     "check": ("files.check", "find every problem of a job file, offline"),
+    "estimate": ("files.estimate", "estimate memory, time and cost of a job before it runs, offline"),
+    "plan": ("files.plan", "rank machines for a job by estimated time and cost, offline"),
     "render": ("files.render", "show the request that a job file makes, without sending it"),
     "import": ("bridge.import_code", "read the launch code you have, and write it as job files or for SDK v3"),
     "record": ("bridge.record", "run a launcher as it is, without launching, and keep the jobs it sends"),

@@ -57,6 +57,8 @@ ROOMS: Mapping[str, str] = {
     "specs": "Describe a job",
     "strategies": "Choose a distribution",
     "preflight": "Check a job",
+    "estimation": "Estimate a job",
+    "planning": "Plan a job",
     "render": "Render a request, compare two",
     "jobfile": "Read and write job files",
     "launchers": "Read launch code",

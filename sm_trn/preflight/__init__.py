@@ -15,6 +15,7 @@ from . import (
     data,
     devices,
     distribution,
+    estimates,
     images,
     kept,
     limits,
@@ -44,6 +45,7 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *saving.RULES,
     *scaling.RULES,
     *cost.RULES,
+    *estimates.RULES,
     *kept.RULES,
 )
 

@@ -1,7 +1,7 @@
 """The door that notebooks use: ``connect``, jobs as live handles, comparison."""
 
 from .budget import OverBudget
-from .comparing import as_record, compare, diff
+from .comparing import as_record, calibrate, compare, diff
 from .connecting import connect, estimator, known_prices
 from .handles import Session, TrainingJob
 from .jobfiles import read_jobs
@@ -18,6 +18,7 @@ __all__ = [
     "SystemClock",
     "TrainingJob",
     "as_record",
+    "calibrate",
     "compare",
     "connect",
     "diff",

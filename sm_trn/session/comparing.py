@@ -7,12 +7,20 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UnknownName
+from typing_extensions import Unpack
+
+from ..errors import SmTrnError, UnknownName
+from ..estimation.jobs.calibration import Calibration
+from ..estimation.jobs.estimate import learn
+from ..estimation.jobs.facts import Known
+from ..logs.throughput import throughput
 from ..pricing.book import PriceBook
 from ..render.differences import Diff
 from ..render.differences import diff as compared
+from ..render.from_describe import as_request
+from ..render.from_request import parse_request
 from ..specs.job import JobSpec
-from ..specs.record import JobRecord, parse_record
+from ..specs.record import JobRecord, Origin, parse_record
 from ..specs.value import misfit, suggestion
 from .connecting import known_prices
 from .handles import TrainingJob
@@ -43,6 +51,33 @@ def compare(
     records = [as_record(job) for job in several]
     named = next((found.label for job, found in zip(several, records, strict=True) if job == baseline), baseline)
     return side_by_side(records, baseline=named, at=at, region=region, book=book or known_prices())
+
+
+def calibrate(jobs: Sequence[TrainingJob | JobRecord | str | Path], **known: Unpack[Known]) -> Calibration:
+    """What real jobs teach the estimates of their accelerator, precision and software: save it, and give it to ``estimate``.
+
+    ``jobs`` are handles, records or files of records; ``known`` are facts that their requests do not say. Raises SmTrnError for an
+    emulated or published job, and for one whose log gives no optimizer steps a second; MissingFact as ``estimate`` does.
+
+    >>> try:
+    ...     st.calibrate(["published/bert-trn1"])
+    ... except st.SmTrnError as error:
+    ...     "wanted one of your own" in str(error)
+    True
+    """
+    several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
+    found = Calibration({})
+    for job in several:
+        record = as_record(job)
+        if record.origin is not Origin.MEASURED:
+            why = "its speed is this machine's" if record.origin is Origin.EMULATED else "its request is not all there"
+            raise SmTrnError(f"{record.label}: got a job that is {record.origin.value}, wanted one of your own that ran: {why}")
+        speed = throughput(record.points, unit="it/s")
+        if speed is None:
+            wanted = "steps_per_second or train_steps_per_second"
+            raise SmTrnError(f"{record.label}: its log gives no steps a second, wanted {wanted}")
+        found = found.plus(learn(parse_request(as_request(record.snapshot.raw)), speed.median, **known))
+    return found
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:

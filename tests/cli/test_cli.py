@@ -40,7 +40,7 @@ VERBS = frozenset(
     re.findall(
         r"\w+",
         "add ask assume attach change check choose compare compute control copy delay delete deploy do "
-        "emulate explain fail find group ignore inject interrupt launch let list look print read reset "
+        "emulate estimate explain fail find group ignore inject interrupt launch let list look print rank read reset "
         "resubmit resume run save select send set show skip start stop sum use wait watch write ",
     )
 )

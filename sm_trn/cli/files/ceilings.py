@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...estimation.jobs.estimate import estimate
+from ...estimation.jobs.facts import MissingFact
 from ...formatting import numbers as fmt
 from ...pricing.book import Price
 from ...pricing.cost import ceiling, most_billed_s
@@ -40,3 +42,14 @@ def ceiling_of(job: JobSpec, region: str = REGION) -> Ceiling:
     """At the newest known price of the region."""
     price = known_prices().of(job.compute.machines, region)
     return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)
+
+
+def estimated_cost(job: JobSpec, region: str = REGION) -> str:
+    """``about $20.1 estimated ($16.2 to $24.9), ``: empty where a fact, a basis or a price is missing."""
+    try:
+        found = estimate(job, prices=known_prices(), region=region).usd
+    except MissingFact:
+        return ""
+    if found is None:
+        return ""
+    return f"about ${found.p50:,.1f} estimated (80 %: ${found.p10:,.1f} to ${found.p90:,.1f}), "

@@ -24,6 +24,7 @@ FAMILIES = {
     "MEM": "memory",
     "SCALE": "batch and learning rate",
     "COST": "cost",
+    "EST": "what the estimate says",
     "KEPT": "parts of an attached job's request",
     "TARGET": "what a render target cannot say",
     "ONLINE": "what the account says (`Session.check`, before a launch)",

@@ -20,7 +20,7 @@ from ...specs.job import JobSpec
 from ...specs.snapshot import JobStatus
 from ...specs.sweeps import SWEEP_TAG, grid, parse_values
 from ..files import files, problems
-from ..files.ceilings import ceiling_of
+from ..files.ceilings import ceiling_of, estimated_cost
 from ..files.problems import Located
 from ..shared import cents, emit, json_option, say
 from . import facts
@@ -147,7 +147,7 @@ def _preview(jobs: list[Job], *, as_json: bool) -> int:
     if not as_json:
         for file, _, job in jobs:
             name = f"{file.name}#{job.name}" if SWEEP_TAG in job.tags else files.label(file, job)
-            click.echo(f"{name}: {ceiling_of(job)}", err=True)
+            click.echo(f"{name}: {estimated_cost(job)}{ceiling_of(job)}", err=True)
         click.echo("Nothing was started: role, bucket and account are filled in at launch.", err=True)
     return 0
 
@@ -170,9 +170,12 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
 def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
     if session.emulated:
         return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
-    each = [(spec.name, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
+    each = [(spec, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
     lines = [
-        f"{name}: at most {fmt.usd(usd)}" if usd is not None else f"{name}: no price, no ceiling" for name, usd in each
+        f"{spec.name}: {estimated_cost(spec, session.region)}at most {fmt.usd(usd)}"
+        if usd is not None
+        else f"{spec.name}: no price, no ceiling"
+        for spec, usd in each
     ]
     known = [usd for _, usd in each if usd is not None]
     if len(specs) > 1 and known:

@@ -1,0 +1,179 @@
+"""How much there is to train on: counted from a local file by a quick sample, or known of a public data set."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from ..architectures import Model
+from .facts import EPOCHS, STEPS, Facts, MissingFact
+
+SAMPLE = 2_000_000  # bytes that are read of a file to learn how long its lines are
+CHARACTERS = 4.2  # of English text a token of a byte-pair tokenizer
+# Training examples of public data sets, and tokens of those that are trained in blocks: their cards on the Hugging Face hub;
+# SQuAD: features of 384 tokens with a stride of 128.
+SETS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "wikitext-103-v1": (1_801_350, 118e6),
+        "wikitext-103-raw-v1": (1_801_350, 118e6),
+        "wikitext-2-raw-v1": (36_718, 2.4e6),
+        "wikitext-2-v1": (36_718, 2.4e6),
+        "squad": (88_524, 34e6),
+        "squad_v2": (131_754, 50e6),
+        "imdb": (25_000, 6.8e6),
+        "dolly": (15_011, 3.3e6),
+        "alpaca": (52_002, 5.5e6),
+        "amazon_polarity": (3_600_000, 370e6),
+        "yelp_polarity": (560_000, 90e6),
+        "ag_news": (120_000, 6e6),
+        "emotion": (16_000, 0.35e6),
+        "mrpc": (3668, 0.2e6),
+        "sst2": (67_349, 0.8e6),
+        "cola": (8551, 0.08e6),
+        "mnli": (392_702, 15e6),
+        "qnli": (104_743, 5e6),
+        "qqp": (363_846, 11e6),
+        "rte": (2490, 0.2e6),
+        "stsb": (5749, 0.2e6),
+        "xsum": (204_045, 96e6),
+        "cnn_dailymail": (287_113, 260e6),
+        "samsum": (14_732, 2.2e6),
+        "food101": (75_750, 0.0),
+        "imagenet-1k": (1_281_167, 0.0),
+        "cifar10": (50_000, 0.0),
+    }
+)
+NAMED = ("dataset_config_name", "dataset_name", "dataset", "dataset_id", "task_name")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Training ``examples``, ``tokens`` in all (0: not known), and where the count is from."""
+
+    examples: float
+    tokens: float
+    source: str
+
+
+def count(facts: Facts) -> Data:
+    """The training data of a job. Raises MissingFact."""
+    known = facts.known
+    if "examples" in known or "tokens" in known:
+        examples = float(known.get("examples", 0)) or math.nan
+        return Data(examples, float(known.get("tokens", 0)), "given")
+    if "data" in known:
+        return count_file(Path(str(known["data"])))
+    most = facts.number(("max_train_samples",))
+    found = _named(facts) or _channel(facts)
+    if found is None and most is None:
+        raise MissingFact("examples", "the number of training examples", "--examples 15011, or --data ./train.jsonl")
+    if found is None or (most is not None and most < found.examples):
+        assert most is not None  # noqa: S101 - one of them is there
+        share = found.tokens * most / found.examples if found else 0.0
+        return Data(most, share, "max_train_samples")
+    return found
+
+
+def _named(facts: Facts) -> Data | None:
+    for name in NAMED:
+        said = facts.text((name,)).lower()
+        short = said.split("/")[-1].replace("-", "_")
+        for known, (examples, tokens) in SETS.items():
+            if said and (said.split("/")[-1] == known or short in {known.replace("-", "_"), f"databricks_{known}_15k"}):
+                return Data(examples, tokens, f"{known}: known of this data set")
+    return None
+
+
+def _channel(facts: Facts) -> Data | None:
+    """The training channel, or a file named by an argument, where it lies on this machine."""
+    places = [str(facts.job.channels[name].uri) for name in ("train", "training", "data") if name in facts.job.channels]
+    places += [facts.text((name,)) for name in ("train_file", "train_data", "data_path")]
+    for place in places:
+        if place and "://" not in place and Path(place).exists():
+            return count_file(Path(place))
+    return None
+
+
+def count_file(path: Path) -> Data:
+    """Examples of a file, or of the largest text file in a folder: lines, or rows of a parquet file. Raises MissingFact.
+
+    A large file is not read whole: its lines are as long as those of its first two million bytes.
+    """
+    try:
+        if path.is_dir():
+            kinds = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".parquet")
+            inside = [each for each in sorted(path.rglob("*"))[:1000] if each.suffix in kinds and each.is_file()]
+            if not inside:
+                raise MissingFact("examples", f"the number of training examples in {path}", "--examples 15011")
+            path = max(inside, key=lambda each: ("train" in each.name, each.stat().st_size))
+        if path.suffix == ".parquet":
+            return _parquet(path)
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            sample = stream.read(SAMPLE)
+    except OSError as error:
+        raise MissingFact(
+            "data", f"what {path} holds ({error.strerror})", "--data ./train.jsonl, or --examples 15011"
+        ) from error
+    return _lines(path, sample, size)
+
+
+def _lines(path: Path, sample: bytes, size: int) -> Data:
+    whole = len(sample) == size
+    lines = sample.count(b"\n") + (0 if sample.endswith(b"\n") or not sample else 1)
+    if path.suffix == ".json" and sample.lstrip()[:1] == b"[":
+        try:
+            lines = len(json.loads(sample)) if whole else sample.count(b"},")
+        except ValueError:
+            lines = sample.count(b"},") + 1
+    if path.suffix in {".csv", ".tsv"}:
+        lines -= 1
+    if lines < 1:
+        raise MissingFact("examples", f"the number of training examples in {path.name}", "--examples 15011")
+    examples = float(lines) if whole else lines * size / len(sample)
+    said = "counted in" if whole else "estimated from the first lines of"
+    return Data(float(round(examples)), size / CHARACTERS, f"{said} {path.name}")
+
+
+def _parquet(path: Path) -> Data:
+    try:
+        from pyarrow import parquet  # noqa: PLC0415 - an extra, and needed for this kind alone
+    except ImportError:
+        raise MissingFact(
+            "examples", f"the number of rows of {path.name} without pyarrow", "--examples 15011"
+        ) from None
+    try:
+        rows = parquet.ParquetFile(path).metadata.num_rows
+    except Exception as error:
+        raise MissingFact("examples", f"the number of rows of {path.name} ({error})", "--examples 15011") from error
+    return Data(float(rows), path.stat().st_size * 2 / CHARACTERS, f"counted in {path.name}")
+
+
+def steps_of(facts: Facts, model: Model, global_batch: float, length: float) -> tuple[float, str, float]:
+    """Optimizer steps of the job, how they were found, and training examples (nan where only steps are known). Raises MissingFact."""
+    asked = facts.known.get("steps") or (None if "epochs" in facts.known else facts.number(STEPS))
+    if asked is not None:
+        return float(asked), "steps as given", float(asked) * global_batch
+    epochs = facts.known.get("epochs") or facts.number(EPOCHS)
+    if epochs is None:
+        raise MissingFact("epochs", "how many epochs it trains", "--epochs 3, or --steps 1000")
+    data = count(facts)
+    packed = _packs(facts, model) and data.tokens > 0
+    examples = data.tokens / length if packed else data.examples
+    if math.isnan(examples):
+        examples = data.tokens / length
+    each = max(1.0, math.ceil(examples / global_batch))
+    how = f"{examples:,.0f} {'sequences' if packed else 'examples'} ({data.source}) × {epochs:g} epochs"
+    return each * float(epochs), how, examples * float(epochs)
+
+
+def _packs(facts: Facts, model: Model) -> bool:
+    """Whether the script joins texts and cuts them into blocks, so that tokens and not texts are counted."""
+    if "examples" in facts.known and "tokens" not in facts.known:
+        return False
+    causal = getattr(model, "causal", False)
+    return bool(causal and ("block_size" in facts.arguments or facts.said(("packing",)))) or "run_clm" in facts.words()

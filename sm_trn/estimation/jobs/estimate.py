@@ -1,0 +1,128 @@
+"""``estimate``: what a job will take and cost, before it is paid for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from typing_extensions import Unpack
+
+from ...pricing.book import PriceBook, snapshot_book
+from ...pricing.cost import ceiling
+from ...specs.job import JobSpec, expect_spec
+from ...specs.value import suggestion
+from ..bounds import fastest_seconds
+from ..configuration import Configuration
+from ..intervals import Interval, around, support_width
+from ..memory import largest_batch, memory, usable_gib
+from ..rates import Fit, shipped, support_key
+from ..step import StepParts, step_parts
+from ..units import model_flop
+from ..work import work_of
+from .calibration import Calibration, calibration_key
+from .configure import Configured, configure
+from .data import steps_of
+from .facts import KNOWN, Facts, Known
+from .phases import phases
+from .value import Basis, Estimate
+
+REGION = "us-west-2"  # of most rows of the shipped prices
+WITHOUT_BASIS = ("trainium2", "kepler", "blackwell")  # generations of which no row is known, nor of one like them
+
+
+def estimate(
+    job: JobSpec,
+    *,
+    prices: PriceBook | None = None,
+    region: str = REGION,
+    calibration: Calibration | None = None,
+    **known: Unpack[Known],
+) -> Estimate:
+    """What the job will take: memory, seconds of a step, phases, billable seconds and cost, as intervals with their basis.
+
+    Offline. What neither the spec nor ``known`` says is asked for by name: MissingFact. Raises TypeError for what is no spec, and for a
+    fact that nobody knows. ``known``: examples, tokens, data, length, batch, epochs, steps, model, precision.
+
+    >>> found = st.estimate(job, model="bert-base-uncased", batch=16, length=128, examples=25_000, epochs=2)
+    >>> found.steps, found.step_s.p10 < found.step_s.p90
+    (98.0, True)
+    """
+    expect_spec(job)
+    for name in known:
+        if name not in KNOWN:
+            raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{suggestion(name, KNOWN)}")
+    facts = Facts(job, known)
+    configured = configure(facts)
+    c = configured.configuration
+    steps, counted, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
+    book = prices if prices is not None else snapshot_book()
+    price = book.of(job.compute.machines, region)
+    step, parts, basis = step_interval(configured, calibration)
+    shown = step or Interval(fastest_seconds(c), fastest_seconds(c), fastest_seconds(c))
+    rate = (
+        None
+        if step is None
+        else Interval(c.global_batch / step.p90, c.global_batch / step.p50, c.global_batch / step.p10)
+    )
+    peak = c.chip.peak("fp8" if c.precision == "fp8" else c.half)
+    return Estimate(
+        job=job,
+        configuration=c,
+        memory=memory(c),
+        memory_limit_gib=usable_gib(c),
+        largest_batch=largest_batch(c),
+        fastest_step_s=fastest_seconds(c),
+        step_s=step,
+        parts=parts,
+        steps=steps,
+        counted=counted,
+        samples_per_s=rate,
+        tokens_per_s=None if rate is None or c.images else rate.scaled(c.tokens_per_sample),
+        mfu=None if step is None or not peak else model_flop(c) / c.workers / peak / step.p50,
+        phases=phases(job, c, steps, shown, examples),
+        price=price,
+        region=region,
+        ceiling_usd=ceiling(job, price),
+        basis=basis,
+        assumed=configured.assumed,
+    )
+
+
+def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibration:
+    """What one real job teaches: its measured seconds of an optimizer step over the estimated ones. Raises MissingFact."""
+    c = configure(Facts(job, known)).configuration
+    return Calibration({calibration_key(c): (round(1 / steps_per_s / _seconds(c, shipped()), 4),)})
+
+
+def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
+    """Seconds of an optimizer step, its parts, and what carries it."""
+    fitted, c = shipped(), configured.configuration
+    parts = step_parts(work_of(c), fitted.constants.rates(c))
+    basis = _basis(c)
+    if basis.bounds_only:
+        return None, parts, basis
+    factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
+    found = around(parts.total * factor, fitted.residuals, width=support_width(basis.groups) * configured.doubt * width)
+    if configured.other is not None:
+        slow = around(_seconds(configured.other, fitted) * factor, fitted.residuals)
+        found = Interval(found.p10, found.p50, max(found.p90, slow.p90))
+    fastest = min(fastest_seconds(c), found.p50)
+    return Interval(max(found.p10, fastest), found.p50, found.p90), parts, dataclasses.replace(basis, calibrated=jobs)
+
+
+def _seconds(c: Configuration, fitted: Fit) -> float:
+    return step_parts(work_of(c), fitted.constants.rates(c)).total
+
+
+def _basis(c: Configuration) -> Basis:
+    """The published rows with the same chip and precision, and the nearest campaigns among them."""
+    key = support_key(c)
+    groups = shipped().support.get(key, 0)
+    near = tuple(group for group in shipped().residuals if group.endswith(f"| {c.model.name}"))
+    counted = sum(len(shipped().residuals[group]) for group in near)
+    return Basis(
+        rows=counted,
+        groups=groups,
+        nearest=near[:3],
+        release=c.release,
+        bounds_only=not groups and c.generation in WITHOUT_BASIS,
+    )

@@ -1,0 +1,89 @@
+"""EST rules: what the estimate of the job says against it. Warnings alone: an estimate is no measurement, and the job may run.
+
+Where a fact is missing nothing is said: what is missing is asked for by ``sm-trn estimate``, not here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..specs.job import JobSpec
+from ..specs.problems import Change, Field, Problem, Rule, Severity
+from ..strategies.smp import SMModelParallel
+from ..strategies.smp_v2 import SMModelParallelV2
+
+if TYPE_CHECKING:
+    from ..estimation.jobs.value import Estimate
+
+# Nine in ten published largest batches lie within this factor of the estimated one; there are none for NeuronCores.
+DOUBT, NEURON_DOUBT = 1.5, 2.0
+
+EST001 = Rule(
+    "EST001",
+    (Severity.WARNING,),
+    "a time limit that the job may not keep",
+    "SageMaker stops a job at max_run_s, whatever it has reached; what ran until then is billed.",
+    "the upper end of the estimate's 80 % interval: sm-trn estimate shows what it stands on",
+)
+EST002 = Rule(
+    "EST002",
+    (Severity.WARNING,),
+    "a batch that likely does not fit the accelerator's memory",
+    "The job would end with an out-of-memory error at its first step, after the download and the start were billed.",
+    "the memory model of sm-trn estimate: nine in ten published largest batches lie within a factor of 1.5 of it",
+)
+
+
+def found(job: JobSpec) -> Estimate | None:
+    """The job's estimate; None where a fact is missing, or where a library partitions the model by itself."""
+    from ..estimation.jobs.estimate import estimate  # noqa: PLC0415 - its tables load when a job is checked, not before
+    from ..estimation.jobs.facts import MissingFact  # noqa: PLC0415
+
+    if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
+        return None
+    try:
+        return estimate(job)
+    except MissingFact:
+        return None
+
+
+def too_short(job: JobSpec) -> Iterator[Problem]:
+    """EST001: max_run_s is below the upper end of the estimated billable seconds."""
+    from ..estimation.jobs.value import enough_s, span  # noqa: PLC0415 - as above
+
+    estimated = found(job)
+    if estimated is None or estimated.step_s is None or not estimated.fits or estimated.billable_s.p90 <= job.max_run_s:
+        return
+    seconds = estimated.billable_s
+    yield EST001.problem(
+        Field("max_run_s"),
+        f"the job is estimated to take {span(seconds.p50)}, up to {span(seconds.p90)}",
+        got=f"{job.max_run_s:_} s",
+        wanted=f"at least {math.ceil(seconds.p90):_} s",
+        fix=Change(max_run_s=enough_s(estimated)),
+    )
+
+
+def too_large(job: JobSpec) -> Iterator[Problem]:
+    """EST002: the batch of one worker is well beyond the largest that is estimated to fit."""
+    from ..estimation.jobs.facts import BATCH  # noqa: PLC0415 - as above
+
+    estimated = found(job)
+    if estimated is None:
+        return
+    c, most = estimated.configuration, estimated.largest_batch
+    if not most or c.micro_batch <= most * (NEURON_DOUBT if c.neuron else DOUBT):
+        return
+    name = next((each for each in BATCH if each in job.hyperparameters), BATCH[0])
+    yield EST002.problem(
+        Field(f"hyperparameters.{name}"),
+        f"a batch of {c.micro_batch:g} is estimated to need {estimated.memory.total:.1f} GiB of one worker's memory",
+        got=f"{c.micro_batch:g}",
+        wanted=f"about {most}, which fits {estimated.memory_limit_gib:.1f} GiB on {job.compute.instances[0]}",
+        fix=Change(**{name: most}),
+    )
+
+
+RULES = (too_short, too_large)

@@ -1,0 +1,271 @@
+"""Estimates of jobs: what they are made of, what is asked for, and the published pair of jobs beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+import sm_trn as st
+from sm_trn.estimation.configuration import Sharding
+from sm_trn.estimation.jobs.configure import configure
+from sm_trn.estimation.jobs.data import count_file
+from sm_trn.estimation.jobs.facts import Facts
+from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot
+from sm_trn.specs.record import record
+
+import jobs  # isort: skip - a module of the tests
+
+
+def classifier(instance: str, batch: int) -> st.JobSpec:
+    """The published pair: BERT-base on AmazonPolarity, two epochs, 256 texts a step."""
+    return st.JobSpec(
+        name="amazon",
+        script=st.Script("train.py", source_dir="s3://a-bucket/source.tar.gz"),
+        framework=st.PyTorch("1.11", python="py38"),
+        compute=st.Compute(instance),
+        distribution=st.TorchDistributed(),
+        hyperparameters={
+            "model_name": "bert-base-uncased",
+            "per_device_train_batch_size": batch,
+            "max_seq_length": 128,
+            "num_train_epochs": 2,
+            "dataset_name": "amazon_polarity",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("instance", "batch", "billable", "rate"),
+    [("ml.trn1.32xlarge", 8, 6033, 6.64), ("ml.p4d.24xlarge", 32, 6553, 5.44)],
+)
+def test_the_published_pair_lies_in_its_intervals(instance: str, batch: int, billable: float, rate: float) -> None:
+    found = st.estimate(classifier(instance, batch))
+    assert 28_126 == found.steps  # half a batch more than 3,600,000 × 2 ÷ 256
+    assert found.fits
+    assert found.billable_s.p10 < billable < found.billable_s.p90
+    assert found.step_s is not None
+    assert found.step_s.p10 < 1 / rate < found.step_s.p90
+
+
+def test_cost_is_billable_seconds_of_all_instances_at_a_dated_price() -> None:
+    one = st.estimate(classifier("ml.p4d.24xlarge", 32))
+    assert one.usd is not None
+    assert one.price is not None
+    assert pytest.approx(one.billable_s.p90 / 3600 * float(one.price.usd_per_hour)) == one.usd.p90
+    assert "2026-09-01" == one.price.as_of
+    two = st.estimate(classifier("ml.p4d.24xlarge", 32).replace(compute=st.Compute("ml.p4d.24xlarge", count=2)))
+    assert two.usd is not None
+    assert pytest.approx(2 * two.billable_s.p50 / 3600 * float(one.price.usd_per_hour)) == two.usd.p50
+
+
+@pytest.mark.parametrize(
+    ("left_out", "fact"),
+    [
+        ("model_name", "model"),
+        ("per_device_train_batch_size", "batch"),
+        ("max_seq_length", "length"),
+        ("num_train_epochs", "epochs"),
+        ("dataset_name", "examples"),
+    ],
+)
+def test_what_is_missing_is_asked_for_by_name(left_out: str, fact: str) -> None:
+    job = classifier("ml.p4d.24xlarge", 32)
+    job = job.replace(hyperparameters={name: value for name, value in job.hyperparameters.items() if name != left_out})
+    with pytest.raises(st.MissingFact, match=f"--{fact}") as asked:
+        st.estimate(job)
+    assert fact == asked.value.fact
+    told: dict[str, object] = {
+        "model": "bert-base-uncased",
+        "batch": 32,
+        "length": 128,
+        "epochs": 2,
+        "examples": 3_600_000,
+    }
+    found = st.estimate(job, **{fact: told[fact]})  # type: ignore[arg-type]  # one of several kinds
+    assert st.estimate(classifier("ml.p4d.24xlarge", 32)).step_s == found.step_s
+
+
+def test_a_fact_that_nobody_knows_is_refused_with_the_nearest() -> None:
+    with pytest.raises(TypeError, match="did you mean 'examples'"):
+        st.estimate(classifier("ml.p4d.24xlarge", 32), exmples=5)  # type: ignore[call-arg]
+
+
+def test_a_chip_without_any_row_has_bounds_only() -> None:
+    found = st.estimate(classifier("ml.trn2.48xlarge", 8).replace(framework=st.NeuronX("2.9.0")))
+    assert found.basis.bounds_only
+    assert found.step_s is None
+    assert "Bounds from the hardware only" in str(found)
+    assert found.to_dict()["billable_s"] is None
+    with pytest.raises(ValueError, match="no published row"):
+        found.billable_s  # noqa: B018 - the property is what raises
+
+
+def test_an_unsaid_precision_is_said_and_keeps_both_ends() -> None:
+    found, sure = (
+        st.estimate(classifier("ml.p4d.24xlarge", 32)),
+        st.estimate(classifier("ml.p4d.24xlarge", 32), precision="tf32"),
+    )
+    assert any("TF32" in each for each in found.assumed)
+    assert found.step_s is not None
+    assert sure.step_s is not None
+    assert sure.step_s.p50 == found.step_s.p50
+    assert sure.step_s.p90 * 1.5 < found.step_s.p90
+
+
+def test_a_limit_below_the_upper_end_is_said() -> None:
+    job = classifier("ml.p4d.24xlarge", 32)
+    found = st.estimate(job.replace(max_run_s=3000))
+    assert "max_run_s = 3_000" in str(found)
+    assert "max_run_s" not in str(st.estimate(job))
+
+
+def test_a_batch_that_does_not_fit_names_one_that_does() -> None:
+    found = st.estimate(classifier("ml.g5.xlarge", 4000), precision="fp32")
+    assert not found.fits
+    assert 0 < found.largest_batch < 4000
+    assert f"fix: a batch of {found.largest_batch}" in str(found)
+    assert st.estimate(classifier("ml.g5.xlarge", found.largest_batch), precision="fp32").fits
+
+
+def test_spot_is_cheaper_and_slower_and_says_that_it_is_assumed() -> None:
+    job = classifier("ml.p4d.24xlarge", 32)
+    spot = job.replace(spot=st.Spot(max_wait_s=200_000, checkpoint_s3_uri="s3://a-bucket/checkpoints"))
+    plain, cheap = st.estimate(job), st.estimate(spot)
+    assert plain.usd is not None
+    assert cheap.usd is not None
+    assert cheap.usd.p90 < plain.usd.p90
+    assert plain.wall_s.p90 < cheap.wall_s.p90
+    assert "assumed" in str(cheap)
+
+
+def test_the_arguments_decide_the_layout() -> None:
+    job = st.JobSpec(
+        name="llama",
+        script=st.Script("finetune_llama.py"),
+        framework=st.NeuronX("2.9.0"),
+        compute=st.Compute("ml.trn1.32xlarge"),
+        distribution=st.TorchDistributed(),
+        neuron=st.NeuronOptions(tensor_parallel=8, zero_1=True),
+        hyperparameters={"model_name_or_path": "meta-llama/Llama-2-7b-hf", "gradient_accumulation_steps": 16},
+    )
+    c = configure(Facts(job, {})).configuration
+    assert (8, 4, 64) == (c.tensor, c.data, c.global_batch)
+    assert c.sharding is Sharding.OPTIMIZER
+    assert not c.autocast
+
+
+def test_examples_are_counted_in_a_file(tmp_path: Path) -> None:
+    lines = tmp_path / "train.jsonl"
+    lines.write_text("".join(json.dumps({"text": "some words " * (at % 7)}) + "\n" for at in range(1234)))
+    assert 1234 == count_file(lines).examples
+    table = tmp_path / "train.csv"
+    table.write_text("text,label\n" + "a,1\n" * 99)
+    assert 99 == count_file(table).examples
+    assert 1234 == count_file(tmp_path).examples
+    with pytest.raises(st.MissingFact, match="No such file"):
+        count_file(tmp_path / "nothing.csv")
+
+
+def test_a_large_file_is_not_read_whole(tmp_path: Path) -> None:
+    lines = tmp_path / "train.txt"
+    lines.write_text(
+        "ninety-nine characters, more or less, and a line end after them all, as texts of this length do.\n" * 60_000
+    )
+    found = count_file(lines)
+    assert pytest.approx(60_000, rel=0.01) == found.examples
+    assert "estimated" in found.source
+
+
+def test_a_local_configuration_is_read(tmp_path: Path) -> None:
+    shape = {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 22, "num_attention_heads": 32}
+    shape |= {"num_key_value_heads": 4, "intermediate_size": 5632, "vocab_size": 32_000}
+    (tmp_path / "config.json").write_text(json.dumps(shape))
+    job = classifier("ml.p4d.24xlarge", 4)
+    here, known = st.estimate(job, model=str(tmp_path)), st.estimate(job, model="TinyLlama/TinyLlama-1.1B-Chat-v1.0")
+    assert known.parts.matrix == here.parts.matrix
+
+
+@given(some.integers(1, 10**7), some.integers(1, 10**6), some.integers(1, 20))
+def test_more_data_never_costs_less(examples: int, more: int, epochs: int) -> None:
+    job = classifier("ml.p4d.24xlarge", 32)
+    less, greater = (
+        st.estimate(job, examples=count, epochs=epochs).billable_s for count in (examples, examples + more)
+    )
+    assert less.p10 <= greater.p10 * (1 + 1e-9)
+    assert less.p50 <= greater.p50 * (1 + 1e-9)
+    assert less.p90 <= greater.p90 * (1 + 1e-9)
+
+
+def test_a_calibration_moves_and_narrows(tmp_path: Path) -> None:
+    job = classifier("ml.trn1.32xlarge", 8)
+    plain = st.estimate(job)
+    taught = st.Calibration({"trainium1 autocast32 neuron-xla neuron": (1.1, 1.2, 1.3)})
+    taught.save(tmp_path / "mine.json")
+    found = st.estimate(job, calibration=st.read_calibration(tmp_path / "mine.json"))
+    assert plain.step_s is not None
+    assert found.step_s is not None
+    assert pytest.approx(1.2 * plain.step_s.p50) == found.step_s.p50
+    assert found.step_s.p90 / found.step_s.p50 < plain.step_s.p90 / plain.step_s.p50
+    assert 3 == found.basis.calibrated
+    (tmp_path / "mine.json").write_text("[]")
+    with pytest.raises(st.SmTrnError, match="not a calibration"):
+        st.read_calibration(tmp_path / "mine.json")
+
+
+def test_the_json_holds_what_is_shown() -> None:
+    found = st.estimate(classifier("ml.p4d.24xlarge", 32))
+    body = json.loads(json.dumps(found.to_dict()))
+    assert body["estimated"] is True
+    assert body["billable_s"]["p50"] == found.billable_s.p50
+    assert {"weights", "total", "limit"} <= set(body["memory_gib"])
+
+
+def test_a_spec_is_wanted() -> None:
+    with pytest.raises(TypeError, match="JobSpec"):
+        st.estimate("job.toml")  # type: ignore[arg-type]
+
+
+def test_every_job_of_the_tests_is_estimated_or_asks(tmp_path: Path) -> None:
+    for job in (jobs.smddp(str(tmp_path)), jobs.compiled(str(tmp_path)), jobs.trainium(str(tmp_path))):
+        assert st.estimate(job).billable_s.p50 > 0
+
+
+def measured(
+    job: st.JobSpec, rate: float, arn: str = "arn:aws:sagemaker:us-east-1:123456789012:training-job/amazon"
+) -> JobRecord:
+    """The record of a job that ran so fast."""
+    described = {
+        **st.render(job, "request"),
+        "TrainingJobArn": arn,
+        "TrainingJobStatus": "Completed",
+        "TrainingJobName": "amazon",
+    }
+    return record(parse_snapshot(described), [MetricPoint(name="train_steps_per_second", value=rate)])
+
+
+def test_real_jobs_teach_and_the_next_estimate_says_so() -> None:
+    job = classifier("ml.trn1.32xlarge", 8).replace(framework=st.NeuronX("2.9.0"))
+    taught = st.calibrate([measured(job, 6.0), measured(job, 6.4)])
+    assert 2 == taught.jobs
+    found = st.estimate(job, calibration=taught)
+    assert found.step_s is not None
+    assert pytest.approx((1 / 6.0 + 1 / 6.4) / 2, rel=0.01) == found.step_s.p50
+    assert "from 2 of your jobs" in str(found)
+
+
+def test_emulated_jobs_teach_nothing() -> None:
+    job = classifier("ml.trn1.32xlarge", 8).replace(framework=st.NeuronX("2.9.0"))
+    emulated = measured(job, 6.0, "arn:aws:sagemaker:us-east-1:000000000000:training-job/amazon")
+    with pytest.raises(st.SmTrnError, match="this machine's"):
+        st.calibrate([emulated])
+
+
+def test_a_log_without_speed_teaches_nothing() -> None:
+    job = classifier("ml.trn1.32xlarge", 8).replace(framework=st.NeuronX("2.9.0"))
+    with pytest.raises(st.SmTrnError, match="no steps a second"):
+        st.calibrate([dataclasses.replace(measured(job, 6.0), points=())])

@@ -1,0 +1,134 @@
+"""Laws of the step's model: more work never takes less time, a faster chip is never slower, and every term is seconds."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from hypothesis import assume, example, given
+from hypothesis import strategies as some
+
+from sm_trn.catalog.chips import Chip, chips
+from sm_trn.estimation import memory, rates, step, work
+from sm_trn.estimation.architectures import Architecture, known
+from sm_trn.estimation.bounds import fastest_seconds
+from sm_trn.estimation.configuration import Configuration, Head, Recompute, Sharding, Style
+
+TRANSFORMERS = [model for model in known().values() if isinstance(model, Architecture) and model.parameters < 20e9]
+
+
+def seconds(c: Configuration) -> float:
+    return step.step_parts(work.work_of(c), rates.shipped().constants.rates(c)).total
+
+
+@some.composite
+def configurations(draw: some.DrawFn) -> Configuration:
+    chip = draw(some.sampled_from([each for each in chips().values() if each.fp16 is not None]))
+    neuron = chip.generation.startswith("trainium")
+    data, hosts = draw(some.sampled_from([1, 2, 8])), draw(some.sampled_from([1, 2, 4]))
+    flash = draw(some.booleans()) and not neuron
+    return Configuration(
+        model=draw(some.sampled_from([*TRANSFORMERS, *(each for each in known().values() if each.name.startswith(("resnet", "stable")))])),
+        chip=chip,
+        precision=draw(some.sampled_from(["fp16", "bf16", "tf32", "fp32", "fp8"])),
+        style=Style.NEURON if neuron else draw(some.sampled_from([each for each in Style if each is not Style.NEURON])),
+        family=draw(some.sampled_from(["neuron-xla", "neuronx-distributed"] if neuron else ["transformers", "nemo", "ngc", "other"])),
+        sequence=draw(some.integers(16, 4096)),
+        micro_batch=draw(some.integers(1, 64)),
+        micro_steps=draw(some.integers(1, 16)),
+        data=data * hosts,
+        workers_per_host=data,
+        hosts=hosts,
+        sharding=draw(some.sampled_from(list(Sharding))),
+        recompute=draw(some.sampled_from(list(Recompute))),
+        head=draw(some.sampled_from(list(Head))),
+        adapters=draw(some.booleans()),
+        autocast=draw(some.booleans()),
+        flash=flash,
+    )  # fmt: skip
+
+
+@given(configurations(), some.integers(1, 64))
+def test_more_samples_never_take_less_time(c: Configuration, more: int) -> None:
+    larger = dataclasses.replace(c, micro_batch=c.micro_batch + more)
+    assert seconds(c) <= seconds(larger) * (1 + 1e-9)
+
+
+@given(configurations(), some.integers(1, 2048))
+def test_longer_sequences_never_take_less_time(c: Configuration, more: int) -> None:
+    assume(isinstance(c.model, Architecture))
+    assert seconds(c) <= seconds(dataclasses.replace(c, sequence=c.sequence + more)) * (1 + 1e-9)
+
+
+@given(configurations(), some.integers(1, 8))
+def test_more_micro_steps_never_take_less_time(c: Configuration, more: int) -> None:
+    assert seconds(c) <= seconds(dataclasses.replace(c, micro_steps=c.micro_steps + more)) * (1 + 1e-9)
+
+
+def faster(chip: Chip, times: float) -> Chip:
+    peaks = {
+        name: value * times
+        for name in ("fp16", "bf16", "tf32", "fp32", "fp8")
+        if (value := getattr(chip, name)) is not None
+    }
+    return dataclasses.replace(chip, hbm_gbs=chip.hbm_gbs * times, link_gbs=chip.link_gbs * times, **peaks)
+
+
+@given(configurations(), some.floats(1.01, 4))
+def test_a_faster_chip_is_never_slower(c: Configuration, times: float) -> None:
+    """The same constants on a chip of which every rate is higher."""
+    used = rates.shipped().constants.rates(c)
+    quick = dataclasses.replace(c, chip=faster(c.chip, times))
+    assert step.step_parts(work.work_of(quick), used).total <= step.step_parts(work.work_of(c), used).total * (1 + 1e-9)
+
+
+@given(configurations(), some.floats(1.5, 8))
+def test_every_term_is_seconds(c: Configuration, times: float) -> None:
+    """A chip whose rates are all N times higher does the ideal work in an Nth: what counts and what is a size does not change."""
+    counts = {"kernels", "tensors", "width", "tokens", "bubble", "micro_steps", "samples", "years"}
+    base = work.work_of(c)
+    fast = work.work_of(dataclasses.replace(c, chip=faster(c.chip, times), network_gbps=c.network_gbps * times))
+    for field in dataclasses.fields(step.Work):
+        if field.name not in counts:
+            ours, theirs = getattr(base, field.name), getattr(fast, field.name)
+            assert abs(ours - theirs * times) <= 1e-9 * max(ours, 1e-30), field.name
+
+
+@given(configurations())
+def test_nothing_beats_the_datasheet(c: Configuration) -> None:
+    assert 0 < fastest_seconds(c) <= seconds(c) * 1.35  # fitted constants may pass a datasheet's peak a little
+
+
+@given(configurations(), some.integers(1, 64))
+def test_memory_rises_with_the_batch(c: Configuration, more: int) -> None:
+    assert memory.memory(c).total < memory.memory(dataclasses.replace(c, micro_batch=c.micro_batch + more)).total
+
+
+@given(configurations(), some.integers(1, 4096))
+def test_memory_never_falls_with_the_length(c: Configuration, more: int) -> None:
+    assume(isinstance(c.model, Architecture))
+    assert memory.memory(c).total <= memory.memory(dataclasses.replace(c, sequence=c.sequence + more)).total + 1e-9
+
+
+@given(configurations())
+def test_the_largest_batch_fits_and_the_next_does_not(c: Configuration) -> None:
+    most = memory.largest_batch(c)
+    assert most < 1 or memory.fits(dataclasses.replace(c, micro_batch=most))
+    assert not memory.fits(dataclasses.replace(c, micro_batch=most + 1))
+
+
+@given(configurations(), some.integers(2, 4))
+@example(
+    Configuration(
+        model=known()["bert-large"], chip=chips()["A100-40GB"], precision="fp16", style=Style.TUNED, family="ngc", sequence=128,
+        micro_batch=64, micro_steps=4, data=8, workers_per_host=8,
+    ),
+    2,
+)  # fmt: skip
+def test_splitting_over_hosts_never_lowers_the_total_work(c: Configuration, times: int) -> None:
+    """The same global batch on more hosts: host-seconds never fall, as long as nothing is sharded that did not fit before."""
+    whole = dataclasses.replace(
+        c, hosts=1, data=c.workers_per_host, micro_steps=c.micro_steps * times, sharding=Sharding.NONE
+    )
+    split = dataclasses.replace(whole, hosts=times, data=c.workers_per_host * times, micro_steps=c.micro_steps)
+    assert whole.global_batch == split.global_batch
+    assert seconds(whole) <= times * seconds(split) * (1 + 1e-9)
