@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._entry import scripts_folder
+    from .causes.cause import Cause, Confidence, Diagnosis
+    from .causes.source import why
     from .errors import (
         CloudError,
         EmulatorError,
@@ -74,6 +76,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "._entry": ("scripts_folder",),
+    ".causes.cause": ("Cause", "Confidence", "Diagnosis"),
+    ".causes.source": ("why",),
     ".errors": (
         "CloudError",
         "EmulatorError",
@@ -157,13 +161,16 @@ __all__ = [
     "EVALUATION_METRICS",
     "MPI",
     "TRAINER_METRICS",
+    "Cause",
     "Channel",
     "Checkpoint",
     "CloudError",
     "Comparison",
     "Compute",
+    "Confidence",
     "Container",
     "Destination",
+    "Diagnosis",
     "Diff",
     "EmulatorError",
     "Endpoint",
@@ -237,6 +244,7 @@ __all__ = [
     "rehearse",
     "render",
     "scripts_folder",
+    "why",
 ]
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "watch": ("jobs.watch", "watch jobs until they end"),
     "ui": ("jobs.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
     "logs": ("jobs.logs", "show a job's log; --follow waits for new lines"),
+    "why": ("jobs.why", "explain why a job failed, stopped or hangs, and what to change"),
     "describe": ("jobs.describe", "show status, times, hyperparameters and metrics of a job"),
     "stop": ("jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
     "compare": ("jobs.compare", "compare throughput, loss, billable time and cost of jobs"),

@@ -61,6 +61,7 @@ ROOMS: Mapping[str, str] = {
     "jobfile": "Read and write job files",
     "session": "Launch, watch, attach",
     "logs": "Read logs",
+    "causes": "Find out why",
     "report": "Compare and add up",
     "pricing": "Prices and costs",
     "errors": "Errors",

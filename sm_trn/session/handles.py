@@ -49,6 +49,7 @@ from .waiting import Wait, poller_for
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..causes.cause import Diagnosis
     from ..report.fleets.fleet import Fleet
 
 Notice = Callable[[str], None]
@@ -189,13 +190,27 @@ class TrainingJob:
             0
         ]
         if final.status is JobStatus.FAILED:
-            raise JobFailed(
-                f"{self.name} failed: {_why(self._log.exception(), printable(final.failure_reason))}\n"
-                f"Next: sm-trn logs {self.name} --script --tail 40",
-                operation="TrainingJob",
-                code="Failed",
-            )
+            raise self._failed(final)
         return final
+
+    def why(self) -> Diagnosis:
+        """Return why the job failed, stopped or hangs: its cause, what followed, what to change – as a change of ``spec`` where it
+        is one. Nothing is changed. Raises CloudError.
+        """
+        return self._log.diagnosis()
+
+    def _failed(self, final: JobSnapshot) -> JobFailed:
+        from ..report.why import cause_line  # noqa: PLC0415 - only a failure needs the words
+
+        found = self._log.diagnosis(final)
+        exception = self._log.exception()
+        cause = cause_line(found)
+        lines = [
+            f"{self.name} failed: {_why(exception, printable(final.failure_reason))}",
+            *([f"Cause: {cause}"] if cause else []),
+            f"Next: sm-trn why {self.name}",
+        ]
+        return JobFailed("\n".join(lines), operation="TrainingJob", code="Failed", diagnosis=found)
 
     def logs(
         self,
