@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread
     from .specs.destination import Destination
     from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+    from .specs.guard import Guard
     from .specs.job import Git, JobSpec, Script
     from .specs.kept import Kept
     from .specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricRule
@@ -119,6 +120,7 @@ _HOME = {
         "Container",
         "Destination",
         "Git",
+        "Guard",
         "HuggingFace",
         "HuggingFaceNeuronX",
         "InputMode",
@@ -177,6 +179,7 @@ __all__ = [
     "EstimatorCall",
     "Fleet",
     "Git",
+    "Guard",
     "HuggingFace",
     "HuggingFaceNeuronX",
     "InputMode",

@@ -22,6 +22,11 @@ from .scan import Scan
 from .status import DESCRIBE, SERVICE, decided
 from .unusual import unusual
 
+# Exceptions that a script's own mistake raises; RuntimeError, OSError and a library's own may stand for anything.
+_OF_PYTHON = (
+    "ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError", "NotImplementedError",
+    "SyntaxError", "IndentationError", "TypeError", "UnboundLocalError", "ValueError", "ZeroDivisionError", "RecursionError",
+)  # fmt: skip
 _FIRST = LogEvent(0.0, "algo-1", "")
 SHORT = 60  # lines that a reason may have
 SHOWN = 6  # consequences
@@ -145,7 +150,7 @@ def _error(finding: Finding) -> str:
 def _name(finding: Finding, scan: Scan | None) -> tuple[str, bool]:
     """The id of a finding, and whether its line is certain of it."""
     if finding.match is None:
-        return "script.exception", True
+        return "script.exception", finding.error.startswith(_OF_PYTHON)
     if finding.role == Role.TIMEOUT and scan is not None:
         watchdog = scan.reading.watchdog
         if watchdog.differ:
@@ -199,9 +204,25 @@ def scan_of(parts: Iterable[Iterable[LogEvent]]) -> Scan:
     return scan
 
 
+def stalled(found: Diagnosis, what: str, since_s: float) -> Diagnosis:
+    """The diagnosis of a job that runs, with a stall as its cause."""
+    row = entry("hang.silent")
+    line = Evidence(text=what, time_s=since_s)
+    cause = Cause(
+        id=row.id,
+        what=f"{row.what}: {what}",
+        confidence=Confidence.LIKELY,
+        fix=Advice(row.fix),
+        source=row.source,
+        time_s=since_s,
+        evidence=(line,),
+    )
+    return dataclasses.replace(found, cause=cause)
+
+
 def why_snapshot(snapshot: JobSnapshot, *, spec: JobSpec | None = None) -> Diagnosis:
     """Why the job of a describe answer ended as it did, without its log."""
     return JobText(snapshot.name, snapshot, spec).diagnosis()
 
 
-__all__ = ["JobText", "scan_of", "why_snapshot", "why_text"]
+__all__ = ["JobText", "scan_of", "stalled", "why_snapshot", "why_text"]

@@ -30,7 +30,7 @@ _TROUBLE = re.compile(r"error|exception|fatal|critical")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:AlgorithmError|ClientError|InternalServerError|CapacityError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
-    r"|\s*Exception during training:|\s*ExitCode \d{1,4}$)+\s*"
+    r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
 )
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.

@@ -25,6 +25,7 @@ COMMANDS = {
     "resume": ("jobs.resume", "start a new job from a stopped job's checkpoints"),
     "list": ("jobs.listing", "list training jobs, newest first"),
     "watch": ("jobs.watch", "watch jobs until they end"),
+    "guard": ("jobs.guard", "watch jobs for stalls, NaN, slowness and cost"),
     "ui": ("jobs.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
     "logs": ("jobs.logs", "show a job's log; --follow waits for new lines"),
     "why": ("jobs.why", "explain why a job failed, stopped or hangs, and what to change"),
