@@ -107,6 +107,7 @@ GUARDS = some.one_of(
         st.Guard,
         no_first_step_s=some.sampled_from([0, 600, 3600]),
         stall_s=some.sampled_from([0, 60, 1200]),
+        pause_s=some.sampled_from([0, 900, 1800]),
         not_finite=some.booleans(),
         slower_than=_maybe(0.5),
         loss_above=_maybe(0.5, 8.0),

@@ -53,7 +53,7 @@ class JobText:
             cause = self._named(name, line)
             return self._told(cause, found)
         if self._healthy():
-            return self._told(None, [])
+            return self._told(self._swallowed(found), [])
         spoken = ordered(reason, 0)
         if spoken and _service_says(self.snapshot, spoken[0]):
             return self._told(self._cause(spoken[0], found), found)
@@ -70,6 +70,19 @@ class JobText:
                 not job.terminal and not (scan and scan.reading.findings and ordered(scan.reading, scan.beats))
             )
         return scan is not None and scan.reading.succeeded and not scan.reading.failed
+
+    def _swallowed(self, found: list[Finding]) -> Cause | None:
+        """The exception that ended a script whose job counts as a success: a traceback, and no progress after it."""
+        scan = self.scan
+        if scan is None or not scan.reading.succeeded:
+            return None
+        last = next((each for each in reversed(found) if each.role == Role.ROOT and each.chain and each.error), None)
+        if last is None or scan.beats > last.beats:
+            return None
+        row, seen = entry("false_success"), self._cause(last, ())
+        return dataclasses.replace(
+            seen, id=row.id, what=row.what, confidence=Confidence.LIKELY, fix=Advice(row.fix), source=row.source
+        )
 
     def _told(self, cause: Cause | None, rest: Iterable[Finding]) -> Diagnosis:
         later: dict[str, Cause] = {}
@@ -189,7 +202,7 @@ def _is_short(log: SavedLog) -> bool:
 def why_text(name: str, log: SavedLog, *, snapshot: JobSnapshot | None = None, spec: JobSpec | None = None) -> Diagnosis:
     """Why the job of a saved log ended as it did; the file may be of any size."""
     parse, blocks = log.scanned()
-    log_like = LOG_MARK.search(log.head()) is not None
+    log_like = log.timed or LOG_MARK.search(log.head()) is not None
     scan = Scan(parse, LogReading(short=not log_like and _is_short(log), log=log_like))
     scan.run(blocks)
     scan.reading.finish()

@@ -26,6 +26,7 @@ _REPORTS = re.compile(
     r"(?:\[?(?:ERROR|FATAL|CRITICAL|E\d{4})\b|[Ee]rror: |\S{1,80}: error: |An error occurred \("
     r"|.{0,120}?(?:\bERROR\b|\bFATAL\b|\bCRITICAL\b|rror: ))"
 )
+_CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b")  # a line of this level reports no failure
 _TROUBLE = re.compile(r"error|exception|fatal|critical")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:AlgorithmError|ClientError|InternalServerError|CapacityError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
@@ -147,7 +148,8 @@ class LogReading:
         ended = (worker.inside or self.short) and exception != ""
         reports = self.short or bool(exception) or worker.left > 0 or _REPORTS.match(said[:LONGEST]) is not None
         worker.left = 40 if ended else max(0, worker.left - 1)
-        found = match(line.text, reports=reports)
+        calm = not exception and not self.short and _CALM.search(said[:160]) is not None
+        found = match(line.text, reports=reports) if not calm else None
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
             worker.chained = any(said.startswith(mark) for mark in _CHAINED)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from .signs import Sign
 
+KNOWN = 2  # pauses of a kind after which its length is known
 LEARNED = 5  # steps after which the rhythm is known
 OF_GAPS, OF_PAUSES = 5.0, 3.0  # times the longest so far
 FIRST, NEWEST = (5, 30), 20  # gaps that the first speed and the newest are the median of
@@ -25,6 +26,8 @@ class Rhythm:
     step_s: float | None = None
     last: Sign = Sign.LINE
     _pause: bool = False  # something with a reason was said since the last step
+    _kinds: set[Sign] = field(default_factory=set)  # of that
+    _ended: dict[Sign, int] = field(default_factory=dict)  # pauses by kind that a step has ended
     _first: list[float] = field(default_factory=list)
     _newest: deque[float] = field(default_factory=lambda: deque(maxlen=NEWEST))
     _since: int = 0  # gaps since the last compilation
@@ -39,6 +42,7 @@ class Rhythm:
         self.last = sign
         if sign is not Sign.STEP:
             self._pause = True
+            self._kinds.add(sign)
             if sign is Sign.COMPILE:
                 self._first, self._since = [], 0
             return
@@ -54,6 +58,9 @@ class Rhythm:
         if self._pause:
             self.paused_s = max(self.paused_s, gap)
             self._pause = False
+            for kind in self._kinds:
+                self._ended[kind] = self._ended.get(kind, 0) + 1
+            self._kinds.clear()
             return
         self.longest_s = max(self.longest_s, gap)
         self._since += 1
@@ -71,10 +78,15 @@ class Rhythm:
         """The median gap of the newest steps, 0 before there are two."""
         return statistics.median(self._newest) if self._newest else 0.0
 
-    def limit_s(self, stall_s: float) -> float:
-        """Seconds of silence after which this job stalls: never less than ``stall_s``, nor than its own pauses ask for."""
+    def limit_s(self, stall_s: float, pause_s: float) -> float:
+        """Seconds of silence after which this job stalls: never less than ``stall_s``, nor than its own pauses ask for.
+
+        In a pause with a reason it is ``pause_s`` until two pauses of that kind were heard to end; a compilation may always take
+        twice as long: the next graph can be a larger one.
+        """
         own = max(OF_GAPS * self.longest_s, OF_PAUSES * self.paused_s)
-        return max(stall_s, own, self.last.pause_s if self._pause else 0)
+        new = self._pause and (self.last is Sign.COMPILE or self._ended.get(self.last, 0) < KNOWN)
+        return max(stall_s, own, self.last.pauses * pause_s if new else 0)
 
     @property
     def pace(self) -> float | None:

@@ -11,16 +11,16 @@ _LONGEST = 2_000  # characters of a line that are looked at
 
 
 class Sign(enum.Enum):
-    """The kinds of lines, and the seconds of silence that each may be followed by; 0 says nothing of it.
+    """The kinds of lines, and how much silence each may be followed by, in ``Guard.pause_s``; 0 says nothing of it.
 
     The longest healthy ones of public logs: a compile 682 s and, as optimum-neuron says, up to an hour; a download 498 s.
     """
 
     STEP = ("step", 0)
-    COMPILE = ("compile", 3600)
-    EVALUATE = ("evaluation", 1800)
-    SAVE = ("save", 1800)
-    DOWNLOAD = ("download", 1800)
+    COMPILE = ("compile", 2)
+    EVALUATE = ("evaluation", 1)
+    SAVE = ("save", 1)
+    DOWNLOAD = ("download", 1)
     LINE = ("line", 0)
 
     @property
@@ -29,8 +29,8 @@ class Sign(enum.Enum):
         return self.value[0]
 
     @property
-    def pause_s(self) -> int:
-        """Seconds of silence that may follow."""
+    def pauses(self) -> int:
+        """How much silence may follow; 0 for a line that explains none."""
         return self.value[1]
 
 

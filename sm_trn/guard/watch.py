@@ -134,11 +134,11 @@ class JobWatch:
     def _silent(self, job: JobSnapshot, read_s: float, *, low: bool) -> Alarm | None:
         rhythm, began = self.rhythm, _training_since(job)
         if not rhythm.known:
-            return self._no_first_step(job, read_s, began)
+            return self._not_begun(job, read_s, began, low=low)
         if not self.guard.stall_s or rhythm.line_s is None:
             return None
         last = max(rhythm.line_s, began or 0.0)
-        if read_s - last <= rhythm.limit_s(self.guard.stall_s):
+        if read_s - last <= rhythm.limit_s(self.guard.stall_s, self.guard.pause_s):
             return None
         usual = f", usually every {_age(rhythm.usual_s)}" if rhythm.usual_s else ""
         more = "; accelerators are idle" if low else ""
@@ -150,24 +150,26 @@ class JobWatch:
             sure=low or self.guard.silence_suffices,
         )
 
-    def _no_first_step(self, job: JobSnapshot, read_s: float, began: float | None) -> Alarm | None:
-        limit = self.guard.no_first_step_s
-        if not limit or began is None or self.rhythm.steps:
+    def _not_begun(self, job: JobSnapshot, read_s: float, began: float | None, *, low: bool) -> Alarm | None:
+        """The alarm of a job without enough steps to know its rhythm by."""
+        limit, steps = self.guard.no_first_step_s, self.rhythm.steps
+        if not limit or began is None:
             return None
         neuron = any(
             row is not None and row.accelerator is Accelerator.NEURON for row in (find_instance(name) for name, _ in job.machines)
         )
         allowed = limit * 2 if neuron else limit
-        last = max(began, self.rhythm.line_s or began) if self.rhythm.last.pause_s else began
+        last = max(began, self.rhythm.line_s or began) if self.rhythm.last.pauses or steps else began
         if read_s - last <= allowed:
             return None
         seen = self.rhythm.line_s is not None
         return Alarm(
             limit="no_first_step_s",
             state=State.HANGING,
-            what=f"no step is logged after {_age(read_s - began)} of training" + ("" if seen else "; its log is empty"),
-            since_s=began,
-            sure=False,
+            what=f"{steps or 'no'} step{'s' * (steps > 1)} logged after {_age(read_s - began)} of training"
+            + ("" if seen else "; its log is empty"),
+            since_s=last,
+            sure=seen and (low or self.guard.silence_suffices),
         )
 
     def _slow(self, read_s: float) -> Alarm | None:

@@ -114,6 +114,11 @@ class SavedLog:
         """Its first half megabyte."""
         return self._head()
 
+    @property
+    def timed(self) -> bool:
+        """Whether we saved it: each line has its time and host."""
+        return _line_parser(self._head()) is not None
+
     def scanned(self) -> tuple[Callable[[str], tuple[float, str, str]], Iterator[bytes]]:
         """How a line's time, host and text are read, and blocks of whole lines: for who looks at few of the lines."""
         raw = self._head()

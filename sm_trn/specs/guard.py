@@ -21,6 +21,7 @@ class Guard:
 
     ``no_first_step_s``: seconds of training until the first step is logged; twice as many on Neuron, which compiles first.
     ``stall_s``: seconds without a line, once the job's rhythm is known; never less than five times its longest pause so far.
+    ``pause_s``: seconds that an evaluation, a save or a download may be silent before its usual length is known; a compilation twice.
     ``not_finite``: the loss is NaN or infinite, ``metric_evaluation_data_points`` times in a row. ``loss_above``: so often above it.
     ``slower_than``: the share of its own first speed below which the job counts as slow, such as 0.5.
     ``idle_accelerator``: percent that no accelerator has passed for ten minutes. ``max_usd``: dollars that the job has cost.
@@ -48,6 +49,7 @@ class Guard:
 
     no_first_step_s: int = 3600
     stall_s: int = 1200
+    pause_s: int = 1800
     not_finite: bool = True
     slower_than: float | None = None
     loss_above: float | None = None
@@ -60,7 +62,7 @@ class Guard:
     silence_suffices: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("no_first_step_s", "stall_s", "max_usd", "idle_accelerator", "metric_evaluation_data_points"):
+        for name in ("no_first_step_s", "stall_s", "pause_s", "max_usd", "idle_accelerator", "metric_evaluation_data_points"):
             value, least = getattr(self, name), int(name == "metric_evaluation_data_points")
             if value is not None and not value >= least:
                 raise ValueError(f"guard.{name}: got {value!r}, wanted at least {least}")

@@ -179,3 +179,17 @@ def test_no_bytes_are_too_hostile(raw: bytes) -> None:
 
 def test_a_line_that_is_healthy_speaks_for_nothing() -> None:
     assert match("Setting OMP_NUM_THREADS environment variable, error") is None
+
+
+def test_a_script_that_failed_in_a_job_that_succeeded_is_told() -> None:
+    done = "2022-11-22 10:00:00,123 sagemaker-training-toolkit INFO     Reporting training SUCCESS"
+    assert ("false_success", "KeyError: 'text'") == (
+        st.why(log(*STEPS, *CRASH, done)).id,
+        getattr(st.why(log(*STEPS, *CRASH, done)).cause, "error", ""),
+    )
+    assert "none" == st.why(log(*CRASH, *STEPS, done)).id
+
+
+def test_what_a_library_says_at_level_info_is_no_cause() -> None:
+    waits = "2022-11-22 10:00:00,123 sagemaker-training-toolkit INFO     Cannot connect to host algo-2 at port 22"
+    assert "script.exception" == st.why(log(waits, *STEPS, *CRASH)).id

@@ -59,12 +59,29 @@ def test_a_job_with_long_steps_is_given_five_of_its_own() -> None:
     assert watch.alarms(job(), last + 2001)
 
 
+def test_a_job_that_hangs_after_its_first_steps_is_found_too() -> None:
+    watch, last = watched(steps(3)), BEGAN + 60
+    assert () == watch.alarms(job(), last + 3_600)
+    (alarm,) = watch.alarms(job(), last + 3_601)
+    assert ("no_first_step_s", last, False) == (alarm.limit, alarm.since_s, alarm.sure)
+
+
 @pytest.mark.parametrize("said", ["Saving model checkpoint to /opt/ml/model", "***** Running Evaluation *****", "...Compiler status PASS"])
 def test_a_pause_with_a_reason_is_no_stall(said: str) -> None:
     last = BEGAN + 400
     watch = watched([*steps(20), LogEvent(last + 1, "algo-1", said)], st.Guard(stall_s=60))
     assert () == watch.alarms(job(), last + 1700)
     assert watch.alarms(job(), last + 3700)
+
+
+def test_the_usual_length_of_a_pause_is_learned() -> None:
+    watch, at = JobWatch(st.Guard(stall_s=60)), BEGAN
+    for _ in range(3):
+        watch.hear(steps(20, every=1, begin=at))
+        watch.hear([LogEvent(at + 21, "algo-1", "Saving model checkpoint to /opt/ml/checkpoints")])
+        assert () == watch.alarms(job(), at + 21 + 60)
+        at += 40
+    assert watch.alarms(job(), at - 19 + 3 * 40)
 
 
 @pytest.mark.parametrize("phase", ["Starting", "Pending", "Downloading", "Uploading", "Stopping", "Restarting"])

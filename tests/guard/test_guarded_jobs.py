@@ -37,7 +37,7 @@ for step in range(1, int(os.environ.get("STEPS", 2000)) + 1):
             print("***** Running Evaluation *****", flush=True); time.sleep(float(os.environ.get("PAUSE", 0.5)))
             print({"eval_loss": 0.5}, flush=True); print("Saving model checkpoint to /opt/ml/checkpoints", flush=True); time.sleep(0.3)
 """
-GUARD = st.Guard(stall_s=2, slower_than=0.4, silence_suffices=True, act="stop")
+GUARD = st.Guard(stall_s=2, pause_s=8, no_first_step_s=30, slower_than=0.4, silence_suffices=True, act="stop")
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_a_fault_at_a_random_moment_is_found(
 ) -> None:
     dice, took, saved = random.Random(f"{kind}{hosts}"), [], []
     for _ in range(TIMES):
-        after = dice.uniform(2.5, 8.0)
+        after = dice.uniform(3.0, 9.0)
         sm_trn_faults_here(kind, after_s=after, rank=0)
         job = session.submit(spec(tmp_path, hosts=hosts, torch=kind == "nan", steps=6000))
         final, found = waited(session, job, GUARD)
@@ -123,10 +123,13 @@ def test_a_fault_at_a_random_moment_is_found(
             assert (ENDED[kind], "Failed") == (job.why().id, final.status_word)
             continue
         alarm, at = found[0]
-        assert (FAULTS[kind], "Stopped") == (alarm.limit, final.status_word)
+        assert "Stopped" == final.status_word
+        assert alarm.limit in {FAULTS[kind], *(["no_first_step_s"] if FAULTS[kind] == "stall_s" else [])}
         took.append(at - alarm.since_s)
         ended = final.ended.timestamp() if final.ended is not None else at
         saved.append(600 - (ended - (final.started.timestamp() if final.started is not None else ended)))
     if took:
+        with Path(os.environ.get("SM_TRN_GUARD_RESULTS", os.devnull)).open("a", encoding="utf-8") as file:
+            file.write(f"{kind}\t{hosts}\t{took}\t{saved}\n")
         print(f"\n{kind}, {hosts} host(s): {len(took)} found, median {statistics.median(took):.1f} s, worst {max(took):.1f} s; "
               f"saved {statistics.median(saved):.0f} s of 600 a job")  # fmt: skip

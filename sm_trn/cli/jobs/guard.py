@@ -120,7 +120,7 @@ def _lines(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm], now: floa
     if not alarms:
         last = f", last line {now - rhythm.line_s:.0f}s ago" if rhythm.line_s is not None and not job.terminal else ""
         loss = f", loss {watch.loss:g}" if watch.loss is not None else ""
-        kind = f", {rhythm.last.word}" if rhythm.last.pause_s and not job.terminal else ""
+        kind = f", {rhythm.last.word}" if rhythm.last.pauses and not job.terminal else ""
         return [f"✓ {job.name}  {job.secondary}{kind}{last}{loss}"]
     return [
         *(f"✗ {job.name}  {alarm.what}" for alarm in alarms),
