@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._entry import scripts_folder
+    from .causes.cause import Cause, Confidence, Diagnosis
+    from .causes.source import why
     from .errors import (
         CloudError,
         EmulatorError,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
     from .specs.destination import Destination
     from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+    from .specs.guard import Guard
     from .specs.job import Git, JobSpec, Script
     from .specs.kept import Kept
     from .specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricRule
@@ -81,6 +84,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "._entry": ("scripts_folder",),
+    ".causes.cause": ("Cause", "Confidence", "Diagnosis"),
+    ".causes.source": ("why",),
     ".errors": (
         "CloudError",
         "EmulatorError",
@@ -126,6 +131,7 @@ _HOME = {
         "Container",
         "Destination",
         "Git",
+        "Guard",
         "HuggingFace",
         "HuggingFaceNeuronX",
         "InputMode",
@@ -170,13 +176,16 @@ __all__ = [
     "MPI",
     "TRAINER_METRICS",
     "Calibration",
+    "Cause",
     "Channel",
     "Checkpoint",
     "CloudError",
     "Comparison",
     "Compute",
+    "Confidence",
     "Container",
     "Destination",
+    "Diagnosis",
     "Diff",
     "EmulatorError",
     "Endpoint",
@@ -184,6 +193,7 @@ __all__ = [
     "EstimatorCall",
     "Fleet",
     "Git",
+    "Guard",
     "Hole",
     "HuggingFace",
     "HuggingFaceNeuronX",
@@ -263,6 +273,7 @@ __all__ = [
     "rehearse",
     "render",
     "scripts_folder",
+    "why",
 ]
 
 

@@ -79,7 +79,11 @@ class CloudError(SmTrnError):
 
 
 class JobFailed(CloudError):  # noqa: N818 - the vocabulary names it
-    """A job that was waited for ended in Failed."""
+    """A job that was waited for ended in Failed. ``diagnosis`` is what ``job.why()`` says of it."""
+
+    def __init__(self, message: str, *, operation: str = "", code: str = "", diagnosis: Any = None) -> None:
+        super().__init__(message, operation=operation, code=code)
+        self.diagnosis = diagnosis
 
 
 class LaunchUnknown(CloudError):  # noqa: N818 - as InvalidJob

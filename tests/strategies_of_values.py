@@ -101,6 +101,25 @@ OPTIONS = some.builds(
     malloc_arena_max=some.sampled_from([None, 64]),
     cache_s3_uri=some.sampled_from([None, "s3://a-bucket/neuron-cache"]),
 )
+GUARDS = some.one_of(
+    some.none(),
+    some.builds(
+        st.Guard,
+        no_first_step_s=some.sampled_from([0, 600, 3600]),
+        stall_s=some.sampled_from([0, 60, 1200]),
+        pause_s=some.sampled_from([0, 900, 1800]),
+        not_finite=some.booleans(),
+        slower_than=_maybe(0.5),
+        loss_above=_maybe(0.5, 8.0),
+        idle_accelerator=_maybe(5.0),
+        max_usd=_maybe(50.0),
+        metric_evaluation_data_points=some.integers(1, 5),
+        log_pattern=_maybe("loss ([0-9.]+)"),
+        stop_pattern=_maybe("done"),
+        act=some.sampled_from(["tell", "stop", "resume"]),
+        silence_suffices=some.booleans(),
+    ),
+)
 NEURON = some.one_of(some.none(), OPTIONS)
 CHANNELS = some.one_of(
     some.just("s3://a-bucket/data"),
@@ -138,6 +157,7 @@ KEPT = some.sampled_from(
     ]
 )
 AROUND: dict[str, Any] = {
+    "guard": GUARDS,
     "hyperparameters": HYPERPARAMETERS,
     "inputs": some.dictionaries(NAMES, CHANNELS, max_size=2),
     "spot": some.one_of(some.none(), SPOTS),

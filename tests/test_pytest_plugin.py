@@ -80,7 +80,7 @@ def test_a_projects_tests_get_a_session_and_faults_and_leave_nothing(tmp_path: P
     pytest.importorskip("moto")
     done = pytest_in(tmp_path, TESTS)
     assert 0 == done.returncode, done.stdout
-    assert "11 passed" in done.stdout
+    assert "17 passed" in done.stdout
 
 
 def test_a_project_that_does_not_use_it_loads_nothing_of_it(tmp_path: Path) -> None:

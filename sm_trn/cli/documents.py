@@ -22,6 +22,7 @@ from ..session.comparing import compare
 from ..specs.compute import Accelerator, Compute, InstanceGroup, Spot
 from ..specs.data import Channel, Checkpoint, Network, Output
 from ..specs.framework import Framework, TrainingCompiler
+from ..specs.guard import Guard
 from ..specs.job import Git, JobSpec, Script
 from ..specs.kept import Kept
 from ..specs.metrics import MetricRule
@@ -49,6 +50,7 @@ FOREIGN: Mapping[str, str] = {
 INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
     "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_RECORDER", "SM_TRN_SHARED", "SM_TRN_WORKERS",
+    "SM_TRN_WORKER_FAULT",
 })  # fmt: skip
 
 
@@ -64,6 +66,7 @@ ROOMS: Mapping[str, str] = {
     "launchers": "Read launch code",
     "session": "Launch, watch, attach",
     "logs": "Read logs",
+    "causes": "Find out why",
     "report": "Compare and add up",
     "pricing": "Prices and costs",
     "errors": "Errors",
@@ -142,7 +145,7 @@ def configuration() -> str:
         ("the job itself", JobSpec), ("script", Script), ("script.git", Git), ("compute", Compute),
         ("compute.groups", InstanceGroup),
         *kinds,
-        ("inputs, where a channel is more than its URI", Channel), ("compiler", TrainingCompiler), ("spot", Spot),
+        ("inputs, where a channel is more than its URI", Channel), ("compiler", TrainingCompiler), ("spot", Spot), ("guard", Guard),
         ("checkpoint", Checkpoint), ("output", Output), ("network", Network), ("neuron", NeuronOptions),
         ("metrics", MetricRule), ("kept", Kept),
     ]  # fmt: skip

@@ -63,7 +63,9 @@ class Options:
                 raise ValueError(f"{name}: got {getattr(self, name)!r}, wanted {wanted}")
 
 
-FAULTS: Final = ("throttling", "internal", "quota", "capacity", "slow-start", "lost-answer", "broken-host")
+# What befalls a worker of a training job while its script runs.
+WORKER_FAULTS: Final = ("hang", "slow-rank", "nan", "silent", "oom-killed", "nccl-timeout")
+FAULTS: Final = ("throttling", "internal", "quota", "capacity", "slow-start", "lost-answer", "broken-host", *WORKER_FAULTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,10 @@ class Fault:
     ``throttling`` and ``internal`` refuse a request, ``quota`` a Create… or Update…; ``lost-answer`` does it and closes the connection;
     ``capacity`` fails a training job or endpoint while it starts, ``slow-start`` lets it start ``delay_s`` later; ``broken-host``
     takes a training job's host away before its script starts, which is an InternalServerError.
+
+    The others befall the worker ``rank`` (None: every worker) of a training job, ``after_s`` seconds after its Python began: it stops
+    (``hang``), is slowed down (``slow-rank``), its weights become NaN (``nan``, with torch), it prints nothing more (``silent``), it is
+    killed as the kernel does when memory is full (``oom-killed``), or it ends with NCCL's words of a timeout (``nccl-timeout``).
     """
 
     kind: str
@@ -82,16 +88,21 @@ class Fault:
     probability: float = 1.0
     seed: int = 0
     delay_s: float = 5.0
+    rank: int | None = 0
+    after_s: float = 5.0
 
     def __post_init__(self) -> None:
-        starts = ("*", "CreateTrainingJob", *(() if self.kind == "broken-host" else ("CreateEndpoint",)))
-        begins = self.kind not in {"capacity", "slow-start", "broken-host"} or self.operation in starts
+        training = self.kind in {"broken-host", *WORKER_FAULTS}
+        starts = ("*", "CreateTrainingJob", *(() if training else ("CreateEndpoint",)))
+        begins = not (training or self.kind in {"capacity", "slow-start"}) or self.operation in starts
         changes = self.kind != "quota" or self.operation == "*" or self.operation.startswith(("Create", "Update"))
         for name, holds, wanted in (
             ("kind", self.kind in FAULTS, f"one of {', '.join(FAULTS)}"),
             ("times", self.times is None or self.times >= 1, "at least 1, or None for no end"),
             ("probability", 0.0 < self.probability <= 1.0, "more than 0 and at most 1"),
             ("delay_s", 0.0 <= self.delay_s <= 3600.0, "0 to 3600 seconds"),
+            ("rank", self.rank is None or self.rank >= 0, "a worker's number from 0, or None for all"),
+            ("after_s", 0.0 <= self.after_s <= 3600.0, "0 to 3600 seconds"),
             ("operation", begins, f"one of {', '.join(starts)} for {self.kind!r}"),
             ("operation", changes, "one that creates or updates, for 'quota'"),
         ):

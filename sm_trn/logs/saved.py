@@ -110,6 +110,27 @@ class SavedLog:
             if any(rest):
                 yield b"".join(rest)
 
+    def head(self) -> bytes:
+        """Its first half megabyte."""
+        return self._head()
+
+    @property
+    def timed(self) -> bool:
+        """Whether we saved it: each line has its time and host."""
+        return _line_parser(self._head()) is not None
+
+    def scanned(self) -> tuple[Callable[[str], tuple[float, str, str]], Iterator[bytes]]:
+        """How a line's time, host and text are read, and blocks of whole lines: for who looks at few of the lines."""
+        raw = self._head()
+        parse = _line_parser(raw)
+        if parse is not None:
+            return parse, self._blocks()
+        head = raw.decode("utf-8", "replace")
+        if is_panel(head):
+            return _ours, ("".join(map(_unwrapped, SdkOutput(self.text).events())).encode("utf-8", "replace"),).__iter__()
+        hosts = host_colours(head)
+        return (lambda line: (math.nan, *host_and_text(line, hosts))), self._blocks()
+
     @property
     def status_lines(self) -> tuple[StatusLine, ...]:
         """What the SDK printed about the job's phases."""
@@ -119,6 +140,10 @@ class SavedLog:
     def ending(self) -> Ending:
         """Seconds, savings, exit code and reason, as far as the SDK printed them."""
         return SdkOutput(self.text).ending()
+
+
+def _unwrapped(event: LogEvent) -> str:
+    return event.text.replace("\n", " ") + "\n"
 
 
 def parse_log(text: str | bytes) -> SavedLog:

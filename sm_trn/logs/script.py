@@ -23,6 +23,20 @@ _RAISED = re.compile(
     r"(?P<colon>:)?(?P<text>(?<=:).*)?"
 )
 
+_NAMED = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|NotFound|Expired|OutOfMemory\w*)(?::(?: |$)|$)"
+)
+
+
+def raised(line: str) -> str:
+    """The exception that a line names as Python prints one, ``ValueError: no column``; empty when it names none.
+
+    >>> raised("ValueError: no column 'label'")
+    "ValueError: no column 'label'"
+    """
+    found = _NAMED.match(line[:_LONGEST])
+    return line if found is not None else ""
+
 
 class ScriptLines:
     """Keeps the lines that a job's script wrote; keep one per job, for it remembers where each host is.

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from ..catalog import limits
 from ..errors import CloudError, InvalidJob, JobFailed, UnknownName
+from ..guard.watch import Alarm, JobWatch
 from ..logs.events import LogEvent, printable
 from ..logs.metrics import MetricLog
 from ..logs.selection import LogFilter
-from ..ports import JobQuery, StoredObjects, Trouble
+from ..ports import JobQuery, LogCursor, StoredObjects, Trouble
 from ..preflight import check
 from ..preflight.resuming import resuming
 from ..pricing.book import Price
@@ -26,6 +27,7 @@ from ..render import render
 from ..render.differences import Diff, diff
 from ..specs import record
 from ..specs.destination import Destination
+from ..specs.guard import Guard
 from ..specs.job import JobSpec
 from ..specs.metrics import MetricPoint
 from ..specs.problems import Problems, Severity
@@ -40,6 +42,7 @@ from .deploying import Trained
 from .details import fetch_details, fetch_tags, listed, resembling
 from .endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions, fetch_endpoints
 from .fleets import MOST, Search, fetch_fleet
+from .guards.live import guards_of, replayed
 from .launching import Staging, launch_all, unique_names
 from .reading import JobLog
 from .saving import save_log
@@ -49,6 +52,7 @@ from .waiting import Wait, poller_for
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..causes.cause import Diagnosis
     from ..report.fleets.fleet import Fleet
 
 Notice = Callable[[str], None]
@@ -163,14 +167,22 @@ class TrainingJob:
         """The job as it is now: one DescribeTrainingJob."""
         return self.session.backend.fetch_snapshot(self.name)
 
-    def watch(self, *, notice: Callable[[str], None] | None = None) -> Iterator[JobSnapshot]:
+    def watch(
+        self, *, notice: Callable[[str], None] | None = None, guard: Guard | None = None
+    ) -> Iterator[JobSnapshot]:
         """Snapshots until the job has ended; the last one is terminal, unless the job was deleted.
 
-        ``notice`` hears what is no snapshot: that the login expired, that the service does not answer.
+        ``notice`` hears what is no snapshot: that the login expired, that the service does not answer, what ``guard`` finds.
         """
-        for known in poller_for(self.session, (self,), notice or _ignored).sweeps([self.name]):
+        told = notice or _ignored
+        guards = guards_of(self.session, (self,), guard, {})
+        poller = poller_for(self.session, (self,), told)
+        for known in poller.sweeps([self.name]):
             if self.name in known:
                 yield known[self.name]
+            if guards is not None and not poller.failing:
+                guards.read(self._log, known)
+                guards.look(known, poller.service_now(), told)
 
     def wait(
         self,
@@ -179,23 +191,51 @@ class TrainingJob:
         stream: TextIO | None = None,
         max_usd: Usd | float | None = None,
         usd_per_hour: Usd | float | None = None,
+        guard: Guard | None = None,
     ) -> JobSnapshot:
         """Wait until the job has ended, with live progress. Raises JobFailed when it failed, with the script's own
-        exception and AWS's reason.
+        exception, its cause and AWS's reason.
 
-        ``max_usd`` and ``usd_per_hour`` are those of ``Session.wait``: the job is asked to stop once it has cost so much.
+        ``max_usd``, ``usd_per_hour`` and ``guard`` are those of ``Session.wait``.
         """
-        final = self.session.wait([self], progress=progress, stream=stream, max_usd=max_usd, usd_per_hour=usd_per_hour)[
-            0
-        ]
+        (final,) = self.session.wait(
+            [self], progress=progress, stream=stream, max_usd=max_usd, usd_per_hour=usd_per_hour, guard=guard
+        )
         if final.status is JobStatus.FAILED:
-            raise JobFailed(
-                f"{self.name} failed: {_why(self._log.exception(), printable(final.failure_reason))}\n"
-                f"Next: sm-trn logs {self.name} --script --tail 40",
-                operation="TrainingJob",
-                code="Failed",
-            )
+            raise self._failed(final)
         return final
+
+    def guarded(self, guard: Guard) -> tuple[JobWatch, tuple[Alarm, ...]]:
+        """Hold the job against ``guard`` once, from its whole log: what it has heard, and what is wrong now. Acts on nothing.
+        Raises CloudError."""
+        parts = (part.events for part in self._log.batches(LogCursor(), follow=False))
+        return replayed(self.session, guard, self.snapshot(), parts)
+
+    def why(self) -> Diagnosis:
+        """Return why the job failed, stopped or hangs: its cause, what followed, what to change – as a change of ``spec`` where it
+        is one. Nothing is changed. Raises CloudError.
+        """
+        from ..causes.diagnose import stalled  # noqa: PLC0415 - most jobs go well
+
+        now = self.snapshot()
+        found = self._log.diagnosis(now)
+        if found.cause is not None or now.terminal:
+            return found
+        _, alarms = self.guarded(Guard())
+        return stalled(found, alarms[0].what, alarms[0].since_s) if alarms else found
+
+    def _failed(self, final: JobSnapshot) -> JobFailed:
+        from ..report.why import cause_line  # noqa: PLC0415 - only a failure needs the words
+
+        found = self._log.diagnosis(final)
+        exception = self._log.exception()
+        cause = cause_line(found)
+        lines = [
+            f"{self.name} failed: {_why(exception, printable(final.failure_reason))}",
+            *([f"Cause: {cause}"] if cause else []),
+            f"Next: sm-trn why {self.name}",
+        ]
+        return JobFailed("\n".join(lines), operation="TrainingJob", code="Failed", diagnosis=found)
 
     def logs(
         self,
@@ -345,12 +385,21 @@ class TrainingJob:
 class Session(Cloud):
     """One account and region – or the emulator – with everything that a job needs. Made by ``connect``."""
 
-    def submit(self, job: JobSpec, *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None) -> TrainingJob:
-        """Check, upload, create. Raises InvalidJob with every error of ``check``; ``ignore`` waives some by id.
+    def submit(
+        self,
+        job: JobSpec,
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        guard: Guard | None = None,
+    ) -> TrainingJob:
+        """Check, upload, create. Raises InvalidJob with every error of ``check``; ``ignore`` waives some by id. ``guard`` is put
+        into the spec: whoever waits for the job watches for it.
 
         ``max_usd`` refuses, with OverBudget, what may cost more: max_run_s × instances × price. An emulated job costs nothing.
         """
-        return self.submit_all([job], ignore=ignore, max_usd=max_usd)[0]
+        asked = job if guard is None else job.replace(guard=guard)
+        return self.submit_all([asked], ignore=ignore, max_usd=max_usd)[0]
 
     def submit_all(
         self, jobs: Iterable[JobSpec], *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None
@@ -473,6 +522,7 @@ class Session(Cloud):
         max_usd: Usd | float | None = None,
         usd_per_hour: Usd | float | None = None,
         notice: Notice | None = None,
+        guard: Guard | None = None,
     ) -> list[JobSnapshot]:
         """Wait for all of them with one poller; shows a live table in a notebook or terminal, lines elsewhere.
 
@@ -482,12 +532,41 @@ class Session(Cloud):
 
         Once all of them together have been billed ``max_usd``, those that still run are asked to stop, and save.
         ``usd_per_hour`` stands for every price; without it an emulated job costs nothing.
+
+        ``guard`` watches each job for stalls, wrong numbers and more (``Guard``), instead of the guard in its spec. Without either,
+        a wait on AWS with ``progress`` tells of them and does nothing. A guard whose ``act`` is ``resume`` starts a job that it
+        stopped again, once; the snapshot returned is then the new job's.
         """
-        return Wait(session=self, jobs=tuple(jobs), told=notice).run(
+        guards = guards_of(self, jobs, guard, {} if self.emulated or not progress else {"": Guard()})
+        final = Wait(session=self, jobs=tuple(jobs), told=notice, guards=guards).run(
             stream=(stream or sys.stdout) if progress else None,
             max_usd=None if max_usd is None else as_usd(max_usd),
             usd_per_hour=None if usd_per_hour is None else as_usd(usd_per_hour),
         )
+        again = [job for job in jobs if guards is not None and job.name in guards.resumable]
+        if not again:
+            return final
+        made = dict(filter(None, (self._resumed(job, notice) for job in again)))
+        limits_of = {job.name: dataclasses.replace(guards.guards[name], act="stop") for name, job in made.items()} if guards else {}
+        ended = self._wait_again(list(made.values()), limits_of, notice, stream if progress else None)
+        later = dict(zip(made, ended, strict=True))
+        return [later.get(snapshot.name, snapshot) for snapshot in final]
+
+    @staticmethod
+    def _resumed(job: TrainingJob, notice: Notice | None) -> tuple[str, TrainingJob] | None:
+        """The new job of one that a guard stopped; None, and words, where there is nothing to go on from."""
+        try:
+            return job.name, job.resume()
+        except InvalidJob as error:
+            (notice or _ignored)(f"{job.name} is not started again: {error}")
+            return None
+
+    def _wait_again(
+        self, jobs: Sequence[TrainingJob], limits_of: Mapping[str, Guard], notice: Notice | None, stream: TextIO | None
+    ) -> list[JobSnapshot]:
+        """Wait for jobs that a guard has started again."""
+        guards = guards_of(self, jobs, None, limits_of)
+        return Wait(session=self, jobs=tuple(jobs), told=notice, guards=guards).run(stream=stream)
 
     def endpoints(self) -> Endpoints:
         """Every endpoint of this account and region, with what it costs an hour, newest first. Raises CloudError."""

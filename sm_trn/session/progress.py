@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from ..errors import CloudError
+from ..logs.events import LogEvent
 from ..logs.metrics import MetricReader
 from ..logs.script import ExceptionReader
 from ..ports import Clock, LogCursor, LogSource, Storage, Trouble
@@ -120,6 +121,7 @@ class Progress:
     trouble: Callable[[CloudError], Trouble | None]
     renew: Callable[[], bool]
     notice: Callable[[str], None]
+    hear: Callable[[str, Sequence[LogEvent]], None] = lambda _name, _events: None  # each job's new lines, when they were read
 
     def show(self, known: Mapping[str, JobSnapshot], now: datetime, *, ask: bool = True) -> None:
         """Read what is due – when there is somebody to ``ask`` – then show every job that is known."""
@@ -169,6 +171,7 @@ class Progress:
         except CloudError as error:
             return self._survive(reader, error)
         reader.raised.read(fresh)
+        self.hear(reader.name, fresh)
         for point in reader.metrics.read(fresh):
             reader.found.add(point)
         now = self.clock.now()

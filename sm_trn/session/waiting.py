@@ -20,6 +20,7 @@ from .stopping import stop_one
 
 if TYPE_CHECKING:
     from ..report.watch.display import Display
+    from .guards.live import JobGuards
     from .progress import Progress
 
 _MOST_NAMED = 4  # jobs, in the words of who stops watching
@@ -71,6 +72,7 @@ class Wait:
     jobs: tuple[Watched, ...]
     told: Callable[[str], None] | None = None
     display: Display | None = None
+    guards: JobGuards | None = None
 
     def run(
         self, *, stream: TextIO | None = None, max_usd: Usd | None = None, usd_per_hour: Usd | None = None
@@ -88,6 +90,8 @@ class Wait:
                     self._guard(budget, poller)
                 if progress is not None:
                     progress.show(known, poller.service_now(), ask=not poller.failing)
+                if self.guards is not None and not poller.failing:
+                    self.guards.look(known, poller.service_now(), self._notice)
             if progress is not None:
                 progress.finish(known, poller.service_now())
         except KeyboardInterrupt:
@@ -126,11 +130,13 @@ class Wait:
             # the stop did not get through: the next look asks again
 
     def _progress(self, stream: TextIO | None) -> Progress | None:
-        from ..report.watch.display import display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
+        from ..report.watch.display import Unseen, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
         from .progress import Progress, Reader  # noqa: PLC0415 - as above
 
         if self.display is None and stream is not None:
             self.display = display_for(stream)
+        if self.display is None and self.guards is not None:
+            self.display = Unseen()
         if self.display is None:
             return None
         session = self.session
@@ -144,6 +150,7 @@ class Wait:
             trouble=session.backend.trouble,
             renew=session.backend.renew,
             notice=self._notice,
+            hear=self.guards.hear if self.guards is not None else lambda _name, _events: None,
         )
 
     def _parting(self) -> str:

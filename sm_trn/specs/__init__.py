@@ -4,6 +4,7 @@ from .compute import SERVERLESS, Accelerator, Compute, InstanceGroup, InstanceTy
 from .data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
 from .destination import Destination
 from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+from .guard import Guard
 from .job import Distribution, Git, HyperValue, JobSpec, Script
 from .kept import Kept, json_text, pointer
 from .launch import LaunchPlan, Library, Runner, complete
@@ -32,6 +33,7 @@ __all__ = [
     "Field",
     "Framework",
     "Git",
+    "Guard",
     "HuggingFace",
     "HuggingFaceNeuronX",
     "HyperValue",

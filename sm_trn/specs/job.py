@@ -15,6 +15,7 @@ from ..formatting.cards import HasCard
 from .compute import Compute, Spot
 from .data import Channel, Checkpoint, Network, Output, TensorBoard
 from .framework import Framework, TrainingCompiler
+from .guard import Guard
 from .kept import Kept
 from .launch import NOTHING, LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
@@ -89,6 +90,7 @@ class JobSpec(HasCard):
     ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
     ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
     ``retries`` is how often the service starts the job again after its own internal errors.
+    ``guard`` is what the job is watched for while somebody waits for it; it is no part of the request.
     Profiler and debugger are off: both start machines of their own. ``infra_check`` looks at the machines before the training,
     ``remote_debug`` opens the containers to Systems Manager.
 
@@ -131,6 +133,7 @@ class JobSpec(HasCard):
             "tensorboard_output_config": "tensorboard=TensorBoard(s3_uri=…)",
             "enable_infra_check": "infra_check=True",
             "enable_remote_debug": "remote_debug=True",
+            "logMonitoringConfiguration": "guard=Guard(stall_s=…)",
             "role": "connect(role=…)",
         }
     )
@@ -144,6 +147,7 @@ class JobSpec(HasCard):
             "inputs": "a mapping of channels to S3 URIs or local paths as texts, such as {'train': 's3://bucket/data'}",
             "compiler": "TrainingCompiler()",
             "spot": "Spot(max_wait_s=90_000, checkpoint_s3_uri='s3://bucket/checkpoints')",
+            "guard": "Guard(stall_s=1200)",
             "max_run_s": "whole seconds, such as 3600",
             "metrics": "a tuple of MetricRule('loss', r'loss: ([0-9.]+)')",
         }
@@ -168,6 +172,7 @@ class JobSpec(HasCard):
     network: Network | None = None
     neuron: NeuronOptions | None = None
     retries: int | None = None
+    guard: Guard | None = None
     profiler: bool = False
     debugger: bool = False
     tensorboard: TensorBoard | None = None

@@ -194,7 +194,7 @@ def test_table_names_what_is_missing() -> None:
     assert re.search(r"bert-trn2 .* no price", text)
     assert re.search(r"bert-trn1-spot .* emu", text)
     assert "EMULATED" in text
-    assert "gpt2-smddp-b25: CUDA out of memory. Next: sm-trn logs gpt2-smddp-b25" in text
+    assert "gpt2-smddp-b25: CUDA out of memory. Next: sm-trn why gpt2-smddp-b25" in text
 
 
 @settings(max_examples=30)

@@ -83,7 +83,7 @@ def test_a_failure_of_many_is_said_once_with_what_to_type() -> None:
     text = " ".join(watch_text(MANY, NOW, 160, height=40).split())
     assert 1 == text.count("CUDA out of memory")
     assert "and 3 more" in text
-    assert "Next: sm-trn logs bert-" in text
+    assert "Next: sm-trn why bert-" in text
 
 
 def test_one_job_shows_its_phases_loss_and_checkpoint() -> None:

@@ -144,7 +144,7 @@ def test_a_failed_job_says_its_scripts_exception_and_where_its_log_is(
         job.wait(progress=False)
     first, *_, last = str(failed.value).splitlines()
     assert f"{job.name} failed: ValueError: no column label" == first
-    assert f"Next: sm-trn logs {job.name} --script --tail 40" == last
+    assert f"Next: sm-trn why {job.name}" == last
     own = shell(emulator, "logs", job.name, "--script").stdout.splitlines()
     assert ("algo-1  starts", True) == (own[0], own[-1].endswith("no column label"))  # the toolkit may cut the line up
     assert 2 == len(shell(emulator, "logs", job.name, "--tail", "2").stdout.splitlines())

@@ -274,7 +274,7 @@ def test_a_failure_reason_moves_no_cursor(here: World) -> None:
     here.service.add("odd", created=here.clock.now(), story=story)
     with pytest.raises(st.JobFailed) as caught:
         attached(here.session, "odd").wait(progress=False)
-    assert ["odd failed: Error 31mred end", "Next: sm-trn logs odd --script --tail 40"] == str(
+    assert ["odd failed: Error 31mred end", "Next: sm-trn why odd"] == str(
         caught.value
     ).splitlines()
 

@@ -11,6 +11,7 @@ import click
 
 from ...formatting import numbers as fmt
 from ...session.handles import Session, TrainingJob
+from ...specs.guard import Guard
 from ...specs.snapshot import JobSnapshot, JobStatus
 from ..shared import cents, emit, say
 from . import facts
@@ -67,6 +68,7 @@ def watching(
     as_json: bool,
     max_usd: float | None = None,
     usd_per_hour: float | None = None,
+    guard: Guard | None = None,
 ) -> list[JobSnapshot]:
     """Wait for ``jobs``; Ctrl-C leaves them running and exits with 130. With JSON, what there is to say goes to stderr."""
     try:
@@ -75,6 +77,7 @@ def watching(
             progress=not as_json,
             max_usd=max_usd,
             usd_per_hour=usd_per_hour,
+            guard=guard,
             notice=partial(click.echo, err=True) if as_json else None,
         )
     except KeyboardInterrupt:  # the wait has said how to come back

@@ -136,8 +136,12 @@ def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
 @click.option(
     "--delay", "delay_s", type=float, default=5.0, show_default=True, help="Delay a slow-start by this many seconds."
 )
+@click.option("--rank", type=int, default=0, show_default=True, help="Choose the worker that a hang, NaN, … befalls. -1 means all.")
+@click.option(
+    "--after", "after_s", type=float, default=5.0, show_default=True, help="Wait this many seconds of the worker's life first."
+)
 @state_option
-def fault(kind: str, state: Path | None, *, times: int, **options: Any) -> None:
+def fault(kind: str, state: Path | None, *, times: int, rank: int, **options: Any) -> None:
     """Inject faults into the emulator to test your own code. KIND none removes them all.
 
     \b
@@ -147,7 +151,7 @@ def fault(kind: str, state: Path | None, *, times: int, **options: Any) -> None:
         emulator.clear_faults(state)
     else:
         try:
-            asked = emulator.Fault(kind=kind, times=times or None, **options)
+            asked = emulator.Fault(kind=kind, times=times or None, rank=None if rank < 0 else rank, **options)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         emulator.add_fault(asked, state)

@@ -6,6 +6,7 @@ It must not know HTTP. The statuses are the engine's; this file decides only whi
 from __future__ import annotations
 
 import enum
+import json
 import socket
 import time
 import traceback
@@ -25,6 +26,8 @@ from .engine import Event
 from .plan import announcement, plan_of, substitution_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..container.layout import Where
     from .context import Control, TrainingContext
     from .job import Job
@@ -226,16 +229,19 @@ class JobRun:
         return sync
 
     def _launch(self, places: list[Where]) -> list[Host]:
-        port = _free_port()
-        return [self._start(where, port) for where in places]
+        port, fault = _free_port(), self._context.shared.faults.worker_fault(_OPERATION)
+        told = {} if fault is None else {"kind": fault.kind, "rank": fault.rank, "after_s": fault.after_s}
+        return [self._start(where, port, told) for where in places]
 
-    def _start(self, where: Where, port: int) -> Host:
+    def _start(self, where: Where, port: int, fault: Mapping[str, str | float | None]) -> Host:
         context, plan = self._context, self._plan
         python = context.shared.options.job_python
         configuration.write_configuration(where, plan, self._job.request)
         group = plan.group_of(where.name)
         layout.write_programs(where, python, plan.hosts, group.workers if group.neuron else 0)
         env = configuration.environment(where, plan, self._job, context, self._key, port=port)
+        if fault:
+            env["SM_TRN_WORKER_FAULT"] = json.dumps(fault)
         argv = tuple(layout.localized(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:

@@ -162,6 +162,19 @@ class NotebookDisplay:
         self._lines.close(words)
 
 
+class Unseen:
+    """Shows nothing: for who wants the logs read, and no table."""
+
+    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
+        """Show nothing."""
+
+    def note(self, text: str, now: datetime) -> None:
+        """Show nothing."""
+
+    def close(self, words: str = "") -> None:
+        """Show nothing."""
+
+
 def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mapping[str, str] = os.environ) -> Display:
     """The display that fits: a notebook's when running in one (or told so), a terminal's for a capable terminal, else lines."""
     if in_notebook() if notebook is None else notebook:

@@ -254,7 +254,7 @@ def _notes(rows: Sequence[WatchRow], now: datetime, width: int) -> Iterator[str]
     for cause, names in causes.items():
         more = f" and {len(names) - 2} more" if len(names) > 3 else ""
         listed = ", ".join(names[:2] if more else names) + more
-        words = f"{listed}: {cut(cause, 200)}. Next: sm-trn logs {names[0]}"
+        words = f"{listed}: {cut(cause, 200)}. Next: sm-trn why {names[0]}"
         yield from wrap(words.replace("..", "."), width, first="✗ ", rest="  ")
     if any(row.emulated for row in rows):
         yield from wrap("emu = EMULATED on this machine: no rate, no cost", width)

@@ -1,0 +1,234 @@
+"""Reads a log once, line by line, and keeps what may say why its job ended: exceptions, matches of the dictionary, watchdogs."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, replace
+
+from ..logs.events import LogEvent
+from ..logs.prefixes import prefix_of
+from ..logs.script import raised
+from ..logs.shown import plain, printable
+from .cause import Evidence, FastNetwork
+from .entries import LONGEST, Match, Role, match, resembles
+from .watchdog import Watchdog
+
+MOST = 2_000  # findings that are kept: the first ones decide
+WINDOW = 300  # lines of a traceback
+_TRACEBACK = "Traceback (most recent call last)"
+_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})')
+_OTHER = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: ")  # exceptions with other names
+_CARETS = re.compile(r"[\s^~]{1,400}")
+_LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string>")
+_REPORTS = re.compile(
+    r"(?:\[?(?:ERROR|FATAL|CRITICAL|E\d{4})\b|[Ee]rror: |\S{1,80}: error: |An error occurred \("
+    r"|.{0,120}?(?:\bERROR\b|\bFATAL\b|\bCRITICAL\b|rror: ))"
+)
+_CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b")  # a line of this level reports no failure
+_TROUBLE = re.compile(r"error|exception|fatal|critical")
+_SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
+    r"(?:\s*(?:AlgorithmError|ClientError|InternalServerError|CapacityError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
+    r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
+    r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
+)
+_SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
+# A notebook's own traceback, after the job's log: IPython writes the exception in front.
+_CLIENT = re.compile(r"[A-Z]\w{2,80} {2,200}Traceback \(most recent call last\)")
+LOG_MARK = re.compile(  # a line of the toolkit, or a status line of the SDK
+    rb"^(?:\x1b\[\d\dm)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3} \S{1,80} +[A-Z]{4,8} | [A-Z][a-z]{3,20} - )", re.MULTILINE
+)
+_FAILURE = ("Reporting training FAILURE", "ExecuteUserScriptError:", "Error for Training job ", "Reporting training failure")
+_EFA = (
+    "selected provider is efa", "using network aws libfabric", "via net/aws libfabric", "via net/ofi", "net/libfabric",
+)  # fmt: skip
+_SOCKETS = ("using network socket", "via net/socket")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A place of the log that may be the cause. ``match`` is None for an exception that no row names.
+
+    ``chain`` numbers the tracebacks that led to one another; ``beats`` is how many signs of progress came before it.
+    """
+
+    at: int
+    evidence: Evidence
+    match: Match | None
+    error: str = ""
+    place: str = ""
+    chain: int = 0
+    beats: int = 0
+
+    @property
+    def role(self) -> str:
+        """The row's role; an exception without a row can be the cause."""
+        return self.match.entry.role if self.match is not None else Role.ROOT
+
+
+@dataclass(slots=True)
+class _Worker:
+    """Where one worker's output stands: in a traceback, or not."""
+
+    chain: int = 0
+    inside: bool = False  # between "Traceback" and the exception
+    chained: bool = False
+    code: bool = False  # the next line is source code that a frame shows
+    place: str = ""
+    left: int = 0  # lines after the exception that still belong to its message
+
+
+@dataclass(slots=True)
+class LogReading:
+    """Feed it every line that may matter, in order; ``findings`` is what it found."""
+
+    findings: list[Finding] = field(default_factory=list)
+    watchdog: Watchdog = field(default_factory=Watchdog)
+    network: FastNetwork = FastNetwork.UNKNOWN
+    short: bool = False  # a reason or a few lines: each may say why, though no traceback stands before it
+    log: bool = False  # the toolkit or the SDK spoke: it is a job's log
+    over: bool = False  # what follows is the notebook's, not the job's
+    succeeded: bool = False
+    failed: bool = False
+    hosts: dict[str, float] = field(default_factory=dict)  # and when each spoke last
+    window: int = 0  # lines to come that must be fed whatever they look like
+    _workers: dict[tuple[str, int | None], _Worker] = field(default_factory=dict)
+    _chains: int = 0
+
+    def feed(self, event: LogEvent, at: int, beats: int = 0) -> None:
+        """Take a line, the ``at``th of the log, before which there were so many ``beats``."""
+        if self.window:
+            self.window -= 1
+        self.hosts[event.host] = event.time_s
+        for piece in _pieces(event.text):
+            self._take(piece, event, at, beats)
+
+    def finish(self) -> None:
+        """Say that no line comes any more: a traceback that was cut before its exception counts where it names the script."""
+        for (host, rank), worker in self._workers.items():
+            if self.short and worker.inside and worker.place and not self.findings:
+                line = Evidence(text=f"a traceback that ends at {worker.place}", stream=host, rank=rank)
+                self.findings.append(Finding(at=0, evidence=line, match=None, place=worker.place, chain=worker.chain))
+
+    def wants(self, lowered: str) -> bool:
+        """Whether a line of this shape – small letters, no digits – could matter."""
+        return (
+            resembles(lowered)
+            or "traceback (most" in lowered
+            or "reporting training" in lowered
+            or any(mark in lowered for mark in (*_EFA, *_SOCKETS, "watchdog", "direct cause", "during handling"))
+            or _TROUBLE.search(lowered) is not None
+        )
+
+    def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
+        prefix = prefix_of(piece)
+        text = piece[prefix.length :]
+        said = text.strip()
+        spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
+        said = said[spoken.end() :].rstrip('"') if spoken is not None else said
+        if not said or len(self.findings) >= MOST:
+            return
+        if self._marks(said):
+            return
+        host = prefix.host or event.host
+        worker = self._workers.setdefault((host, prefix.rank), _Worker())
+        line = Evidence(text=printable(said)[:LONGEST], stream=host, rank=prefix.rank, time_s=event.time_s, line=at)
+        if not self.short and _CLIENT.match(said[:400]):
+            self.over = True
+        if self.over and "Error for Training job" not in said:
+            return
+        if _TRACEBACK in said[:400]:
+            self._begin(worker)
+            if said.startswith(_TRACEBACK):
+                return
+        if worker.inside and self._frame(worker, text):
+            return
+        exception = raised(said) or (said if worker.inside and _OTHER.match(said) else "")
+        ended = (worker.inside or self.short) and exception != ""
+        reports = self.short or bool(exception) or worker.left > 0 or _REPORTS.match(said[:LONGEST]) is not None
+        worker.left = 40 if ended else max(0, worker.left - 1)
+        calm = not exception and not self.short and _CALM.search(said[:160]) is not None
+        found = match(line.text, reports=reports) if not calm else None
+        if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
+            worker.inside = worker.code = False
+            worker.chained = any(said.startswith(mark) for mark in _CHAINED)
+        if found is None and not ended:
+            return
+        self.watchdog.hear(line)
+        self.findings.append(
+            Finding(
+                at=at,
+                evidence=replace(line, rank=_rank(line)),
+                match=found,
+                error=exception,
+                place=worker.place if (ended or worker.left) else "",
+                chain=worker.chain,
+                beats=beats,
+            )
+        )
+
+    def _begin(self, worker: _Worker) -> None:
+        if not worker.chained:
+            self._chains += 1
+            worker.chain = self._chains
+        worker.inside, worker.chained, worker.code, worker.place, worker.left = True, False, False, "", 0
+        self.window = WINDOW
+
+    @staticmethod
+    def _frame(worker: _Worker, text: str) -> bool:
+        """Whether the line is a frame of a traceback, or the code that it shows."""
+        frame = _FRAME.match(text)
+        if frame is not None:
+            worker.code = True
+            if not any(mark in frame["file"] for mark in _LIBRARY):
+                worker.place = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}"
+            return True
+        if (worker.code and text[:2] == "  ") or _CARETS.fullmatch(text[:LONGEST]):
+            return True
+        if worker.code:
+            worker.code = False
+            return raised(text.strip()) == ""
+        return False
+
+    def _marks(self, said: str) -> bool:
+        """Take in what says how the job ended, or which network it used."""
+        if any(mark in said for mark in _SUCCESS):
+            self.succeeded = True
+            return True
+        if any(mark in said for mark in _FAILURE):
+            self.failed = True
+        lowered = said.lower() if "net" in said or "NET" in said or "rovider" in said else ""
+        if lowered and any(mark in lowered for mark in _EFA):
+            self.network = FastNetwork.EFA
+        elif lowered and self.network is FastNetwork.UNKNOWN and any(mark in lowered for mark in _SOCKETS):
+            self.network = FastNetwork.SOCKETS
+        return False
+
+
+def _pieces(text: str) -> list[str]:
+    """The parts that a carriage return or a line break divides; of a long progress bar the last ones."""
+    drawn = plain(text[: 64 * LONGEST])
+    if "\r" not in drawn and "\n" not in drawn:
+        return [drawn]
+    parts = re.split(r"[\r\n]", drawn)
+    return parts if len(parts) <= 400 else parts[-400:]
+
+
+_RANKS = re.compile(r"\[[Rr]ank ?(\d{1,5})\]|\brank ?[:=]? ?(\d{1,5}) \(local_rank|process rank (\d{1,5})|on rank (\d{1,5})\b")
+
+
+def _rank(line: Evidence) -> int | None:
+    """The worker of a line: the launcher's prefix, else what the line itself names."""
+    if line.rank is not None:
+        return line.rank
+    found = _RANKS.search(line.text[:500])
+    return int(next(group for group in found.groups() if group)) if found else None
+
+
+def earlier(first: Finding, second: Finding) -> bool:
+    """Whether one finding came before another: by time where both have one, else by place."""
+    one, two = first.evidence.time_s, second.evidence.time_s
+    if math.isfinite(one) and math.isfinite(two) and one != two:
+        return one < two
+    return first.at < second.at

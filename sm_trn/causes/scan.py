@@ -1,0 +1,92 @@
+"""Goes through a saved log of any size: only lines that could matter are decoded and read.
+
+Lines are told apart by their shape, which is the line without its digits: a log of a gigabyte has some thousand shapes, and each
+is looked up once. It holds a block of the text at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ..logs.events import LogEvent
+from .entries import shape
+from .reading import LogReading
+
+SHAPES = 20_000  # that are looked up one by one; of a log with more, lines without a word of TELLING are passed over
+FORGET = 200_000  # shapes that are remembered
+OFTEN = 300  # lines of one shape that are read
+LAST = 400  # lines of the end that are kept
+_DIGITS = b"0123456789"
+_BEATS = (b"'loss':", b"it/s", b"s/it", b"samples/s")
+# One of these words stands in nearly every message that ends a job.
+TELLING = (
+    b"error", b"exception", b"fail", b"traceback", b"kill", b"memory", b"denied", b"timeout", b"timed out", b"no such", b"nan",
+    b"watchdog", b"signal",
+)  # fmt: skip
+
+Parse = Callable[[str], tuple[float, str, str]]
+
+
+@dataclass(slots=True)
+class Scan:
+    """Give it the blocks of a log, then ask ``reading``. ``rare`` counts the shapes; ``last`` are the last lines."""
+
+    parse: Parse
+    reading: LogReading = field(default_factory=LogReading)
+    rare: Counter[bytes] = field(default_factory=Counter)
+    last: list[bytes] = field(default_factory=list)
+    lines: int = 0
+    beats: int = 0
+    _dull: set[bytes] = field(default_factory=set)
+    _looked: int = 0
+
+    def run(self, blocks: Iterable[bytes]) -> None:
+        """Read every block of whole lines."""
+        for block in blocks:
+            self._block(block)
+
+    def _block(self, block: bytes) -> None:
+        lines = block.split(b"\n")
+        shapes = block.translate(None, _DIGITS).split(b"\n")
+        if not self.reading.failed:
+            before = self.beats
+            self.beats += sum(block.count(mark) for mark in _BEATS)
+        else:
+            before = self.beats
+        new = set(shapes) - self._dull
+        wanted = self._wanted(new)
+        self._dull |= new - wanted
+        if len(self._dull) > FORGET:
+            self._dull.clear()
+        if wanted or self.reading.window:
+            self._feed(lines, shapes, wanted, before)
+        self.lines += len(lines) - (not lines[-1])
+        self.last = [*self.last, *lines[-LAST:]][-LAST:]
+
+    def _wanted(self, new: set[bytes]) -> set[bytes]:
+        if self._looked > SHAPES:
+            joined = b"\n".join(new).lower()
+            if not any(word in joined for word in TELLING):
+                return set()
+            new = {each for each in new if any(word in each.lower() for word in TELLING)}
+        self._looked += len(new)
+        return {each for each in new if self.reading.wants(shape(each[:8_000].decode("utf-8", "replace")))}
+
+    def _feed(self, lines: list[bytes], shapes: list[bytes], wanted: set[bytes], before: int) -> None:
+        counted = 0
+        for at, (line, kind) in enumerate(zip(lines, shapes, strict=True)):
+            if kind not in wanted and not self.reading.window:
+                continue
+            if not line:
+                continue
+            self.rare[kind] += 1
+            if self.rare[kind] > OFTEN:
+                wanted.discard(kind)
+                self._dull.add(kind)
+            if not self.reading.failed:
+                before += sum(part.count(mark) for mark in _BEATS for part in lines[counted:at])
+            counted = at
+            time_s, host, text = self.parse(line[:64_000].decode("utf-8", "replace"))
+            self.reading.feed(LogEvent(time_s, host, text), self.lines + at + 1, before)

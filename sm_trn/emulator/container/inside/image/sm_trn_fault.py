@@ -1,0 +1,103 @@
+"""A fault that was asked for, made to happen for real in one worker of an emulated job: it hangs, slows down, computes NaN, runs
+out of memory, or gives up as NCCL does.
+
+Loaded by sitecustomize in every Python of the host; only the worker that SM_TRN_WORKER_FAULT names does anything. It must not
+import torch, nor fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+_SLOW = """import os, sys, time
+worker, stop, go, rest = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+while os.getppid() == worker:
+    os.kill(worker, stop); time.sleep(rest); os.kill(worker, go); time.sleep(0.1)
+"""
+_NCCL = (  # as torch 2.x words it: ProcessGroupNCCL.cpp, WorkNCCL::checkTimeout and the watchdog's last words
+    "[rank{rank}]:[E ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum={seq}, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)={ms}) ran for {ms} milliseconds before timing out.\n"
+)
+
+
+def _rank() -> int:
+    for name in ("RANK", "OMPI_COMM_WORLD_RANK"):
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return 0 if os.environ.get("SM_CURRENT_HOST", "algo-1") == "algo-1" else -1
+
+
+def _is_worker() -> bool:
+    """Whether this process runs the user's script: neither the toolkit nor a launcher, a compiler, a data loader's helper."""
+    program = os.environ.get("SM_USER_ENTRY_POINT") or ""
+    return bool(program) and any(part.endswith(program) for part in getattr(sys, "orig_argv", sys.argv)[1:3])
+
+
+def _when_due(after_s: float, act: Any) -> None:
+    def run() -> None:
+        time.sleep(after_s)
+        with contextlib.suppress(Exception):
+            act()
+
+    threading.Thread(target=run, name="fault", daemon=True).start()
+
+
+def _slow(share: float) -> None:
+    """Stop the process most of the time: from a helper, for a stopped process starts itself never again."""
+    told = (os.getpid(), int(signal.SIGSTOP), int(signal.SIGCONT), 0.1 * share)
+    subprocess.Popen([sys.executable, "-I", "-S", "-c", _SLOW, *map(str, told)])
+
+
+def _nan() -> None:
+    """Let every optimizer's next step leave NaN in its parameters: the loss is NaN from then on."""
+    for _ in range(600):
+        optimizer = sys.modules.get("torch.optim.optimizer")
+        if optimizer is not None and hasattr(optimizer, "register_optimizer_step_post_hook"):
+            optimizer.register_optimizer_step_post_hook(_spoil)
+            return
+        time.sleep(0.1)
+
+
+def _spoil(optimizer: Any, *_rest: Any) -> None:
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameter.data.fill_(float("nan"))
+
+
+def _nccl(timeout_s: float) -> None:
+    os.write(2, _NCCL.format(rank=_rank(), seq=17, ms=int(timeout_s * 1000)).encode())
+    os.abort()
+
+
+def _silent() -> None:
+    """Point both streams at nothing: the work goes on, and says nothing."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+
+
+def begin() -> None:
+    """Arm the fault, if this process is the worker that it is for."""
+    told = os.environ.get("SM_TRN_WORKER_FAULT")
+    if not told or not _is_worker():
+        return
+    fault = json.loads(told)
+    if fault["rank"] is not None and fault["rank"] != _rank():
+        return
+    acts = {
+        "hang": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+        "slow-rank": lambda: _slow(20.0),
+        "nan": _nan,
+        "silent": _silent,
+        "oom-killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
+        "nccl-timeout": lambda: _nccl(1800.0),
+    }
+    _when_due(float(fault["after_s"]), acts[fault["kind"]])

@@ -1,0 +1,108 @@
+"""What a running job is watched for, and what is done about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from .json import Json
+from .value import suggesting
+
+ACTS = ("tell", "stop", "resume")
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """What a running job is watched for. 0 or None switches a limit off; all but ``max_usd`` are off outside the phase Training.
+
+    ``no_first_step_s``: seconds of training until the first step is logged; twice as many on Neuron, which compiles first.
+    ``stall_s``: seconds without a line, once the job's rhythm is known; never less than five times its longest pause so far.
+    ``pause_s``: seconds that an evaluation, a save or a download may be silent before its usual length is known; a compilation twice.
+    ``not_finite``: the loss is NaN or infinite, ``metric_evaluation_data_points`` times in a row. ``loss_above``: so often above it.
+    ``slower_than``: the share of its own first speed below which the job counts as slow, such as 0.5.
+    ``idle_accelerator``: percent that no accelerator has passed for ten minutes. ``max_usd``: dollars that the job has cost.
+
+    ``log_pattern`` is a regular expression that a line of progress matches, where the script logs in a way of its own; its group,
+    if any, is the loss. A line that matches ``stop_pattern`` ends the watch. These names, and ``metric_evaluation_data_points``, are
+    those of HyperPod's log monitoring (``log_monitoring`` writes them).
+
+    ``act`` is ``tell``, ``stop`` (the script gets SIGTERM and saves), or ``resume``: stop, and start again from the checkpoints,
+    once. Silence alone is told, never acted on, unless ``silence_suffices``: workers may be silent by design.
+
+    >>> st.Guard(stall_s=600, act="stop").stall_s
+    600
+    """
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "expectedStartCutOffInSeconds": "no_first_step_s=…",
+            "expectedRecurringFrequencyInSeconds": "stall_s=…",
+            "metricEvaluationDataPoints": "metric_evaluation_data_points=…",
+            "logPattern": "log_pattern=…",
+            "stopPattern": "stop_pattern=…",
+        }
+    )
+
+    no_first_step_s: int = 3600
+    stall_s: int = 1200
+    pause_s: int = 1800
+    not_finite: bool = True
+    slower_than: float | None = None
+    loss_above: float | None = None
+    idle_accelerator: float | None = None
+    max_usd: float | None = None
+    metric_evaluation_data_points: int = 2
+    log_pattern: str | None = None
+    stop_pattern: str | None = None
+    act: str = "tell"
+    silence_suffices: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("no_first_step_s", "stall_s", "pause_s", "max_usd", "idle_accelerator", "metric_evaluation_data_points"):
+            value, least = getattr(self, name), int(name == "metric_evaluation_data_points")
+            if value is not None and not value >= least:
+                raise ValueError(f"guard.{name}: got {value!r}, wanted at least {least}")
+        if self.slower_than is not None and not 0 < self.slower_than < 1:
+            raise ValueError(f"guard.slower_than: got {self.slower_than!r}, wanted a share between 0 and 1, such as 0.5")
+        if self.act not in ACTS:
+            raise ValueError(f"guard.act: got {self.act!r}, wanted one of {', '.join(ACTS)}")
+        _expression("log_pattern", self.log_pattern)
+        _expression("stop_pattern", self.stop_pattern)
+
+    def log_monitoring(self) -> list[dict[str, Json]]:
+        """The same limits as HyperPod's ``logMonitoringConfiguration``; what it has no field for is left out.
+
+        >>> st.Guard(stall_s=600).log_monitoring()[0]["expectedRecurringFrequencyInSeconds"]
+        600
+        """
+        pattern = self.log_pattern or r".*\bloss['\"]?\s*[:=]\s*([0-9.eE+-]+).*"
+        hanging: dict[str, Json] = {"name": "hanging", "logPattern": pattern}
+        if self.no_first_step_s:
+            hanging["expectedStartCutOffInSeconds"] = self.no_first_step_s
+        if self.stall_s:
+            hanging["expectedRecurringFrequencyInSeconds"] = self.stall_s
+        if self.stop_pattern is not None:
+            hanging["stopPattern"] = self.stop_pattern
+        rules = [hanging]
+        if self.loss_above is not None:
+            rules.append(
+                {
+                    "name": "loss_above",
+                    "logPattern": pattern,
+                    "metricThreshold": self.loss_above,
+                    "operator": "gt",
+                    "metricEvaluationDataPoints": self.metric_evaluation_data_points,
+                }
+            )
+        return rules
+
+
+def _expression(name: str, text: str | None) -> None:
+    try:
+        re.compile(text or "")
+    except re.error as error:
+        raise ValueError(f"guard.{name}: got {text!r}, which is no regular expression: {error}") from None

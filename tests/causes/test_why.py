@@ -1,0 +1,195 @@
+"""Why a job failed: real texts find their cause, a healthy log finds none, and no text takes long."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import jobs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+import sm_trn as st
+from sm_trn.causes.entries import Role, entries, fragment, match
+from sm_trn.causes.watchdog import Watchdog
+from sm_trn.specs.problems import AnyOf, Change
+
+CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
+corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of public logs is not beside the checkout (SM_TRN_CORPUS)")
+LOGS = sorted((CORPUS / "logs").glob("*.txt")) if CORPUS.is_dir() else []
+# Logs of jobs that failed, or never ran; all others are healthy.
+FAILED: Mapping[str, tuple[str, ...]] = {
+    "falcon_p4d_capacityerror.txt": ("capacity.insufficient",),
+    "hf_fsdp_p4d_1node_failed_device_mismatch.txt": ("script.device",),
+    "hf_llama3_failed_torchrun_modulenotfound.txt": ("script.module_missing",),
+    "smddp_maskrcnn_p3_16xl_4node_failed.tail.txt": ("script.exception",),
+    "smp_bert_p3_16xl_failed_mpirun.txt": ("image.abi",),
+    "trcomp_tf_vit_optimized_metrics_frame.txt": ("none", "unknown"),  # a table of numbers, no log
+}
+# errors.json by place: only records whose text is the service's own.
+ERRORS: Mapping[str, tuple[str, ...]] = {
+    "ResourceLimitExceeded": ("api.quota", "api.no_such_type"),
+    "ThrottlingException": ("api.throttled",),
+    "ExpiredToken": ("api.login_expired",),
+    "CapacityError": ("capacity.insufficient",),
+    "AccessDeniedException": ("api.access_denied",),
+    "ResourceInUse": ("api.name_in_use",),
+    "EntityAlreadyExists": ("api.name_in_use",),
+    "RepositoryAlreadyExistsException": ("api.name_in_use",),
+    "InternalServerError": ("platform.internal_error",),
+}
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_a_real_log_has_its_cause_and_a_healthy_one_none(path: Path) -> None:
+    assert st.why(path).id in FAILED.get(path.name, ("none",))
+
+
+@corpus
+def test_real_error_texts_find_their_cause() -> None:
+    records = json.loads((CORPUS / "errors.json").read_text("utf-8"))
+    known = [each for each in records if each["verbatim"] and each.get("code") in ERRORS]
+    assert len(known) >= 15
+    wrong = [(each["message"], st.why(each["message"]).id) for each in known if st.why(each["message"]).id not in ERRORS[each["code"]]]
+    assert [] == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("ExitCode 137\nErrorMessage \"\"\nExtraInfo \"OutOfMemory: Process killed by SIGKILL (signal 9)\"", "mem.host_oom"),
+        ("RuntimeError: DataLoader worker (pid 312) is killed by signal: Bus error.", "mem.shm"),
+        ("RuntimeError: DataLoader worker (pid 312) is killed by signal: Killed.", "mem.host_oom"),
+        ("OSError: [Errno 28] No space left on device: '/opt/ml/checkpoints/5'", "disk.full"),
+        ("train.py: error: unrecognized arguments: --epoch 3", "script.arguments"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/opt/ml/input/data/train/a.csv'", "data.missing_channel"),
+        ("exec /usr/bin/train: exec format error", "image.arch"),
+        ("ERROR: No matching distribution found for torch==9.9", "pip.failed"),
+        ("[F137] neuronx-cc was forcibly killed", "neuron.compile_oom"),
+        ("ValueError: label 7 out of range for 2 classes", "script.exception"),
+        ("AlgorithmError: ExecuteUserScriptError:\nCommand \"python train.py\", exit code: 1", "unknown"),
+    ],
+)  # fmt: skip
+def test_a_text_finds_its_cause(text: str, cause: str) -> None:
+    assert cause == st.why(text).id
+
+
+def log(*lines: str) -> str:
+    return "".join(f"2026-11-22T10:00:{at % 60:02d}.000Z\talgo-1\t{line}\n" for at, line in enumerate(lines))
+
+
+STEPS = tuple(f"{{'loss': {1 / step:.4f}, 'epoch': {step / 10}}}" for step in range(1, 30))
+CRASH = ("Traceback (most recent call last):", '  File "/opt/ml/code/train.py", line 21, in main', "    x", "KeyError: 'text'")
+
+
+def test_the_first_failure_is_the_cause_and_what_follows_is_not() -> None:
+    lost = "[1,3]<stderr>:RuntimeError: NCCL error: remote process exited or there was a network error"
+    killed = "mpirun noticed that process rank 1 with PID 7 exited on signal 15"
+    found = st.why(log(*STEPS, *(f"[1,1]<stderr>:{line}" for line in CRASH), lost, killed))
+    assert found.cause is not None
+    assert ("script.exception", 1, "train.py:21") == (found.id, found.cause.rank, found.cause.place)
+    assert "KeyError: 'text'" == found.cause.error
+    assert {"dist.peer_lost", "dist.mpi_lost"} & {each.id for each in found.consequences}
+
+
+def test_an_exception_that_the_script_caught_is_no_cause() -> None:
+    caught = log(*STEPS, *CRASH[:3], "torch.cuda.OutOfMemoryError: CUDA out of memory.", *STEPS, *CRASH)
+    assert "script.exception" == st.why(caught).id
+
+
+def test_of_exceptions_that_led_to_one_another_the_known_one_counts() -> None:
+    text = "\n".join([*CRASH, "", "During handling of the above exception, another exception occurred:", "", *CRASH[:3],
+                      "OSError: We couldn't connect to 'https://huggingface.co' to load this file"])  # fmt: skip
+    assert "hub.offline" == st.why(text).id
+
+
+def test_the_fix_is_a_change_of_the_spec() -> None:
+    job = jobs.trainium("s3://bucket/source.tar.gz").replace(hyperparameters={"epochs": 1, "epoch": 3})
+    fix = st.why("train.py: error: unrecognized arguments: --epoch 3", spec=job).cause
+    assert fix is not None
+    assert isinstance(fix.fix, AnyOf)
+    change = fix.fix.choices[0]
+    assert isinstance(change, Change)
+    assert {"epochs": 1} == job.replace(**change.fields).hyperparameters
+
+
+@pytest.mark.parametrize(
+    ("status", "secondary", "cause"),
+    [
+        ("Stopped", "MaxRuntimeExceeded", "stop.max_runtime"),
+        ("Stopped", "MaxWaitTimeExceeded", "stop.max_wait"),
+        ("Stopped", "Stopped", "stop.user"),
+        ("InProgress", "Interrupted", "spot.interrupted"),
+        ("InProgress", "Training", "none"),
+        ("Completed", "Completed", "none"),
+        ("Failed", "Failed", "unknown"),
+    ],
+)
+def test_a_status_decides(status: str, secondary: str, cause: str) -> None:
+    assert cause == st.why({"TrainingJobName": "bert", "TrainingJobStatus": status, "SecondaryStatus": secondary}).id
+
+
+def test_watchdogs_that_waited_for_different_collectives_disagree() -> None:
+    said = "[Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={}, OpType={}, Timeout(ms)=600000)"
+    same = st.why("\n".join(said.format(rank, 9, "ALLREDUCE") for rank in range(4)))
+    differ = st.why("\n".join(said.format(rank, 9 - (rank == 2), "ALLREDUCE") for rank in range(4)))
+    absent = st.why("\n".join(said.format(rank, 9, "ALLREDUCE") for rank in range(4) if rank != 2))
+    assert ("dist.nccl_timeout", "dist.desync", "dist.slow_rank") == (same.id, differ.id, absent.id)
+    assert Watchdog().behind is None
+
+
+def test_every_row_is_complete_and_its_fragments_match_themselves() -> None:
+    for row in entries():
+        assert row.role in {Role.HEALTHY, Role.NOISE} or (row.what and row.fix), row.id
+        for piece in (*row.certain, *row.likely, *row.loose):
+            assert piece.found_in("".join(piece.parts)), (row.id, piece)
+    assert len({row.id for row in entries()}) == len(entries())
+
+
+@given(some.text(max_size=400))
+def test_a_fragment_finds_what_holds_its_parts(text: str) -> None:
+    piece = fragment("no such … directory")
+    assert piece.found_in(f"{text.lower()}no such {text.lower()} directory")
+    assert not piece.found_in(text.lower().replace("no such", ""))
+
+
+WORDS = some.sampled_from(
+    ["Traceback (most recent call last):", "error", "[1,0]<stderr>:", "\x1b[34m", "#015", "{'loss': nan}", "\x00", "…",
+     "RuntimeError: ", '  File "/opt/ml/code/', "During handling of the above exception", "A" * 5000, "[Rank 3]", "(" * 200,
+     "SeqNum=", "nan", "exitcode: -9", "\ud800".encode("utf-8", "replace").decode(), " " * 3000]
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(some.lists(some.lists(WORDS | some.text(max_size=30), max_size=12).map("".join), max_size=40))
+def test_no_text_is_too_hostile(lines: list[str]) -> None:
+    assert st.why("\n".join(["", *lines])).id
+
+
+@given(some.binary(max_size=2000))
+def test_no_bytes_are_too_hostile(raw: bytes) -> None:
+    from sm_trn.causes.diagnose import why_text
+    from sm_trn.logs import parse_log
+
+    assert why_text("log", parse_log(raw)).id
+
+
+def test_a_line_that_is_healthy_speaks_for_nothing() -> None:
+    assert match("Setting OMP_NUM_THREADS environment variable, error") is None
+
+
+def test_a_script_that_failed_in_a_job_that_succeeded_is_told() -> None:
+    done = "2022-11-22 10:00:00,123 sagemaker-training-toolkit INFO     Reporting training SUCCESS"
+    assert ("false_success", "KeyError: 'text'") == (
+        st.why(log(*STEPS, *CRASH, done)).id,
+        getattr(st.why(log(*STEPS, *CRASH, done)).cause, "error", ""),
+    )
+    assert "none" == st.why(log(*CRASH, *STEPS, done)).id
+
+
+def test_what_a_library_says_at_level_info_is_no_cause() -> None:
+    waits = "2022-11-22 10:00:00,123 sagemaker-training-toolkit INFO     Cannot connect to host algo-2 at port 22"
+    assert "script.exception" == st.why(log(waits, *STEPS, *CRASH)).id
