@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, TypedDict
+
+from typing_extensions import NotRequired
 
 from ..specs.framework import Framework
 
@@ -52,13 +52,50 @@ class Build:
         return (int(numbers[0]), int(numbers[1])) >= PLUGIN_SELECTS
 
 
+class _Row(TypedDict):
+    """A launcher's row of the table."""
+
+    version: str
+    efa: list[str]
+    rdma: list[str]
+    simple: bool
+    source: str
+    since: NotRequired[str]
+
+
+class _Image(TypedDict):
+    """An image's row of the table."""
+
+    pytorch: str
+    built: str
+    plugin: str | None
+    source: str
+    transformers: NotRequired[str]
+
+
+class _Table(TypedDict):
+    """efa.json."""
+
+    toolkits: list[_Row]
+    drivers: _Row
+    images: list[_Image]
+
+
 @functools.cache
-def _table() -> Mapping[str, Any]:
-    return MappingProxyType(json.loads(files(__package__).joinpath("efa.json").read_text("utf-8")))
+def _table() -> _Table:
+    read: _Table = json.loads(files(__package__).joinpath("efa.json").read_text("utf-8"))
+    return read
 
 
-def _launcher(row: Mapping[str, Any]) -> Launcher:
-    return Launcher(**{**row, "efa": frozenset(row["efa"]), "rdma": frozenset(row["rdma"])})
+def _launcher(row: _Row) -> Launcher:
+    return Launcher(
+        version=row["version"],
+        efa=frozenset(row["efa"]),
+        rdma=frozenset(row["rdma"]),
+        simple=row["simple"],
+        source=row["source"],
+        since=row.get("since", ""),
+    )
 
 
 @functools.cache

@@ -89,7 +89,7 @@ class Problem:
         )
 
 
-def fit() -> Mapping[str, Any]:
+def fit() -> Mapping[str, object]:
     """Constants of all rows, constants without each group, residuals of the groups left out."""
     rows = measurements()
     problem = Problem(rows)
@@ -123,7 +123,7 @@ def main() -> None:
     """Write ``constants.json`` beside this file."""
     body = fit()
     OUT.write_text(json.dumps(body, indent=1) + "\n", "utf-8")
-    sys.stdout.write(f"{body['rows']} rows, {len(body['without'])} groups: {OUT.name}\n")
+    sys.stdout.write(f"{body['rows']} rows: {OUT.name}\n")
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def _output(config: Mapping[str, Any]) -> Output:
     )
 
 
-def _tensorboard(config: Mapping[str, Any]) -> TensorBoard | None:
+def _tensorboard(config: Mapping[str, str]) -> TensorBoard | None:
     uri = config.get("S3OutputPath")
     return TensorBoard(s3_uri=str(uri), local_path=config.get("LocalPath") or None) if uri else None
 

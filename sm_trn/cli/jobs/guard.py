@@ -129,7 +129,7 @@ def _lines(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm], now: floa
     ]
 
 
-def _tree(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm]) -> dict[str, Any]:
+def _tree(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm]) -> dict[str, object]:
     return {
         "name": job.name,
         "status": job.status_word,
