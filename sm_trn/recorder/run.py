@@ -193,8 +193,32 @@ def _run(argv: Sequence[str], work: Path, environment: Mapping[str, str], timeou
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
+            _end_the_rest(environment["SM_TRN_RECORDER"])
         output.seek(0)
         return code, output.read(OUTPUT * 50).decode("utf-8", "replace")
+
+
+def _end_the_rest(settings: str) -> None:
+    """What left the launcher's process group still has the recorder's variable, which no other process has."""
+    mark = f"SM_TRN_RECORDER={settings}".encode()
+    for _ in range(5):  # one that forks while it is looked for is found at the next look
+        found = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/environ") if _holds(path, mark)]
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+
+
+def _holds(environ: Path, mark: bytes) -> bool:
+    try:
+        return mark in environ.read_bytes().split(b"\0") and "Z" not in _state(environ.parent)
+    except OSError:
+        return False
+
+
+def _state(process: Path) -> str:
+    return (process / "stat").read_text("utf-8", errors="replace").rpartition(")")[2].split()[0]
 
 
 def _refused(log: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from sm_trn.recorder.endpoint import Endpoint
 from sm_trn.recorder.recording import REMOVED, without_secrets
 
 BOTO3 = """
-import boto3, os, subprocess, sys, urllib.request
+import boto3, os, socket, subprocess, sys, urllib.request
 session = boto3.Session(profile_name="not-of-this-machine")
 client = session.client("sagemaker", region_name="eu-west-1", endpoint_url="https://sagemaker.eu-west-1.amazonaws.com")
 client.create_training_job(
@@ -29,11 +30,14 @@ for hostile in (
     lambda: os.remove(OUTSIDE), lambda: open(OUTSIDE, "w"), lambda: urllib.request.urlopen("http://192.0.2.1/"),
     lambda: subprocess.run(["touch", OUTSIDE]), lambda: os.rename(OUTSIDE, OUTSIDE + ".moved"),
     lambda: subprocess.run([sys.executable, "-I", "-c", "open(%r, 'w')" % OUTSIDE]),
+    lambda: subprocess.run([sys.executable, "-c", "open(%r, 'w')" % OUTSIDE], env={}, check=True, stderr=-3),
+    lambda: (os.environ.clear(), subprocess.run([sys.executable, "-c", "open(%r, 'w')" % OUTSIDE], check=True, stderr=-3)),
+    lambda: socket.create_connection(("127.0.0.1", PORT)), lambda: socket.socket(socket.AF_UNIX).connect(OUTSIDE + ".sock"),
 ):
     try:
         hostile()
         print("NOT REFUSED")
-    except OSError as error:
+    except (OSError, subprocess.CalledProcessError) as error:
         print("refused")
 os.remove("inside.txt")
 subprocess.run([sys.executable, "-c", "import boto3; print(boto3.client('sts').get_caller_identity()['Account'])"], check=True)
@@ -45,8 +49,14 @@ def test_a_launcher_is_recorded_and_held(tmp_path: Path) -> None:
     folder.mkdir()
     canary.write_text("alive")
     (folder / "inside.txt").write_text("here")
-    (folder / "launch.py").write_text(f"OUTSIDE = {str(canary)!r}\n{BOTO3}")
-    recorded = record(["python", "launch.py"], folder=folder, timeout_s=120)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        socket.socket(socket.AF_UNIX) as local,
+    ):  # a database and Docker, say
+        local.bind(f"{canary}.sock")
+        local.listen()
+        (folder / "launch.py").write_text(f"OUTSIDE, PORT = {str(canary)!r}, {other.getsockname()[1]}\n{BOTO3}")
+        recorded = record(["python", "launch.py"], folder=folder, timeout_s=120)
     assert 0 == recorded.exit_code, recorded.output
     (job,) = recorded.jobs
     assert ("by-hand", {"HF_TOKEN": REMOVED}) == (job.request["TrainingJobName"], job.request["Environment"])
@@ -54,10 +64,22 @@ def test_a_launcher_is_recorded_and_held(tmp_path: Path) -> None:
     assert 6 == job.places[0].line
     assert b"data" == recorded.uploads["s3://mine/a/b"]
     assert ("alive", "here") == (canary.read_text(), (folder / "inside.txt").read_text())
-    assert 6 == recorded.output.count("refused")
+    assert 10 == recorded.output.count("refused")
     assert "NOT REFUSED" not in recorded.output
     assert "Completed" in recorded.output
     assert "111122223333" in recorded.output
+
+
+def test_what_leaves_the_launchers_group_ends_with_it(tmp_path: Path) -> None:
+    stays = "import os, time; os.setsid(); open('pid', 'w').write(str(os.getpid())); print(os.getpid(), flush=True); time.sleep(1e6)"
+    (tmp_path / "launch.py").write_text(
+        f"import subprocess, sys, time\nchild = subprocess.Popen([sys.executable, '-c', {stays!r}], stdout=subprocess.PIPE)\n"
+        "print('PID', int(child.stdout.readline()))\n"
+    )
+    recorded = record(["python", "launch.py"], folder=tmp_path, timeout_s=60)
+    pid = int(recorded.output.split("PID ")[1].split()[0])
+    stat = Path(f"/proc/{pid}/stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def test_stop_at_submit_refuses_the_job(tmp_path: Path) -> None:

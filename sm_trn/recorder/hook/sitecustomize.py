@@ -18,6 +18,8 @@ import types
 _SETTINGS = json.loads(os.environ.get("SM_TRN_RECORDER", "{}"))
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _INSIDE = tuple(os.path.realpath(path) for path in _SETTINGS.get("writable", ()))
+_PORT = int(str(_SETTINGS.get("endpoint", ":0")).rpartition(":")[2].strip("/") or 0)
+_TOLD = os.environ.get("SM_TRN_RECORDER", "")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SLEEPERS = ("sagemaker", "sagemaker_core", "botocore", "s3transfer", "boto3", "accelerate")
 _CHANGES = frozenset({
@@ -51,9 +53,7 @@ def _within(path: object) -> bool:
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
     """One audited event: addresses, files that would change, programs that are no Python."""
     if event in {"socket.connect", "socket.sendto", "socket.sendmsg"}:
-        address = arguments[1] if len(arguments) > 1 else None
-        if isinstance(address, tuple) and address and address[0] not in _LOOPBACK:
-            _refuse("connection to", address[0])
+        _connected(arguments[1] if len(arguments) > 1 else None)
     elif event in {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}:
         if arguments[0] not in {*_LOOPBACK, None, ""}:
             _refuse("name", arguments[0])
@@ -69,6 +69,15 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
         _refuse("program", arguments[0])
     elif event in {"os.kill", "os.killpg"}:
         _refuse("signal to", arguments[0])
+
+
+def _connected(address: object) -> None:
+    """The recorder's own port, and sockets inside the copy: databases and Docker listen on this machine too."""
+    if isinstance(address, tuple) and len(address) > 1:
+        if address[0] not in _LOOPBACK or address[1] != _PORT:
+            _refuse("connection to", f"{address[0]}:{address[1]}")
+    elif isinstance(address, (str, bytes)) and not _within(address):
+        _refuse("connection to", os.fsdecode(address))
 
 
 def _opened(arguments: tuple[object, ...]) -> None:
@@ -88,10 +97,24 @@ def _started(arguments: tuple[object, ...]) -> None:
         os.fsdecode(word) for word in words[1:] if isinstance(word, (str, bytes)) and os.fsdecode(word).startswith("-")
     ][:3]
     own = os.path.realpath(program) == os.path.realpath(sys.executable)
+    environment = arguments[3 if len(arguments) > 3 else -1]
+    for place in (os.environ, environment):
+        if isinstance(place, (dict, os._Environ)):
+            _hooked(place)
+        elif place is not None:
+            _refuse("program with an environment of its own form", program)
     if not own or any(
         option[1:2] != "-" and set(option[1:]) & set("IES") and option[:2] not in {"-m", "-c"} for option in options[:1]
     ):
         _refuse("program", program)
+
+
+def _hooked(environment) -> None:
+    """A child has this hook too, whatever the launcher made of its environment."""
+    paths = str(environment.get("PYTHONPATH", "")).split(os.pathsep)
+    if _HERE not in paths:
+        environment["PYTHONPATH"] = os.pathsep.join([_HERE, *filter(None, paths)])
+    environment["SM_TRN_RECORDER"] = _TOLD
 
 
 def _hooked_client(session_class: type) -> None:
