@@ -109,7 +109,7 @@ def _started(arguments: tuple[object, ...]) -> None:
         _refuse("program", program)
 
 
-def _hooked(environment: "os._Environ[str] | dict[str, str]") -> None:
+def _hooked(environment: os._Environ[str] | dict[str, str]) -> None:
     """A child has this hook too, whatever the launcher made of its environment."""
     paths = str(environment.get("PYTHONPATH", "")).split(os.pathsep)
     if _HERE not in paths:
