@@ -49,41 +49,43 @@ def found(job: JobSpec) -> Estimate | None:
         return None
 
 
-def too_short(job: JobSpec) -> Iterator[Problem]:
-    """EST001: max_run_s is below the upper end of the estimated billable seconds."""
+def estimated(job: JobSpec) -> Iterator[Problem]:
+    """EST001, EST002: the time limit is below the estimate's upper end; the batch is well beyond the largest that should fit."""
+    known = found(job)
+    if known is None:
+        return
+    c, most = known.configuration, known.largest_batch
+    if most and c.micro_batch > most * (NEURON_DOUBT if c.neuron else DOUBT):
+        yield _too_large(EST002, job, known)
+    if known.fits and known.step_s is not None and known.billable_s.p90 > job.max_run_s:
+        yield _too_short(EST001, job, known)
+
+
+def _too_short(rule: Rule, job: JobSpec, known: Estimate) -> Problem:
     from ..estimation.jobs.value import enough_s, span  # noqa: PLC0415 - as above
 
-    estimated = found(job)
-    if estimated is None or estimated.step_s is None or not estimated.fits or estimated.billable_s.p90 <= job.max_run_s:
-        return
-    seconds = estimated.billable_s
-    yield EST001.problem(
+    seconds = known.billable_s
+    return rule.problem(
         Field("max_run_s"),
         f"the job is estimated to take {span(seconds.p50)}, up to {span(seconds.p90)}",
         got=f"{job.max_run_s:_} s",
         wanted=f"at least {math.ceil(seconds.p90):_} s",
-        fix=Change(max_run_s=enough_s(estimated)),
+        fix=Change(max_run_s=enough_s(known)),
     )
 
 
-def too_large(job: JobSpec) -> Iterator[Problem]:
-    """EST002: the batch of one worker is well beyond the largest that is estimated to fit."""
+def _too_large(rule: Rule, job: JobSpec, known: Estimate) -> Problem:
     from ..estimation.jobs.facts import BATCH  # noqa: PLC0415 - as above
 
-    estimated = found(job)
-    if estimated is None:
-        return
-    c, most = estimated.configuration, estimated.largest_batch
-    if not most or c.micro_batch <= most * (NEURON_DOUBT if c.neuron else DOUBT):
-        return
+    batch, most = known.configuration.micro_batch, known.largest_batch
     name = next((each for each in BATCH if each in job.hyperparameters), BATCH[0])
-    yield EST002.problem(
+    return rule.problem(
         Field(f"hyperparameters.{name}"),
-        f"a batch of {c.micro_batch:g} is estimated to need {estimated.memory.total:.1f} GiB of one worker's memory",
-        got=f"{c.micro_batch:g}",
-        wanted=f"about {most}, which fits {estimated.memory_limit_gib:.1f} GiB on {job.compute.instances[0]}",
+        f"a batch of {batch:g} is estimated to need {known.memory.total:.1f} GiB of one worker's memory",
+        got=f"{batch:g}",
+        wanted=f"about {most}, which fits {known.memory_limit_gib:.1f} GiB on {job.compute.instances[0]}",
         fix=Change(**{name: most}),
     )
 
 
-RULES = (too_short, too_large)
+RULES = (estimated,)

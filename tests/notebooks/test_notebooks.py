@@ -45,7 +45,9 @@ def source(cell: dict[str, Any]) -> str:
 
 
 def test_every_story_has_its_notebook() -> None:
-    assert ["01", "02", "03", "04", "05", "06", "07"] == [path.name[:2] for path in NOTEBOOKS]
+    numbers = [path.name[:2] for path in NOTEBOOKS]
+    assert {"01", "02", "03", "04", "05", "06", "07", "09"} <= set(numbers)
+    assert len(numbers) == len(set(numbers))
 
 
 @each_notebook

@@ -47,6 +47,12 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
 @click.option("--all", "everything", is_flag=True, help="List every choice that was excluded, with its reason.")
 @click.option("--take", type=click.IntRange(min=1), metavar="N", help="Save choice N as a job file (with --save).")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to save it.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw time against cost: .png or .svg.",
+)
 @known_options
 @json_option
 def command(*, name: str, as_json: bool, region: str, take: int | None, save: Path | None, **options: Any) -> int:
@@ -75,6 +81,8 @@ def command(*, name: str, as_json: bool, region: str, take: int | None, save: Pa
         emit(found.to_dict())
     else:
         say(found.text(everything=options["everything"]))
+    if options["output"] is not None:
+        _draw(found, options["output"])
     if save is not None and take is not None:
         _save(found, take, save)
     elif not as_json and found.choices:
@@ -87,6 +95,15 @@ def _counts(text: str) -> tuple[int, ...]:
     if not all(part.isdigit() and 0 < int(part) <= 1000 for part in parts):
         raise click.UsageError(f"--counts: got {text!r}, wanted numbers such as 1,2,4")
     return tuple(dict.fromkeys(map(int, parts)))
+
+
+def _draw(found: Plan, path: Path) -> None:
+    from ...report.plans import save_front  # noqa: PLC0415 - matplotlib is for those who ask for a figure
+
+    try:
+        save_front(found, path)
+    except ValueError as error:
+        raise click.UsageError(f"--{error}") from None
 
 
 def _save(found: Plan, take: int, path: Path) -> None:

@@ -1,0 +1,57 @@
+"""The figure of a plan: what it shows, and that it is drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sm_trn as st
+from sm_trn.report.plans import front_info, save_front
+
+JOB = st.JobSpec(
+    name="squad",
+    script=st.Script("train_question_answering.py"),
+    framework=st.PyTorch("2.8.0", python="py312"),
+    compute=st.Compute("ml.p4d.24xlarge"),
+    distribution=st.TorchDistributed(),
+    hyperparameters={
+        "model_name_or_path": "bert-large-uncased",
+        "per_device_train_batch_size": 32,
+        "dataset_name": "squad",
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def plan() -> st.Plan:
+    return st.plan(
+        JOB, limits=st.Limits(deadline_s=7200, max_usd=50), only=["ml.p4d.*", "ml.g5.12xlarge", "ml.g4dn.xlarge"]
+    )
+
+
+def test_the_front_comes_first_and_what_a_limit_excludes_says_so(plan: st.Plan) -> None:
+    info = front_info(plan)
+    front = [point.front for point in info.points]
+    assert front == sorted(front, reverse=True)
+    assert len(plan.front) == sum(front)
+    assert {"after the deadline"} == {point.excluded for point in info.points if point.excluded}
+    assert 2.0 == info.deadline_h
+    assert "ESTIMATED" in info.alt
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_it_is_drawn(plan: st.Plan, tmp_path: Path, suffix: str) -> None:
+    found = save_front(plan, tmp_path / f"plan.{suffix}")
+    assert 5000 < found.stat().st_size
+
+
+def test_a_plan_without_a_choice_is_drawn_too(tmp_path: Path) -> None:
+    empty = st.plan(JOB, limits=st.Limits(max_usd=0.01), only=["ml.p4d.*"])
+    assert "No choice" in front_info(empty).title
+    save_front(empty, tmp_path / "plan.svg", theme="dark")
+
+
+def test_another_kind_of_file_is_refused(plan: st.Plan, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"\.png or \.svg"):
+        save_front(plan, tmp_path / "plan.docx")
