@@ -55,7 +55,9 @@ def training_image(name: str, region: str, wanted: Wanted) -> str:
     if entry is None:
         raise UnknownName(f"image: got {name!r}, wanted one of {', '.join(algorithms())}")
     version = _version(name, entry, wanted.version)
-    row = entry["versions"][entry.get("aliases", {}).get(version, version)]
+    row = entry["versions"].get(entry.get("aliases", {}).get(version, version))
+    if row is None:
+        raise UnknownName(f"image: got {name!r} {version!r}, wanted one of {', '.join(entry['versions'])}")
     account = _table()["registries"][row["registry"]].get(region)
     if account is None:
         raise UnknownName(f"region: got {region!r}, wanted one that has {name!r} {version!r}")

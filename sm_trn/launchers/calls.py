@@ -137,11 +137,11 @@ def _of_library(state: State, node: ast.expr, function: Ref, given: Arguments, n
     if last == "attach" and path.startswith("sagemaker"):
         state.sightings.append(Sighting(state.place(node), f"{path.split('.')[-2]}.attach(…)", "attached job"))
         return state.unknown(node, Reason.RESULT)
+    if last in {"Run", "load_run"} and path.startswith("sagemaker.experiments"):
+        return Instance("Run", dict(zip(("experiment_name", "run_name"), given, strict=False)) | names, state.place(node))
     made = _of_sdk(state, node, function, given, names) if path.startswith("sagemaker") else None
     if made is not None:
         return made[0]
-    if last in {"Run", "load_run"} and path.startswith("sagemaker.experiments"):
-        return Instance("Run", dict(zip(("experiment_name", "run_name"), given, strict=False)) | names, state.place(node))
     if last in {"create", "load"} and path.split(".")[-2:-1] in (["Experiment"], ["Trial"]):
         return Instance("experiment", dict(names), state.place(node))
     if path in _TIMES or (path.startswith("datetime") and last in {"now", "utcnow", "today", "strftime"}):

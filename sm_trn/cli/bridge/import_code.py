@@ -14,6 +14,7 @@ from ...formatting import numbers as fmt
 from ...jobfile import dump_job
 from ...launchers import LauncherJob, Launchers, read_launchers
 from ...launchers.rewrite import rewritten
+from ...launchers.survey import survey
 from ...launchers.write import python_source
 from ...render import problems, render
 from ...specs.destination import Destination
@@ -41,9 +42,22 @@ _SUFFIX = {"job.toml": ".toml"}
 )
 @click.option("--diff", "as_diff", is_flag=True, help="Show each file with its launches written for SDK v3, as a diff.")
 @click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
+@click.option(
+    "--survey",
+    "survey_page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PAGE",
+    help="Read every script and notebook below FILE…, which are folders, and write a page about them.",
+)
 @json_option
 def command(
-    names: tuple[str, ...], *, given: tuple[str, ...], form: str | None, output: Path | None, **how: bool
+    names: tuple[str, ...],
+    *,
+    given: tuple[str, ...],
+    form: str | None,
+    output: Path | None,
+    survey_page: Path | None,
+    **how: bool,
 ) -> int:
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
 
@@ -55,6 +69,8 @@ def command(
     """
     values = dict(_given(pair) for pair in given)
     as_json = how["as_json"]
+    if survey_page is not None:
+        return _survey(names, values, survey_page, as_json=as_json)
     if how["verified"]:
         return _verify(names, values, as_json=as_json)
     if how["as_diff"] or how["in_place"]:
@@ -69,6 +85,17 @@ def command(
     else:
         _write(found, form, output)
     return int(any(launch.holes for each in found for launch in each.launches))
+
+
+def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
+    """Read every file below the folders, and write one page; --json prints the same in numbers."""
+    found = survey([Path(name) for name in names], values)
+    page.write_text(found.html(), "utf-8")
+    if as_json:
+        emit(found.numbers())
+    else:
+        say(f"{found.sentence()}\n{page}")
+    return 0
 
 
 def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: bool) -> int:

@@ -13,20 +13,37 @@ import traceback
 import types
 
 
-def _parts(code: str, name: str) -> list[types.CodeType]:
-    """The cell as one; in a slice a statement each, so that one that fails costs nothing that does not need it."""
+def _parts(code: str, name: str) -> list[tuple[types.CodeType, set[str]]]:
+    """The cell as one; in a slice a statement each, so that one that fails costs nothing that does not need it.
+
+    Beside each are the names that it gives or changes: when it fails they are taken away, so that nothing stale is used.
+    """
     if "--apart" not in sys.argv:
-        return [compile(code, name, "exec")]
-    return [compile(ast.Module([node], []), name, "exec") for node in ast.parse(code, name).body]
+        return [(compile(code, name, "exec"), set())]
+    return [(compile(ast.Module([node], []), name, "exec"), _changed(node)) for node in ast.parse(code, name).body]
 
 
-def _run(code: types.CodeType, names: dict[str, object]) -> int:
+def _changed(node: ast.stmt) -> set[str]:
+    found = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
+    for inner in ast.walk(node):
+        if isinstance(inner, (ast.Attribute, ast.Subscript)) and (isinstance(inner.ctx, ast.Store) or isinstance(node, ast.Expr)):
+            owner: ast.expr = inner
+            while isinstance(owner, (ast.Attribute, ast.Subscript)):
+                owner = owner.value
+            found |= {owner.id} if isinstance(owner, ast.Name) else set()
+    return found
+
+
+def _run(code: types.CodeType, changed: set[str], names: dict[str, object]) -> int:
     try:
         exec(code, names)  # noqa: S102 - running the launcher is what the recorder is for
     except SystemExit:
         raise
     except BaseException:  # noqa: BLE001 - whatever a cell raises, the next one is run
         traceback.print_exc()
+        for name in changed & set(names):
+            if not isinstance(names[name], types.ModuleType):
+                del names[name]
         return 1
     return 0
 
@@ -41,8 +58,8 @@ def main() -> int:
         name = f"<cell {number}>"
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         try:
-            for part in _parts(code, name):
-                failed += _run(part, names)
+            for part, changed in _parts(code, name):
+                failed += _run(part, changed, names)
         except SystemExit:
             break
         except BaseException:  # noqa: BLE001 - whatever a cell raises, the next one is run

@@ -1,0 +1,53 @@
+"""A page about a repository: what translates, what does not and why; nothing of the repository becomes markup."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from sm_trn.cli.bridge.import_code import command
+
+LAUNCH = "from sagemaker.pytorch import PyTorch\nPyTorch('t.py', role='r/r', framework_version='2.1', py_version='py310', {more}instance_count=1).fit()\n"  # noqa: E501 - a launcher on one line
+
+
+def test_a_repository_is_surveyed(tmp_path: Path) -> None:
+    (tmp_path / "repo" / "<b>evil").mkdir(parents=True)
+    (tmp_path / "repo" / "good.py").write_text(LAUNCH.format(more="instance_type='ml.g5.xlarge', "))
+    (tmp_path / "repo" / "<b>evil" / "bad.py").write_text(LAUNCH.format(more="instance_type=ask('<script>'), "))
+    (tmp_path / "repo" / "broken.ipynb").write_text("sagemaker {")
+    (tmp_path / "repo" / "other.py").write_text("print('nothing of it')")
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(command, [str(tmp_path / "repo"), "--survey", str(page), "--json"], standalone_mode=False)
+    assert done.exception is None
+    numbers = json.loads(done.stdout)
+    assert (2, 2, 1, 1) == (numbers["files"], numbers["launches"], numbers["complete"], numbers["with_one_cause"])
+    assert ["broken.ipynb"] == [item["file"] for item in numbers["failed"]]
+    text = page.read_text()
+    assert "&lt;b&gt;evil" in text
+    assert "<script>" not in text
+
+
+def test_a_launcher_becomes_a_job_file(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(LAUNCH.format(more="instance_type='ml.g5.xlarge', "))
+    done = CliRunner().invoke(
+        command,
+        [str(tmp_path / "launch.py"), "--to", "job.toml", "--output", str(tmp_path / "jobs")],
+        standalone_mode=False,
+    )
+    assert done.exception is None
+    (written,) = (tmp_path / "jobs").glob("*.toml")
+    assert 'instance = "ml.g5.xlarge"' in written.read_text()
+
+
+def test_in_place_keeps_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "launch.py"
+    old = "from sagemaker.pytorch import PyTorch\nr = 'arn:aws:iam::1:role/r'\ne = PyTorch('t.py', role=r, framework_version='2.1', py_version='py310',\n            instance_type='ml.g5.xlarge', instance_count=1)\ne.fit()\n"  # noqa: E501 - a launcher on one line
+    path.write_text(old)
+    done = CliRunner().invoke(
+        command, [str(path), "--set", "bucket=b", "--set", "region=us-east-1", "--in-place"], standalone_mode=False
+    )
+    assert done.exception is None
+    assert old == (tmp_path / "launch.py.bak").read_text()
+    assert "ModelTrainer(" in path.read_text()
