@@ -13,7 +13,7 @@ from ..logs.saved import SavedLog, saved_line
 from ..specs.job import JobSpec
 from ..specs.problems import Advice
 from ..specs.snapshot import JobSnapshot, JobStatus
-from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence
+from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence, FastNetwork
 from .choose import ordered
 from .entries import Role, entry
 from .fix import fix_of
@@ -108,6 +108,9 @@ class JobText:
         if not failed and (scan is None or not _says_failure(scan)):
             return self._told(None, [])
         told = self._told(None, [])
+        if scan is not None and scan.reading.short and scan.reading.network is FastNetwork.SOCKETS:
+            line = Evidence(text=scan.reading.network.value)
+            return self._told(dataclasses.replace(self._named("net.efa_not_used", line), confidence=Confidence.LIKELY), [])
         evidence = (Evidence(text=self.snapshot.failure_reason, stream=DESCRIBE),) if failed and self.snapshot else ()
         cause = Cause(
             id=UNKNOWN,
@@ -149,7 +152,7 @@ class JobText:
             error=_error(finding),
             place=finding.place,
             host="" if line.stream == DESCRIBE else line.stream,
-            rank=line.rank,
+            rank=line.rank if line.rank is not None or self.scan is None else self.scan.reading.root_rank,
             time_s=time_s,
             evidence=(line,),
             facts=MappingProxyType(facts),

@@ -44,6 +44,10 @@ _EFA = (
     "selected provider is efa", "using network aws libfabric", "via net/aws libfabric", "via net/ofi", "net/libfabric",
 )  # fmt: skip
 _SOCKETS = ("using network socket", "via net/socket")
+_NO_EFA = ("only efa provider is supported", "find any optimal provider", "aws-ofi-nccl initialization failed")
+_MARKS = (
+    *_EFA, *_SOCKETS, *_NO_EFA, "watchdog", "first observed failure", "(local_rank:", "direct cause", "during handling",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +96,11 @@ class LogReading:
     succeeded: bool = False
     failed: bool = False
     hosts: dict[str, float] = field(default_factory=dict)  # and when each spoke last
+    root_rank: int | None = None  # whom torchrun names as the first to fail
     window: int = 0  # lines to come that must be fed whatever they look like
     _workers: dict[tuple[str, int | None], _Worker] = field(default_factory=dict)
     _chains: int = 0
+    _root: bool = False  # torchrun's "Root Cause" is being told
 
     def feed(self, event: LogEvent, at: int, beats: int = 0) -> None:
         """Take a line, the ``at``th of the log, before which there were so many ``beats``."""
@@ -117,7 +123,7 @@ class LogReading:
             resembles(lowered)
             or "traceback (most" in lowered
             or "reporting training" in lowered
-            or any(mark in lowered for mark in (*_EFA, *_SOCKETS, "watchdog", "direct cause", "during handling"))
+            or any(mark in lowered for mark in _MARKS)
             or _TROUBLE.search(lowered) is not None
         )
 
@@ -198,11 +204,17 @@ class LogReading:
             return True
         if any(mark in said for mark in _FAILURE):
             self.failed = True
+        self._root = self._root or "first observed failure" in said
+        named = _ROOT_RANK.search(said[:200]) if self._root and self.root_rank is None else None
+        if named is not None:
+            self.root_rank, self._root = int(named[1]), False
         lowered = said.lower() if "net" in said or "NET" in said or "rovider" in said else ""
         if lowered and any(mark in lowered for mark in _EFA):
             self.network = FastNetwork.EFA
-        elif lowered and self.network is FastNetwork.UNKNOWN and any(mark in lowered for mark in _SOCKETS):
-            self.network = FastNetwork.SOCKETS
+        elif lowered and self.network is FastNetwork.UNKNOWN:
+            marks = (*_SOCKETS, *_NO_EFA) if self.short else _SOCKETS  # in a whole log _NO_EFA is normal on types without EFA
+            if any(mark in lowered for mark in marks):
+                self.network = FastNetwork.SOCKETS
         return False
 
 
@@ -215,6 +227,7 @@ def _pieces(text: str) -> list[str]:
     return parts if len(parts) <= 400 else parts[-400:]
 
 
+_ROOT_RANK = re.compile(r"\brank\s{0,10}: ?(\d{1,6}) \(local_rank")
 _RANKS = re.compile(r"\[[Rr]ank ?(\d{1,5})\]|\brank ?[:=]? ?(\d{1,5}) \(local_rank|process rank (\d{1,5})|on rank (\d{1,5})\b")
 
 

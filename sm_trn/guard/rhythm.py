@@ -11,7 +11,7 @@ from .signs import Sign
 KNOWN = 2  # pauses of a kind after which its length is known
 LEARNED = 5  # steps after which the rhythm is known
 OF_GAPS, OF_PAUSES = 5.0, 3.0  # times the longest so far
-FIRST, NEWEST = (5, 30), 20  # gaps that the first speed and the newest are the median of
+FIRST, NEWEST = (5, 30), 20  # gaps that the first speed and the newest are taken from
 _KEPT = 4096
 
 
@@ -90,8 +90,11 @@ class Rhythm:
 
     @property
     def pace(self) -> float | None:
-        """The newest speed as a share of the first; None before both are known."""
+        """The newest speed as a share of the first; None before both are known.
+
+        The newest gaps count with their mean, for a worker may run in bursts, and without the longest of them, a mere hiccup.
+        """
         if len(self._first) < FIRST[1] - FIRST[0] or len(self._newest) < NEWEST:
             return None
-        newest = statistics.median(self._newest)
+        newest = (sum(self._newest) - max(self._newest)) / (NEWEST - 1)
         return statistics.median(self._first) / newest if newest > 0 else None

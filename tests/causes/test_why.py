@@ -193,3 +193,20 @@ def test_a_script_that_failed_in_a_job_that_succeeded_is_told() -> None:
 def test_what_a_library_says_at_level_info_is_no_cause() -> None:
     waits = "2022-11-22 10:00:00,123 sagemaker-training-toolkit INFO     Cannot connect to host algo-2 at port 22"
     assert "script.exception" == st.why(log(waits, *STEPS, *CRASH)).id
+
+
+def test_torchrun_names_the_first_rank() -> None:
+    text = "\n".join(
+        ["torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", "train.py FAILED", "Failures:", "[1]:",
+         "  rank      : 5 (local_rank: 1)", "  exitcode  : -15 (pid: 80)", "Root Cause (first observed failure):", "[0]:",
+         "  rank      : 2 (local_rank: 2)", "  exitcode  : -9 (pid: 79)", "  traceback : Signal 9 (SIGKILL) received by PID 79"]
+    )  # fmt: skip
+    found = st.why(text)
+    assert ("mem.host_oom", 2) == (found.id, found.cause.rank if found.cause is not None else None)
+
+
+def test_nccls_own_words_tell_the_network() -> None:
+    efa = "algo-1:77:77 [0] NCCL INFO NET/OFI Selected Provider is efa (found 4 nics)"
+    sockets = "algo-1:77:77 [0] NCCL INFO Using network Socket"
+    assert ("EFA", "SOCKETS") == (st.why(efa).network.name, st.why(sockets).network.name)
+    assert "net.efa_not_used" == st.why(sockets).id

@@ -132,6 +132,8 @@ def test_a_loss_above_its_limit_and_a_job_that_slows_down_are_found() -> None:
     (alarm,) = watched(slow, st.Guard(slower_than=0.5)).alarms(job(), BEGAN + 2_301)
     assert ("slower_than", State.SLOW, False) == (alarm.limit, alarm.state, alarm.sure)
     assert () == watched(steps(65), st.Guard(slower_than=0.5)).alarms(job(), BEGAN + 1_301)
+    hiccup = [*steps(60), *steps(5, begin=BEGAN + 1_800)]
+    assert () == watched(hiccup, st.Guard(slower_than=0.5)).alarms(job(), BEGAN + 1_901)
 
 
 def test_own_patterns_are_heard() -> None:

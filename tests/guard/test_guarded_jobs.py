@@ -63,7 +63,13 @@ def waited(session: st.Session, job: st.TrainingJob, guard: st.Guard) -> tuple[s
     from sm_trn.session.waiting import Wait
 
     found: list[tuple[Alarm, float]] = []
-    guards = JobGuards(cloud=session, guards={job.name: guard}, alarmed=lambda _job, alarm: found.append((alarm, time.time())))
+
+    def alarmed(_snapshot: st.JobSnapshot, alarm: Alarm) -> None:
+        found.append((alarm, time.time()))
+        if not alarm.sure:  # told and not acted on, as slowness is: here the job has shown enough
+            job.stop()
+
+    guards = JobGuards(cloud=session, guards={job.name: guard}, alarmed=alarmed)
     (final,) = Wait(session=session, jobs=(job,), told=lambda _text: None, guards=guards).run()
     return final, found
 
@@ -125,7 +131,8 @@ def test_a_fault_at_a_random_moment_is_found(
         alarm, at = found[0]
         assert "Stopped" == final.status_word
         assert alarm.limit in {FAULTS[kind], *(["no_first_step_s"] if FAULTS[kind] == "stall_s" else [])}
-        took.append(at - alarm.since_s)
+        began = next(phase.started.timestamp() for phase in final.transitions if phase.status == "Training")
+        took.append(at - (began + after if kind == "slow-rank" else alarm.since_s))  # a slow job's last step was just now
         ended = final.ended.timestamp() if final.ended is not None else at
         saved.append(600 - (ended - (final.started.timestamp() if final.started is not None else ended)))
     if took:

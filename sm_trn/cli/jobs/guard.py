@@ -111,7 +111,7 @@ def _once(session: Session, jobs: Sequence[TrainingJob], guard: Guard, *, as_jso
         for _, snapshot, watch, alarms in found:
             say("\n".join(_lines(snapshot, watch, alarms, session.clock.now())))
         wrong = sum(bool(alarms) for *_, alarms in found)
-        say(f"{wrong} of {len(jobs)} needs you." if wrong else f"{len(jobs)} well.")
+        say(f"{wrong} of {len(jobs)} need{'s' * (wrong == 1)} you." if wrong else "None of them needs you.")
     return int(any(alarms for *_, alarms in found))
 
 
