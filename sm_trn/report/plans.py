@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from ..estimation.intervals import Interval
 from ..formatting import numbers as fmt
 from ..formatting.theme import PALETTES, Theme
 from ..planning.value import Choice, Plan
+from .figures.labels import Labels, text_size
 from .figures.style import rc
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def _point(choice: Choice, *, front: bool, excluded: str = "") -> FrontPoint:
 def plot_front(info: FrontInfo, ax: Axes, *, theme: Theme = "light") -> Axes:
     """Draw it: both axes logarithmic, intervals as lines, limits dashed."""
     palette = PALETTES[theme]
-    for at, point in enumerate(info.points):
+    for point in info.points:
         color = palette["ink"] if point.front else palette["axis"]
         hours, usd = point.hours, point.usd
         ax.errorbar(
@@ -78,10 +80,6 @@ def plot_front(info: FrontInfo, ax: Axes, *, theme: Theme = "light") -> Axes:
             fmt="o", mfc=palette["bg"], mec=color, ecolor=color, elinewidth=0.8 if point.front else 0.4, ms=6 if point.front else 4,
             alpha=1.0 if point.front else 0.5,
         )  # fmt: skip
-        if point.front and at < NAMED:
-            ax.annotate(
-                point.name, (hours.p50, usd.p50), xytext=(6, 5), textcoords="offset points", color=color, fontsize=8
-            )
     line = sorted((point.hours.p50, point.usd.p50) for point in info.points if point.front)
     ax.plot([x for x, _ in line], [y for _, y in line], ls=":", lw=1.0, color=palette["ink2"])
     if info.deadline_h is not None:
@@ -112,7 +110,24 @@ def plot_front(info: FrontInfo, ax: Axes, *, theme: Theme = "light") -> Axes:
     ax.set_xlabel("hours from submit to end, ESTIMATED (80 % intervals)")
     ax.set_ylabel("USD")
     ax.set_title(info.title, loc="left")
+    _name(info.points, ax, palette)
     return ax
+
+
+def _name(points: Sequence[FrontPoint], ax: Axes, palette: Mapping[str, str]) -> None:
+    """The front's names where they have room: none on another, none on a mark of the front."""
+    ax.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]  # axes that are drawn on have a figure
+    unit = 72 / ax.figure.dpi
+    plate = {"fc": palette["bg"], "ec": "none", "alpha": 0.8, "pad": 0.5}
+    frame = ax.get_window_extent()
+    places = Labels(frame.width * unit, frame.height * unit)
+    marks = [((ax.transData.transform((each.hours.p50, each.usd.p50)) - frame.min) * unit, each) for each in points if each.front]
+    for (x, y), _ in marks:
+        places.block(float(x), float(y))
+    for (x, y), point in marks[:NAMED]:
+        place = places.place(float(x), float(y), text_size(point.name, 8))
+        if place is not None:
+            ax.annotate(point.name, place, xycoords="axes points", color=palette["ink"], fontsize=8, va="bottom", bbox=plate)
 
 
 def _plain(value: float, _place: int) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 import sm_trn as st
-from sm_trn.report.plans import front_info, save_front
+from sm_trn.estimation.intervals import Interval
+from sm_trn.report.plans import FrontInfo, FrontPoint, front_info, plot_front, save_front
 
 JOB = st.JobSpec(
     name="squad",
@@ -55,3 +57,14 @@ def test_a_plan_without_a_choice_is_drawn_too(tmp_path: Path) -> None:
 def test_another_kind_of_file_is_refused(plan: st.Plan, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"\.png or \.svg"):
         save_front(plan, tmp_path / "plan.docx")
+
+
+def test_the_fronts_names_lie_on_no_other() -> None:
+    near = [Interval(0.2 + 0.001 * at, 0.25 + 0.001 * at, 0.3 + 0.001 * at) for at in range(6)]
+    points = tuple(FrontPoint(f"ml.p4d.24xlarge × {at}", each, each.scaled(40), front=True) for at, each in enumerate(near))
+    figure = Figure(figsize=(7.2, 4.8), layout="constrained")
+    axes = plot_front(FrontInfo("", points, None, None, ""), figure.subplots())
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 6
+    assert not [(a, b) for at, a in enumerate(boxes) for b in boxes[at + 1 :] if a.overlaps(b)]
