@@ -13,8 +13,10 @@ from ..specs.job import JobSpec
 from ..specs.problems import Change, Field, Problem, Rule, Severity
 from ..strategies.smp import SMModelParallel
 from ..strategies.smp_v2 import SMModelParallelV2
+from . import memory
 
 if TYPE_CHECKING:
+    from ..estimation.configuration import Configuration
     from ..estimation.jobs.value import Estimate
 
 # Nine in ten published largest batches lie within this factor of the estimated one; there are none for NeuronCores.
@@ -36,29 +38,43 @@ EST002 = Rule(
 )
 
 
-def found(job: JobSpec) -> Estimate | None:
-    """The job's estimate; None where a fact is missing, or where a library partitions the model by itself."""
-    from ..estimation.jobs.estimate import estimate  # noqa: PLC0415 - its tables load when a job is checked, not before
-    from ..estimation.jobs.facts import MissingFact  # noqa: PLC0415
-
-    if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
-        return None
-    try:
-        return estimate(job)
-    except MissingFact:
-        return None
-
-
 def estimated(job: JobSpec) -> Iterator[Problem]:
-    """EST001, EST002: the time limit is below the estimate's upper end; the batch is well beyond the largest that should fit."""
-    known = found(job)
-    if known is None:
+    """EST001, EST002: the time limit is below the estimate's upper end; the batch is well beyond the largest that should fit.
+
+    Of memory one rule speaks: where no estimate can, that of ``memory.accelerator_memory``.
+    """
+    from ..estimation.jobs.configure import configure  # noqa: PLC0415 - its tables load when a job is checked, not before
+    from ..estimation.jobs.estimate import estimate_of  # noqa: PLC0415
+    from ..estimation.jobs.facts import Facts, MissingFact  # noqa: PLC0415
+
+    facts = Facts(job, {})
+    try:
+        if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
+            return  # the library partitions the model by itself
+        configured = configure(facts)
+    except MissingFact:
+        yield from memory.accelerator_memory(job)
         return
-    c, most = known.configuration, known.largest_batch
-    if most and c.micro_batch > most * (NEURON_DOUBT if c.neuron else DOUBT):
-        yield _too_large(EST002, job, known)
+    yield from _memory(EST002, job, configured.configuration)
+    try:
+        known = estimate_of(facts, configured)
+    except MissingFact:
+        return
     if known.fits and known.step_s is not None and known.billable_s.p90 > job.max_run_s:
         yield _too_short(EST001, job, known)
+
+
+def _memory(rule: Rule, job: JobSpec, c: Configuration) -> Iterator[Problem]:
+    """``rule`` where a batch fits and the job's is well beyond it; MEM001 where none does, or the estimate does not know the job's way."""
+    from ..estimation.memory import largest_batch  # noqa: PLC0415 - as above
+
+    most = largest_batch(c)
+    if not most or memory.beyond_estimates(job):
+        yield from memory.accelerator_memory(job)
+    elif c.micro_batch > most * (NEURON_DOUBT if c.neuron else DOUBT):
+        unsure = memory.script_decides(job)
+        if unsure is not None:
+            yield _too_large(rule, job, c, most, unsure)
 
 
 def _too_short(rule: Rule, job: JobSpec, known: Estimate) -> Problem:
@@ -74,16 +90,18 @@ def _too_short(rule: Rule, job: JobSpec, known: Estimate) -> Problem:
     )
 
 
-def _too_large(rule: Rule, job: JobSpec, known: Estimate) -> Problem:
+def _too_large(rule: Rule, job: JobSpec, c: Configuration, most: int, unsure: str) -> Problem:
     from ..estimation.jobs.facts import BATCH  # noqa: PLC0415 - as above
+    from ..estimation.memory import memory as needed  # noqa: PLC0415
+    from ..estimation.memory import usable_gib  # noqa: PLC0415
 
-    batch, most = known.configuration.micro_batch, known.largest_batch
     name = next((each for each in BATCH if each in job.hyperparameters), BATCH[0])
     return rule.problem(
         Field(f"hyperparameters.{name}"),
-        f"a batch of {batch:g} is estimated to need {known.memory.total:.1f} GiB of one worker's memory",
-        got=f"{batch:g}",
-        wanted=f"about {most}, which fits {known.memory_limit_gib:.1f} GiB on {job.compute.instances[0]}",
+        f"a batch of {c.micro_batch:g} is estimated to need {needed(c).total:.1f} GiB of one worker's memory",
+        consequence=f"cannot tell whether the script shards or shrinks what it keeps: {unsure}" if unsure else "",
+        got=f"{c.micro_batch:g}",
+        wanted=f"about {most}, which fits {usable_gib(c):.1f} GiB on {job.compute.instances[0]}",
         fix=Change(**{name: most}),
     )
 

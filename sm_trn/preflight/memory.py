@@ -57,6 +57,7 @@ OFFLOADS = ("deepspeed", "colossalai", "fairscale", "axolotl")  # it may: their 
 FREEZES = ("requires_grad_", "requires_grad", "freeze")
 HALVES = ("bfloat16", "float16", "half")
 SMALL_OPTIMIZERS = ("Adafactor", "SGD", "AdamW8bit", "ZeroRedundancyOptimizer")
+ADAMW_BYTES = 8  # two float32 moments of a parameter
 EVIDENCE = "16 bytes per parameter: AdamW with float32 state"
 
 MEM001 = Rule(
@@ -109,7 +110,10 @@ def state_gib(size: ModelSize, *, tensor: int, pipeline: int, sharded_over: int)
 
 
 def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
-    """MEM001: weights, gradients and optimizer state alone exceed a worker's memory."""
+    """MEM001: weights, gradients and optimizer state alone exceed a worker's memory.
+
+    For a job whose memory cannot be estimated, and for one that no batch fits.
+    """
     instance, size = _instance(job), _size(job)
     elsewhere = isinstance(job.distribution, (SMModelParallel, SMModelParallelV2))  # they partition by themselves
     if instance is None or size is None or elsewhere or not instance.accelerator_memory_gib:
@@ -135,6 +139,26 @@ def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
         if fitting and instance.accelerator is Accelerator.NEURON
         else Advice("use LoRA, a sharded optimizer, or a larger instance"),
     )
+
+
+def beyond_estimates(job: JobSpec) -> bool:
+    """Whether the job keeps something else than the estimates count: they know AdamW, training, and files that can be read."""
+    unread = bool(job.arguments.get("deepspeed")) and not _deepspeed(job)
+    return unread or _only_evaluates(job) or _optimizer_bytes(job, 4) < ADAMW_BYTES
+
+
+def script_decides(job: JobSpec) -> str | None:
+    """What of the script may shrink or share what training keeps: in words, empty where nothing does, None where something surely does."""
+    if source.elsewhere(job) and job.neuron is None:
+        return "the source is not on this machine"
+    found = reading.words(job)
+    if found is None:
+        return ""
+    named = found.any_of(*QUANTISES, *ADAPTS, *SHARDS, *SPREADS, *OFFLOADS)
+    if any(word not in found.undecided for word in named):
+        return None
+    named += found.any_of(*FREEZES, *SMALL_OPTIMIZERS)
+    return f"the script names {', '.join(named[:3])}" if named else ""
 
 
 def host_memory(job: JobSpec) -> Iterator[Problem]:
@@ -360,4 +384,4 @@ def _size(job: JobSpec) -> ModelSize | None:
     return next((size for name in source.models_named(job) if (size := model_size(name)) is not None), None)
 
 
-RULES = (accelerator_memory, host_memory, whole_heads)
+RULES = (host_memory, whole_heads)  # accelerator_memory is asked by estimates.py, where no estimate can answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ from typing_extensions import Unpack
 
 from ..errors import SmTrnError, UnknownName
 from ..estimation.jobs.calibration import Calibration
-from ..estimation.jobs.estimate import learn
+from ..estimation.jobs.estimate import estimate, learn
 from ..estimation.jobs.facts import Known
+from ..estimation.jobs.value import Estimate, quantiles
 from ..logs.throughput import throughput
 from ..pricing.book import PriceBook
 from ..render.differences import Diff
@@ -21,12 +23,14 @@ from ..render.from_describe import as_request
 from ..render.from_request import parse_request
 from ..specs.job import JobSpec
 from ..specs.record import JobRecord, Origin, parse_record
+from ..specs.snapshot import JobSnapshot
 from ..specs.value import misfit, suggestion
 from .connecting import known_prices
 from .handles import TrainingJob
 
 if TYPE_CHECKING:
     from ..report.comparison.compare import Comparison
+    from ..report.sections.estimated import Estimated
 
 
 Side = JobSpec | TrainingJob | Mapping[str, Any]
@@ -50,7 +54,34 @@ def compare(
     several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
     records = [as_record(job) for job in several]
     named = next((found.label for job, found in zip(several, records, strict=True) if job == baseline), baseline)
-    return side_by_side(records, baseline=named, at=at, region=region, book=book or known_prices())
+    prices = book or known_prices()
+    foreseen = estimates_of(records, prices, at=at, region=region)
+    return side_by_side(records, baseline=named, at=at, region=region, book=prices, estimates=foreseen)
+
+
+def estimates_of(
+    records: Sequence[JobRecord], book: PriceBook, *, at: date | str | None = None, region: str | None = None
+) -> dict[str, Estimated]:
+    """What emulated jobs would take and cost on AWS, by their own names: those whose requests say all that an estimate needs."""
+    from ..report.sections.estimated import Estimated  # noqa: PLC0415 - see compare
+
+    found = {}
+    for job in (each.snapshot for each in records if each.origin is Origin.EMULATED or each.snapshot.emulated):
+        priced_in = region or job.region
+        known = _estimate_of(job, book, priced_in)
+        if known is not None:
+            priced = replace(known, price=book.of(job.machines, priced_in, at=at))
+            found[job.name] = Estimated(quantiles(priced.billable_s), quantiles(priced.usd) if priced.usd else None)
+    return found
+
+
+def _estimate_of(job: JobSnapshot, book: PriceBook, region: str) -> Estimate | None:
+    """None where a fact is missing, the job does not fit, or no published row speaks for its chip."""
+    try:
+        found = estimate(parse_request(as_request(job.raw)), prices=book, region=region)
+    except SmTrnError:
+        return None
+    return found if found.fits and found.step_s is not None else None
 
 
 def calibrate(jobs: Sequence[TrainingJob | JobRecord | str | Path], **known: Unpack[Known]) -> Calibration:

@@ -20,6 +20,7 @@ from .stopping import stop_one
 
 if TYPE_CHECKING:
     from ..report.watch.display import Display
+    from .guards.foreseen import Foreseen
     from .guards.live import JobGuards
     from .progress import Progress
 
@@ -82,6 +83,7 @@ class Wait:
         budget = self._budget(max_usd, usd_per_hour)
         poller = poller_for(session, self.jobs, self._notice, detailed=budget is not None)
         progress = self._progress(stream)
+        foreseen = self._foreseen()
         known: dict[str, JobSnapshot] = {}
         parting = ""
         try:
@@ -90,6 +92,7 @@ class Wait:
                     self._guard(budget, poller)
                 if progress is not None:
                     progress.show(known, poller.service_now(), ask=not poller.failing)
+                    self._compare_with_estimates(foreseen, progress, known)
                 if self.guards is not None and not poller.failing:
                     self.guards.look(known, poller.service_now(), self._notice)
             if progress is not None:
@@ -103,6 +106,19 @@ class Wait:
             if self.told is not None and parting:
                 self.told(parting)
         return [known[job.name] for job in self.jobs]
+
+    def _foreseen(self) -> Foreseen | None:
+        from .guards.foreseen import Foreseen  # noqa: PLC0415 - reading requests stays out of `import sm_trn`
+
+        return None if self.session.emulated else Foreseen(told=self._notice)
+
+    def _compare_with_estimates(
+        self, foreseen: Foreseen | None, progress: Progress, known: Mapping[str, JobSnapshot]
+    ) -> None:
+        for job, reader in zip(self.jobs, progress.readers, strict=True):
+            if job.name in known and foreseen is not None and foreseen.looks.get(job.name) != reader.looks:
+                foreseen.looks[job.name] = reader.looks
+                foreseen.look(known[job.name], job.asked, reader.found.points)
 
     def _notice(self, text: str) -> None:
         if self.told is not None:

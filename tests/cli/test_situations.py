@@ -22,7 +22,8 @@ from report_jobs import describe
 from sm_trn.cli.__main__ import _mend, cli
 from sm_trn.cli.jobs.describe import final_metrics
 from sm_trn.cli.jobs.listing import listed
-from sm_trn.cli.local.quickstart import framed
+from sm_trn.cli.local.quickstart import FULL, REVIEWS, framed, full_size
+from sm_trn.estimation.jobs.estimate import estimate
 from sm_trn.specs import parse_snapshot
 
 GOOD = """
@@ -309,6 +310,16 @@ def test_the_frame_of_the_quickstart_closes() -> None:
     lines = framed("EMULATED", "short", "a longer line of it").splitlines()
     assert {len(lines[1])} == set(map(len, lines))
     assert ("┏━━ EMULATED ━", "━┓") == (lines[0][:14], lines[0][-2:])
+
+
+def test_the_quickstart_ends_with_an_estimate_of_a_full_size_job() -> None:
+    found = estimate(FULL, examples=REVIEWS)
+    lines = full_size(found).strip().splitlines()
+    assert {len(lines[0])} == set(map(len, lines))
+    assert max(map(len, lines)) <= 78
+    assert found.fits
+    assert found.billable_s.p90 < FULL.max_run_s
+    assert "ESTIMATED" in lines[0]
 
 
 def test_a_list_fits_a_terminal_of_80_columns_and_cuts_no_name() -> None:

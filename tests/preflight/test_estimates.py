@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from types import FrameType
+
 import pytest
 
 import sm_trn as st
+from sm_trn.estimation.jobs.configure import configure
+from sm_trn.estimation.jobs.estimate import estimate_of
 
 JOB = st.JobSpec(
     name="amazon",
@@ -63,3 +69,73 @@ def test_where_a_fact_is_missing_nothing_is_said(left_out: str) -> None:
         hyperparameters={name: value for name, value in JOB.hyperparameters.items() if name != left_out}, max_run_s=60
     )
     assert not warned(job)
+
+
+def memory(job: st.JobSpec) -> list[str]:
+    return [each.id for each in st.check(job) if each.id in {"MEM001", "EST002"}]
+
+
+def of_source(folder: Path, text: str, **more: str | int | bool) -> st.JobSpec:
+    (folder / "train.py").write_text(text)
+    return JOB.replace(
+        script=st.Script("train.py", source_dir=str(folder)), hyperparameters={**JOB.hyperparameters, **more}
+    )
+
+
+def test_memory_needs_no_count_of_the_examples() -> None:
+    job = with_batch(5000)
+    left = {name: value for name, value in job.hyperparameters.items() if name not in {"dataset_name", "num_train_epochs"}}
+    assert memory(job.replace(hyperparameters=left)) == ["EST002"]
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "said"),
+    [
+        ("bert-base-uncased", 64, []),
+        ("bert-base-uncased", 5000, ["EST002"]),
+        ("gpt2-xl", 1, []),
+        ("gpt2-xl", 640, ["EST002"]),
+        ("meta-llama/Llama-2-7b-hf", 1, ["MEM001"]),  # no batch fits: the state alone is too large
+        ("meta-llama/Llama-2-7b-hf", 640, ["MEM001"]),
+        ("meta-llama/Llama-2-70b-hf", 1, ["MEM001"]),
+    ],
+)
+def test_of_memory_a_job_is_told_once(tmp_path: Path, model: str, batch: int, said: list[str]) -> None:
+    job = of_source(tmp_path, "import torch\n", model_name=model, per_device_train_batch_size=batch)
+    assert memory(job) == said
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("import torch\n", ["EST002"]),
+        ("from peft import get_peft_model\nmodel = get_peft_model(model)\n", []),
+        ("from torch.distributed.fsdp import fully_shard\nfully_shard(model)\n", []),
+        ("if args.lora:\n    from peft import get_peft_model\n    model = get_peft_model(model)\n", ["EST002"]),
+    ],
+)
+def test_a_script_that_shrinks_what_it_keeps_is_believed(tmp_path: Path, script: str, said: list[str]) -> None:
+    job = of_source(tmp_path, script, per_device_train_batch_size=5000)
+    assert memory(job) == said
+    assert all("cannot tell" in each.consequence for each in st.check(job) if each.id == "EST002") == ("if " in script or not said)
+
+
+@pytest.mark.parametrize("more", [{"optim": "adafactor"}, {"deepspeed": "not-here.json"}, {"do_train": False, "do_eval": True}])
+def test_what_the_estimate_does_not_count_is_left_to_the_other_rule(tmp_path: Path, more: dict[str, str | bool]) -> None:
+    assert memory(of_source(tmp_path, "import torch\n", per_device_train_batch_size=5000, **more)) == []
+
+
+def test_a_check_looks_at_a_job_once() -> None:
+    seen: list[str] = []
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code in {configure.__code__, estimate_of.__code__}:
+            seen.append(frame.f_code.co_name)
+
+    st.check(with_batch(5000))
+    sys.setprofile(profile)
+    try:
+        st.check(with_batch(5000))
+    finally:
+        sys.setprofile(None)
+    assert seen == ["configure", "estimate_of"]

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, transitions
 
 from sm_trn.errors import SmTrnError, UnknownName
-from sm_trn.pricing import PriceBook
+from sm_trn.pricing import PriceBook, snapshot_book
 from sm_trn.report import COLUMNS, Comparison, compare, published_record
 from sm_trn.report.comparison.page import page
+from sm_trn.session.comparing import estimates_of
 from sm_trn.specs import JobRecord, MetricPoint, Origin, parse_snapshot, record
 
 WORK = "one workload"
@@ -353,3 +354,48 @@ def test_a_difference_that_no_price_moves_is_not_said_to_move() -> None:
         for name, seconds in (("a", 600), ("b", 300))
     ]
     assert [] == [finding for finding in compare(jobs).findings if finding.kind == "repriced"]
+
+
+def foreseen(jobs: list[JobRecord], at: str | None = None) -> Comparison:
+    """As a session compares them."""
+    return compare(jobs, at=at, estimates=estimates_of(jobs, snapshot_book(), at=at))
+
+
+def rehearsed(name: str, **arguments: str) -> JobRecord:
+    """An emulated job whose request says all that an estimate needs, unless ``arguments`` take it away."""
+    asked = {
+        "model_name": "bert-base-uncased",
+        "per_device_train_batch_size": "32",
+        "max_seq_length": "128",
+        "num_train_epochs": "2",
+        "dataset_name": "amazon_polarity",
+        **arguments,
+    }
+    answer = describe(name, emulated=True, HyperParameters={key: value for key, value in asked.items() if value})
+    return record(parse_snapshot(answer), step_lines(400, 40, rate=40, batch=8, first_s=1, epochs=2, final=0.2))
+
+
+def test_an_emulated_job_has_its_estimate_in_columns_of_its_own() -> None:
+    item = foreseen([rehearsed("known"), rehearsed("open", model_name=""), rehearsed("large", per_device_train_batch_size="90000")])
+    frame = item.frame.set_index("job")
+    names = [name for name in frame if name.startswith("estimated")]
+    assert frame.loc[["open", "large"], names].isna().all(axis=None)
+    known = frame.loc["known"]
+    assert known["estimated_s_p10"] < known["estimated_s"] < known["estimated_s_p90"]
+    assert frame[list(NUMBERS)].isna().all(axis=None)
+    text = item.text(160)
+    assert "AWS TIME, est" in text
+    assert "ESTIMATED for AWS" in text
+
+
+def test_an_estimate_takes_the_price_of_the_day_asked_for() -> None:
+    then, now = (foreseen([rehearsed("a")], at=at).frame.iloc[0] for at in ("2022-12-31", None))
+    assert then["estimated_s"] == now["estimated_s"]
+    assert then["estimated_usd"] > now["estimated_usd"]
+
+
+def test_a_measured_job_is_not_estimated_in_a_comparison() -> None:
+    asked = rehearsed("a").snapshot.hyperparameters
+    item = foreseen([job("a", HyperParameters=dict(asked))])
+    assert item.frame["estimated_s"].isna().all()
+    assert ", est" not in str(item)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +25,9 @@ from ...specs.snapshot import JobStatus
 from ...strategies.smddp import SMDataParallel
 from ...strategies.torchrun import TorchDistributed
 from ..shared import emit, json_option, say
+
+if TYPE_CHECKING:
+    from ...estimation.jobs.value import Estimate
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")
 PUBLISHED_AT = "2022-12-31"
@@ -46,6 +50,11 @@ TRN1 = P4D.replace(
     compute=Compute("ml.trn1.32xlarge"),
     distribution=TorchDistributed(),
 )
+FULL = P4D.replace(
+    hyperparameters={"model": "bert-base-cased", "epochs": 2, "per_device_batch_size": 32, "max_length": 128},
+    max_run_s=4 * 3600,
+)
+REVIEWS = 3_600_000  # training examples of amazon_polarity
 
 
 class Story:
@@ -98,6 +107,7 @@ def command(output: Path, state: Path | None, *, as_json: bool) -> int:
     jobs = _train(story, session, progress=not as_json)
     accuracies = _compare(story, jobs, output)
     _published(story, output)
+    _estimated(story)
     passed = len(accuracies) == len(jobs) and min(accuracies, default=0.0) >= BAR_ACCURACY
     _farewell(story, jobs, output)
     if as_json:
@@ -200,6 +210,27 @@ def _published(story: Story, output: Path) -> None:
     story.proven(f"report  {next(path for path in written if path.suffix == '.html')}")
 
 
+def _estimated(story: Story) -> None:
+    """What one of the jobs would take and cost at full size: offline, from published measurements."""
+    from ...estimation.jobs.estimate import estimate  # noqa: PLC0415 - its tables load when they are needed
+
+    story.tell(full_size(estimate(FULL, examples=REVIEWS)), margin="  ")
+
+
+def full_size(found: Estimate) -> str:
+    """The estimate of the full-size job in a frame, with its intervals."""
+    from ...estimation.jobs.value import machines, span, usd_text  # noqa: PLC0415 - as above
+
+    seconds, usd, c = found.billable_s, found.usd, found.configuration
+    cost = "" if usd is None else f"{usd_text(usd.p50)}  (80 %: {usd_text(usd.p10)} to {usd_text(usd.p90)})"
+    return "\n" + framed(
+        "ESTIMATED, not measured",
+        f"bert-p4d at full size on AWS: {c.model.name}, {REVIEWS:,} reviews, 2 epochs",
+        f"time  {span(seconds.p50)}  (80 %: {span(seconds.p10)} to {span(seconds.p90)}), {machines(found)}",
+        f"cost  {cost or 'no price is known'}",
+    )
+
+
 def _farewell(story: Story, jobs: list[TrainingJob], output: Path) -> None:
     width = max(len(text) for text, _ in _next_steps(jobs, output))
     steps = "\n".join(f"  {text:<{width}}  {why}" for text, why in _next_steps(jobs, output))
@@ -212,6 +243,7 @@ def _farewell(story: Story, jobs: list[TrainingJob], output: Path) -> None:
 def _next_steps(jobs: list[TrainingJob], output: Path) -> list[tuple[str, str]]:
     return [
         (f"sm-trn logs {jobs[-1].name}", "what the job printed"),
+        ("sm-trn estimate JOB.toml", "what your own job would take and cost"),
         ("sm-trn scripts copy train_text_classification.py my-job", "the script you just ran"),
         (f"open {output / 'published' / 'report.html'}", "the page for your manager"),
     ]

@@ -51,8 +51,19 @@ def estimate(
         if name not in KNOWN:
             raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{suggestion(name, KNOWN)}")
     facts = Facts(job, known)
-    configured = configure(facts)
-    c = configured.configuration
+    return estimate_of(facts, configure(facts), prices=prices, region=region, calibration=calibration)
+
+
+def estimate_of(
+    facts: Facts,
+    configured: Configured,
+    *,
+    prices: PriceBook | None = None,
+    region: str = REGION,
+    calibration: Calibration | None = None,
+) -> Estimate:
+    """The estimate of a job whose configuration is known already. Raises MissingFact where nothing says how many steps it takes."""
+    job, c = facts.job, configured.configuration
     steps, counted, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
     book = prices if prices is not None else snapshot_book()
     price = book.of(job.compute.machines, region)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -17,6 +17,7 @@ from ...specs.record import JobRecord
 from ...specs.value import suggestion
 from ..figures import Figures
 from ..layout import one_line
+from ..sections.estimated import Estimated
 from ..sections.findings import section_findings
 from ..sections.rows import Row, read_row
 from ..sections.section import Section, section_unit
@@ -69,14 +70,16 @@ def compare(
     at: date | str | None = None,
     region: str | None = None,
     colors: Comparison | None = None,
+    estimates: Mapping[str, Estimated] = MappingProxyType({}),
 ) -> Comparison:
     """Compare finished (or running) jobs: one section per workload, percentages against ``baseline``.
 
     Without ``baseline`` each section takes its first completed measured job. Emulated jobs are shown and never compared.
     Prices are the newest on or before ``at`` (of all when None) in ``book``, which is the shipped one when None, and of
     ``region``, which is each job's own when None: what the same seconds would have cost there.
-    ``colors`` keeps the colours of an earlier comparison. Raises UnknownName for an unknown baseline, and SmTrnError when
-    there is no job, two jobs have one name, or the baseline did other work than a job it would be compared with.
+    ``colors`` keeps the colours of an earlier comparison. ``estimates``, by the jobs' own names, are of emulated ones.
+    Raises UnknownName for an unknown baseline, and SmTrnError when there is no job, two jobs have one name, or the baseline did
+    other work than a job it would be compared with.
     """
     if not records:
         raise SmTrnError("compare: got no jobs, wanted at least one")
@@ -86,7 +89,15 @@ def compare(
     records = told_apart(records, labels)
     slots = _slots(records, labels, colors)
     rows = tuple(
-        read_row(record, label=label, slot=slots[label], book=prices, at=at, region=region)
+        read_row(
+            record,
+            label=label,
+            slot=slots[label],
+            book=prices,
+            at=at,
+            region=region,
+            estimated=estimates.get(record.snapshot.name),
+        )
         for record, label in zip(records, labels, strict=True)
     )
     chosen = _baseline(rows, baseline)

@@ -11,6 +11,7 @@ from ...formatting.markup import TAG
 from ...pricing.book import Price, price_sources
 from ..document import document_head, text
 from ..figures.svg import page_figure
+from ..sections.estimated import EST_MEANS
 from ..sections.findings import Finding
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
@@ -205,6 +206,8 @@ def _rehearsal(section: Section, pictures: Sequence[Picture], anchor: str) -> It
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="Emulated jobs">{rehearsal_table(section, caption=caption)}</div>'
     yield from _figures([picture for picture in pictures if picture.section == section])
     notes = [f"<li>{text(sweep_sentence(sweep))}</li>"] if sweep is not None else []
+    if any(row.estimated is not None for row in section.rows):
+        notes.append(f"<li>{text(EST_MEANS)}</li>")
     notes += [f"<li>{text(f'{row.label}: {note}')}</li>" for row in section.rows for note in row.record.notes]
     yield f'<ul class="notes">{"".join(notes)}</ul></section>' if notes else "</section>"
 

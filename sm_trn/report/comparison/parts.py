@@ -8,6 +8,7 @@ from ...formatting import numbers as fmt
 from ...formatting.markup import TAG
 from ...formatting.theme import SLOTS
 from ..document import fold, text
+from ..sections.estimated import NOT_ESTIMATED
 from ..sections.rows import Row
 from ..sections.section import Delta, Section
 from ..sections.sweep import TRAINING_LOSS, Sweep, Trial
@@ -183,7 +184,9 @@ def rehearsal_table(section: Section, *, caption: str) -> str:
     rows = section.rows if sweep is None else tuple(trial.row for trial in sweep.trials)
     chosen = list(_settings(sweep)) if sweep is not None else []
     trials = {trial.job: trial for trial in sweep.trials} if sweep is not None else {}
-    heads = ("Final loss", "Accuracy", "Best baseline", "Billable, s emu", "Interruptions", "Cost")
+    foreseen = any(row.estimated is not None for row in rows)
+    heads: tuple[str, ...] = ("Final loss", "Accuracy", "Best baseline", "Billable, s emu", "Interruptions", "Cost")
+    heads += ("AWS time, est", "AWS USD, est") if foreseen else ()
     head = "".join(map(_head, (*(name for name, _, _ in chosen), *heads)))
     widths = [[*name.split("_"), *(value for value, _, _ in values.values())] for name, _, values in chosen]
     lines = [
@@ -201,11 +204,19 @@ def rehearsal_table(section: Section, *, caption: str) -> str:
             _or_missing(row.billable_s, fmt.count(row.billable_s) if row.billable_s is not None else "not yet"),
             (fmt.count(row.snapshot.interruptions), "", False),
             ("none", "", True),
+            *(_estimated(row) if foreseen else ()),
         )
         cells = "".join(_cell(name, *own[row.label]) for name, _, own in chosen)
         cells += "".join(_cell(name, *value) for name, value in zip(heads, values, strict=True))
         lines.append(f"<tr>{job_head(row, trial=trials.get(row.label))}{status(row)}{cells}</tr>")
     return "\n".join([*lines, "</tbody></table>"])
+
+
+def _estimated(row: Row) -> Iterator[tuple[str, str, bool]]:
+    """What the job would take and cost on AWS, each with its 80 % interval below it."""
+    likely, between = (row.estimated.likely, row.estimated.between) if row.estimated else (NOT_ESTIMATED, ("", ""))
+    for shown, under in zip(likely, between, strict=True):
+        yield shown, under, shown == "-"
 
 
 def _or_missing(value: float | None, shown: str) -> tuple[str, str, bool]:

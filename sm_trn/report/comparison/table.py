@@ -48,6 +48,12 @@ COLUMNS = (
     "speedup_pct",
     "billable_saving_pct",
     "cost_saving_pct",
+    "estimated_s",  # of emulated jobs alone: never beside a measured value in one column
+    "estimated_s_p10",
+    "estimated_s_p90",
+    "estimated_usd",
+    "estimated_usd_p10",
+    "estimated_usd_p90",
 )
 
 
@@ -89,7 +95,15 @@ def cells(row: Row, delta: Delta) -> Mapping[str, Any]:
         "speedup_pct": delta.speedup_pct,
         "billable_saving_pct": delta.billable_saving_pct,
         "cost_saving_pct": delta.cost_saving_pct,
+        **_estimated("estimated_s", row.estimated.billable_s if row.estimated else None),
+        **_estimated("estimated_usd", row.estimated.usd if row.estimated else None),
     }
+
+
+def _estimated(name: str, found: tuple[float, float, float] | None) -> dict[str, float | None]:
+    if found is None:
+        return {name: None, f"{name}_p10": None, f"{name}_p90": None}
+    return {name: found[1], f"{name}_p10": found[0], f"{name}_p90": found[2]}
 
 
 def json_text(rows: Sequence[Mapping[str, Any]], findings: Iterable[Finding], sections: Sequence[Section]) -> str:

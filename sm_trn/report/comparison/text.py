@@ -9,6 +9,7 @@ from ...formatting import numbers as fmt
 from ...formatting.theme import marker, painted
 from ...pricing.book import Price
 from ..layout import GAP, Column, between, cut, fitting, line, one_line, wrap
+from ..sections.estimated import NOT_ESTIMATED, estimated_sentence
 from ..sections.rows import Row
 from ..sections.section import Section
 from ..sections.sweep import TRAINING_LOSS, Sweep, sweep_sentence
@@ -233,6 +234,7 @@ def _rehearsal(section: Section, width: int, *, color: bool, ascii_only: bool) -
     wanted = dict.fromkeys(fmt.instances(row.snapshot.instance, row.snapshot.count) for row in rows)
     lines += wrap(f"Rehearsed here for {fmt.listing(list(wanted))}.", width, first="  ")
     lines += wrap("No speed-up, no cost: emulated jobs have none. Their seconds are this machine's.", width, first="  ")
+    lines += wrap(estimated_sentence([(one_line(row.label), row.estimated) for row in rows]), width, first="  ")
     return lines
 
 
@@ -251,4 +253,8 @@ def _rehearsal_columns(rows: tuple[Row, ...]) -> Iterator[Column]:
         yield Column("BASELINE", cells([row.baseline_accuracy for row in rows], fmt.accuracy), rank=2)
     billed = ["not yet" if row.billable_s is None else fmt.count(row.billable_s) for row in rows]
     yield Column("BILLABLE, s emu", tuple(billed))
+    if any(row.estimated is not None for row in rows):
+        likely = [row.estimated.likely if row.estimated else NOT_ESTIMATED for row in rows]
+        yield Column("AWS TIME, est", tuple(took for took, _ in likely), rank=1)
+        yield Column("AWS USD, est", tuple(usd for _, usd in likely), rank=1)
     yield Column("INTERRUPTED", tuple(fmt.count(row.snapshot.interruptions) for row in rows), rank=1)

@@ -1,6 +1,7 @@
 """The numbers of one job, read off its record: rates, seconds, phases, price, cost. Compares nothing, draws nothing.
 
-An emulated job has no rate, no phase, no price and no cost here, so nothing further on can show or sum one.
+An emulated job has no rate, no phase, no price and no cost here, so nothing further on can show or sum one. What it would take
+on AWS is an estimate, which has a place of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...specs.record import JobRecord, Origin
 from ...specs.snapshot import JobSnapshot, JobStatus
 from ..layout import one_line
 from ..status import StatusLook, status_look
+from .estimated import Estimated
 from .work import Work, read_work
 
 NEEDED_STEPS = 200  # fewer say nothing about a steady rate
@@ -67,6 +69,7 @@ class Row:
     final_loss: float | None
     baseline_accuracy: float | None
     work: Work
+    estimated: Estimated | None = None  # of an emulated job: what it would take on AWS
 
     @property
     def snapshot(self) -> JobSnapshot:
@@ -119,9 +122,19 @@ class Row:
 
 
 def read_row(
-    record: JobRecord, *, label: str, slot: int, book: PriceBook, at: date | str | None, region: str | None = None
+    record: JobRecord,
+    *,
+    label: str,
+    slot: int,
+    book: PriceBook,
+    at: date | str | None,
+    region: str | None = None,
+    estimated: Estimated | None = None,
 ) -> Row:
-    """The row of a record, priced at the newest price on or before ``at`` in ``region`` (its own when None)."""
+    """The row of a record, priced at the newest price on or before ``at`` in ``region`` (its own when None).
+
+    ``estimated`` is kept of an emulated job only.
+    """
     snapshot = record.snapshot
     emulated = is_emulated(record)
     steps = _steps(record)
@@ -158,6 +171,7 @@ def read_row(
         final_loss=_final_loss(record),
         baseline_accuracy=max(_baselines(record).values(), default=None),
         work=read_work(record, emulated=emulated),
+        estimated=estimated if emulated else None,
     )
 
 
