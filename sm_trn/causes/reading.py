@@ -31,7 +31,11 @@ _TROUBLE = re.compile(r"error|exception|fatal|critical")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:AlgorithmError|ClientError|InternalServerError|CapacityError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
+    r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|\s*[Ff]ail(?:ed|ure) [Rr]eason:"
     r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
+)
+_CONTAINER = re.compile(
+    r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| )"
 )
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
@@ -130,6 +134,8 @@ class LogReading:
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
         prefix = prefix_of(piece)
         text = piece[prefix.length :]
+        named = _CONTAINER.match(text)  # what Ray and docker compose write in front
+        text = text[named.end() :] if named is not None else text
         said = text.strip()
         spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
         said = said[spoken.end() :].rstrip('"') if spoken is not None else said
@@ -152,6 +158,9 @@ class LogReading:
             return
         exception = raised(said) or (said if worker.inside and _OTHER.match(said) else "")
         ended = (worker.inside or self.short) and exception != ""
+        if ended and not worker.inside and not worker.chained:  # no traceback stands before it: its message is a chain of its own
+            self._chains += 1
+            worker.chain = self._chains
         reports = self.short or bool(exception) or worker.left > 0 or _REPORTS.match(said[:LONGEST]) is not None
         worker.left = 40 if ended else max(0, worker.left - 1)
         calm = not exception and not self.short and _CALM.search(said[:160]) is not None
