@@ -49,8 +49,9 @@ _EFA = (
 )  # fmt: skip
 _SOCKETS = ("using network socket", "via net/socket")
 _NO_EFA = ("only efa provider is supported", "find any optimal provider", "aws-ofi-nccl initialization failed")
+_COMPILES = ("call compiler with cmd", "compiler status pass")  # neuronx-cc's wrapper, before and after each graph
 _MARKS = (
-    *_EFA, *_SOCKETS, *_NO_EFA, "watchdog", "first observed failure", "(local_rank:", "direct cause", "during handling",
+    *_COMPILES, *_EFA, *_SOCKETS, *_NO_EFA, "watchdog", "first observed failure", "(local_rank:", "direct cause", "during handling",
 )  # fmt: skip
 
 
@@ -100,6 +101,7 @@ class LogReading:
     succeeded: bool = False
     failed: bool = False
     hosts: dict[str, float] = field(default_factory=dict)  # and when each spoke last
+    compiled: set[int] = field(default_factory=set)  # the signs of progress so far, at each compilation for a Neuron device
     root_rank: int | None = None  # whom torchrun names as the first to fail
     window: int = 0  # lines to come that must be fed whatever they look like
     _workers: dict[tuple[str, int | None], _Worker] = field(default_factory=dict)
@@ -134,14 +136,10 @@ class LogReading:
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
         prefix = prefix_of(piece)
         text = piece[prefix.length :]
-        named = _CONTAINER.match(text)  # what Ray and docker compose write in front
-        text = text[named.end() :] if named is not None else text
-        said = text.strip()
-        spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
-        said = said[spoken.end() :].rstrip('"') if spoken is not None else said
+        said = self._said(text)
         if not said or len(self.findings) >= MOST:
             return
-        if self._marks(said):
+        if self._marks(said) or self._compiles(said, beats):
             return
         host = prefix.host or event.host
         worker = self._workers.setdefault((host, prefix.rank), _Worker())
@@ -182,6 +180,20 @@ class LogReading:
                 beats=beats,
             )
         )
+
+    def _said(self, text: str) -> str:
+        """A line without what containers, Ray, the service and the toolkit write in front of it."""
+        named = _CONTAINER.match(text)
+        said = (text[named.end() :] if named is not None else text).strip()
+        spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
+        return said[spoken.end() :].rstrip('"') if spoken is not None else said
+
+    def _compiles(self, said: str, beats: int) -> bool:
+        """Take in the Neuron compiler's start and end of a graph."""
+        if "ompiler" not in said[:400] or not any(mark in said[:400].lower() for mark in _COMPILES):
+            return False
+        self.compiled.add(beats)
+        return True
 
     def _begin(self, worker: _Worker) -> None:
         if not worker.chained:
