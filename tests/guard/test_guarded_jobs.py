@@ -101,8 +101,8 @@ def test_a_healthy_job_with_pauses_raises_no_alarm(session: st.Session, tmp_path
 
 
 # Every shipped script as it starts for anybody: tiny models, the bundled texts, with evaluations and saves between the steps.
-OFTEN = {"logging_steps": 2, "evaluation_strategy": "steps", "eval_steps": 10, "save_steps": 10}
-SHIPPED: Mapping[str, Mapping[str, object]] = {
+OFTEN: Mapping[str, str | int] = {"logging_steps": 2, "evaluation_strategy": "steps", "eval_steps": 10, "save_steps": 10}
+SHIPPED: Mapping[str, Mapping[str, str | int]] = {
     "train_text_classification.py": {"model": "tiny-random", "train": "sample", "epochs": 2, "save_steps": 20, "logging_steps": 5},
     "train_glue.py": {"model_name_or_path": "tiny-random", "max_steps": 40, **OFTEN},
     "train_language_model.py": {"model_type": "tiny-gpt2", "block_size": 32, "max_train_samples": 400, "max_steps": 40, **OFTEN},
