@@ -30,6 +30,7 @@ _OF_PYTHON = (
 _FIRST = LogEvent(0.0, "algo-1", "")
 SHORT = 60  # lines that a reason may have
 SHOWN = 6  # consequences
+STORM = 12  # compilations apart from one another, after the first step; a healthy job of the public logs has up to four
 NOBODY = "read the log: sm-trn logs NAME --script --tail 40"
 _SERVICE_FAMILIES = frozenset({"api", "capacity", "data", "output", "stop", "image", "mem"})
 
@@ -53,7 +54,7 @@ class JobText:
             cause = self._named(name, line)
             return self._told(cause, found)
         if self._healthy():
-            return self._told(self._swallowed(found), [])
+            return self._told(self._swallowed(found) or self._recompiles(), [])
         spoken = ordered(reason, 0)
         if spoken and _service_says(self.snapshot, spoken[0]):
             return self._told(self._cause(spoken[0], found), found)
@@ -84,6 +85,14 @@ class JobText:
             seen, id=row.id, what=row.what, confidence=Confidence.LIKELY, fix=Advice(row.fix), source=row.source
         )
 
+    def _recompiles(self) -> Cause | None:
+        """The Neuron compiler that runs again and again between the steps: the job goes on, and is slow."""
+        times = len(self.scan.reading.compiled - {0}) if self.scan is not None else 0
+        if times < STORM:
+            return None
+        line = Evidence(text=f"the compiler ran {times} times between steps, after the first one")
+        return dataclasses.replace(self._named("neuron.recompile", line), confidence=Confidence.LIKELY)
+
     def _told(self, cause: Cause | None, rest: Iterable[Finding]) -> Diagnosis:
         later: dict[str, Cause] = {}
         for each in rest:
@@ -106,7 +115,10 @@ class JobText:
     def _unknown(self) -> Diagnosis:
         scan, failed = self.scan, self.snapshot is not None and self.snapshot.status is JobStatus.FAILED
         if not failed and (scan is None or not _says_failure(scan)):
-            return self._told(None, [])
+            return self._told(self._recompiles(), [])
+        storm = self._recompiles()
+        if storm is not None:
+            return self._told(storm, [])
         told = self._told(None, [])
         if scan is not None and scan.reading.short and scan.reading.network is FastNetwork.SOCKETS:
             line = Evidence(text=scan.reading.network.value)

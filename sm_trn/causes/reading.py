@@ -31,7 +31,11 @@ _TROUBLE = re.compile(r"error|exception|fatal|critical")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:AlgorithmError|ClientError|InternalServerError|CapacityError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
+    r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|\s*[Ff]ail(?:ed|ure) [Rr]eason:"
     r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
+)
+_CONTAINER = re.compile(
+    r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| )"
 )
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
@@ -45,8 +49,9 @@ _EFA = (
 )  # fmt: skip
 _SOCKETS = ("using network socket", "via net/socket")
 _NO_EFA = ("only efa provider is supported", "find any optimal provider", "aws-ofi-nccl initialization failed")
+_COMPILES = ("call compiler with cmd", "compiler status pass")  # neuronx-cc's wrapper, before and after each graph
 _MARKS = (
-    *_EFA, *_SOCKETS, *_NO_EFA, "watchdog", "first observed failure", "(local_rank:", "direct cause", "during handling",
+    *_COMPILES, *_EFA, *_SOCKETS, *_NO_EFA, "watchdog", "first observed failure", "(local_rank:", "direct cause", "during handling",
 )  # fmt: skip
 
 
@@ -96,6 +101,7 @@ class LogReading:
     succeeded: bool = False
     failed: bool = False
     hosts: dict[str, float] = field(default_factory=dict)  # and when each spoke last
+    compiled: set[int] = field(default_factory=set)  # the signs of progress so far, at each compilation for a Neuron device
     root_rank: int | None = None  # whom torchrun names as the first to fail
     window: int = 0  # lines to come that must be fed whatever they look like
     _workers: dict[tuple[str, int | None], _Worker] = field(default_factory=dict)
@@ -130,12 +136,10 @@ class LogReading:
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
         prefix = prefix_of(piece)
         text = piece[prefix.length :]
-        said = text.strip()
-        spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
-        said = said[spoken.end() :].rstrip('"') if spoken is not None else said
+        said = self._said(text)
         if not said or len(self.findings) >= MOST:
             return
-        if self._marks(said):
+        if self._marks(said) or self._compiles(said, beats):
             return
         host = prefix.host or event.host
         worker = self._workers.setdefault((host, prefix.rank), _Worker())
@@ -152,6 +156,9 @@ class LogReading:
             return
         exception = raised(said) or (said if worker.inside and _OTHER.match(said) else "")
         ended = (worker.inside or self.short) and exception != ""
+        if ended and not worker.inside and not worker.chained:  # no traceback stands before it: its message is a chain of its own
+            self._chains += 1
+            worker.chain = self._chains
         reports = self.short or bool(exception) or worker.left > 0 or _REPORTS.match(said[:LONGEST]) is not None
         worker.left = 40 if ended else max(0, worker.left - 1)
         calm = not exception and not self.short and _CALM.search(said[:160]) is not None
@@ -173,6 +180,20 @@ class LogReading:
                 beats=beats,
             )
         )
+
+    def _said(self, text: str) -> str:
+        """A line without what containers, Ray, the service and the toolkit write in front of it."""
+        named = _CONTAINER.match(text)
+        said = (text[named.end() :] if named is not None else text).strip()
+        spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
+        return said[spoken.end() :].rstrip('"') if spoken is not None else said
+
+    def _compiles(self, said: str, beats: int) -> bool:
+        """Take in the Neuron compiler's start and end of a graph."""
+        if "ompiler" not in said[:400] or not any(mark in said[:400].lower() for mark in _COMPILES):
+            return False
+        self.compiled.add(beats)
+        return True
 
     def _begin(self, worker: _Worker) -> None:
         if not worker.chained:

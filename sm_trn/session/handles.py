@@ -376,9 +376,15 @@ class TrainingJob:
         return endpoints.transform(self.session, self._trained(), how)
 
     def record(self) -> JobRecord:
-        """The job's story as a value: its snapshot and the numbers of its log."""
+        """The job's story as a value: its snapshot and the numbers of its log; of a failed one also its cause, as a note."""
         now = self.snapshot()
-        return record(now, self.points(), label=self.label, workload=Path(now.program).stem)
+        story = record(now, self.points(), label=self.label, workload=Path(now.program).stem)
+        if now.status is not JobStatus.FAILED:
+            return story
+        from ..report.why import cause_line  # noqa: PLC0415 - only a failure needs the words
+
+        cause = cause_line(self._log.diagnosis(now))
+        return dataclasses.replace(story, notes=(f"failed: {cause}",)) if cause else story
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

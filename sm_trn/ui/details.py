@@ -36,6 +36,7 @@ def detail_json(
         "facts": list(_facts(row, now)),
         "reason": printable(job.failure_reason)[:LONGEST],
         "exception": lines.exception()[:LONGEST] if job.status_word == "Failed" and ready else "",
+        "cause": _cause(row, lines)[:LONGEST] if job.status_word == "Failed" and ready else "",
         "phases": bar(row, now),
         "phase_words": [f"{name} {fmt.compact(seconds)}" for name, _, seconds in bar(row, now)],
         "left_s": finite(row.left_s),
@@ -57,6 +58,19 @@ def detail_json(
             "bad": lines.first_bad(),
         },
     }
+
+
+def _cause(row: WatchRow, lines: Lines) -> str:
+    """Why the job failed, in one line, from what is kept of its log; empty where it is unknown."""
+    from ..causes.diagnose import JobText, scan_of  # noqa: PLC0415 - most jobs do not fail
+    from ..report.why import cause_line  # noqa: PLC0415 - as above
+
+    end, told = lines.cause
+    if end != lines.end:
+        end = lines.end
+        told = cause_line(JobText(row.snapshot.name, row.snapshot, scan=scan_of([lines.events()])).diagnosis())
+        lines.cause = end, told
+    return told
 
 
 def _facts(row: WatchRow, now: datetime) -> Iterator[tuple[str, str, str]]:

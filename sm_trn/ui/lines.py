@@ -72,6 +72,7 @@ class Lines:
         self._script = ScriptLines()
         self.hosts: dict[str, None] = {}
         self.ranks: set[int] = set()
+        self.cause: tuple[int, str] = (-1, "")  # how many lines there were when the cause was looked for, and what it was
 
     @property
     def end(self) -> int:
@@ -120,6 +121,11 @@ class Lines:
         with self._lock:
             events = [line.event for line in self._kept]
         return exception_of(events)
+
+    def events(self) -> tuple[LogEvent, ...]:
+        """The lines that are kept."""
+        with self._lock:
+            return tuple(line.event for line in self._kept)
 
 
 def line_text(line: Line) -> str:

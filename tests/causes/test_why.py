@@ -210,3 +210,33 @@ def test_nccls_own_words_tell_the_network() -> None:
     sockets = "algo-1:77:77 [0] NCCL INFO Using network Socket"
     assert ("EFA", "SOCKETS") == (st.why(efa).network.name, st.why(sockets).network.name)
     assert "net.efa_not_used" == st.why(sockets).id
+
+
+def compiling(graphs: int) -> str:
+    """A log whose steps have so many compilations between them."""
+    wrapper = "2024-04-12 07:13:06.000297:  271334  INFO ||NEURON_CC_WRAPPER||: Call compiler with cmd: neuronx-cc compile m.pb"
+    steps = [f"{{'loss': 0.5, 'step': {step}}}" for step in range(40)]
+    return "\n".join(f"{step}\n{wrapper}\nCompiler status PASS" if at < graphs else step for at, step in enumerate(steps))
+
+
+def test_a_compiler_that_runs_again_and_again_is_told_though_the_job_goes_on() -> None:
+    found = st.why(compiling(30))
+    assert ("neuron.recompile", "likely") == (found.id, found.confidence.value)
+    assert "none" == st.why(compiling(4)).id
+
+
+@pytest.mark.parametrize(
+    "front", ["(TrainWorker pid=9671) ", "(TrainWorker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | "]
+)
+def test_what_containers_and_ray_write_in_front_hides_no_exception(front: str) -> None:
+    found = st.why(f"{front}RuntimeError: Error(s) in loading state_dict for Net:")
+    assert "checkpoint.incompatible" == found.id
+
+
+def test_the_pid_of_a_worker_does_not_make_an_error_healthy() -> None:
+    assert "neuron.config" == st.why("2024-May-21 16:08:34.2 58100:58100 ERROR  TDRV:tdrv_init  Could not open the nd3").id
+
+
+def test_a_word_that_only_holds_efa_is_not_the_network() -> None:
+    text = "[PG GUID 0(default_pg) Rank 5] terminated with exception: NCCL error: remote process exited or there was a network error"
+    assert "dist.peer_lost" == st.why(text).id

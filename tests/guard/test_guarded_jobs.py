@@ -6,7 +6,7 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,13 @@ if os.environ.get("WITH_TORCH"):
     import torch
     weight = torch.nn.Parameter(torch.ones(1)); optimizer = torch.optim.SGD([weight], lr=0.001)
 for step in range(1, int(os.environ.get("STEPS", 2000)) + 1):
-    time.sleep(0.05)
+    time.sleep(float(os.environ.get("STEP_S", 0.05)))
     loss = 1.0 / step
     if weight is not None:
         optimizer.zero_grad(); (weight ** 2).sum().backward(); optimizer.step(); loss = float((weight ** 2).sum())
     if rank == 0:
         print({"loss": loss, "step": step}, flush=True)
-        if step % 100 == 0:
+        if step % int(os.environ.get("EVERY", 100)) == 0:
             print("***** Running Evaluation *****", flush=True); time.sleep(float(os.environ.get("PAUSE", 0.5)))
             print({"eval_loss": 0.5}, flush=True); print("Saving model checkpoint to /opt/ml/checkpoints", flush=True); time.sleep(0.3)
 """
@@ -45,14 +45,14 @@ def session(emulator: Any) -> st.Session:
     return st.connect("emulator", state=emulator.state)
 
 
-def spec(folder: Path, *, hosts: int = 1, torch: bool = False, steps: int = 2000, pause: float = 0.5) -> st.JobSpec:
+def spec(folder: Path, *, hosts: int = 1, torch: bool = False, steps: int = 2000, **environment: str) -> st.JobSpec:
     (folder / "train.py").write_text(STEPS)
     return st.JobSpec(
         name="guarded",
         script=st.Script("train.py", source_dir=str(folder)),
         framework=st.PyTorch("2.8.0", python="py312"),
         compute=st.Compute("ml.c5.xlarge", count=hosts),
-        environment={"STEPS": str(steps), "PAUSE": str(pause), **({"WITH_TORCH": "1"} if torch else {})},
+        environment={"STEPS": str(steps), **environment, **({"WITH_TORCH": "1"} if torch else {})},
         max_run_s=600,
     )
 
@@ -77,8 +77,8 @@ def waited(session: st.Session, job: st.TrainingJob, guard: st.Guard) -> tuple[s
 def test_a_worker_that_hangs_is_found_and_stopped(
     session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path
 ) -> None:
-    sm_trn_faults_here("hang", after_s=2.0)
-    final, found = waited(session, session.submit(spec(tmp_path)), GUARD)
+    sm_trn_faults_here("hang", after_s=0.5)
+    final, found = waited(session, session.submit(spec(tmp_path, STEP_S="0.02")), GUARD)
     assert ["stall_s"] == [alarm.limit for alarm, _ in found]
     assert "Stopped" == final.status_word
 
@@ -95,8 +95,41 @@ def test_a_worker_that_is_killed_is_told_from_one_that_fails(
 
 
 def test_a_healthy_job_with_pauses_raises_no_alarm(session: st.Session, tmp_path: Path) -> None:
-    final, found = waited(session, session.submit(spec(tmp_path, steps=110, pause=3.0)), GUARD)
+    job = session.submit(spec(tmp_path, steps=45, STEP_S="0.02", EVERY="40", PAUSE="2.6"))  # a pause longer than stall_s
+    final, found = waited(session, job, GUARD)
     assert ("Completed", []) == (final.status_word, found)
+
+
+# Every shipped script as it starts for anybody: tiny models, the bundled texts, with evaluations and saves between the steps.
+OFTEN: Mapping[str, str | int] = {"logging_steps": 2, "evaluation_strategy": "steps", "eval_steps": 10, "save_steps": 10}
+SHIPPED: Mapping[str, Mapping[str, str | int]] = {
+    "train_text_classification.py": {"model": "tiny-random", "train": "sample", "epochs": 2, "save_steps": 20, "logging_steps": 5},
+    "train_glue.py": {"model_name_or_path": "tiny-random", "max_steps": 40, **OFTEN},
+    "train_language_model.py": {"model_type": "tiny-gpt2", "block_size": 32, "max_train_samples": 400, "max_steps": 40, **OFTEN},
+    "run_clm.py": {"model_type": "tiny-gpt2", "block_size": 32, "max_train_samples": 400, "max_steps": 40, **OFTEN},
+    "train_question_answering.py": {"model_name_or_path": "tiny-random", "max_steps": 40, **OFTEN},
+    "finetune_llama.py": {"model_name_or_path": "tiny-llama", "block_size": 64, "max_steps": 20, "logging_steps": 2},
+}
+
+
+@pytest.mark.skipif("SM_TRN_GUARD_SCRIPTS" not in os.environ, reason="the shipped scripts run on demand: SM_TRN_GUARD_SCRIPTS=1")
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("script", SHIPPED)
+def test_no_shipped_script_raises_an_alarm_at_the_default(session: st.Session, script: str) -> None:
+    if script == "finetune_llama.py":
+        pytest.importorskip("trl")
+    job = session.submit(
+        st.JobSpec(
+            name="shipped",
+            script=st.Script(script),
+            framework=st.PyTorch("2.8.0", python="py312"),
+            compute=st.Compute("ml.c5.xlarge"),
+            hyperparameters=dict(SHIPPED[script]),
+            max_run_s=900,
+        )
+    )
+    final, found = waited(session, job, st.Guard())
+    assert ("Completed", []) == (final.status_word, found), job.why()
 
 
 @pytest.fixture

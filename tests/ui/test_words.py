@@ -9,10 +9,14 @@ from decimal import Decimal
 import pytest
 from report_jobs import START, describe, transitions
 
+from sm_trn.logs import LogEvent
 from sm_trn.pricing import snapshot_book
 from sm_trn.report import WatchRow
 from sm_trn.specs import WallSeconds, parse_snapshot
+from sm_trn.ui.details import detail_json
+from sm_trn.ui.lines import Lines
 from sm_trn.ui.rows import Shown, cause_of, cost, headline, needs, row_json
+from sm_trn.ui.series import Curves
 from sm_trn.ui.spending import spending
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
@@ -55,6 +59,17 @@ def row(name: str, *, status: str = "InProgress", emulated: bool = False, **more
 )
 def test_the_cause_of_a_failure_is_the_scripts_own_exception(reason: str, cause: str) -> None:
     assert cause == cause_of(reason)
+
+
+def test_the_view_of_a_failed_job_says_the_cause_in_one_line() -> None:
+    lines = Lines()
+    said = ("Traceback (most recent call last):", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB")
+    lines.add(LogEvent(float(at), "algo-1", text) for at, text in enumerate(said))
+    views = [
+        detail_json(row("job", status=status), Curves(), lines, now=NOW, ready=True, problem="", options="")
+        for status in ("Failed", "Completed")
+    ]
+    assert ["the GPU's memory is full (certain, mem.cuda_oom), algo-1", ""] == [view["cause"] for view in views]
 
 
 def test_a_cause_that_jobs_share_is_said_once_though_their_commands_differ() -> None:

@@ -19,7 +19,7 @@ export function jobView(name) {
   box.checked = isTicked(name);
   box.addEventListener("change", () => tick(name, box.checked));
   const crumb = h("p", { class: "crumb" }, h("a", { href: "#/" }, "Jobs"), " / ", h("span", {}, name), h("label", {}, box, " compare"));
-  const why = h("section", { class: "why", hidden: true, "aria-label": "Why it failed" }, h("h2", {}, "Why it failed"), h("pre"), h("p", { class: "ink2" }));
+  const why = h("section", { class: "why", hidden: true, "aria-label": "Why it failed" }, h("h2", {}, "Why it failed"), h("pre"), h("p"), h("p", { class: "ink2" }));
   const facts = h("dl", { class: "facts" });
   const phaseHead = head("Phases", ""), phaseBar = h("div", { class: "phasebar" }), phaseWords = h("p", { class: "over" });
   const axisToggle = h("div", { class: "seg", role: "group", "aria-label": "Axis of the curves" });
@@ -67,7 +67,8 @@ export function jobView(name) {
     put(wait, detail.problem || "Reading the log …");
     why.hidden = !(row.word === "failed");
     put(why.children[1], detail.exception || detail.reason || "AWS gave no reason.");
-    put(why.children[2], detail.exception ? detail.reason : "");
+    put(why.children[2], detail.cause ? `Cause: ${detail.cause}` : "");
+    put(why.children[3], detail.exception ? detail.reason : "");
     once("facts", detail.facts, (found) => facts.replaceChildren(...found.map(([what, value, beside]) => h("div", {}, h("dt", {}, what), h("dd", {}, value, beside ? h("small", {}, ` ${beside}`) : null)))));
     once("phases", [detail.phases, detail.left_s], ([phases, left]) => phaseBar.replaceChildren(bar(phases, left, 26, detail.phase_words.join(", ") || "no phase yet")));
     put(phaseWords, detail.phase_words.join(", "));
