@@ -136,6 +136,7 @@ def _update(value: dict[object, object], given: Arguments, names: Names, cause: 
         ):
             value.update(dict(item))
         else:
+            value.clear()  # it may have replaced what was there
             value["…"] = unknown([*causes_in(item), cause], rest=True)
     value.update(names)
 
