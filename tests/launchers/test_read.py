@@ -136,3 +136,11 @@ def test_siblings_are_read_and_the_rest_of_a_module_is_one_hole() -> None:
     body = f"from config import RATE\nimport elsewhere\nPyTorch({PYTORCH}, hyperparameters={{'r': RATE, 'a': elsewhere.A, 'b': elsewhere.B}}).fit()"  # noqa: E501 - a launcher on one line
     (launch,) = read_text(HEAD + body, "launch.py", modules=modules).launches
     assert [Reason.MODULE] == [hole.reason for hole in launch.holes]
+
+
+def test_plans_checks_and_event_files_are_fields_of_the_job() -> None:
+    body = f"from sagemaker.debugger import TensorBoardOutputConfig\nPyTorch({PYTORCH}, training_plan='arn:p', enable_infra_check=True, enable_remote_debug=True, tensorboard_output_config=TensorBoardOutputConfig('s3://b/tb', '/opt/tb')).fit()"  # noqa: E501 - a launcher on one line
+    spec = only(body).jobs[0].spec
+    assert ("arn:p", True, True) == (spec.compute.training_plan, spec.infra_check, spec.remote_debug)
+    assert st.TensorBoard(s3_uri="s3://b/tb", local_path="/opt/tb") == spec.tensorboard
+    assert () == spec.kept

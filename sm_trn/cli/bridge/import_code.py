@@ -22,7 +22,7 @@ from ...specs.problems import Severity
 from ..shared import emit, json_option, say
 from . import shown
 
-FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3")
+FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3")
 _SUFFIX = {"job.toml": ".toml"}
 
 
