@@ -51,3 +51,14 @@ def test_in_place_keeps_the_old_file(tmp_path: Path) -> None:
     assert done.exception is None
     assert old == (tmp_path / "launch.py.bak").read_text()
     assert "ModelTrainer(" in path.read_text()
+
+
+def test_sentences_count_one_and_many(tmp_path: Path) -> None:
+    one = LAUNCH.format(more="instance_type='ml.g5.xlarge', ")
+    path = tmp_path / "launch.py"
+    for text, told in (
+        (one, "1 launch, 1 job. Read"), (one, "1 of 1 launch is complete."), (one + one, "2 launches, 2 jobs. Read"),
+        (one + one, "2 of 2 launches are complete."), (LAUNCH.format(more="instance_type=ask(), "), "1 launch, 0 jobs. Read"),
+    ):  # fmt: skip
+        path.write_text(text)
+        assert told in CliRunner().invoke(command, [str(path)], standalone_mode=False).stdout

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from ...errors import SmTrnError
+from ...formatting import numbers as fmt
 from ...jobfile import dump_job
 from ...recorder import Recorded, RecordedCall, record
 from ...recorder.recording import LAUNCHING
@@ -57,7 +58,8 @@ def command(program: tuple[str, ...], *, output: Path, stop_at_submit: bool, tim
         if call.operation in LAUNCHING:
             say(f"  {call.service}.{call.operation:<30} {_name(call)}{_place(call)}")
     say(
-        f"\n{len(recorded.jobs)} jobs in {recorded.seconds:.1f} s, {len(recorded.calls)} calls, exit code {recorded.exit_code}."
+        f"\n{fmt.jobs(len(recorded.jobs))} in {recorded.seconds:.1f} s, {fmt.counted(len(recorded.calls), 'call')}, "
+        f"exit code {recorded.exit_code}."
     )
     for path in _saved(recorded, output):
         say(f"  {path}")
