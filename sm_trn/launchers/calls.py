@@ -659,7 +659,7 @@ def _path_joined(state: State, node: ast.expr, given: Arguments, names: Names) -
 
 
 def _path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
-    return Instance("path", {"path": _path_joined(state, node, given, names) if given else "."}, state.place(node))
+    return Instance("path", {"path": methods.pure_path(_path_joined(state, node, given, names)) if given else "."}, state.place(node))
 
 
 def _same_path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:

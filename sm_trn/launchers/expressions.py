@@ -279,7 +279,8 @@ def _binary(state: State, node: ast.expr) -> object:
     if isinstance(node.op, ast.Mod) and isinstance(left, str):
         return texts.percent(left, right, cause)
     if isinstance(node.op, ast.Div) and isinstance(left, Instance) and left.cls == "path":
-        made = methods.joined_path([left.arguments["path"], right], cause)
+        inner = right.arguments["path"] if isinstance(right, Instance) and right.cls == "path" else right
+        made = methods.pure_path(methods.joined_path([left.arguments["path"], inner], cause))
         return Instance("path", {"path": made}, left.place)
     if isinstance(node.op, ast.BitOr) and isinstance(left, dict) and isinstance(right, dict):
         return {**left, **right}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -144,3 +146,21 @@ def test_plans_checks_and_event_files_are_fields_of_the_job() -> None:
     assert ("arn:p", True, True) == (spec.compute.training_plan, spec.infra_check, spec.remote_debug)
     assert st.TensorBoard(s3_uri="s3://b/tb", local_path="/opt/tb") == spec.tensorboard
     assert () == spec.kept
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "os.path.join('data', 'train')", "os.path.join('data/', 'train')", "os.path.join('', 'train')", "os.path.join('a', '/b')",
+        "str(Path('data', 'train'))", "str(Path('s3://b/x'))", "str(Path('./data/'))", "str(Path('a') / Path('b'))", "str(Path('a', '/b'))",
+        "str(Path('a//b/./c') / 'd')", "os.path.join('s3://b', 'x', '')",
+    ],
+)  # fmt: skip
+def test_paths_are_joined_as_python_joins_them(written: str) -> None:
+    asked = eval(written, {"os": os, "Path": PurePosixPath})  # noqa: S307 - texts of this file
+    assert {"a": asked} == hyperparameters(f"from pathlib import Path\nfound = {{'a': {written}}}")
+
+
+def test_a_path_that_begins_with_a_placeholder_has_no_slash_before_it() -> None:
+    body = "from pathlib import Path\nfound = {'a': str(Path(bucket, './x//y/')), 'b': os.path.join(bucket, 'x')}"
+    assert {"a": "YOUR-BUCKET/x/y", "b": "YOUR-BUCKET/x"} == hyperparameters(body)
