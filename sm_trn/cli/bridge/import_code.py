@@ -82,6 +82,8 @@ def command(
         for each in found:
             say(shown.report(each))
             say(_next(each))
+        if told := shown.defaults():
+            say(told)
     else:
         _write(found, form, output)
     return int(any(launch.holes for each in found for launch in each.launches))
