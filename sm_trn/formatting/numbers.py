@@ -142,7 +142,12 @@ def count(value: float) -> str:
 
 def jobs(number: int) -> str:
     """``1 job``, ``1,200 jobs``."""
-    return "1 job" if number == 1 else f"{count(number)} jobs"
+    return counted(number, "job")
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 launch``, ``2 launches``: a number and its word; ``many`` where an s is not enough."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
 def small(value: float) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from . import estimators, images, methods, texts
-from .state import Fit, Sighting, Site, State
+from . import estimators, images, methods, texts, unfollowed
+from .state import Fit, Sighting, Site, State, expression
 from .values import (
     Bound,
     Function,
@@ -66,7 +66,7 @@ def attribute(state: State, node: ast.AST, owner: object, name: str) -> object:
     if isinstance(owner, UserClass):
         return owner.scope.names.get(name, state.unknown(node, Reason.UNDEFINED, give=name))
     if isinstance(owner, Instance):
-        return _of_instance(state, node, owner, name)
+        return owner.arguments if name == "__dict__" else _of_instance(state, node, owner, name)
     return (
         owner
         if owner == _TIME_TEXT and name not in {"strftime", "format", "isoformat", "replace", "split"}
@@ -208,8 +208,14 @@ def _of_sdk(state: State, node: ast.expr, function: Ref, given: Arguments, names
         return (Instance(last, dict(names), state.place(node)),)
     if last in {"retrieve", "get_image_uri"} and ("image_uris" in path or last == "get_image_uri"):
         return (images.retrieved(state, node, last, given, names),)
-    handler = _SDK.get(last)
-    return (handler(state, node, given, names),) if handler is not None else (state.unknown(node, Reason.CALL),)
+    return (_SDK.get(last, _other)(state, node, given, names),)
+
+
+def _other(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
+    """Another function of the SDK: it may start an estimator that it is given."""
+    for value in (*given, *names.values()):
+        _handed(state, value, expression(node.func) if isinstance(node, ast.Call) else "another object")
+    return state.unknown(node, Reason.CALL)
 
 
 def _parameter(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
@@ -261,6 +267,8 @@ def _estimator(state: State, node: ast.expr, cls: str, given: Arguments, names: 
     if len(given) > len(estimators.POSITIONAL[cls]):
         arguments["…"] = state.unknown(node, Reason.CONSTRUCT, detail="more arguments than names")
     place = state.place(node)
+    if (causes := unfollowed.doubts(state)) != []:
+        arguments["…"] = unknown(causes, rest=True)
     if isinstance(arguments.get("hyperparameters"), dict):
         arguments["hyperparameters"] = _own_copy(cls, arguments["hyperparameters"])
     made = Instance(cls, arguments, place)
@@ -284,6 +292,8 @@ def fit(state: State, node: ast.expr, owner: Instance, given: Arguments, names: 
     arguments = {
         key: methods.STRUCTURAL["copy.deepcopy"]([value]) for key, value in owner.arguments.items() if key != "__turn__"
     }
+    if (causes := [*causes_in(arguments.get("…")), *unfollowed.doubts(state)]) != []:
+        arguments["…"] = unknown(causes, rest=True)
     inputs = methods.STRUCTURAL["copy.deepcopy"]([called_with.get("inputs")])
     started = Fit(state.place(node), {**called_with, "inputs": inputs})
     turn = owner.arguments.get("__turn__", 0)
@@ -316,6 +326,9 @@ def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Ar
     cause = state.cause(node, Reason.CALL)
     if isinstance(owner, Unknown):
         state.lost += owner.causes if name == "fit" else ()
+        if name == "fit" and all(cause.reason is not Reason.RESULT for cause in owner.causes):
+            what = expression(node.func) if isinstance(node, ast.Call) else "fit"
+            state.sightings.append(Sighting(state.place(node), f"{what}(…)", "start of something that is not known"))
         return owner
     if isinstance(owner, (str, Text)):
         if owner == _TIME_TEXT:
@@ -474,6 +487,8 @@ def _of_client(state: State, node: ast.expr, owner: Instance, name: str, given: 
         return {"Role": {"Arn": _given(state, Symbol.ROLE)}}
     if name == "create_training_job":
         request: dict[str, object] = dict(names)
+        if (causes := unfollowed.doubts(state)) != []:
+            request["…"] = unknown(causes, rest=True)
         site = Site(
             state.place(node), "create_training_job", {}, 0, tuple(state.conditions), Fit(state.place(node), {})
         )
@@ -502,16 +517,25 @@ def _of_environment(state: State, node: ast.expr, owner: Instance, name: str, gi
     del owner
     key = given[0] if given else names.get("key")
     if name in {"get", "getitem", "setdefault", "pop"} and isinstance(key, str):
+        own = unfollowed.environment(state)
+        if key in own:
+            return own[key]
         if key in {"AWS_REGION", "AWS_DEFAULT_REGION"}:
             return _given(state, Symbol.REGION)
         if key in state.settings:
             return state.settings[key]
         if len(given) > 1 or "default" in names:
             default = given[1] if len(given) > 1 else names["default"]
+            if name == "setdefault":
+                own[key] = default
             state.assumed[state.place(node), f"the environment has no {key}"] = None
             return default
         return state.unknown(node, Reason.CALL, give=key, detail=f"variable {key} of the environment")
-    return state.unknown(node, Reason.CALL) if name != "update" else None
+    if name == "update":
+        unfollowed.environment(state).update({str(name): value for item in given if isinstance(item, dict) for name, value in item.items()})
+        unfollowed.environment(state).update(names)
+        return None
+    return state.unknown(node, Reason.CALL)
 
 
 def _of_parser(state: State, node: ast.expr, owner: Instance, name: str, given: Arguments, names: Names) -> object:
@@ -635,7 +659,7 @@ def _path_joined(state: State, node: ast.expr, given: Arguments, names: Names) -
 
 
 def _path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
-    return Instance("path", {"path": _path_joined(state, node, given, names) if given else "."}, state.place(node))
+    return Instance("path", {"path": methods.pure_path(_path_joined(state, node, given, names)) if given else "."}, state.place(node))
 
 
 def _same_path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from . import methods, texts
-from .calls import attribute, called
+from . import methods, texts, unfollowed
+from .calls import attribute, called, follow
 from .source import SHELL
 from .state import DEPTH, State
 from .values import (
@@ -92,6 +92,8 @@ def _name(state: State, node: ast.expr) -> object:
         scope = scope.parent
     if name in state.settings:
         return state.settings[name]
+    if name == unfollowed.MAGIC:
+        return Ref(name)
     if name == SHELL:
         return state.unknown(node, Reason.SHELL)
     if name in BUILTINS:
@@ -151,10 +153,49 @@ def apply(state: State, node: ast.expr, function: object, given: list[object], n
         and isinstance(given[1], (list, tuple))
     ):
         return [apply(state, node, given[0], [item], {}) for item in given[1]]
-    return called(state, node, function, given, names)
+    if isinstance(function, Ref) and function.path in _SPECIAL:
+        return _SPECIAL[function.path](state, node, function.path, given)
+    if isinstance(function, Ref) and function.path == "functools.partial" and given:
+        return Instance("partial", {"function": given[0], "given": given[1:], "names": names}, state.place(node))
+    if isinstance(function, Instance) and function.cls == "partial":
+        inner, before, named = (function.arguments[word] for word in ("function", "given", "names"))
+        if isinstance(before, list) and isinstance(named, dict):
+            return apply(state, node, inner, [*before, *given], {**named, **names})
+    found = called(state, node, function, given, names)
+    if isinstance(found, Unknown):
+        unfollowed.handed(state, node, function, [*given, *names.values()])
+    return found
+
+
+def _scope_names(state: State, node: ast.expr, path: str, given: list[object]) -> object:
+    if path == "vars" and given:
+        owner = given[0]
+        return owner.arguments if isinstance(owner, Instance) else state.unknown(node, Reason.CALL)
+    return unfollowed.names(state, path)
+
+
+def _magic(state: State, node: ast.expr, path: str, given: list[object]) -> object:
+    del path
+    unfollowed.magic(state, node, given)
+    return None
+
+
+_SPECIAL: Final[Mapping[str, Callable[[State, ast.expr, str, list[object]], object]]] = MappingProxyType(
+    {
+        "exec": unfollowed.code, "eval": unfollowed.code, "globals": _scope_names, "locals": _scope_names, "vars": _scope_names,
+        unfollowed.MAGIC: _magic,
+    }
+)  # fmt: skip
 
 
 def _instance(state: State, node: ast.expr, cls: UserClass, given: list[object], names: dict[str, object]) -> object:
+    if cls.base is not None:
+        based = called(state, node, cls.base, given, names)
+        if isinstance(based, Instance):
+            cause = state.cause(node, Reason.CONSTRUCT, detail=f"a class of its own, made from {cls.base.last}")
+            unfollowed.lose(state, based, cause)
+            follow(state, based)
+        return based
     made = Instance(cls.name, {}, state.place(node), cls)
     start = cls.scope.names.get("__init__")
     if isinstance(start, Function):
@@ -238,7 +279,8 @@ def _binary(state: State, node: ast.expr) -> object:
     if isinstance(node.op, ast.Mod) and isinstance(left, str):
         return texts.percent(left, right, cause)
     if isinstance(node.op, ast.Div) and isinstance(left, Instance) and left.cls == "path":
-        made = methods.joined_path([left.arguments["path"], right], cause)
+        inner = right.arguments["path"] if isinstance(right, Instance) and right.cls == "path" else right
+        made = methods.pure_path(methods.joined_path([left.arguments["path"], inner], cause))
         return Instance("path", {"path": made}, left.place)
     if isinstance(node.op, ast.BitOr) and isinstance(left, dict) and isinstance(right, dict):
         return {**left, **right}
@@ -406,7 +448,7 @@ def _dict(state: State, node: ast.expr) -> object:
             if isinstance(value, dict):
                 made |= value
             else:
-                made["…"] = unknown([*causes_in(value)] or [state.cause(item, Reason.CONSTRUCT)], rest=True)
+                made = {"…": unknown([*causes_in(value)] or [state.cause(item, Reason.CONSTRUCT)], rest=True)}
             continue
         put(made, evaluate(state, key), value, state.unknown(key, Reason.CONSTRUCT))
     return made

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import posixpath
+import re
 from collections.abc import Callable, Mapping
 from itertools import islice
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -136,6 +138,7 @@ def _update(value: dict[object, object], given: Arguments, names: Names, cause: 
         ):
             value.update(dict(item))
         else:
+            value.clear()  # it may have replaced what was there
             value["…"] = unknown([*causes_in(item), cause], rest=True)
     value.update(names)
 
@@ -161,13 +164,28 @@ def joined_path(given: Arguments, cause: Cause) -> object:
         if parts is None:
             return Unknown((cause,))
         absolute = isinstance(parts[0], str) and parts[0].startswith("/") if parts else False
-        before = parts_of(made) or ()
+        before = (parts_of(made) or ()) if made != "" else ()
         if absolute or not before:
             made = text(parts)
         else:
             slash = isinstance(before[-1], str) and before[-1].endswith("/")
             made = text((*before, "" if slash else "/", *parts))
     return made
+
+
+def pure_path(value: object) -> object:
+    """A path as ``pathlib`` writes it: without double slashes, dots between slashes and a slash at its end."""
+    parts = parts_of(value)
+    if parts is None:
+        return value
+    if isinstance(value, str):
+        return str(PurePosixPath(value))
+    made = [re.sub(r"/(\./)*/*", "/", part) if isinstance(part, str) else part for part in parts]
+    if isinstance(made[0], str):
+        made[0] = re.sub(r"^(\./)+", "", made[0])
+    if isinstance(made[-1], str):
+        made[-1] = re.sub(r"(/\.?)+$", "", made[-1])
+    return text(made)
 
 
 def s3_joined(given: Arguments, cause: Cause) -> object:

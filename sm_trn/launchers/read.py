@@ -98,6 +98,7 @@ class Reading:
         state = State(
             file=self.name, region=self.region, settings=self.given, decisions=decisions, modules=self.modules,
             body=statements.returned, assign=statements.assign,
+            sibling=statements.sibling,
         )  # fmt: skip
         state.scopes.append(Scope(file=self.name))
         self.unread = []
@@ -249,7 +250,7 @@ def _together(group: list[Launch], *, turns: int) -> Launch:
     jobs: list[LauncherJob] = []
     for launch in group:
         jobs += [job for job in launch.jobs if all(job.request != other.request for other in jobs)]
-    if len(jobs) == 1 and len(group) == turns:
+    if len(jobs) == 1 and len(group) == turns and all(launch.jobs for launch in group):
         jobs = [_unbranched(jobs[0])]
     holes = tuple(dict.fromkeys(hole for launch in group for hole in launch.holes))
     placeholders = tuple(sorted({word for launch in group for word in launch.placeholders}))

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..errors import InvalidJob, SmTrnError, UnknownName
+from ..formatting.numbers import counted
 from ..render import EstimatorCall, render
 from ..render.calls import Expression
 from ..specs.destination import Destination
@@ -64,7 +65,7 @@ def rewritten(found: Launchers, text: str, given: Collection[str] = ()) -> Rewri
 def _unfit(launch: Launch, given: Collection[str]) -> str:
     """Why a launch is left as it is; '' where it is not."""
     if launch.holes:
-        return f"it has {len(launch.holes)} holes"
+        return f"it has {counted(len(launch.holes), 'hole')}"
     if launch.ending is not Ending.JOB or len(launch.jobs) != 1:
         return "it starts no job of its own" if launch.ending is not Ending.JOB else "it makes several jobs"
     job = launch.jobs[0]

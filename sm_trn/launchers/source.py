@@ -18,10 +18,12 @@ from ..errors import SmTrnError
 
 SIZE_CAP: Final = 20_000_000  # characters of a file
 CELL_CAP: Final = 1_000_000  # characters of a cell that is parsed
+MAGIC: Final = "_magic_"  # a call of it stands for a line magic that brings names
 SHELL: Final = "_shell_output_"  # stands for `!command` on the right of an assignment
 KEEPS_BODY: Final = frozenset({"time", "timeit", "capture", "prun"})
 _MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>[!%?]|.*\?\s*$)")
 _ASSIGNED = re.compile(r"^(?P<indent>[ \t]*)(?P<target>[A-Za-z_][\w, ]*?)\s*=\s*[!%].*$")
+_LINE_MAGIC = re.compile(r"^%(?P<line>(run|store|env|set_env|pylab)\b.*)$")
 _LOOSE = re.compile(r"^[ \t]*(pip3?|conda|apt-get|apt|aws|git|wget|curl|cd|ls|mkdir|rm|cp|mv|docker)[ \t]+[-\w./~]")
 
 
@@ -118,7 +120,8 @@ def _without_magic(line: str) -> str | None:
     found = _MAGIC.match(line)
     stripped = line.strip()
     if found and stripped and not stripped.startswith("#") and (stripped[0] in "!%?" or _is_help(stripped)):
-        return f"{found['indent']}pass"
+        line_magic = _LINE_MAGIC.match(stripped)
+        return f"{found['indent']}{MAGIC}({line_magic['line']!r})" if line_magic else f"{found['indent']}pass"
     return (
         f"{line[: len(line) - len(line.lstrip())]}pass"
         if _LOOSE.match(line) and "=" not in line.split(" ")[0:2]

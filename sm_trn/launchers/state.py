@@ -69,6 +69,7 @@ class State:
     modules: Mapping[str, str]  # dotted names of sibling modules and their text
     body: Callable[[State, ast.FunctionDef | ast.AsyncFunctionDef], object]  # what a function's statements return
     assign: Callable[[State, ast.expr, object], None]
+    sibling: Callable[[State, str], Scope | None]  # a module that lies beside the launcher
     cell: int | None = None
     lines: list[str] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=list)

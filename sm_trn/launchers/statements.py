@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from . import calls
+from . import calls, estimators, unfollowed
 from .expressions import evaluate, put, truth, turns
 from .source import Cell, parsed
 from .state import Noted, State, expression
@@ -17,6 +17,7 @@ from .values import (
     Cause,
     Function,
     Instance,
+    Place,
     Reason,
     Ref,
     Scope,
@@ -99,7 +100,8 @@ def _assigned(state: State, node: ast.stmt) -> Flow:
 def assign(state: State, target: ast.expr, value: object) -> None:
     """Give ``target`` the value; a name that the user has set keeps what the user gave where the code cannot tell."""
     if isinstance(target, ast.Name):
-        state.scope.names[target.id] = _settled(state, target.id, value)
+        scope = state.scope.elsewhere.get(target.id, state.scope)
+        scope.names[target.id] = _settled(state, target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpacked(state, list(target.elts), value)
     elif isinstance(target, ast.Starred):
@@ -113,6 +115,8 @@ def assign(state: State, target: ast.expr, value: object) -> None:
             calls.follow(state, owner)
         elif isinstance(owner, UserClass):
             owner.scope.names[target.attr] = value
+        elif isinstance(owner, Ref) and owner.path.partition(".")[0] in {"sagemaker", "boto3"}:
+            unfollowed.doubt(state, state.cause(target, Reason.DYNAMIC, detail="a part of the SDK is replaced"))
 
 
 def _own_name(owner: Instance, name: str) -> str:
@@ -150,6 +154,10 @@ def _item(state: State, target: ast.Subscript, value: object) -> None:
     key = evaluate(state, target.slice)
     if isinstance(owner, dict):
         put(owner, key, value, state.unknown(target, Reason.CONSTRUCT))
+        if owner is unfollowed.module_scope(state.scope).names and not isinstance(key, str):
+            unfollowed.doubt(state, state.cause(target, Reason.DYNAMIC, detail="a name that is not known is given a value"))
+    elif isinstance(owner, Instance) and owner.cls == "os.environ" and isinstance(key, str):
+        unfollowed.environment(state)[key] = value
     elif isinstance(owner, list) and isinstance(key, int) and -len(owner) <= key < len(owner):
         owner[key] = value
     elif isinstance(owner, list):
@@ -168,7 +176,13 @@ def _augmented(state: State, node: ast.stmt) -> Flow:
             else [unknown([*causes_in(more)] or [state.cause(node, Reason.CONSTRUCT)], rest=True)]
         )
         return Flow.NEXT
-    assign(state, node.target, evaluate(state, whole))
+    after = evaluate(state, whole)
+    if isinstance(before, dict) and isinstance(node.op, ast.BitOr):  # in place: other names of it see the change
+        changed = after if isinstance(after, dict) else {"…": unknown(causes_in(after), rest=True)}
+        before.clear()
+        before.update(changed)
+        return Flow.NEXT
+    assign(state, node.target, after)
     return Flow.NEXT
 
 
@@ -394,17 +408,74 @@ def _function(state: State, node: ast.stmt) -> Flow:
     return Flow.NEXT
 
 
+def _elsewhere(state: State, node: ast.stmt) -> Flow:
+    """``global`` and ``nonlocal``: the names are another scope's."""
+    for name in getattr(node, "names", ()):
+        scope = unfollowed.module_scope(state.scope) if isinstance(node, ast.Global) else state.scope.parent
+        while scope is not None and isinstance(node, ast.Nonlocal) and name not in scope.names:
+            scope = scope.parent
+        if scope is not None and scope is not state.scope:
+            state.scope.elsewhere[name] = scope
+    return Flow.NEXT
+
+
+def _match(state: State, node: ast.stmt) -> Flow:
+    """The cases as conditions one after the other; a pattern that is no plain value is a condition that cannot be decided."""
+    assert isinstance(node, ast.Match)  # noqa: S101 - _KINDS chose it
+    chain: list[ast.stmt] = []
+    for case in reversed(node.cases):
+        test = _pattern(node.subject, case)
+        body = [*_captured(case.pattern), *case.body]
+        chain = body if test is None else [ast.copy_location(ast.If(test=test, body=body, orelse=chain), case.body[0])]
+    return block(state, chain)
+
+
+def _pattern(subject: ast.expr, case: ast.match_case) -> ast.expr | None:
+    """The condition of a case; None for one that always holds."""
+    pattern = case.pattern
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None:
+        return None
+    values = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
+    plain = [value.value for value in values if isinstance(value, ast.MatchValue)]
+    if case.guard is None and len(plain) == len(values):
+        tests: list[ast.expr] = [ast.Compare(left=subject, ops=[ast.Eq()], comparators=[value]) for value in plain]
+        made: ast.expr = tests[0] if len(tests) == 1 else ast.BoolOp(op=ast.Or(), values=tests)
+    else:
+        made = ast.Name(id=f"case {ast.unparse(pattern)}", ctx=ast.Load())
+    for inner in ast.walk(made):
+        if isinstance(inner, ast.expr) and not hasattr(inner, "lineno"):
+            ast.copy_location(inner, subject)
+    return made
+
+
+def _captured(pattern: ast.pattern) -> list[ast.stmt]:
+    """Names that a pattern binds: to nothing that is known."""
+    names = [inner.name for inner in ast.walk(pattern) if isinstance(inner, (ast.MatchAs, ast.MatchStar)) and inner.name]
+    made: list[ast.stmt] = []
+    for name in names:
+        value = ast.Name(id=f"what the case gives {name}", ctx=ast.Load())
+        made.append(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value))
+    for inner in (each for statement in made for each in ast.walk(statement)):
+        if isinstance(inner, (ast.stmt, ast.expr)):
+            ast.copy_location(inner, pattern)
+    return made
+
+
 def _class(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, ast.ClassDef)  # noqa: S101 - _KINDS chose it
     scope = Scope(parent=state.scope, file=state.scope.file)
+    made_from: Ref | None = None
     for base in node.bases:
         inherited = evaluate(state, base)
         if isinstance(inherited, UserClass):
             scope.names.update(inherited.scope.names)
+            made_from = inherited.base
+        elif isinstance(inherited, Ref) and inherited.path.startswith("sagemaker.") and inherited.last in estimators.WRITTEN:
+            made_from = inherited
     state.scopes.append(scope)
     block(state, node.body)
     state.scopes.pop()
-    state.scope.names[node.name] = UserClass(node.name, scope)
+    state.scope.names[node.name] = UserClass(node.name, scope, made_from)
     return Flow.NEXT
 
 
@@ -419,7 +490,7 @@ def _return(state: State, node: ast.stmt) -> Flow:
 def _import(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, ast.Import)  # noqa: S101 - _KINDS chose it
     for alias in node.names:
-        own = _sibling(state, alias.name)
+        own = sibling(state, alias.name)
         first = alias.name.partition(".")[0]
         if own is not None:
             state.scope.names[alias.asname or first] = UserClass(alias.name, own)
@@ -431,28 +502,21 @@ def _import(state: State, node: ast.stmt) -> Flow:
 def _import_from(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, ast.ImportFrom)  # noqa: S101 - _KINDS chose it
     module = node.module or ""
-    own = _sibling(state, module)
+    own = sibling(state, module)
     for alias in node.names:
         if alias.name == "*":
-            _everything(state, module, own)
+            unfollowed.everything(state, node, module, own)
         elif own is not None:
             missing = state.unknown(node, Reason.UNDEFINED, give=alias.asname or alias.name)
             state.scope.names[alias.asname or alias.name] = own.names.get(alias.name, missing)
-        elif (inner := _sibling(state, f"{module}.{alias.name}".lstrip("."))) is not None:
+        elif (inner := sibling(state, f"{module}.{alias.name}".lstrip("."))) is not None:
             state.scope.names[alias.asname or alias.name] = UserClass(alias.name, inner)
         else:
             state.scope.names[alias.asname or alias.name] = Ref(f"{module}.{alias.name}")
     return Flow.NEXT
 
 
-def _everything(state: State, module: str, own: Scope | None) -> None:
-    if own is not None:
-        state.scope.names.update({name: value for name, value in own.names.items() if not name.startswith("_")})
-    else:
-        state.stars.append(module)
-
-
-def _sibling(state: State, module: str) -> Scope | None:
+def sibling(state: State, module: str) -> Scope | None:
     """The scope of a module that lies beside the launcher, read once."""
     if module in state.loaded:
         return state.loaded[module]
@@ -465,6 +529,9 @@ def _sibling(state: State, module: str) -> Scope | None:
         scope.names["__name__"] = module
         block(state, tree.body)
         state.scopes.pop()
+    else:
+        cause = Cause(Reason.MODULE, Place(scope.file, None, tree.line), module, detail=module)
+        scope.names["*"] = Unknown((cause,))
     return scope
 
 
@@ -482,6 +549,7 @@ _KINDS: Final[Mapping[type[ast.stmt], Callable[[State, ast.stmt], Flow]]] = Mapp
         ast.If: _conditional, ast.For: _for, ast.AsyncFor: _for, ast.While: _while, ast.Try: _try,
         ast.With: _with, ast.AsyncWith: _with, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: _class,
         ast.Return: _return, ast.Import: _import, ast.ImportFrom: _import_from,
+        ast.Global: _elsewhere, ast.Nonlocal: _elsewhere, ast.Match: _match,
         ast.Break: _leaving(Flow.BREAK), ast.Continue: _leaving(Flow.CONTINUE), ast.Raise: _leaving(Flow.RAISE),
     }
 )  # fmt: skip

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import SmTrnError
+from ..formatting.numbers import counted
 from ..specs.json import Json
 from ..specs.problems import Severity
 from .launches import Ending, Launch, Launchers
@@ -86,7 +87,8 @@ class Survey:
         launches = [launch for _, launch in self.launches]
         complete = sum(launch.complete for launch in launches)
         told = f"{complete} complete, {len(launches) - complete} with holes"
-        return f"{len(self.files)} files, {len(launches)} launches: {told}. Read, not run."
+        files, found = counted(len(self.files), "file"), counted(len(launches), "launch", "launches")
+        return f"{files}, {found}: {told}. Read, not run."
 
     def html(self) -> str:
         """One page without scripts; every text of the repository is escaped."""

@@ -48,6 +48,8 @@ class Reason(enum.Enum):
     IMAGE = "no table here has this image"
     VALUE = "the value has no form that a request can hold"
     REFUSED = "SDK v2 refuses it"
+    DYNAMIC = "code that is made or found while the launcher runs may change anything here"
+    HANDED = "it was handed to a call that is not followed, which may have changed it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ class Scope:
     names: dict[str, object] = field(default_factory=dict)
     parent: Scope | None = None
     file: str = ""
+    elsewhere: dict[str, Scope] = field(default_factory=dict)  # names that global and nonlocal put into another scope
 
 
 @dataclass(slots=True, eq=False)
@@ -141,6 +144,7 @@ class UserClass:
 
     name: str
     scope: Scope
+    base: Ref | None = None  # a class of the SDK that it is made from
 
 
 @dataclass(frozen=True, slots=True, eq=False)

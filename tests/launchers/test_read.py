@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -136,3 +138,29 @@ def test_siblings_are_read_and_the_rest_of_a_module_is_one_hole() -> None:
     body = f"from config import RATE\nimport elsewhere\nPyTorch({PYTORCH}, hyperparameters={{'r': RATE, 'a': elsewhere.A, 'b': elsewhere.B}}).fit()"  # noqa: E501 - a launcher on one line
     (launch,) = read_text(HEAD + body, "launch.py", modules=modules).launches
     assert [Reason.MODULE] == [hole.reason for hole in launch.holes]
+
+
+def test_plans_checks_and_event_files_are_fields_of_the_job() -> None:
+    body = f"from sagemaker.debugger import TensorBoardOutputConfig\nPyTorch({PYTORCH}, training_plan='arn:p', enable_infra_check=True, enable_remote_debug=True, tensorboard_output_config=TensorBoardOutputConfig('s3://b/tb', '/opt/tb')).fit()"  # noqa: E501 - a launcher on one line
+    spec = only(body).jobs[0].spec
+    assert ("arn:p", True, True) == (spec.compute.training_plan, spec.infra_check, spec.remote_debug)
+    assert st.TensorBoard(s3_uri="s3://b/tb", local_path="/opt/tb") == spec.tensorboard
+    assert () == spec.kept
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "os.path.join('data', 'train')", "os.path.join('data/', 'train')", "os.path.join('', 'train')", "os.path.join('a', '/b')",
+        "str(Path('data', 'train'))", "str(Path('s3://b/x'))", "str(Path('./data/'))", "str(Path('a') / Path('b'))", "str(Path('a', '/b'))",
+        "str(Path('a//b/./c') / 'd')", "os.path.join('s3://b', 'x', '')",
+    ],
+)  # fmt: skip
+def test_paths_are_joined_as_python_joins_them(written: str) -> None:
+    asked = eval(written, {"os": os, "Path": PurePosixPath})  # noqa: S307 - texts of this file
+    assert {"a": asked} == hyperparameters(f"from pathlib import Path\nfound = {{'a': {written}}}")
+
+
+def test_a_path_that_begins_with_a_placeholder_has_no_slash_before_it() -> None:
+    body = "from pathlib import Path\nfound = {'a': str(Path(bucket, './x//y/')), 'b': os.path.join(bucket, 'x')}"
+    assert {"a": "YOUR-BUCKET/x/y", "b": "YOUR-BUCKET/x"} == hyperparameters(body)

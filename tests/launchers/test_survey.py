@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from sm_trn.cli.bridge.import_code import command
@@ -51,3 +52,23 @@ def test_in_place_keeps_the_old_file(tmp_path: Path) -> None:
     assert done.exception is None
     assert old == (tmp_path / "launch.py.bak").read_text()
     assert "ModelTrainer(" in path.read_text()
+
+
+def test_sentences_count_one_and_many(tmp_path: Path) -> None:
+    one = LAUNCH.format(more="instance_type='ml.g5.xlarge', ")
+    path = tmp_path / "launch.py"
+    for text, told in (
+        (one, "1 launch, 1 job. Read"), (one, "1 of 1 launch is complete."), (one + one, "2 launches, 2 jobs. Read"),
+        (one + one, "2 of 2 launches are complete."), (LAUNCH.format(more="instance_type=ask(), "), "1 launch, 0 jobs. Read"),
+    ):  # fmt: skip
+        path.write_text(text)
+        assert told in CliRunner().invoke(command, [str(path)], standalone_mode=False).stdout
+
+
+def test_the_sdks_file_of_defaults_is_said_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, own = tmp_path / "launch.py", tmp_path / "config.yaml"
+    path.write_text(LAUNCH.format(more="instance_type='ml.g5.xlarge', "))
+    monkeypatch.setenv("SAGEMAKER_USER_CONFIG_OVERRIDE", str(own))
+    assert "SDK's defaults" not in CliRunner().invoke(command, [str(path)], standalone_mode=False).stdout
+    own.write_text("SchemaVersion: '1.0'\n")
+    assert f"defaults in {own}" in CliRunner().invoke(command, [str(path)], standalone_mode=False).stdout

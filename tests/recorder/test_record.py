@@ -133,3 +133,16 @@ def test_what_is_read_is_what_the_sdk_sends(tmp_path: Path) -> None:
     _, (verified,), recorded = verify(path)
     assert () == verified.differences, recorded.output
     assert verified.fields > 25
+
+
+def test_a_slice_leaves_out_what_no_launch_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from sm_trn.cli.bridge.record import command
+
+    client = BOTO3[BOTO3.index("client = ") : BOTO3.index("print(client")].replace("session.client", "boto3.client")
+    (tmp_path / "launch.py").write_text(f"import boto3\nraise_here = 1 / 0\n{client}")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(command, ["--slice", "--json", "python", "launch.py"], standalone_mode=False)
+    assert done.exception is None, done.output
+    assert ["CreateTrainingJob"] == [call["operation"] for call in json.loads(done.stdout)["calls"]]

@@ -22,7 +22,7 @@ from ...specs.problems import Severity
 from ..shared import emit, json_option, say
 from . import shown
 
-FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3")
+FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3")
 _SUFFIX = {"job.toml": ".toml"}
 
 
@@ -82,6 +82,8 @@ def command(
         for each in found:
             say(shown.report(each))
             say(_next(each))
+        if told := shown.defaults():
+            say(told)
     else:
         _write(found, form, output)
     return int(any(launch.holes for each in found for launch in each.launches))
@@ -120,7 +122,7 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.write(new.text)
             say(
-                f"{name}: {fmt.count(len(new.edits) // 2)} launches written for SDK v3; {path.name}.bak is the old file"
+                f"{name}: {fmt.counted(len(new.edits) // 2, 'launch', 'launches')} written for SDK v3; {path.name}.bak is the old file"
             )
     return int(left > 0)
 
@@ -167,7 +169,8 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
         path.write_text(text, "utf-8")
         say(str(path))
     if left:
-        click.echo(f"{fmt.count(left)} launches are not complete and were not written.", err=True)
+        told = f"{fmt.counted(left, 'launch', 'launches')} {'is' if left == 1 else 'are'} not complete and"
+        click.echo(f"{told} {'was' if left == 1 else 'were'} not written.", err=True)
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -11,12 +11,17 @@ from pathlib import Path
 import click
 
 from ...errors import SmTrnError
+from ...formatting import numbers as fmt
 from ...jobfile import dump_job
+from ...launchers import read_launchers
+from ...launchers.slice import sliced
+from ...launchers.source import cells
 from ...recorder import Recorded, RecordedCall, record
 from ...recorder.recording import LAUNCHING
 from ...render import parse_request
 from ...specs.job import JobSpec, Script
 from ..shared import emit, json_option, say
+from . import shown
 
 
 @click.command("record", context_settings={"ignore_unknown_options": True})
@@ -37,8 +42,11 @@ from ..shared import emit, json_option, say
     show_default=True,
     help="End the program after this many seconds.",
 )
+@click.option("--slice", "as_slice", is_flag=True, help="Run only the statements that the file's launches depend on.")
 @json_option
-def command(program: tuple[str, ...], *, output: Path, stop_at_submit: bool, timeout_s: float, as_json: bool) -> int:
+def command(
+    program: tuple[str, ...], *, output: Path, stop_at_submit: bool, timeout_s: float, as_slice: bool, as_json: bool
+) -> int:
     """Run a launcher as it is, without launching: a Python program, or a notebook whose cells are run one by one.
 
     It runs in a copy of this folder. Every call of AWS is answered on this machine as if it had just ended well; nothing is
@@ -49,7 +57,8 @@ def command(program: tuple[str, ...], *, output: Path, stop_at_submit: bool, tim
     """
     if not as_json:
         say("Recording. Nothing is started, nothing is billed, nothing leaves this machine.")
-    recorded = record(program, timeout_s=timeout_s, stop_at_submit=stop_at_submit)
+    program, code = _slice(program) if as_slice else (program, None)
+    recorded = record(program, timeout_s=timeout_s, stop_at_submit=stop_at_submit, code=code)
     if as_json:
         emit(_as_json(recorded))
         return int(not recorded.jobs)
@@ -57,8 +66,11 @@ def command(program: tuple[str, ...], *, output: Path, stop_at_submit: bool, tim
         if call.operation in LAUNCHING:
             say(f"  {call.service}.{call.operation:<30} {_name(call)}{_place(call)}")
     say(
-        f"\n{len(recorded.jobs)} jobs in {recorded.seconds:.1f} s, {len(recorded.calls)} calls, exit code {recorded.exit_code}."
+        f"\n{fmt.jobs(len(recorded.jobs))} in {recorded.seconds:.1f} s, {fmt.counted(len(recorded.calls), 'call')}, "
+        f"exit code {recorded.exit_code}."
     )
+    if told := shown.defaults():
+        say(told)
     for path in _saved(recorded, output):
         say(f"  {path}")
     for call in recorded.calls:
@@ -71,6 +83,16 @@ def command(program: tuple[str, ...], *, output: Path, stop_at_submit: bool, tim
         return 1
     say(f"Next: sm-trn check {output}/*.toml")
     return 0
+
+
+def _slice(program: tuple[str, ...]) -> tuple[tuple[str, ...], list[tuple[int | None, str]]]:
+    """The file of the program, and the statements of it that its launches depend on."""
+    name = next((word for word in program if word.endswith((".py", ".ipynb"))), None)
+    if name is None or not Path(name).is_file():
+        raise click.UsageError(f"--slice: got {' '.join(program)!r}, wanted a .py or .ipynb file that is here")
+    places = [place for launch in read_launchers(name).launches for place in (launch.place, launch.started) if place]
+    text = Path(name).read_text("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    return (name,), sliced(cells(Path(name).name, text), places)
 
 
 def _name(call: RecordedCall) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -40,9 +42,17 @@ def report(found: Launchers) -> str:
     return "\n\n".join(parts)
 
 
+def defaults() -> str:
+    """A sentence about the SDK's own file of defaults, where this machine has one: neither reading nor recording applies it."""
+    own = os.environ.get("SAGEMAKER_USER_CONFIG_OVERRIDE") or "~/.config/sagemaker/config.yaml"
+    admin = os.environ.get("SAGEMAKER_ADMIN_CONFIG_OVERRIDE") or "/etc/xdg/sagemaker/config.yaml"
+    found = [name for name in (admin, own) if name.startswith("s3://") or Path(name).expanduser().exists()]
+    return f"▲ The SDK's defaults in {' and '.join(found)} are not applied here; a real launch takes them." if found else ""
+
+
 def _head(found: Launchers) -> str:
     jobs = sum(len(launch.jobs) for launch in found.launches)
-    return f"{found.file}: {fmt.count(len(found.launches))} launches, {fmt.count(jobs)} jobs. Read, not run."
+    return f"{found.file}: {fmt.counted(len(found.launches), 'launch', 'launches')}, {fmt.jobs(jobs)}. Read, not run."
 
 
 def _launch(number: int, launch: Launch) -> str:
@@ -59,7 +69,7 @@ def _state(launch: Launch) -> str:
     if launch.ending is Ending.LOCAL:
         return "local mode, no job is sent"
     holes = len(launch.holes)
-    told = f"{holes} hole{'s' if holes > 1 else ''}" if holes else "complete"
+    told = fmt.counted(holes, "hole") if holes else "complete"
     if launch.ending is Ending.HANDED:
         return f"{told}; started by {launch.within}"
     return f"{told}; never started here" if launch.ending is Ending.UNUSED else told
@@ -89,8 +99,10 @@ def _problem(problem: Problem) -> str:
 def _summary(found: Launchers) -> str:
     whole = sum(launch.complete for launch in found.launches)
     left = len(found.launches) - whole
-    told = f"{fmt.count(whole)} of {fmt.count(len(found.launches))} launches are complete"
-    return f"{told}, {fmt.count(left)} have holes. Nothing was written." if left else f"{told}. Nothing was written."
+    all_of_them = fmt.counted(len(found.launches), "launch", "launches")
+    told = f"{fmt.count(whole)} of {all_of_them} {'is' if whole == 1 else 'are'} complete"
+    with_holes = f", {fmt.count(left)} {'has' if left == 1 else 'have'} holes" if left else ""
+    return f"{told}{with_holes}. Nothing was written."
 
 
 def _short(place: Place) -> str:
@@ -103,11 +115,11 @@ def verified(found: Launchers, results: Sequence[Verified], output: str) -> str:
     for each in results:
         head = f"{each.launch.cls}(…), {_short(each.launch.place)}"
         if each.equal:
-            lines.append(f"✓ {head}: equal to what SDK v2 sends, {each.fields} fields")
+            lines.append(f"✓ {head}: equal to what SDK v2 sends, {fmt.counted(each.fields, 'field')}")
         elif not each.fields:
             lines.append(f"· {head}: the run did not reach it, so nothing is proven")
         else:
-            lines.append(f"✗ {head}: differs in {len(each.differences)} of {each.fields} fields")
+            lines.append(f"✗ {head}: differs in {len(each.differences)} of {fmt.counted(each.fields, 'field')}")
             lines += [f"    {item.field}: read {item.read!r}, sent {item.sent!r}" for item in each.differences]
     left = [launch for launch in found.launches if launch.holes]
     lines += [f"· {launch.cls}(…), {_short(launch.place)}: has holes, not compared" for launch in left]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import json
 import linecache
+import os
+import runpy
 import sys
 import traceback
 import types
@@ -48,11 +50,22 @@ def _run(code: types.CodeType, changed: set[str], names: dict[str, object]) -> i
     return 0
 
 
+def _ran(line: str, names: dict[str, object]) -> None:
+    """A line magic that brings names."""
+    word, _, rest = line.partition(" ")
+    if word == "run" and rest.split()[0].endswith(".py"):
+        names.update(runpy.run_path(rest.split()[0], run_name="__main__"))
+    elif word in {"env", "set_env"} and "=" in rest:
+        name, _, value = rest.partition("=")
+        os.environ[name.strip()] = value.strip()
+
+
 def main() -> int:
     with open(sys.argv[1], encoding="utf-8") as file:
         cells = json.load(file)
     sys.path.insert(0, "")
     names = {"__name__": "__main__", "__builtins__": __builtins__, "display": lambda *values: print(*values)}
+    names["_magic_"] = lambda line: _ran(line, names)
     failed = 0
     for number, code in cells:
         name = f"<cell {number}>"

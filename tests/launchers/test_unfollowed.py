@@ -1,0 +1,112 @@
+"""What is not followed is a hole where it can touch a launch, and none where it cannot: a canary for each."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sm_trn.launchers import Launch, Reason, read_text
+
+HEAD = """
+import os, json, functools, sagemaker
+from sagemaker.pytorch import PyTorch
+role = sagemaker.get_execution_role()
+"""
+FIT = 'PyTorch(entry_point="train.py", role=role, framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"rate": rate}).fit()'  # noqa: E501 - a launcher on one line
+SHARED = FIT.replace('{"rate": rate}', "hp")
+MADE = SHARED.removesuffix(".fit()")
+
+
+def only(body: str, **modules: str) -> Launch:
+    (launch,) = read_text(HEAD + body, "launch.py", modules=modules).launches
+    return launch
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (f"rate = 1\nexec(open('more.py').read())\n{FIT}", Reason.DYNAMIC),
+        (f"rate = 1\neval(input())\n{FIT}", Reason.DYNAMIC),
+        (f"rate = 1\nglobals()[input()] = 2\n{FIT}", Reason.DYNAMIC),
+        (f"rate = 1\nPyTorch.fit = lambda self: 0\n{FIT}", Reason.DYNAMIC),
+        (f"rate = 1\nfrom elsewhere import *\n{FIT}", Reason.MODULE),
+        (f"from elsewhere import *\n{FIT}", Reason.UNDEFINED),
+        (f"rate = 1\nfrom between import *\n{FIT}", Reason.MODULE),
+        (f"rate = 1\nfrom broken import *\n{FIT}", Reason.MODULE),
+        (f"import elsewhere\nhp = {{'rate': 1}}\nelsewhere.tune(hp)\n{SHARED}", Reason.HANDED),
+        (f"import elsewhere\nhp = {{'rate': 1}}\nelsewhere.tune([{{'a': hp}}])\n{SHARED}", Reason.HANDED),
+        (f"import elsewhere\nestimator = {MADE}\nelsewhere.tune(estimator)\nestimator.fit()".replace("=hp", "={}"), Reason.HANDED),
+        (f"import elsewhere\nestimator = {MADE}\nelsewhere.start(job=estimator)".replace("=hp", "={}"), Reason.HANDED),
+        (f"class Mine(PyTorch):\n    def fit(self):\n        pass\nrate = 1\n{FIT.replace('PyTorch(', 'Mine(')}", Reason.CONSTRUCT),
+    ],
+)  # fmt: skip
+def test_it_is_a_hole(body: str, reason: Reason) -> None:
+    launch = only(body, between="from elsewhere import *\n", broken="rate = (\n")
+    assert () == launch.jobs
+    assert reason in {hole.reason for hole in launch.holes}
+
+
+@pytest.mark.parametrize(
+    ("body", "rate"),
+    [
+        (f"rate = 1\nexec('rate = 2')\n{FIT}", 2),
+        (f"rate = eval('1 + 1')\n{FIT}", 2),
+        (f"rate = 1\nglobals()['rate'] = 2\n{FIT}", 2),
+        (f"rate = 1\nlocals().update(rate=2)\n{FIT}", 2),
+        (f"rate = 1\ndef change():\n    global rate\n    rate = 2\nchange()\n{FIT}", 2),
+        (f"def outer():\n    rate = 1\n    def inner():\n        nonlocal rate\n        rate = 2\n    inner()\n    return rate\nrate = outer()\n{FIT}", 2),  # noqa: E501 - a launcher on one line
+        (f"from elsewhere import *\nrate = 2\nrole = 'arn:aws:iam::111122223333:role/r'\n{FIT}", 2),
+        (f"rate = 1\nfrom here import *\n{FIT}", 2),
+        (f"hp = {{'rate': 1}}\nother = hp\nother |= {{'rate': 2}}\n{SHARED}", 2),
+        (f"hp = {{'rate': 2}}\nprint(hp), json.dumps(hp)\nlogger = elsewhere.logger()\nlogger.info(hp)\n{SHARED}", 2),
+        (f"os.environ['RATE'] = 'two'\nrate = os.environ.get('RATE', 'one')\n{FIT}", "two"),
+        (f"kind = 'b'\nmatch kind:\n    case 'a':\n        rate = 1\n    case 'b' | 'c':\n        rate = 2\n    case _:\n        rate = 3\n{FIT}", 2),  # noqa: E501 - a launcher on one line
+        (f"rate = 2\nmake = functools.partial(PyTorch, role=role)\n{FIT.replace('PyTorch(', 'make(')}", 2),
+        (f"hp = {{'rate': 1}}\n{MADE.replace('=hp', '=dict(rate=2)')}.fit()\nelsewhere.tune(hp)", 2),
+    ],
+)  # fmt: skip
+def test_it_is_followed_or_cannot_touch_the_launch(body: str, rate: object) -> None:
+    launch = only(body, here="rate = 2\n")
+    assert () == launch.holes
+    assert rate == launch.jobs[0].spec.hyperparameters["rate"]
+
+
+def test_code_that_may_run_is_a_hole_of_that_way_alone() -> None:
+    launch = only(f"rate = 1\nif os.path.exists('x'):\n    exec(open('more.py').read())\n{FIT}")
+    assert [Reason.DYNAMIC] == [hole.reason for hole in launch.holes]
+    assert [(("os.path.exists('x')", False),)] == [job.branch for job in launch.jobs]
+
+
+def test_a_case_that_is_not_decided_is_read_both_ways() -> None:
+    launch = only(f"rate = 1\nmatch os.getcwd:\n    case [first, *rest]:\n        rate = 2\n{FIT}")
+    assert {1, 2} == {job.spec.hyperparameters["rate"] for job in launch.jobs}
+
+
+@pytest.mark.parametrize(
+    ("magic", "reasons"),
+    [
+        ("%run more.ipynb", {Reason.DYNAMIC}), ("%run more.py", set()), ("%run -i more.py", {Reason.DYNAMIC}),
+        ("%store -r", {Reason.DYNAMIC}), ("%store -r rate", {Reason.SHELL}), ("%store -r other", set()),
+        ("%matplotlib inline", set()), ("%store rate\n%store -r rate", set()), ("%env NAME=b", set()), ("%pylab", {Reason.DYNAMIC}),
+    ],
+)  # fmt: skip
+def test_magics_that_bring_names(magic: str, reasons: set[Reason]) -> None:
+    cells = [{"cell_type": "code", "source": text} for text in (f"{HEAD}rate = 1", magic, FIT)]
+    (launch,) = read_text(json.dumps({"cells": cells}), "launch.ipynb", modules={"more": "rate = 2\n"}).launches
+    assert reasons == {hole.reason for hole in launch.holes}
+    if not reasons:
+        assert (2 if "run" in magic else 1) == launch.jobs[0].spec.hyperparameters["rate"]
+
+
+def test_what_is_started_and_not_known_is_said() -> None:
+    found = read_text(HEAD + "import elsewhere\nelsewhere.made(role).fit('s3://b/x')", "launch.py")
+    assert ["start of something that is not known"] == [item.kind for item in found.seen]
+
+
+def test_a_hole_names_what_to_give() -> None:
+    body = f"import elsewhere\nhp = {{'rate': 1}}\nelsewhere.tune(hp)\n{SHARED}"
+    (hole,) = only(body).holes
+    assert "hp" == hole.give
+    (launch,) = read_text(HEAD + body, "launch.py", given={"hp": {"rate": 3}}).launches
+    assert {"rate": 3} == dict(launch.jobs[0].spec.hyperparameters)
