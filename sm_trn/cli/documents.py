@@ -5,6 +5,7 @@ One function a page, one line in PAGES. It must not know prose that no code can 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -118,10 +119,12 @@ def _commands(path: list[str], command: click.Command) -> Iterator[tuple[list[st
 
 
 def _help(path: Sequence[str], command: click.Command) -> str:
+    shown = copy.copy(command)
+    shown._help_option = None  # noqa: SLF001 - click keeps the names of the first context that asked: a test's, say
     context = click.Context(
-        command, info_name=" ".join(path), terminal_width=_WIDTH, help_option_names=["-h", "--help"]
+        shown, info_name=" ".join(path), terminal_width=_WIDTH, help_option_names=["-h", "--help"]
     )
-    return "\n".join(line.rstrip() for line in command.get_help(context).split("\n")).strip()
+    return "\n".join(line.rstrip() for line in shown.get_help(context).split("\n")).strip()
 
 
 def configuration() -> str:
