@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .pricing.book import Price, PriceBook
     from .pricing.cost import JobCost
     from .pricing.requests import RequestCost
+    from .recorder.inside import recording
     from .render import render
     from .render.calls import EstimatorCall
     from .render.differences import Diff
@@ -104,6 +105,7 @@ _HOME = {
     ".preflight": ("check",),
     ".pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
     ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
+    ".recorder": ("recording",),
     ".report": ("Comparison", "Fleet"),
     ".session": (
         "LaunchInterrupted",
@@ -270,6 +272,7 @@ __all__ = [
     "read_jobs",
     "read_launchers",
     "read_log",
+    "recording",
     "rehearse",
     "render",
     "scripts_folder",

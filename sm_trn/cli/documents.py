@@ -65,6 +65,7 @@ ROOMS: Mapping[str, str] = {
     "render": "Render a request, compare two",
     "jobfile": "Read and write job files",
     "launchers": "Read launch code",
+    "recorder": "Record launch code",
     "session": "Launch, watch, attach",
     "logs": "Read logs",
     "causes": "Find out why",

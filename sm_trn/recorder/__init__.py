@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .inside import Recording, recording
 from .recording import Recorded, RecordedCall, RecordedPlace
 from .run import record
 
-__all__ = ["Recorded", "RecordedCall", "RecordedPlace", "record"]
+__all__ = ["Recorded", "RecordedCall", "RecordedPlace", "Recording", "record", "recording"]

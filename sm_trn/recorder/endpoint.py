@@ -22,8 +22,8 @@ _SCOPE: Final = re.compile(r"Credential=[^/]+/\d{8}/(?P<region>[^/]+)/(?P<servic
 LARGEST: Final = 2_000_000_000  # bytes of uploads in all
 
 
-class Endpoint:
-    """Serves until it is closed. ``calls`` and ``uploads`` are what came in; use it as a context."""
+class Answers:
+    """Answers for every service and keeps what it was asked: ``calls`` and ``uploads`` are what came in."""
 
     def __init__(self, *, stop_at_submit: bool = False) -> None:
         self.ledger = answers.Ledger(stop_at_submit=stop_at_submit)
@@ -32,22 +32,6 @@ class Endpoint:
         self.held = 0
         self._parts: dict[str, dict[int, bytes]] = {}
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Endpoint:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """Keep the call and answer it."""
@@ -147,6 +131,29 @@ class Endpoint:
         head = f"<Name>{_escaped(bucket)}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>"
         body = f"<ListBucketResult>{head}{items}</ListBucketResult>"
         return Reply(200, body.encode(), "application/xml")
+
+
+class Endpoint(Answers):
+    """``Answers`` behind a loopback address, until it is closed; use it as a context."""
+
+    def __init__(self, *, stop_at_submit: bool = False) -> None:
+        super().__init__(stop_at_submit=stop_at_submit)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Endpoint:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
 
 
 def _item(name: str, size: int) -> str:
