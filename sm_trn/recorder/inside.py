@@ -21,6 +21,7 @@ from .endpoint import Answers
 from .recording import Recorded, RecordedCall
 
 _BUCKET: Final = re.compile(r"(?P<bucket>.+)\.s3[.-][a-z0-9.-]*amazonaws\.com(\.cn)?")
+_METADATA: Final = ("169.254.169.254", "fd00:ec2::254", "169.254.170.2", "169.254.170.23", "fd00:ec2::23")  # a machine's own credentials
 _STANDINS: Final = {"AWS_ACCESS_KEY_ID": "AKIARECORDEDNOTLAUNCH", "AWS_SECRET_ACCESS_KEY": "recorded"}
 # What the SDKs report of their own use goes by ``requests``, not through botocore.
 _REPORTS: Final = ("sagemaker.telemetry.telemetry_logging", "sagemaker.core.telemetry.telemetry_logging")
@@ -78,11 +79,14 @@ def _sent_to(answers: Answers) -> Iterator[None]:
     """Answer every request where botocore would hand it to urllib3."""
     httpsession = importlib.import_module("botocore.httpsession")
     awsrequest = importlib.import_module("botocore.awsrequest")
+    exceptions = importlib.import_module("botocore.exceptions")
     original = httpsession.URLLib3Session.send
 
     def send(self: Any, request: Any) -> Any:
         del self
         parts = urllib.parse.urlsplit(request.url)
+        if parts.hostname in _METADATA:
+            raise exceptions.EndpointConnectionError(endpoint_url=request.url)
         bucket = _BUCKET.fullmatch(parts.hostname or "")
         path = f"/{bucket['bucket']}{parts.path}" if bucket else parts.path
         headers = {str(key).lower(): _text(value) for key, value in request.headers.items()}
