@@ -33,6 +33,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         monkeypatch.delenv(name)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
     left: list[object] = []
 
@@ -67,7 +68,8 @@ def ends_badly() -> None:
     raise KeyError("the launcher's own")
 
 
-def test_afterwards_all_is_as_it_was() -> None:
+def test_afterwards_all_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")  # a machine's own credentials are looked for, and not asked for
     send, variables = botocore.httpsession.URLLib3Session.send, dict(os.environ)
     with pytest.raises(KeyError, match="the launcher's own"), st.recording():
         ends_badly()
