@@ -25,7 +25,9 @@ IMAGE: Answer = {"imageDetails": [{}]}
 
 def allowed(parameters: Answer) -> Answer:
     """What IAM's simulator says where everything is allowed."""
-    return {"EvaluationResults": [{"EvalActionName": name, "EvalDecision": "allowed"} for name in parameters["ActionNames"]]}
+    return {
+        "EvaluationResults": [{"EvalActionName": name, "EvalDecision": "allowed"} for name in parameters["ActionNames"]]
+    }
 
 
 def denying(action: str, principal: str) -> Callable[[Answer], Answer]:
@@ -104,7 +106,10 @@ class Account:
             return AWSResponse("", 400, headers, _Body()), error
         where = found.get("LocationConstraint", "")  # botocore reads this one from the body
         body = f"<LocationConstraint>{where}</LocationConstraint>".encode()
-        return AWSResponse("", 200, headers, _Body(body)), {**copy.deepcopy(found), "ResponseMetadata": {"HTTPHeaders": headers}}
+        return AWSResponse("", 200, headers, _Body(body)), {
+            **copy.deepcopy(found),
+            "ResponseMetadata": {"HTTPHeaders": headers},
+        }
 
 
 class _Body(BytesIO):

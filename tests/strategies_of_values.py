@@ -189,7 +189,12 @@ AROUND: dict[str, Any] = {
     "profiler": some.booleans(),
     "debugger": some.booleans(),
     "tensorboard": some.sampled_from(
-        [None, None, st.TensorBoard(s3_uri="s3://a-bucket/t"), st.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/opt/ml/t")]
+        [
+            None,
+            None,
+            st.TensorBoard(s3_uri="s3://a-bucket/t"),
+            st.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/opt/ml/t"),
+        ]
     ),
     "infra_check": some.booleans(),
     "remote_debug": some.booleans(),

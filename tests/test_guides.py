@@ -41,7 +41,9 @@ def blocks(page: Path) -> list[re.Match[str]]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """What the reader of the first guide has: a script, a job file, and a CSV of two words that decide."""
-    for block in [block for page in ("own-script", "testing", "bring-your-code") for block in blocks(GUIDES / f"{page}.md")]:
+    for block in [
+        block for page in ("own-script", "testing", "bring-your-code") for block in blocks(GUIDES / f"{page}.md")
+    ]:
         if block["file"]:
             (tmp_path / block["file"]).parent.mkdir(exist_ok=True)
             (tmp_path / block["file"]).write_text(block["body"], "utf-8")

@@ -115,7 +115,9 @@ def test_a_failed_job_raises_with_its_own_reason(session: Session, tiny: st.JobS
     with pytest.raises(st.JobFailed, match="out of coffee"):
         job.wait(progress=False)
     line = 1 + TINY.splitlines().index("    raise RuntimeError(args.fail)")
-    assert (f"failed: the script raised an exception (likely, script.exception), algo-1, train.py:{line}",) == job.record().notes
+    assert (
+        f"failed: the script raised an exception (likely, script.exception), algo-1, train.py:{line}",
+    ) == job.record().notes
 
 
 def test_stopping_lets_the_script_finish_and_is_not_a_failure(session: Session, tiny: st.JobSpec) -> None:

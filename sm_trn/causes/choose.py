@@ -10,12 +10,16 @@ from .reading import Finding, LogReading, earlier
 
 CAUGHT = 8  # signs of progress after an exception: the script has caught it
 _SCRIPT = frozenset({"script.exception"})
-_GOES_ON = frozenset({"num", "net", "dist", "neuron"})  # after these a job may train on, and be wrong or slow all the same
+_GOES_ON = frozenset(
+    {"num", "net", "dist", "neuron"}
+)  # after these a job may train on, and be wrong or slow all the same
 
 
 def ordered(reading: LogReading, beats: int) -> list[Finding]:
     """The findings that can be causes, the likeliest first: roots by time, then watchdogs, then consequences alone."""
-    alive = [each for each in reading.findings if each.role not in {Role.NOISE, Role.STATE} and not _caught(each, beats)]
+    alive = [
+        each for each in reading.findings if each.role not in {Role.NOISE, Role.STATE} and not _caught(each, beats)
+    ]
     alive.sort(key=functools.cmp_to_key(lambda one, two: -1 if earlier(one, two) else 1))
     roots = _first_of_chains([each for each in alive if each.role == Role.ROOT])
     rest = [each for role in (Role.TIMEOUT, Role.AFTER) for each in alive if each.role == role]

@@ -122,7 +122,9 @@ class JobText:
         told = self._told(None, [])
         if scan is not None and scan.reading.short and scan.reading.network is FastNetwork.SOCKETS:
             line = Evidence(text=scan.reading.network.value)
-            return self._told(dataclasses.replace(self._named("net.efa_not_used", line), confidence=Confidence.LIKELY), [])
+            return self._told(
+                dataclasses.replace(self._named("net.efa_not_used", line), confidence=Confidence.LIKELY), []
+            )
         evidence = (Evidence(text=self.snapshot.failure_reason, stream=DESCRIBE),) if failed and self.snapshot else ()
         cause = Cause(
             id=UNKNOWN,
@@ -214,7 +216,9 @@ def _is_short(log: SavedLog) -> bool:
     return len(head) < HEAD and head.count(b"\n") < SHORT
 
 
-def why_text(name: str, log: SavedLog, *, snapshot: JobSnapshot | None = None, spec: JobSpec | None = None) -> Diagnosis:
+def why_text(
+    name: str, log: SavedLog, *, snapshot: JobSnapshot | None = None, spec: JobSpec | None = None
+) -> Diagnosis:
     """Why the job of a saved log ended as it did; the file may be of any size."""
     parse, blocks = log.scanned()
     log_like = log.timed or LOG_MARK.search(log.head()) is not None

@@ -51,8 +51,16 @@ def _longer_wait(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
 
 
 def _without(spec: JobSpec, facts: Mapping[str, str]) -> Change | None:
-    unknown = {word.removeprefix("--").partition("=")[0] for word in facts.get("arguments", "").split() if word.startswith("--")}
-    kept = {name: value for name, value in spec.hyperparameters.items() if name.replace("-", "_") not in unknown and name not in unknown}
+    unknown = {
+        word.removeprefix("--").partition("=")[0]
+        for word in facts.get("arguments", "").split()
+        if word.startswith("--")
+    }
+    kept = {
+        name: value
+        for name, value in spec.hyperparameters.items()
+        if name.replace("-", "_") not in unknown and name not in unknown
+    }
     return Change(hyperparameters=kept) if unknown and len(kept) < len(spec.hyperparameters) else None
 
 

@@ -19,7 +19,9 @@ WINDOW = 300  # lines of a traceback
 _TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})')
-_OTHER = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: ")  # exceptions with other names
+_OTHER = re.compile(
+    r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: "
+)  # exceptions with other names
 _CARETS = re.compile(r"[\s^~]{1,400}")
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string>")
 _REPORTS = re.compile(
@@ -41,9 +43,15 @@ _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
 _CLIENT = re.compile(r"[A-Z]\w{2,80} {2,200}Traceback \(most recent call last\)")
 LOG_MARK = re.compile(  # a line of the toolkit, or a status line of the SDK
-    rb"^(?:\x1b\[\d\dm)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3} \S{1,80} +[A-Z]{4,8} | [A-Z][a-z]{3,20} - )", re.MULTILINE
+    rb"^(?:\x1b\[\d\dm)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3} \S{1,80} +[A-Z]{4,8} | [A-Z][a-z]{3,20} - )",
+    re.MULTILINE,
 )
-_FAILURE = ("Reporting training FAILURE", "ExecuteUserScriptError:", "Error for Training job ", "Reporting training failure")
+_FAILURE = (
+    "Reporting training FAILURE",
+    "ExecuteUserScriptError:",
+    "Error for Training job ",
+    "Reporting training failure",
+)
 _EFA = (
     "selected provider is efa", "using network aws libfabric", "via net/aws libfabric", "via net/ofi", "net/libfabric",
 )  # fmt: skip
@@ -101,7 +109,9 @@ class LogReading:
     succeeded: bool = False
     failed: bool = False
     hosts: dict[str, float] = field(default_factory=dict)  # and when each spoke last
-    compiled: set[int] = field(default_factory=set)  # the signs of progress so far, at each compilation for a Neuron device
+    compiled: set[int] = field(
+        default_factory=set
+    )  # the signs of progress so far, at each compilation for a Neuron device
     root_rank: int | None = None  # whom torchrun names as the first to fail
     window: int = 0  # lines to come that must be fed whatever they look like
     _workers: dict[tuple[str, int | None], _Worker] = field(default_factory=dict)
@@ -156,7 +166,9 @@ class LogReading:
             return
         exception = raised(said) or (said if worker.inside and _OTHER.match(said) else "")
         ended = (worker.inside or self.short) and exception != ""
-        if ended and not worker.inside and not worker.chained:  # no traceback stands before it: its message is a chain of its own
+        if (
+            ended and not worker.inside and not worker.chained
+        ):  # no traceback stands before it: its message is a chain of its own
             self._chains += 1
             worker.chain = self._chains
         reports = self.short or bool(exception) or worker.left > 0 or _REPORTS.match(said[:LONGEST]) is not None
@@ -233,7 +245,9 @@ class LogReading:
         if lowered and any(mark in lowered for mark in _EFA):
             self.network = FastNetwork.EFA
         elif lowered and self.network is FastNetwork.UNKNOWN:
-            marks = (*_SOCKETS, *_NO_EFA) if self.short else _SOCKETS  # in a whole log _NO_EFA is normal on types without EFA
+            marks = (
+                (*_SOCKETS, *_NO_EFA) if self.short else _SOCKETS
+            )  # in a whole log _NO_EFA is normal on types without EFA
             if any(mark in lowered for mark in marks):
                 self.network = FastNetwork.SOCKETS
         return False
@@ -249,7 +263,9 @@ def _pieces(text: str) -> list[str]:
 
 
 _ROOT_RANK = re.compile(r"\brank\s{0,10}: ?(\d{1,6}) \(local_rank")
-_RANKS = re.compile(r"\[[Rr]ank ?(\d{1,5})\]|\brank ?[:=]? ?(\d{1,5}) \(local_rank|process rank (\d{1,5})|on rank (\d{1,5})\b")
+_RANKS = re.compile(
+    r"\[[Rr]ank ?(\d{1,5})\]|\brank ?[:=]? ?(\d{1,5}) \(local_rank|process rank (\d{1,5})|on rank (\d{1,5})\b"
+)
 
 
 def _rank(line: Evidence) -> int | None:

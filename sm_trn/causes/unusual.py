@@ -10,8 +10,31 @@ from .cause import Evidence
 from .entries import shape
 
 MOST = 10
-_TROUBLE = ("error", "fail", "exception", "warn", "abort", "kill", "cannot", "could not", "unable", "invalid", "refused", "traceback")
-_HEALTHY = ("reporting training", "invoking script", "sm_training_env", "'loss'", "it/s", "s/it", "info", "downloading", "setting omp")
+_TROUBLE = (
+    "error",
+    "fail",
+    "exception",
+    "warn",
+    "abort",
+    "kill",
+    "cannot",
+    "could not",
+    "unable",
+    "invalid",
+    "refused",
+    "traceback",
+)
+_HEALTHY = (
+    "reporting training",
+    "invoking script",
+    "sm_training_env",
+    "'loss'",
+    "it/s",
+    "s/it",
+    "info",
+    "downloading",
+    "setting omp",
+)
 
 
 def unusual(lines: Sequence[bytes], parse: Callable[[str], tuple[float, str, str]]) -> tuple[Evidence, ...]:
@@ -21,7 +44,9 @@ def unusual(lines: Sequence[bytes], parse: Callable[[str], tuple[float, str, str
     scored = [(_score(text, known[shape(text)], at / max(1, len(texts))), at) for at, (_, _, text) in enumerate(texts)]
     best = sorted(at for score, at in sorted(scored, reverse=True)[:MOST] if score > 0)
     return tuple(
-        Evidence(text=shown(texts[at][2])[:400], stream=texts[at][1], time_s=texts[at][0]) for at in best if shown(texts[at][2])
+        Evidence(text=shown(texts[at][2])[:400], stream=texts[at][1], time_s=texts[at][0])
+        for at in best
+        if shown(texts[at][2])
     )
 
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 
 from .cause import Evidence
 
-_SAID = re.compile(
-    r"\[?[Rr]ank ?(?P<rank>\d{1,5})\]?.{0,200}?SeqNum=(?P<seq>\d{1,12}),? ?OpType=(?P<op>\w{1,40})"
-)
+_SAID = re.compile(r"\[?[Rr]ank ?(?P<rank>\d{1,5})\]?.{0,200}?SeqNum=(?P<seq>\d{1,12}),? ?OpType=(?P<op>\w{1,40})")
 _TIMEOUT = re.compile(r"Timeout\(ms\)=(?P<ms>\d{1,10})")
 _BUSY = ("map:", "generating", "saving", "downloading", "tokeniz", "loading checkpoint")
 

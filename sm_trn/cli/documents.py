@@ -122,9 +122,7 @@ def _commands(path: list[str], command: click.Command) -> Iterator[tuple[list[st
 def _help(path: Sequence[str], command: click.Command) -> str:
     shown = copy.copy(command)
     shown._help_option = None  # noqa: SLF001 - click keeps the names of the first context that asked: a test's, say
-    context = click.Context(
-        shown, info_name=" ".join(path), terminal_width=_WIDTH, help_option_names=["-h", "--help"]
-    )
+    context = click.Context(shown, info_name=" ".join(path), terminal_width=_WIDTH, help_option_names=["-h", "--help"])
     return "\n".join(line.rstrip() for line in shown.get_help(context).split("\n")).strip()
 
 

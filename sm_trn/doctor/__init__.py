@@ -39,7 +39,9 @@ def _of_the_file(job: JobSpec | None, name: str) -> Iterator[Finding]:
     problems = check(job)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors:
-        yield Finding(about="job", state=State.ERROR, says=f"{job.name}: {problems.counted()}", fix=f"sm-trn check {name}")
+        yield Finding(
+            about="job", state=State.ERROR, says=f"{job.name}: {problems.counted()}", fix=f"sm-trn check {name}"
+        )
     else:
         yield Finding(about="job", state=State.READY, says=f"{job.name}: {problems.counted().lower().rstrip('.')}")
 

@@ -29,13 +29,20 @@ def findings(login: Login, job: JobSpec | None, name: str, role: str | None, buc
         found_role: str | None = identity.find_role(login.session, role)
     except (NotConfigured, CloudError) as error:
         found_role = None
-        yield Finding(about="role", state=State.ERROR, says=_first(error), fix="export SM_TRN_ROLE=arn:aws:iam::<account>:role/<name>")
+        yield Finding(
+            about="role",
+            state=State.ERROR,
+            says=_first(error),
+            fix="export SM_TRN_ROLE=arn:aws:iam::<account>:role/<name>",
+        )
     try:
         found_bucket: str | None = identity.find_bucket(login.session, bucket, login.region)
     except (NotConfigured, CloudError) as error:
         found_bucket = None
         yield Finding(about="bucket", state=State.ERROR, says=_first(error), fix="export SM_TRN_BUCKET=<bucket>")
-    for about, question in (_of_place(login, name, found_role, found_bucket) | _of_job(login, job, name, found_role, found_bucket)).items():
+    for about, question in (
+        _of_place(login, name, found_role, found_bucket) | _of_job(login, job, name, found_role, found_bucket)
+    ).items():
         yield from _asked(about, question)
 
 
@@ -48,9 +55,7 @@ def _of_place(login: Login, name: str, role: str | None, bucket: str | None) -> 
         )
     if bucket is not None:
         there = f"s3://{bucket}, in {login.region}"
-        found["bucket"] = lambda: _of(
-            online.bucket_problems(login.client("s3"), bucket, login.region), "bucket", there
-        )
+        found["bucket"] = lambda: _of(online.bucket_problems(login.client("s3"), bucket, login.region), "bucket", there)
     return found
 
 
@@ -86,7 +91,9 @@ def _asked(about: str, question: Question) -> Looked:
         yield Finding(about=about, state=State.ERROR, says=_first(error))
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
-        yield Finding(about=about, state=State.UNKNOWN, says=f"could not be looked at: {code}", fix="let your identity read it")
+        yield Finding(
+            about=about, state=State.UNKNOWN, says=f"could not be looked at: {code}", fix="let your identity read it"
+        )
     except BotoCoreError as error:
         yield Finding(about=about, state=State.UNKNOWN, says=f"could not be looked at: {error}")
 
@@ -161,7 +168,9 @@ def _data(client: Any, job: JobSpec) -> Looked:
             yield Finding(about="data", state=State.READY, says=f"{channel} at {each.uri}")
         else:
             says = f"{channel}: nothing at {each.uri}"
-            yield Finding(about="data", state=State.ERROR, says=says, fix=f"aws s3 ls {each.uri}, or another URI in inputs")
+            yield Finding(
+                about="data", state=State.ERROR, says=says, fix=f"aws s3 ls {each.uri}, or another URI in inputs"
+            )
 
 
 def _capacity() -> Looked:

@@ -72,7 +72,11 @@ def look(session: boto3.Session, region: str | None, now: datetime) -> Iterator[
             answer = _client(session, "sts", where).get_caller_identity()
     except CloudError as error:
         lost = error.code in {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
-        about, fix = ("network", "check the network, the proxy and the region's name") if lost else ("credentials", _again(session))
+        about, fix = (
+            ("network", "check the network, the proxy and the region's name")
+            if lost
+            else ("credentials", _again(session))
+        )
         yield Finding(about=about, state=State.ERROR, says=str(error), fix=fix)
         return
     yield _lifetime(session, found, now)
@@ -82,7 +86,9 @@ def look(session: boto3.Session, region: str | None, now: datetime) -> Iterator[
 
 
 def _client(session: boto3.Session, service: str, region: str) -> Any:
-    return make_client(session, service) if session.region_name == region else session.client(service, region_name=region)
+    return (
+        make_client(session, service) if session.region_name == region else session.client(service, region_name=region)
+    )
 
 
 def _again(session: boto3.Session) -> str:

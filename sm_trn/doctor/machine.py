@@ -59,7 +59,9 @@ def _disk(folder: Path) -> Iterator[Finding]:
         return
     if free < ROOM_GB:
         says = f"{free:.1f} GB free at {there}: an emulated job's model and checkpoints may not fit"
-        yield Finding(about="disk", state=State.WARNING, says=says, fix=f"free {ROOM_GB:g} GB, or SM_TRN_STATE=/another/disk")
+        yield Finding(
+            about="disk", state=State.WARNING, says=says, fix=f"free {ROOM_GB:g} GB, or SM_TRN_STATE=/another/disk"
+        )
 
 
 def _version(name: str) -> str | None:

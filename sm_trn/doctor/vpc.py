@@ -79,8 +79,14 @@ def look(login: Login, network: Network, hosts: int) -> Iterator[Finding]:
 
 def _table_of(subnet: Subnet, tables: list[Table]) -> Table | None:
     """The subnet's own route table, else its VPC's main one."""
-    own = [table for table in tables if any(each.get("SubnetId") == subnet["SubnetId"] for each in table["Associations"])]
-    main = [table for table in tables if table["VpcId"] == subnet["VpcId"] and any(each.get("Main") for each in table["Associations"])]
+    own = [
+        table for table in tables if any(each.get("SubnetId") == subnet["SubnetId"] for each in table["Associations"])
+    ]
+    main = [
+        table
+        for table in tables
+        if table["VpcId"] == subnet["VpcId"] and any(each.get("Main") for each in table["Associations"])
+    ]
     return next(iter(own or main), None)
 
 
@@ -96,7 +102,9 @@ def _reaches_s3(table: Table | None) -> bool:
 
 def _talks_to_itself(group: Group) -> bool:
     """Whether all ports are open between the group's own members, both ways."""
-    return all(any(_open(rule, group["GroupId"]) for rule in group[side]) for side in ("IpPermissions", "IpPermissionsEgress"))
+    return all(
+        any(_open(rule, group["GroupId"]) for rule in group[side]) for side in ("IpPermissions", "IpPermissionsEgress")
+    )
 
 
 def _open(rule: Permission, group: str) -> bool:

@@ -65,7 +65,16 @@ class Options:
 
 # What befalls a worker of a training job while its script runs.
 WORKER_FAULTS: Final = ("hang", "slow-rank", "nan", "silent", "oom-killed", "nccl-timeout")
-FAULTS: Final = ("throttling", "internal", "quota", "capacity", "slow-start", "lost-answer", "broken-host", *WORKER_FAULTS)
+FAULTS: Final = (
+    "throttling",
+    "internal",
+    "quota",
+    "capacity",
+    "slow-start",
+    "lost-answer",
+    "broken-host",
+    *WORKER_FAULTS,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,10 @@ _PAUSES: Sequence[tuple[Sign, re.Pattern[str]]] = (
         ),
     ),
     (Sign.EVALUATE, re.compile(r"[Ee]valuat|['\"]eval_|[Vv]alidat|Running [Pp]rediction|\*{3,} Running")),
-    (Sign.SAVE, re.compile(r"[Ss]aving|[Cc]heckpoint|[Ss]aved|save_pretrained|Configuration saved|Model weights saved")),
+    (
+        Sign.SAVE,
+        re.compile(r"[Ss]aving|[Cc]heckpoint|[Ss]aved|save_pretrained|Configuration saved|Model weights saved"),
+    ),
     (
         Sign.DOWNLOAD,
         re.compile(
@@ -58,7 +61,8 @@ _PAUSES: Sequence[tuple[Sign, re.Pattern[str]]] = (
     ),
 )
 _LOSS = re.compile(
-    r"(?<![\w.])loss['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?P<value>[-+]?(?:nan|inf(?:inity)?|\d[\d.]*(?:e[-+]?\d+)?))", re.IGNORECASE
+    r"(?<![\w.])loss['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?P<value>[-+]?(?:nan|inf(?:inity)?|\d[\d.]*(?:e[-+]?\d+)?))",
+    re.IGNORECASE,
 )
 _SCALER = re.compile(r"OVERFLOW|[Ss]kipping step|loss scale|[Gg]radient overflow")
 

@@ -56,7 +56,9 @@ class JobWatch:
     rhythm: Rhythm = field(default_factory=Rhythm)
     loss: float | None = None
     ended: bool = False  # ``stop_pattern`` was seen
-    _wrong: dict[tuple[str, int | None], list[tuple[float, float]]] = field(default_factory=dict)  # losses in a row, by worker
+    _wrong: dict[tuple[str, int | None], list[tuple[float, float]]] = field(
+        default_factory=dict
+    )  # losses in a row, by worker
     _above: list[float] = field(default_factory=list)
     _scaled: int = 0
     _alarm: Alarm | None = None  # of numbers: it stays
@@ -110,7 +112,11 @@ class JobWatch:
         if job.terminal or self.ended:
             return ()
         limit = self.guard.max_usd
-        found = [_faulted("max_usd", f"it has cost ${usd:,.2f} of ${limit:,.2f}", read_s)] if limit and usd and usd >= limit else []
+        found = (
+            [_faulted("max_usd", f"it has cost ${usd:,.2f} of ${limit:,.2f}", read_s)]
+            if limit and usd and usd >= limit
+            else []
+        )
         if job.secondary != TRAINING or job.status_word != "InProgress":
             return tuple(found)
         points = tuple(utilization)
@@ -156,7 +162,8 @@ class JobWatch:
         if not limit or began is None:
             return None
         neuron = any(
-            row is not None and row.accelerator is Accelerator.NEURON for row in (find_instance(name) for name, _ in job.machines)
+            row is not None and row.accelerator is Accelerator.NEURON
+            for row in (find_instance(name) for name, _ in job.machines)
         )
         allowed = limit * 2 if neuron else limit
         last = max(began, self.rhythm.line_s or began) if self.rhythm.last.pauses or steps else began

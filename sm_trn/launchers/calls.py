@@ -138,7 +138,9 @@ def _of_library(state: State, node: ast.expr, function: Ref, given: Arguments, n
         state.sightings.append(Sighting(state.place(node), f"{path.split('.')[-2]}.attach(…)", "attached job"))
         return state.unknown(node, Reason.RESULT)
     if last in {"Run", "load_run"} and path.startswith("sagemaker.experiments"):
-        return Instance("Run", dict(zip(("experiment_name", "run_name"), given, strict=False)) | names, state.place(node))
+        return Instance(
+            "Run", dict(zip(("experiment_name", "run_name"), given, strict=False)) | names, state.place(node)
+        )
     made = _of_sdk(state, node, function, given, names) if path.startswith("sagemaker") else None
     if made is not None:
         return made[0]
@@ -319,7 +321,11 @@ def experiment_of(state: State, node: ast.expr, run: Instance) -> dict[str, obje
     cause = state.cause(node, Reason.CALL)
     small = methods.of_text(text(first), "lower", [], {}, cause)
     run_name = methods.of_text(text((*first, "-", *second)), "lower", [], {}, cause)
-    return {"ExperimentName": small, "TrialName": texts.joined("", ["Default-Run-Group-", small], cause), "RunName": run_name}
+    return {
+        "ExperimentName": small,
+        "TrialName": texts.joined("", ["Default-Run-Group-", small], cause),
+        "RunName": run_name,
+    }
 
 
 def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Arguments, names: Names) -> object:
@@ -532,7 +538,9 @@ def _of_environment(state: State, node: ast.expr, owner: Instance, name: str, gi
             return default
         return state.unknown(node, Reason.CALL, give=key, detail=f"variable {key} of the environment")
     if name == "update":
-        unfollowed.environment(state).update({str(name): value for item in given if isinstance(item, dict) for name, value in item.items()})
+        unfollowed.environment(state).update(
+            {str(name): value for item in given if isinstance(item, dict) for name, value in item.items()}
+        )
         unfollowed.environment(state).update(names)
         return None
     return state.unknown(node, Reason.CALL)
@@ -659,7 +667,11 @@ def _path_joined(state: State, node: ast.expr, given: Arguments, names: Names) -
 
 
 def _path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
-    return Instance("path", {"path": methods.pure_path(_path_joined(state, node, given, names)) if given else "."}, state.place(node))
+    return Instance(
+        "path",
+        {"path": methods.pure_path(_path_joined(state, node, given, names)) if given else "."},
+        state.place(node),
+    )
 
 
 def _same_path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:

@@ -146,12 +146,7 @@ def apply(state: State, node: ast.expr, function: object, given: list[object], n
         method = function.owner.own.scope.names.get(function.name)
         if isinstance(method, Function):
             return _run(state, node, method, [function.owner, *given], names)
-    if (
-        isinstance(function, Ref)
-        and function.path == "map"
-        and len(given) == 2
-        and isinstance(given[1], (list, tuple))
-    ):
+    if isinstance(function, Ref) and function.path == "map" and len(given) == 2 and isinstance(given[1], (list, tuple)):
         return [apply(state, node, given[0], [item], {}) for item in given[1]]
     if isinstance(function, Ref) and function.path in _SPECIAL:
         return _SPECIAL[function.path](state, node, function.path, given)

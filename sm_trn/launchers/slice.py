@@ -73,7 +73,11 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
             writes.add((inner.asname or inner.name).partition(".")[0])
         elif isinstance(inner, (ast.Attribute, ast.Subscript)) and isinstance(inner.ctx, ast.Store):
             writes |= _root(inner)
-        elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call) and isinstance(inner.value.func, ast.Attribute):
+        elif (
+            isinstance(inner, ast.Expr)
+            and isinstance(inner.value, ast.Call)
+            and isinstance(inner.value.func, ast.Attribute)
+        ):
             writes |= _root(inner.value.func)  # a method called for what it does to its object
     return reads, writes
 

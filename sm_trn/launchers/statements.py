@@ -155,7 +155,9 @@ def _item(state: State, target: ast.Subscript, value: object) -> None:
     if isinstance(owner, dict):
         put(owner, key, value, state.unknown(target, Reason.CONSTRUCT))
         if owner is unfollowed.module_scope(state.scope).names and not isinstance(key, str):
-            unfollowed.doubt(state, state.cause(target, Reason.DYNAMIC, detail="a name that is not known is given a value"))
+            unfollowed.doubt(
+                state, state.cause(target, Reason.DYNAMIC, detail="a name that is not known is given a value")
+            )
     elif isinstance(owner, Instance) and owner.cls == "os.environ" and isinstance(key, str):
         unfollowed.environment(state)[key] = value
     elif isinstance(owner, list) and isinstance(key, int) and -len(owner) <= key < len(owner):
@@ -450,7 +452,9 @@ def _pattern(subject: ast.expr, case: ast.match_case) -> ast.expr | None:
 
 def _captured(pattern: ast.pattern) -> list[ast.stmt]:
     """Names that a pattern binds: to nothing that is known."""
-    names = [inner.name for inner in ast.walk(pattern) if isinstance(inner, (ast.MatchAs, ast.MatchStar)) and inner.name]
+    names = [
+        inner.name for inner in ast.walk(pattern) if isinstance(inner, (ast.MatchAs, ast.MatchStar)) and inner.name
+    ]
     made: list[ast.stmt] = []
     for name in names:
         value = ast.Name(id=f"what the case gives {name}", ctx=ast.Load())
@@ -470,7 +474,11 @@ def _class(state: State, node: ast.stmt) -> Flow:
         if isinstance(inherited, UserClass):
             scope.names.update(inherited.scope.names)
             made_from = inherited.base
-        elif isinstance(inherited, Ref) and inherited.path.startswith("sagemaker.") and inherited.last in estimators.WRITTEN:
+        elif (
+            isinstance(inherited, Ref)
+            and inherited.path.startswith("sagemaker.")
+            and inherited.last in estimators.WRITTEN
+        ):
             made_from = inherited
     state.scopes.append(scope)
     block(state, node.body)

@@ -219,4 +219,16 @@ def environment(state: State) -> dict[str, object]:
     return held.arguments if isinstance(held, Instance) else {}
 
 
-__all__ = ["MAGIC", "code", "doubt", "doubts", "environment", "everything", "handed", "lose", "magic", "module_scope", "names"]
+__all__ = [
+    "MAGIC",
+    "code",
+    "doubt",
+    "doubts",
+    "environment",
+    "everything",
+    "handed",
+    "lose",
+    "magic",
+    "module_scope",
+    "names",
+]

@@ -127,7 +127,9 @@ class SavedLog:
             return parse, self._blocks()
         head = raw.decode("utf-8", "replace")
         if is_panel(head):
-            return _ours, ("".join(map(_unwrapped, SdkOutput(self.text).events())).encode("utf-8", "replace"),).__iter__()
+            return _ours, (
+                "".join(map(_unwrapped, SdkOutput(self.text).events())).encode("utf-8", "replace"),
+            ).__iter__()
         hosts = host_colours(head)
         return (lambda line: (math.nan, *host_and_text(line, hosts))), self._blocks()
 

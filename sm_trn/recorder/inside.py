@@ -21,7 +21,13 @@ from .endpoint import Answers
 from .recording import Recorded, RecordedCall
 
 _BUCKET: Final = re.compile(r"(?P<bucket>.+)\.s3[.-][a-z0-9.-]*amazonaws\.com(\.cn)?")
-_METADATA: Final = ("169.254.169.254", "fd00:ec2::254", "169.254.170.2", "169.254.170.23", "fd00:ec2::23")  # a machine's own credentials
+_METADATA: Final = (
+    "169.254.169.254",
+    "fd00:ec2::254",
+    "169.254.170.2",
+    "169.254.170.23",
+    "fd00:ec2::23",
+)  # a machine's own credentials
 _STANDINS: Final = {"AWS_ACCESS_KEY_ID": "AKIARECORDEDNOTLAUNCH", "AWS_SECRET_ACCESS_KEY": "recorded"}
 # What the SDKs report of their own use goes by ``requests``, not through botocore.
 _REPORTS: Final = ("sagemaker.telemetry.telemetry_logging", "sagemaker.core.telemetry.telemetry_logging")
@@ -90,7 +96,9 @@ def _sent_to(answers: Answers) -> Iterator[None]:
         bucket = _BUCKET.fullmatch(parts.hostname or "")
         path = f"/{bucket['bucket']}{parts.path}" if bucket else parts.path
         headers = {str(key).lower(): _text(value) for key, value in request.headers.items()}
-        reply = answers.answer(request.method, f"{path}?{parts.query}" if parts.query else path, headers, _body(request.body))
+        reply = answers.answer(
+            request.method, f"{path}?{parts.query}" if parts.query else path, headers, _body(request.body)
+        )
         answered = {"Content-Type": reply.kind, "Content-Length": str(len(reply.body)), **reply.headers}
         return awsrequest.AWSResponse(request.url, reply.status, _Headers(answered), _Raw(reply.body))
 

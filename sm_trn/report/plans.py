@@ -121,13 +121,19 @@ def _name(points: Sequence[FrontPoint], ax: Axes, palette: Mapping[str, str]) ->
     plate = {"fc": palette["bg"], "ec": "none", "alpha": 0.8, "pad": 0.5}
     frame = ax.get_window_extent()
     places = Labels(frame.width * unit, frame.height * unit)
-    marks = [((ax.transData.transform((each.hours.p50, each.usd.p50)) - frame.min) * unit, each) for each in points if each.front]
+    marks = [
+        ((ax.transData.transform((each.hours.p50, each.usd.p50)) - frame.min) * unit, each)
+        for each in points
+        if each.front
+    ]
     for (x, y), _ in marks:
         places.block(float(x), float(y))
     for (x, y), point in marks[:NAMED]:
         place = places.place(float(x), float(y), text_size(point.name, 8))
         if place is not None:
-            ax.annotate(point.name, place, xycoords="axes points", color=palette["ink"], fontsize=8, va="bottom", bbox=plate)
+            ax.annotate(
+                point.name, place, xycoords="axes points", color=palette["ink"], fontsize=8, va="bottom", bbox=plate
+            )
 
 
 def _plain(value: float, _place: int) -> str:

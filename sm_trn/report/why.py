@@ -55,7 +55,13 @@ def _facts(found: Diagnosis, cause: Cause) -> list[tuple[str, str]]:
     first = ", ".join(part for part in (_who(cause), when) if part)
     names = ", ".join(f"{name} {value}" for name, value in cause.facts.items())
     said = cause.evidence[0].text if cause.evidence else ""
-    rows = [("cause", cause.id), ("first", first), ("error", cause.error or said), ("at", cause.place), ("names", names)]
+    rows = [
+        ("cause", cause.id),
+        ("first", first),
+        ("error", cause.error or said),
+        ("at", cause.place),
+        ("names", names),
+    ]
     if found.consequences:
         rows.append(("then", "; ".join(each.what for each in found.consequences) + ". Not causes."))
     return [(label, text) for label, text in rows if text]

@@ -102,7 +102,9 @@ def calibrate(jobs: Sequence[TrainingJob | JobRecord | str | Path], **known: Unp
         record = as_record(job)
         if record.origin is not Origin.MEASURED:
             why = "its speed is this machine's" if record.origin is Origin.EMULATED else "its request is not all there"
-            raise SmTrnError(f"{record.label}: got a job that is {record.origin.value}, wanted one of your own that ran: {why}")
+            raise SmTrnError(
+                f"{record.label}: got a job that is {record.origin.value}, wanted one of your own that ran: {why}"
+            )
         speed = throughput(record.points, unit="it/s")
         if speed is None:
             wanted = "steps_per_second or train_steps_per_second"

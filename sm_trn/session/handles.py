@@ -553,7 +553,11 @@ class Session(Cloud):
         if not again:
             return final
         made = dict(filter(None, (self._resumed(job, notice) for job in again)))
-        limits_of = {job.name: dataclasses.replace(guards.guards[name], act="stop") for name, job in made.items()} if guards else {}
+        limits_of = (
+            {job.name: dataclasses.replace(guards.guards[name], act="stop") for name, job in made.items()}
+            if guards
+            else {}
+        )
         ended = self._wait_again(list(made.values()), limits_of, notice, stream if progress else None)
         later = dict(zip(made, ended, strict=True))
         return [later.get(snapshot.name, snapshot) for snapshot in final]

@@ -121,7 +121,9 @@ class Progress:
     trouble: Callable[[CloudError], Trouble | None]
     renew: Callable[[], bool]
     notice: Callable[[str], None]
-    hear: Callable[[str, Sequence[LogEvent]], None] = lambda _name, _events: None  # each job's new lines, when they were read
+    hear: Callable[[str, Sequence[LogEvent]], None] = lambda _name, _events: (
+        None
+    )  # each job's new lines, when they were read
 
     def show(self, known: Mapping[str, JobSnapshot], now: datetime, *, ask: bool = True) -> None:
         """Read what is due – when there is somebody to ``ask`` – then show every job that is known."""

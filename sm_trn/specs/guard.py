@@ -62,12 +62,21 @@ class Guard:
     silence_suffices: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("no_first_step_s", "stall_s", "pause_s", "max_usd", "idle_accelerator", "metric_evaluation_data_points"):
+        for name in (
+            "no_first_step_s",
+            "stall_s",
+            "pause_s",
+            "max_usd",
+            "idle_accelerator",
+            "metric_evaluation_data_points",
+        ):
             value, least = getattr(self, name), int(name == "metric_evaluation_data_points")
             if value is not None and not value >= least:
                 raise ValueError(f"guard.{name}: got {value!r}, wanted at least {least}")
         if self.slower_than is not None and not 0 < self.slower_than < 1:
-            raise ValueError(f"guard.slower_than: got {self.slower_than!r}, wanted a share between 0 and 1, such as 0.5")
+            raise ValueError(
+                f"guard.slower_than: got {self.slower_than!r}, wanted a share between 0 and 1, such as 0.5"
+            )
         if self.act not in ACTS:
             raise ValueError(f"guard.act: got {self.act!r}, wanted one of {', '.join(ACTS)}")
         _expression("log_pattern", self.log_pattern)

@@ -72,7 +72,10 @@ class Lines:
         self._script = ScriptLines()
         self.hosts: dict[str, None] = {}
         self.ranks: set[int] = set()
-        self.cause: tuple[int, str] = (-1, "")  # how many lines there were when the cause was looked for, and what it was
+        self.cause: tuple[int, str] = (
+            -1,
+            "",
+        )  # how many lines there were when the cause was looked for, and what it was
 
     @property
     def end(self) -> int:

@@ -60,7 +60,9 @@ def test_spot_has_a_quota_of_its_own() -> None:
         ]
     }
     assert [] == list(online.quota_problems(answers("service-quotas", "list_service_quotas", answer), jobs.spot(".")))
-    assert [] != list(online.quota_problems(answers("service-quotas", "list_service_quotas", answer), jobs.trainium(".")))
+    assert [] != list(
+        online.quota_problems(answers("service-quotas", "list_service_quotas", answer), jobs.trainium("."))
+    )
 
 
 def role(principal: str) -> dict[str, Any]:
@@ -78,13 +80,18 @@ def role(principal: str) -> dict[str, Any]:
 
 def test_a_role_must_exist_and_trust_sagemaker() -> None:
     assert "does not exist" in only(online.role_problems(refuses("iam", "get_role", "NoSuchEntity"), jobs.ROLE)).what
-    assert "may not assume" in only(online.role_problems(answers("iam", "get_role", role("ec2.amazonaws.com")), jobs.ROLE)).what
+    assert (
+        "may not assume"
+        in only(online.role_problems(answers("iam", "get_role", role("ec2.amazonaws.com")), jobs.ROLE)).what
+    )
     assert [] == list(online.role_problems(answers("iam", "get_role", role("sagemaker.amazonaws.com")), jobs.ROLE))
 
 
 @pytest.mark.parametrize(("location", "faults"), [("us-west-2", 0), ("eu-west-1", 1)])
 def test_the_bucket_lies_in_the_jobs_region(location: str, faults: int) -> None:
-    found = online.bucket_problems(answers("s3", "get_bucket_location", {"LocationConstraint": location}), "b", "us-west-2")
+    found = online.bucket_problems(
+        answers("s3", "get_bucket_location", {"LocationConstraint": location}), "b", "us-west-2"
+    )
     assert faults == len(list(found))
 
 

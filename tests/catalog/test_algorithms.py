@@ -26,7 +26,9 @@ def test_an_image_is_the_one_of_the_sdk(name: str) -> None:
     entry = algorithms._table()["images"][name]
     versions = [*entry["versions"], *entry.get("aliases", {})]
     compared = 0
-    for version, machine, region in itertools.product({versions[0], versions[len(versions) // 2], versions[-1]}, MACHINES, ("us-west-2",)):
+    for version, machine, region in itertools.product(
+        {versions[0], versions[len(versions) // 2], versions[-1]}, MACHINES, ("us-west-2",)
+    ):
         row = entry["versions"].get(entry.get("aliases", {}).get(version, version), {})
         for python in row.get("py_versions") or [None]:
             found = chosen(name, region, algorithms.Wanted(version=version, python=python, instance=machine))

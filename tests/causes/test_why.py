@@ -18,7 +18,9 @@ from sm_trn.causes.watchdog import Watchdog
 from sm_trn.specs.problems import AnyOf, Change
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
-corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of public logs is not beside the checkout (SM_TRN_CORPUS)")
+corpus = pytest.mark.skipif(
+    not CORPUS.is_dir(), reason="the corpus of public logs is not beside the checkout (SM_TRN_CORPUS)"
+)
 LOGS = sorted((CORPUS / "logs").glob("*.txt")) if CORPUS.is_dir() else []
 # Logs of jobs that failed, or never ran; all others are healthy.
 FAILED: Mapping[str, tuple[str, ...]] = {
@@ -53,7 +55,11 @@ def test_real_error_texts_find_their_cause() -> None:
     records = json.loads((CORPUS / "errors.json").read_text("utf-8"))
     known = [each for each in records if each["verbatim"] and each.get("code") in ERRORS]
     assert len(known) >= 15
-    wrong = [(each["message"], st.why(each["message"]).id) for each in known if st.why(each["message"]).id not in ERRORS[each["code"]]]
+    wrong = [
+        (each["message"], st.why(each["message"]).id)
+        for each in known
+        if st.why(each["message"]).id not in ERRORS[each["code"]]
+    ]
     assert [] == wrong
 
 
@@ -82,7 +88,12 @@ def log(*lines: str) -> str:
 
 
 STEPS = tuple(f"{{'loss': {1 / step:.4f}, 'epoch': {step / 10}}}" for step in range(1, 30))
-CRASH = ("Traceback (most recent call last):", '  File "/opt/ml/code/train.py", line 21, in main', "    x", "KeyError: 'text'")
+CRASH = (
+    "Traceback (most recent call last):",
+    '  File "/opt/ml/code/train.py", line 21, in main',
+    "    x",
+    "KeyError: 'text'",
+)
 
 
 def test_the_first_failure_is_the_cause_and_what_follows_is_not() -> None:
@@ -216,7 +227,9 @@ def compiling(graphs: int) -> str:
     """A log whose steps have so many compilations between them."""
     wrapper = "2024-04-12 07:13:06.000297:  271334  INFO ||NEURON_CC_WRAPPER||: Call compiler with cmd: neuronx-cc compile m.pb"
     steps = [f"{{'loss': 0.5, 'step': {step}}}" for step in range(40)]
-    return "\n".join(f"{step}\n{wrapper}\nCompiler status PASS" if at < graphs else step for at, step in enumerate(steps))
+    return "\n".join(
+        f"{step}\n{wrapper}\nCompiler status PASS" if at < graphs else step for at, step in enumerate(steps)
+    )
 
 
 def test_a_compiler_that_runs_again_and_again_is_told_though_the_job_goes_on() -> None:
@@ -226,7 +239,8 @@ def test_a_compiler_that_runs_again_and_again_is_told_though_the_job_goes_on() -
 
 
 @pytest.mark.parametrize(
-    "front", ["(TrainWorker pid=9671) ", "(TrainWorker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | "]
+    "front",
+    ["(TrainWorker pid=9671) ", "(TrainWorker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | "],
 )
 def test_what_containers_and_ray_write_in_front_hides_no_exception(front: str) -> None:
     found = st.why(f"{front}RuntimeError: Error(s) in loading state_dict for Net:")
@@ -234,7 +248,9 @@ def test_what_containers_and_ray_write_in_front_hides_no_exception(front: str) -
 
 
 def test_the_pid_of_a_worker_does_not_make_an_error_healthy() -> None:
-    assert "neuron.config" == st.why("2024-May-21 16:08:34.2 58100:58100 ERROR  TDRV:tdrv_init  Could not open the nd3").id
+    assert (
+        "neuron.config" == st.why("2024-May-21 16:08:34.2 58100:58100 ERROR  TDRV:tdrv_init  Could not open the nd3").id
+    )
 
 
 def test_a_word_that_only_holds_efa_is_not_the_network() -> None:

@@ -134,7 +134,9 @@ BROKEN: list[tuple[str, Break, str, State, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("breaks", "about", "state", "says", "fix"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
+@pytest.mark.parametrize(
+    ("breaks", "about", "state", "says", "fix"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN]
+)
 def test_what_is_broken_is_named_with_its_mend(
     breaks: Break, about: str, state: State, says: str, fix: str, environment: pytest.MonkeyPatch, source: str
 ) -> None:
@@ -179,12 +181,19 @@ def test_the_machine(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_the_command(environment: pytest.MonkeyPatch, source: str, tmp_path: Path) -> None:
     (tmp_path / "squad.toml").write_text(st.dump_job(the_job(source), "toml"))
-    environment.setattr(login, "RenewableSession", Account(healthy() | {"ListServiceQuotas": quota("ml.p4d.24xlarge", 0.0)}).session)
+    environment.setattr(
+        login, "RenewableSession", Account(healthy() | {"ListServiceQuotas": quota("ml.p4d.24xlarge", 0.0)}).session
+    )
     run = click.testing.CliRunner().invoke(command, [str(tmp_path / "squad.toml")], standalone_mode=False)
     assert run.return_value == 1
-    assert "✗ quota         the quota 'ml.p4d.24xlarge for training job usage' is too small: got 0 instances" in run.output
+    assert (
+        "✗ quota         the quota 'ml.p4d.24xlarge for training job usage' is too small: got 0 instances" in run.output
+    )
     assert "\n                fix  aws service-quotas request-service-quota-increase" in run.output
-    assert run.output.splitlines()[-1] == "1 error. A launch would fail. Nothing was sent but reads. No secret was printed."
+    assert (
+        run.output.splitlines()[-1]
+        == "1 error. A launch would fail. Nothing was sent but reads. No secret was printed."
+    )
     run = click.testing.CliRunner().invoke(command, ["--json"], standalone_mode=False)
     assert {each["state"] for each in json.loads(run.output)} <= {state.value for state in State}
     assert run.return_value == 0

@@ -37,7 +37,9 @@ def job(secondary: str = "Training", instance: str = "ml.p4d.24xlarge") -> st.Jo
 
 
 def steps(count: int, every: float = 20.0, loss: str = "0.5", begin: float = BEGAN) -> list[LogEvent]:
-    return [LogEvent(begin + each * every, "algo-1", f"{{'loss': {loss}, 'epoch': {each}}}") for each in range(1, count + 1)]
+    return [
+        LogEvent(begin + each * every, "algo-1", f"{{'loss': {loss}, 'epoch': {each}}}") for each in range(1, count + 1)
+    ]
 
 
 def watched(events: Sequence[LogEvent], guard: st.Guard | None = None) -> JobWatch:
@@ -66,7 +68,9 @@ def test_a_job_that_hangs_after_its_first_steps_is_found_too() -> None:
     assert ("no_first_step_s", last, False) == (alarm.limit, alarm.since_s, alarm.sure)
 
 
-@pytest.mark.parametrize("said", ["Saving model checkpoint to /opt/ml/model", "***** Running Evaluation *****", "...Compiler status PASS"])
+@pytest.mark.parametrize(
+    "said", ["Saving model checkpoint to /opt/ml/model", "***** Running Evaluation *****", "...Compiler status PASS"]
+)
 def test_a_pause_with_a_reason_is_no_stall(said: str) -> None:
     last = BEGAN + 400
     watch = watched([*steps(20), LogEvent(last + 1, "algo-1", said)], st.Guard(stall_s=60))
@@ -122,7 +126,9 @@ def test_other_numbers_may_be_nan(line: str) -> None:
 
 
 def test_the_search_of_a_loss_scaler_is_no_fault() -> None:
-    skipped = LogEvent(BEGAN + 200, "algo-1", "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768")
+    skipped = LogEvent(
+        BEGAN + 200, "algo-1", "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768"
+    )
     assert () == watched([skipped, *steps(5, loss="inf", begin=BEGAN + 200)]).alarms(job(), BEGAN + 400)
 
 
@@ -199,7 +205,11 @@ def in_their_own_time(path: Path) -> Iterator[LogEvent]:
             stamp, drawn = _STAMP.search(piece), _BAR.search(piece)
             if stamp:
                 try:
-                    told = datetime.strptime(" ".join(stamp.groups()), "%Y %m %d %H %M %S").replace(tzinfo=timezone.utc).timestamp()
+                    told = (
+                        datetime.strptime(" ".join(stamp.groups()), "%Y %m %d %H %M %S")
+                        .replace(tzinfo=timezone.utc)
+                        .timestamp()
+                    )
                 except ValueError:
                     continue
                 now, bar = (told if math.isnan(now) else max(now, told) if told - now < 20_000 else now), 0.0

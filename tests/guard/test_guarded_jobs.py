@@ -57,7 +57,9 @@ def spec(folder: Path, *, hosts: int = 1, torch: bool = False, steps: int = 2000
     )
 
 
-def waited(session: st.Session, job: st.TrainingJob, guard: st.Guard) -> tuple[st.JobSnapshot, list[tuple[Alarm, float]]]:
+def waited(
+    session: st.Session, job: st.TrainingJob, guard: st.Guard
+) -> tuple[st.JobSnapshot, list[tuple[Alarm, float]]]:
     """How the job ended, and each alarm with the time it was raised."""
     from sm_trn.session.guards.live import JobGuards
     from sm_trn.session.waiting import Wait
@@ -95,24 +97,45 @@ def test_a_worker_that_is_killed_is_told_from_one_that_fails(
 
 
 def test_a_healthy_job_with_pauses_raises_no_alarm(session: st.Session, tmp_path: Path) -> None:
-    job = session.submit(spec(tmp_path, steps=45, STEP_S="0.02", EVERY="40", PAUSE="2.6"))  # a pause longer than stall_s
+    job = session.submit(
+        spec(tmp_path, steps=45, STEP_S="0.02", EVERY="40", PAUSE="2.6")
+    )  # a pause longer than stall_s
     final, found = waited(session, job, GUARD)
     assert ("Completed", []) == (final.status_word, found)
 
 
 # Every shipped script as it starts for anybody: tiny models, the bundled texts, with evaluations and saves between the steps.
-OFTEN: Mapping[str, str | int] = {"logging_steps": 2, "evaluation_strategy": "steps", "eval_steps": 10, "save_steps": 10}
+OFTEN: Mapping[str, str | int] = {
+    "logging_steps": 2,
+    "evaluation_strategy": "steps",
+    "eval_steps": 10,
+    "save_steps": 10,
+}
 SHIPPED: Mapping[str, Mapping[str, str | int]] = {
-    "train_text_classification.py": {"model": "tiny-random", "train": "sample", "epochs": 2, "save_steps": 20, "logging_steps": 5},
+    "train_text_classification.py": {
+        "model": "tiny-random",
+        "train": "sample",
+        "epochs": 2,
+        "save_steps": 20,
+        "logging_steps": 5,
+    },
     "train_glue.py": {"model_name_or_path": "tiny-random", "max_steps": 40, **OFTEN},
-    "train_language_model.py": {"model_type": "tiny-gpt2", "block_size": 32, "max_train_samples": 400, "max_steps": 40, **OFTEN},
+    "train_language_model.py": {
+        "model_type": "tiny-gpt2",
+        "block_size": 32,
+        "max_train_samples": 400,
+        "max_steps": 40,
+        **OFTEN,
+    },
     "run_clm.py": {"model_type": "tiny-gpt2", "block_size": 32, "max_train_samples": 400, "max_steps": 40, **OFTEN},
     "train_question_answering.py": {"model_name_or_path": "tiny-random", "max_steps": 40, **OFTEN},
     "finetune_llama.py": {"model_name_or_path": "tiny-llama", "block_size": 64, "max_steps": 20, "logging_steps": 2},
 }
 
 
-@pytest.mark.skipif("SM_TRN_GUARD_SCRIPTS" not in os.environ, reason="the shipped scripts run on demand: SM_TRN_GUARD_SCRIPTS=1")
+@pytest.mark.skipif(
+    "SM_TRN_GUARD_SCRIPTS" not in os.environ, reason="the shipped scripts run on demand: SM_TRN_GUARD_SCRIPTS=1"
+)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("script", SHIPPED)
 def test_no_shipped_script_raises_an_alarm_at_the_default(session: st.Session, script: str) -> None:
@@ -165,7 +188,9 @@ def test_a_fault_at_a_random_moment_is_found(
         assert "Stopped" == final.status_word
         assert alarm.limit in {FAULTS[kind], *(["no_first_step_s"] if FAULTS[kind] == "stall_s" else [])}
         began = next(phase.started.timestamp() for phase in final.transitions if phase.status == "Training")
-        took.append(at - (began + after if kind == "slow-rank" else alarm.since_s))  # a slow job's last step was just now
+        took.append(
+            at - (began + after if kind == "slow-rank" else alarm.since_s)
+        )  # a slow job's last step was just now
         ended = final.ended.timestamp() if final.ended is not None else at
         saved.append(600 - (ended - (final.started.timestamp() if final.started is not None else ended)))
     if took:

@@ -42,10 +42,15 @@ def read(text: str) -> LauncherJob:
 
 def without(request: dict[str, Any]) -> dict[str, Any]:
     """SDK v2 leaves the switch out beside image_uri, and packs one file of a repository by its name alone."""
-    request["AlgorithmSpecification"] = {k: v for k, v in request["AlgorithmSpecification"].items() if k != "EnableSageMakerMetricsTimeSeries"}  # noqa: E501 - a launcher on one line
+    request["AlgorithmSpecification"] = {
+        k: v for k, v in request["AlgorithmSpecification"].items() if k != "EnableSageMakerMetricsTimeSeries"
+    }
     texts = request.get("HyperParameters", {})
     if "sagemaker_program" in texts:
-        request["HyperParameters"] = {**texts, "sagemaker_program": texts["sagemaker_program"].rpartition("/")[2].strip('"')}
+        request["HyperParameters"] = {
+            **texts,
+            "sagemaker_program": texts["sagemaker_program"].rpartition("/")[2].strip('"'),
+        }
     return request
 
 
@@ -67,12 +72,28 @@ def test_a_broken_launcher_is_read_or_refused_and_never_run(seed: int, tmp_path:
     draw = random.Random(seed)
     for _ in range(150):
         pieces = [whole[draw.randrange(len(whole)) : draw.randrange(len(whole))] for _ in range(draw.randrange(1, 6))]
-        pieces += draw.choices(["\x00", "ﬁ", "'''", "(" * 50, "print 'two'\n", "\r", "lambda: ", "d.update(d)\n", "d['d'] = d\n", "\ud800"], k=3)  # noqa: E501 - a launcher on one line
+        pieces += draw.choices(
+            [
+                "\x00",
+                "ﬁ",
+                "'''",
+                "(" * 50,
+                "print 'two'\n",
+                "\r",
+                "lambda: ",
+                "d.update(d)\n",
+                "d['d'] = d\n",
+                "\ud800",
+            ],
+            k=3,
+        )
         draw.shuffle(pieces)
         text = whole[: draw.randrange(len(whole))] + "".join(pieces)
         name = draw.choice(["launch.py", "launch.ipynb"])
         if name.endswith("ipynb") and draw.random() < 0.8:
-            text = json.dumps({"cells": [{"cell_type": "code", "source": text}, draw.choice([None, 3, {"cell_type": "code"}])]})
+            text = json.dumps(
+                {"cells": [{"cell_type": "code", "source": text}, draw.choice([None, 3, {"cell_type": "code"}])]}
+            )
         with contextlib.suppress(SmTrnError):  # no notebook
             read_text(text, name)
     assert not canary.exists()

@@ -84,7 +84,9 @@ def of_source(folder: Path, text: str, **more: str | int | bool) -> st.JobSpec:
 
 def test_memory_needs_no_count_of_the_examples() -> None:
     job = with_batch(5000)
-    left = {name: value for name, value in job.hyperparameters.items() if name not in {"dataset_name", "num_train_epochs"}}
+    left = {
+        name: value for name, value in job.hyperparameters.items() if name not in {"dataset_name", "num_train_epochs"}
+    }
     assert memory(job.replace(hyperparameters=left)) == ["EST002"]
 
 
@@ -117,11 +119,17 @@ def test_of_memory_a_job_is_told_once(tmp_path: Path, model: str, batch: int, sa
 def test_a_script_that_shrinks_what_it_keeps_is_believed(tmp_path: Path, script: str, said: list[str]) -> None:
     job = of_source(tmp_path, script, per_device_train_batch_size=5000)
     assert memory(job) == said
-    assert all("cannot tell" in each.consequence for each in st.check(job) if each.id == "EST002") == ("if " in script or not said)
+    assert all("cannot tell" in each.consequence for each in st.check(job) if each.id == "EST002") == (
+        "if " in script or not said
+    )
 
 
-@pytest.mark.parametrize("more", [{"optim": "adafactor"}, {"deepspeed": "not-here.json"}, {"do_train": False, "do_eval": True}])
-def test_what_the_estimate_does_not_count_is_left_to_the_other_rule(tmp_path: Path, more: dict[str, str | bool]) -> None:
+@pytest.mark.parametrize(
+    "more", [{"optim": "adafactor"}, {"deepspeed": "not-here.json"}, {"do_train": False, "do_eval": True}]
+)
+def test_what_the_estimate_does_not_count_is_left_to_the_other_rule(
+    tmp_path: Path, more: dict[str, str | bool]
+) -> None:
     assert memory(of_source(tmp_path, "import torch\n", per_device_train_batch_size=5000, **more)) == []
 
 

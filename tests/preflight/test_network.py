@@ -132,7 +132,9 @@ def test_one_of_a_kind() -> None:
     assert found(job("ml.p4d.24xlarge", environment={"NCCL_PROTO": "Simple"})).keys() == set()
     assert found(job("ml.p4d.24xlarge")).keys() == {"NET004"}
     assert found(job("ml.p4d.24xlarge", pytorch="2.1", distribution=st.SMDataParallel())).keys() == set()
-    assert found(job("ml.p4d.24xlarge", image_uri="123456789012.dkr.ecr.us-west-2.amazonaws.com/own:1")).keys() == {"NET002"}
+    assert found(job("ml.p4d.24xlarge", image_uri="123456789012.dkr.ecr.us-west-2.amazonaws.com/own:1")).keys() == {
+        "NET002"
+    }
     assert found(job("ml.g5.xlarge")).keys() == set()  # DIST011: no EFA at all
 
 
@@ -146,7 +148,11 @@ def test_trainium_beside_the_list() -> None:
 def test_a_job_of_sdk_v3_has_its_drivers_list() -> None:
     driven: dict[str, Any] = {
         "distribution": None,
-        "kept": (st.Kept("/AlgorithmSpecification/ContainerArguments", sent='["-c", "/opt/ml/input/data/sm_drivers/sm_train.sh"]'),),
+        "kept": (
+            st.Kept(
+                "/AlgorithmSpecification/ContainerArguments", sent='["-c", "/opt/ml/input/data/sm_drivers/sm_train.sh"]'
+            ),
+        ),
     }
     assert found(job("ml.p5e.48xlarge", pytorch="1.13", **driven)).keys() == set()
     assert found(job("ml.p5en.48xlarge", pytorch="1.13", **driven)).keys() == {"NET001"}

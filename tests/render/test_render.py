@@ -53,7 +53,9 @@ def attempt(job: JobSpec, target: str) -> Any:
         return [str(problem) for problem in refusal.problems]
 
 
-@pytest.mark.parametrize("target", sorted({*TARGETS} - {"training-job-v3"}))  # that one is the request's, member by member
+@pytest.mark.parametrize(
+    "target", sorted({*TARGETS} - {"training-job-v3"})
+)  # that one is the request's, member by member
 @pytest.mark.parametrize("letter", "abcd")
 def test_rendering_equals_the_golden_file(letter: str, target: str) -> None:
     golden = GOLDEN / f"{letter}.{target}.json"

@@ -61,7 +61,9 @@ def test_another_kind_of_file_is_refused(plan: st.Plan, tmp_path: Path) -> None:
 
 def test_the_fronts_names_lie_on_no_other() -> None:
     near = [Interval(0.2 + 0.001 * at, 0.25 + 0.001 * at, 0.3 + 0.001 * at) for at in range(6)]
-    points = tuple(FrontPoint(f"ml.p4d.24xlarge × {at}", each, each.scaled(40), front=True) for at, each in enumerate(near))
+    points = tuple(
+        FrontPoint(f"ml.p4d.24xlarge × {at}", each, each.scaled(40), front=True) for at, each in enumerate(near)
+    )
     figure = Figure(figsize=(7.2, 4.8), layout="constrained")
     axes = plot_front(FrontInfo("", points, None, None, ""), figure.subplots())
     figure.draw_without_rendering()

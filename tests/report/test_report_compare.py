@@ -376,7 +376,9 @@ def rehearsed(name: str, **arguments: str) -> JobRecord:
 
 
 def test_an_emulated_job_has_its_estimate_in_columns_of_its_own() -> None:
-    item = foreseen([rehearsed("known"), rehearsed("open", model_name=""), rehearsed("large", per_device_train_batch_size="90000")])
+    item = foreseen(
+        [rehearsed("known"), rehearsed("open", model_name=""), rehearsed("large", per_device_train_batch_size="90000")]
+    )
     frame = item.frame.set_index("job")
     names = [name for name in frame if name.startswith("estimated")]
     assert frame.loc[["open", "large"], names].isna().all(axis=None)

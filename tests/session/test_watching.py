@@ -274,9 +274,7 @@ def test_a_failure_reason_moves_no_cursor(here: World) -> None:
     here.service.add("odd", created=here.clock.now(), story=story)
     with pytest.raises(st.JobFailed) as caught:
         attached(here.session, "odd").wait(progress=False)
-    assert ["odd failed: Error 31mred end", "Next: sm-trn why odd"] == str(
-        caught.value
-    ).splitlines()
+    assert ["odd failed: Error 31mred end", "Next: sm-trn why odd"] == str(caught.value).splitlines()
 
 
 @pytest.mark.parametrize("late_s", [3.0, 45.0])

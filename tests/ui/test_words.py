@@ -63,7 +63,10 @@ def test_the_cause_of_a_failure_is_the_scripts_own_exception(reason: str, cause:
 
 def test_the_view_of_a_failed_job_says_the_cause_in_one_line() -> None:
     lines = Lines()
-    said = ("Traceback (most recent call last):", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB")
+    said = (
+        "Traceback (most recent call last):",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+    )
     lines.add(LogEvent(float(at), "algo-1", text) for at, text in enumerate(said))
     views = [
         detail_json(row("job", status=status), Curves(), lines, now=NOW, ready=True, problem="", options="")

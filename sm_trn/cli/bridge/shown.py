@@ -47,7 +47,11 @@ def defaults() -> str:
     own = os.environ.get("SAGEMAKER_USER_CONFIG_OVERRIDE") or "~/.config/sagemaker/config.yaml"
     admin = os.environ.get("SAGEMAKER_ADMIN_CONFIG_OVERRIDE") or "/etc/xdg/sagemaker/config.yaml"
     found = [name for name in (admin, own) if name.startswith("s3://") or Path(name).expanduser().exists()]
-    return f"▲ The SDK's defaults in {' and '.join(found)} are not applied here; a real launch takes them." if found else ""
+    return (
+        f"▲ The SDK's defaults in {' and '.join(found)} are not applied here; a real launch takes them."
+        if found
+        else ""
+    )
 
 
 def _head(found: Launchers) -> str:

@@ -38,14 +38,25 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.argument("names", nargs=-1)
 @selection_options
 @click.option("--once", is_flag=True, help="Look once and end, for cron or CI. Nothing is stopped.")
-@click.option("--stall", callback=_seconds, metavar="TIME", help="Find jobs that log nothing for this long. Default: 20m.")
 @click.option(
-    "--no-first-step", callback=_seconds, metavar="TIME", help="Find jobs whose first step takes longer than this. Default: 1h."
+    "--stall", callback=_seconds, metavar="TIME", help="Find jobs that log nothing for this long. Default: 20m."
 )
-@click.option("--not-finite/--any-loss", default=True, help="Find jobs whose loss is NaN or infinite. This is the default.")
+@click.option(
+    "--no-first-step",
+    callback=_seconds,
+    metavar="TIME",
+    help="Find jobs whose first step takes longer than this. Default: 1h.",
+)
+@click.option(
+    "--not-finite/--any-loss", default=True, help="Find jobs whose loss is NaN or infinite. This is the default."
+)
 @click.option("--loss-above", type=float, help="Find jobs whose loss is above this.")
-@click.option("--slower-than", type=float, metavar="SHARE", help="Find jobs slower than this share of their first speed.")
-@click.option("--idle", type=float, metavar="PERCENT", help="Find jobs whose accelerators stay below this for 10 minutes.")
+@click.option(
+    "--slower-than", type=float, metavar="SHARE", help="Find jobs slower than this share of their first speed."
+)
+@click.option(
+    "--idle", type=float, metavar="PERCENT", help="Find jobs whose accelerators stay below this for 10 minutes."
+)
 @click.option("--max-usd", type=float, metavar="USD", help="Find jobs that have cost this much.")
 @click.option("--act", type=click.Choice(ACTS), default="tell", show_default=True, help="Choose what is done about it.")
 @json_option
@@ -70,7 +81,9 @@ def command(
     if names and (containing is not None or wanted):
         raise click.UsageError("wanted either names of jobs, or --containing or --tag to find those that run")
     if act != "tell" and not names:
-        raise click.UsageError(f"--act {act} stops jobs: wanted the names of those that it may stop; sm-trn list shows them")
+        raise click.UsageError(
+            f"--act {act} stops jobs: wanted the names of those that it may stop; sm-trn list shows them"
+        )
     guard = _guard(act, **limits)
     session = connection()
     jobs = [session.attach(name) for name in names] or session.running(containing=containing or "", tag=wanted)

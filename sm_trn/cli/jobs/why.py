@@ -73,7 +73,9 @@ def _cause(cause: Cause) -> dict[str, Json]:
         "time_s": _number(cause.time_s),
         "facts": dict(cause.facts),
         "evidence": [_evidence(each) for each in cause.evidence],
-        "fix": [{"change": _plain(each.fields)} if isinstance(each, Change) else {"advice": str(each)} for each in fixes],
+        "fix": [
+            {"change": _plain(each.fields)} if isinstance(each, Change) else {"advice": str(each)} for each in fixes
+        ],
         "source": cause.source,
     }
 

@@ -136,9 +136,20 @@ def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
 @click.option(
     "--delay", "delay_s", type=float, default=5.0, show_default=True, help="Delay a slow-start by this many seconds."
 )
-@click.option("--rank", type=int, default=0, show_default=True, help="Choose the worker that a hang, NaN, … befalls. -1 means all.")
 @click.option(
-    "--after", "after_s", type=float, default=5.0, show_default=True, help="Wait this many seconds of the worker's life first."
+    "--rank",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Choose the worker that a hang, NaN, … befalls. -1 means all.",
+)
+@click.option(
+    "--after",
+    "after_s",
+    type=float,
+    default=5.0,
+    show_default=True,
+    help="Wait this many seconds of the worker's life first.",
 )
 @state_option
 def fault(kind: str, state: Path | None, *, times: int, rank: int, **options: Any) -> None:

@@ -28,7 +28,9 @@ def _parts(code: str, name: str) -> list[tuple[types.CodeType, set[str]]]:
 def _changed(node: ast.stmt) -> set[str]:
     found = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
     for inner in ast.walk(node):
-        if isinstance(inner, (ast.Attribute, ast.Subscript)) and (isinstance(inner.ctx, ast.Store) or isinstance(node, ast.Expr)):
+        if isinstance(inner, (ast.Attribute, ast.Subscript)) and (
+            isinstance(inner.ctx, ast.Store) or isinstance(node, ast.Expr)
+        ):
             owner: ast.expr = inner
             while isinstance(owner, (ast.Attribute, ast.Subscript)):
                 owner = owner.value

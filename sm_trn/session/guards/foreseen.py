@@ -46,8 +46,12 @@ def steady_rate(points: Iterable[MetricPoint]) -> float | None:
     """Optimizer steps a second after the warm-up; None while the log is too short, or gives none."""
     known = list(points)
     seen = throughput(known, unit="it/s")
-    reached = max((point.step for point in known if point.name == "steps_per_second" and point.step is not None), default=0)
-    return seen.median if seen is not None and seen.windows >= WINDOWS and reached >= STEPS and seen.median > 0 else None
+    reached = max(
+        (point.step for point in known if point.name == "steps_per_second" and point.step is not None), default=0
+    )
+    return (
+        seen.median if seen is not None and seen.windows >= WINDOWS and reached >= STEPS and seen.median > 0 else None
+    )
 
 
 def step_of(job: JobSnapshot, asked: JobSpec | None) -> Interval | None:

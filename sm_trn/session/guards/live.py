@@ -164,13 +164,17 @@ def guards_of(
     None where there are none."""
     found: dict[str, Guard] = {}
     for job in jobs:
-        own = guard or (job.asked.guard if job.asked is not None else None) or otherwise.get(job.name, otherwise.get(""))
+        own = (
+            guard or (job.asked.guard if job.asked is not None else None) or otherwise.get(job.name, otherwise.get(""))
+        )
         if own is not None:
             found[job.name] = own
     return JobGuards(cloud=cloud, guards=found) if found else None
 
 
-def replayed(cloud: Cloud, guard: Guard, job: JobSnapshot, parts: Iterable[Sequence[LogEvent]]) -> tuple[JobWatch, tuple[Alarm, ...]]:
+def replayed(
+    cloud: Cloud, guard: Guard, job: JobSnapshot, parts: Iterable[Sequence[LogEvent]]
+) -> tuple[JobWatch, tuple[Alarm, ...]]:
     """A job's whole log held against a guard once: its watch, and what is wrong now."""
     guards = JobGuards(cloud=cloud, guards={job.name: guard})
     for part in parts:
