@@ -84,7 +84,7 @@ def test_afterwards_all_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
 @pytest.mark.sdk
-@pytest.mark.filterwarnings("default")  # the SDK's own deprecations
+@pytest.mark.filterwarnings("ignore")  # the SDK's own deprecations
 def test_an_estimator_of_sdk_v2_is_recorded(tmp_path: Path) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
     from sagemaker.pytorch import PyTorch
