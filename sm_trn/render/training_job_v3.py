@@ -88,7 +88,7 @@ def problems(job: JobSpec, request: Mapping[str, Json]) -> Iterator[Problem]:
         harmless = value is False or value in ([], {})
         yield TARGET021.problem(
             Field("kept" if job.kept else path.split(".")[0]),
-            f"SDK v3 does not send {path}={value!r}" + ("; unsaid means the same" if harmless else ""),
+            f"SDK v3 does not send {path}={value!r}" + ("; leaving it out means the same" if harmless else ""),
             severity=Severity.INFO if harmless else Severity.ERROR,
             got=repr(value),
             wanted="" if harmless else "a value that is not empty or 0",

@@ -157,3 +157,13 @@ def test_a_job_of_sdk_v3_has_its_drivers_list() -> None:
     assert found(job("ml.p5e.48xlarge", pytorch="1.13", **driven)).keys() == set()
     assert found(job("ml.p5en.48xlarge", pytorch="1.13", **driven)).keys() == {"NET001"}
     assert found(job("ml.p5e.48xlarge", pytorch="1.13", distribution=None)).keys() == {"NET001"}
+
+
+@pytest.mark.parametrize(
+    ("pytorch", "version"), [("1.8", None), ("1.12", "4.4.1"), ("1.13", "4.8.1"), ("2.0", "4.7.1"), ("2.5", "5.1.0")]
+)
+def test_an_image_has_the_newest_toolkit_of_its_day(pytorch: str, version: str | None) -> None:
+    build = efa.build_of(st.PyTorch(pytorch, python="py39"))
+    assert build is not None
+    toolkit = efa.toolkit_of(build)
+    assert version == (toolkit.version if toolkit else None)

@@ -334,7 +334,7 @@ def test_the_real_training_job_sends_our_request_word_for_word(wire: Wire, sourc
         wire.sent = {}
         sdk.build(st.render(job, "training-job-v3", at=AT), session=wire.session.boto_session)
         ours = st.render(job, "request", at=AT)
-        for path, _ in training_job_v3.lost(ours):  # TARGET021: unsaid means the same
+        for path, _ in training_job_v3.lost(ours):  # TARGET021: leaving it out means the same
             assert path in {"ProfilerConfig.DisableProfiler", "DebugHookConfig.CollectionConfigurations"}
             part, field = path.split(".")
             ours[part] = {name: value for name, value in ours[part].items() if name != field}
