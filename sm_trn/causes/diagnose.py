@@ -22,10 +22,10 @@ from .scan import Scan
 from .status import DESCRIBE, SERVICE, decided
 from .unusual import unusual
 
-# Exceptions that a script's own mistake raises; RuntimeError, OSError and a library's own may stand for anything.
+# Exceptions that a mistake in the script raises; with any other, also ValueError, a library may mean something of its own.
 _OF_PYTHON = (
-    "ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError", "NotImplementedError",
-    "SyntaxError", "IndentationError", "TypeError", "UnboundLocalError", "ValueError", "ZeroDivisionError", "RecursionError",
+    "ArithmeticError", "AttributeError", "IndexError", "KeyError", "NameError", "SyntaxError", "IndentationError", "TypeError",
+    "UnboundLocalError", "ZeroDivisionError", "RecursionError",
 )  # fmt: skip
 _FIRST = LogEvent(0.0, "algo-1", "")
 SHORT = 60  # lines that a reason may have

@@ -31,7 +31,7 @@ _REPORTS = re.compile(
 _CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b")  # a line of this level reports no failure
 _TROUBLE = re.compile(r"error|exception|fatal|critical")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
-    r"(?:\s*(?:AlgorithmError|ClientError|InternalServerError|CapacityError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
+    r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
     r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|\s*[Ff]ail(?:ed|ure) [Rr]eason:"
     r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
