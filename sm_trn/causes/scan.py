@@ -14,10 +14,11 @@ from ..logs.events import LogEvent
 from .entries import shape
 from .reading import LogReading
 
-SHAPES = 20_000  # that are looked up one by one; of a log with more, lines without a word of TELLING are passed over
+SHAPES = 10_000  # that are looked up one by one; of a log with more, lines without a word of TELLING are passed over
 FORGET = 200_000  # shapes that are remembered
 OFTEN = 300  # lines of one shape that are read
 LAST = 400  # lines of the end that are kept
+LAST_BYTES = 4_000_000  # in which they are looked for
 _DIGITS = b"0123456789"
 _BEATS = (b"'loss':", b"it/s", b"s/it", b"samples/s")
 # One of these words stands in nearly every message that ends a job.
@@ -48,29 +49,40 @@ class Scan:
             self._block(block)
 
     def _block(self, block: bytes) -> None:
-        lines = block.split(b"\n")
-        shapes = block.translate(None, _DIGITS).split(b"\n")
+        before = self.beats
         if not self.reading.failed:
-            before = self.beats
             self.beats += sum(block.count(mark) for mark in _BEATS)
+        if self._looked > SHAPES:
+            self._varied(block, before)
         else:
-            before = self.beats
+            self._alike(block, before)
+        self.lines += block.count(b"\n") + (not block.endswith(b"\n"))
+        self.last = [*self.last, *block[-LAST_BYTES:].split(b"\n")[-LAST:]][-LAST:]
+
+    def _alike(self, block: bytes, before: int) -> None:
+        """Read a block of a log that repeats itself: each new shape is looked up once."""
+        shapes = block.translate(None, _DIGITS).split(b"\n")
         new = set(shapes) - self._dull
         wanted = self._wanted(new)
         self._dull |= new - wanted
+        if wanted or self.reading.window:
+            self._feed(block.split(b"\n"), shapes, wanted, before)
+
+    def _varied(self, block: bytes, before: int) -> None:
+        """Read a block of a log in which hardly two lines are alike: only lines with a word of TELLING are looked up."""
+        told = _telling(block)
+        if not told and not self.reading.window:
+            return
+        kinds = {line: line.translate(None, _DIGITS) for line in told}
+        wanted = self._wanted(set(kinds.values()) - self._dull)
+        self._dull.update(set(kinds.values()) - wanted)
         if len(self._dull) > FORGET:
             self._dull.clear()
         if wanted or self.reading.window:
-            self._feed(lines, shapes, wanted, before)
-        self.lines += len(lines) - (not lines[-1])
-        self.last = [*self.last, *lines[-LAST:]][-LAST:]
+            lines = block.split(b"\n")
+            self._feed(lines, [kinds.get(line, b"") for line in lines], wanted, before)
 
     def _wanted(self, new: set[bytes]) -> set[bytes]:
-        if self._looked > SHAPES:
-            joined = b"\n".join(new).lower()
-            if not any(word in joined for word in TELLING):
-                return set()
-            new = {each for each in new if any(word in each.lower() for word in TELLING)}
         self._looked += len(new)
         return {each for each in new if self.reading.wants(shape(each[:8_000].decode("utf-8", "replace")))}
 
@@ -90,3 +102,18 @@ class Scan:
             counted = at
             time_s, host, text = self.parse(line[:64_000].decode("utf-8", "replace"))
             self.reading.feed(LogEvent(time_s, host, text), self.lines + at + 1, before)
+
+
+def _telling(block: bytes) -> set[bytes]:
+    """The lines that hold a word of TELLING, in any case."""
+    found: set[bytes] = set()
+    low = block.lower()
+    for word in TELLING:
+        at = low.find(word)
+        while at >= 0:
+            start, end = low.rfind(b"\n", 0, at) + 1, low.find(b"\n", at)
+            if end < 0:
+                end = len(low)
+            found.add(block[start:end])
+            at = low.find(word, end)
+    return found
