@@ -14,6 +14,7 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.causes.entries import Role, entries, fragment, match
+from sm_trn.causes.scan import SHAPES
 from sm_trn.causes.watchdog import Watchdog
 from sm_trn.specs.problems import AnyOf, Change
 
@@ -256,3 +257,25 @@ def test_the_pid_of_a_worker_does_not_make_an_error_healthy() -> None:
 def test_a_word_that_only_holds_efa_is_not_the_network() -> None:
     text = "[PG GUID 0(default_pg) Rank 5] terminated with exception: NCCL error: remote process exited or there was a network error"
     assert "dist.peer_lost" == st.why(text).id
+
+
+@pytest.mark.parametrize("last", ["RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", "KeyError: 'text'"])
+def test_a_log_without_two_lines_alike_is_read_as_any_other(tmp_path: Path, last: str) -> None:
+    """After SHAPES different lines only those that speak of trouble are looked up; a traceback is read whole."""
+    head = "2026-01-01 00:00:00,000 sagemaker-training-toolkit INFO     Invoking user script"
+    trace = [
+        "Traceback (most recent call last):",
+        '  File "/opt/ml/code/train.py", line 31, in <module>',
+        "    run()",
+        last,
+    ]
+    letters = str.maketrans("0123456789", "qwrtypsdfg")
+    many = [f"{at} of so many lines, each of its own".translate(letters) for at in range(2 * SHAPES)]
+    found = []
+    for name, before in (("alike", many[:1] * len(many)), ("varied", many)):
+        path = tmp_path / name
+        path.write_text("\n".join([head, *before * 3, *trace, *before[:50]]) + "\n")
+        assert path.stat().st_size > 2_000_000, "the traceback stands in a later block than the first"
+        found.append(st.why(path).cause)
+    assert found[0] is not None and found[0] == found[1]
+    assert (found[0].error, found[0].place) == (last, "train.py:31")
