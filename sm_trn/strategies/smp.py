@@ -89,6 +89,7 @@ class SMModelParallel:
                     where=f"distribution.{name}",
                 )
         yield from self._numbers(job)
+        yield from self._together()
         yield DIST018.problem(
             Field("distribution"),
             "version 1 of the model-parallel library was archived in 2023-12",
@@ -142,69 +143,35 @@ class SMModelParallel:
             )
 
     def _numbers(self, job: JobSpec) -> Iterator[Problem]:
+        parts, weight, default = self.partitions, self.memory_weight, self.default_partition
+        processes = self._processes(job) * job.compute.hosts
         for name in ("partitions", "microbatches", "active_microbatches"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                yield _error(
-                    DIST017,
-                    f"{name} counts from 1",
-                    got=str(value),
-                    wanted="at least 1",
-                    fix=Change(**{name: 1}),
-                    where=f"distribution.{name}",
-                )
-        processes = self._processes(job) * job.compute.hosts
-        if self.partitions and self.partitions > 0 and processes % self.partitions:
-            yield _error(
-                DIST017,
-                "the partitions do not divide the processes",
-                got=f"{self.partitions} of {processes} processes",
-                wanted="a divisor",
-                fix=Change(partitions=2),
-                where="distribution.partitions",
+                fix = Change(**{name: 1})
+                yield _number(f"{name} counts from 1", str(value), "at least 1", fix, f"distribution.{name}")
+        if parts and parts > 0 and processes % parts:
+            got, fix = f"{parts} of {processes} processes", Change(partitions=2)
+            yield _number(
+                "the partitions do not divide the processes", got, "a divisor", fix, "distribution.partitions"
             )
-        if self.ddp and self.horovod:
-            yield _error(
-                DIST017,
-                "ddp and horovod exclude one another",
-                got="both",
-                wanted="one of them",
-                fix=Change(horovod=None),
-            )
-        if self.memory_weight is not None and not 0 <= self.memory_weight <= 1:
-            yield _error(
-                DIST017,
-                "memory_weight is a share",
-                got=str(self.memory_weight),
-                wanted="0 to 1",
-                fix=Change(memory_weight=0.8),
-            )
-        if self.auto_partition is False and self.default_partition is None:
-            yield _error(
-                DIST017,
-                "without auto_partition a default_partition is needed",
-                got="none",
-                wanted="0 or more",
-                fix=Change(default_partition=0),
-            )
-        if self.default_partition is not None and self.default_partition >= (self.partitions or 1):
-            yield _error(
-                DIST017,
-                "default_partition is not one of the partitions",
-                got=str(self.default_partition),
-                wanted=f"below {self.partitions or 1}",
-                fix=Change(default_partition=0),
-            )
-        if not self.ddp and (self.ddp_port is not None or self.ddp_dist_backend is not None):
-            yield _error(
-                DIST017,
-                "ddp_port and ddp_dist_backend need ddp",
-                got="ddp not set",
-                wanted="ddp=True",
-                fix=Change(ddp=True),
-            )
+        if weight is not None and not 0 <= weight <= 1:
+            yield _number("memory_weight is a share", str(weight), "0 to 1", Change(memory_weight=0.8))
+        if default is not None and default >= (parts or 1):
+            wanted, fix = f"below {parts or 1}", Change(default_partition=0)
+            yield _number("default_partition is not one of the partitions", str(default), wanted, fix)
         if self.ddp_port is not None and self.ddp_port < 0:
-            yield _error(DIST017, "not a port", got=str(self.ddp_port), wanted="0 or more", fix=Change(ddp_port=None))
+            yield _number("not a port", str(self.ddp_port), "0 or more", Change(ddp_port=None))
+
+    def _together(self) -> Iterator[Problem]:
+        """What excludes or needs something else."""
+        if self.ddp and self.horovod:
+            yield _number("ddp and horovod exclude one another", "both", "one of them", Change(horovod=None))
+        if self.auto_partition is False and self.default_partition is None:
+            what = "without auto_partition a default_partition is needed"
+            yield _number(what, "none", "0 or more", Change(default_partition=0))
+        if not self.ddp and (self.ddp_port is not None or self.ddp_dist_backend is not None):
+            yield _number("ddp_port and ddp_dist_backend need ddp", "ddp not set", "ddp=True", Change(ddp=True))
 
     def _processes(self, job: JobSpec) -> int:
         instance = find_instance(job.compute.instances[0])
@@ -257,3 +224,7 @@ def _error(
     rule: Rule, what: str, *, got: str, wanted: str, fix: Change | AnyOf, where: str = "distribution"
 ) -> Problem:
     return rule.problem(Field(where), what, got=got, wanted=wanted, fix=fix, evidence=GUIDE)
+
+
+def _number(what: str, got: str, wanted: str, fix: Change, where: str = "distribution") -> Problem:
+    return _error(DIST017, what, got=got, wanted=wanted, fix=fix, where=where)
