@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -33,6 +34,44 @@ _LONG = (
     "test_rehearsal.py", "test_lifecycle.py", "test_launcher.py", "test_isolation.py", "test_kills.py", "test_cli_files.py",
     "test_every_request.py", "test_script_waves.py", "test_cli_attach.py", "test_job_logs.py", "test_situations.py",
 )  # fmt: skip
+
+
+def pytest_configure() -> None:
+    """What the libraries read again and again and never change is read once a process: half of some files' time goes there."""
+    if importlib.util.find_spec("botocore") is not None:
+        _endpoints_once()
+    if importlib.util.find_spec("sagemaker") is not None:
+        _schema_checked_once()
+
+
+def _endpoints_once() -> None:
+    """Each of botocore's sessions reads its table of endpoints, a megabyte, anew."""
+    from botocore.loaders import JSONFileLoader
+
+    load, reader = JSONFileLoader.load_file, JSONFileLoader()
+
+    @functools.cache
+    def kept(file_path: str) -> Any:
+        return load(reader, file_path)
+
+    def loaded(self: JSONFileLoader, file_path: str) -> Any:
+        return kept(file_path) if file_path.endswith(os.sep + "endpoints") else load(self, file_path)
+
+    setattr(JSONFileLoader, "load_file", loaded)  # noqa: B010 - mypy: a method
+
+
+def _schema_checked_once() -> None:
+    """SDK v2 holds its own schema against the metaschema at each look-up of a default, some twenty times a job."""
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+    check, held = Draft202012Validator.check_schema, dict[int, Any]()
+
+    def once(schema: Any, *more: Any, **named: Any) -> None:
+        if id(schema) not in held:
+            check(schema, *more, **named)
+            held[id(schema)] = schema  # kept, so that no other one gets its id
+
+    Draft202012Validator.check_schema = staticmethod(once)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -26,9 +26,15 @@ from make_sample import SAMPLE
 pytestmark = pytest.mark.local
 
 
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both libraries read HF_HUB_OFFLINE when they are imported, which may have been before; without it they ask again and again."""
+    for module in ("huggingface_hub.constants", "datasets.config"):
+        monkeypatch.setattr(pytest.importorskip(module), "HF_HUB_OFFLINE", True)
+
+
 @pytest.mark.parametrize("name", ["MNLI", "mnli", "SST-2", "sst2"])
 def test_tasks_are_known_by_their_written_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    offline(monkeypatch)
     with pytest.raises(UsageError, match="--dataset_name: "):  # known, and then the hub is out of reach
         hub_tables(parse_arguments(["--task_name", name])[0])
     with pytest.raises(UsageError, match="--task_name: got 'snli', wanted one of cola, mnli"):
