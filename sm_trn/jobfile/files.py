@@ -166,7 +166,11 @@ def _several(tree: Mapping[str, Json]) -> tuple[list[tuple[Path, Any]], list[Fau
     listed = tree[SEVERAL]
     if not isinstance(listed, list) or not listed:
         fault = Fault(
-            what=f"wrong value of {SEVERAL}", path=(SEVERAL,), got=schema.shown(listed), wanted="a list of jobs"
+            what=f"wrong value of {SEVERAL}",
+            path=(SEVERAL,),
+            got=schema.shown(listed),
+            wanted="a list of jobs",
+            fix=f"a file of one job has its keys at the top, without {SEVERAL}",
         )
         return [], [*faults, fault]
     return [((SEVERAL, index), part) for index, part in enumerate(listed)], faults
