@@ -1,4 +1,6 @@
-"""Which files of a folder are its source: what is left behind, and which names look like secrets. Reads names, no contents.
+"""Which files of a folder are its source: what is left behind, and which names look like secrets.
+
+Names decide; only of ``*.pem`` the contents are read too, for most of them are public certificates.
 
 ``.sm_trn_ignore`` in the folder leaves out more, in gitignore's syntax; ``!name`` in it brings back what would be left out,
 and says of a secret-looking file that it is meant to travel.
@@ -34,6 +36,8 @@ SECRET_FILES = (
 )  # fmt: skip
 SECRET_FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".docker"})
 EXAMPLES = (".example", ".sample", ".template", ".dist", ".pub")
+_PEM_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,60})-----")  # RFC 7468
+_PEM_READ = 4_000_000  # bytes: a bundle of all public authorities has 300,000
 _SECRET = re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES), re.IGNORECASE)
 
 SCRIPT011 = Rule(
@@ -56,7 +60,7 @@ def packing(folder: Path) -> Packing:
     """What of ``folder`` would be uploaded. Links that leave the folder are not followed."""
     rules = _rules(folder)
     files = tuple(sorted(_walk(folder, rules)))
-    looking = (path for path in files if _looks_secret(path.relative_to(folder)))
+    looking = (path for path in files if _looks_secret(path.relative_to(folder)) and not _public(path))
     return Packing(files=files, secrets=tuple(path for path in looking if not _meant(path.relative_to(folder), rules)))
 
 
@@ -113,6 +117,19 @@ def _looks_secret(inside: Path) -> bool:
     if inside.name.endswith(EXAMPLES):
         return False
     return _SECRET.match(inside.name) is not None or not SECRET_FOLDERS.isdisjoint(inside.parts[:-1])
+
+
+def _public(path: Path) -> bool:
+    """Whether a PEM file holds nothing but what may be known: certificates, public keys, parameters."""
+    if path.suffix.lower() != ".pem":
+        return False
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_PEM_READ)
+            labels = _PEM_BLOCK.findall(raw)
+            return bool(labels) and not file.read(1) and not any(b"PRIVATE" in label for label in labels)
+    except OSError:
+        return False
 
 
 def _meant(inside: Path, rules: pathspec.GitIgnoreSpec | None) -> bool:

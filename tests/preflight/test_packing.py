@@ -63,6 +63,31 @@ def test_what_only_sounds_like_one_is_none(tmp_path: Path, name: str) -> None:
     assert [] == secrets(folder(tmp_path, name))
 
 
+def pem(*labels: str) -> str:
+    return "".join(f"-----BEGIN {label}-----\nMIIB\n-----END {label}-----\n" for label in labels)
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (pem("CERTIFICATE", "CERTIFICATE"), False),
+        ("# Issuer: a public authority\n" + pem("TRUSTED CERTIFICATE"), False),
+        (pem("PUBLIC KEY"), False),
+        (pem("DH PARAMETERS"), False),
+        (pem("CERTIFICATE", "RSA PRIVATE KEY"), True),
+        (pem("ENCRYPTED PRIVATE KEY"), True),
+        (pem("OPENSSH PRIVATE KEY"), True),
+        ("hunter2", True),
+        ("", True),
+        (pem("CERTIFICATE") + " " * 4_000_000 + pem("PRIVATE KEY"), True),
+    ],
+)
+def test_a_pem_file_of_public_certificates_is_no_secret(tmp_path: Path, text: str, secret: bool) -> None:
+    place = folder(tmp_path, "bundle.pem")
+    (place / "bundle.pem").write_text(text)
+    assert (["bundle.pem"] if secret else []) == secrets(place)
+
+
 def test_leaving_a_secret_out_is_enough(tmp_path: Path) -> None:
     assert [] == secrets(folder(tmp_path, ".env", ignore=".env\n"))
 
