@@ -11,6 +11,7 @@ from typing import Any
 import boto3
 
 from ..errors import CloudError
+from ..specs.places import bucket_and_key
 from .backend import make_client
 from .errors import as_cloud_error
 
@@ -20,7 +21,7 @@ CHUNK = 1 << 20
 
 def model_digests(session: boto3.Session, uri: str) -> dict[str, str]:
     """SHA-256 by name of every file of the ``model.tar.gz``, or of every object below a prefix. Raises CloudError."""
-    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    bucket, key = bucket_and_key(uri) or (uri, "")
     client = make_client(session, "s3")
     with as_cloud_error("GetObject", uri):
         if key.endswith(".tar.gz"):

@@ -22,6 +22,7 @@ from botocore.config import Config
 
 from ..errors import CloudError, LaunchUnknown
 from ..ports import Answer, Artefact, EndpointSnapshot, Model, TransformRequest, TransformSnapshot
+from ..specs.places import bucket_and_key
 from ..specs.snapshot import parse_time
 from .backend import CONFIG, make_client
 from .errors import as_cloud_error, trouble, unanswered
@@ -328,8 +329,7 @@ def _bad(member: tarfile.TarInfo) -> bool:
 
 
 def _split(uri: str) -> tuple[str, str]:
-    bucket, _, key = uri.removeprefix("s3://").partition("/")
-    return bucket, key
+    return bucket_and_key(uri) or (uri, "")
 
 
 def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError
 from ..errors import CloudError, NotConfigured
 from ..ports import StoredObjects
 from ..preflight.packing import IGNORE_FILE, packing
+from ..specs.places import bucket_and_key
 from ..specs.snapshot import parse_time
 from .backend import make_client
 from .errors import as_cloud_error, trouble
@@ -130,7 +131,7 @@ class S3Storage:
 
     def fetch_text(self, uri: str) -> str | None:
         """The text at an S3 URI; None when there is none, or none that this identity may read."""
-        bucket, _, key = uri.removeprefix("s3://").partition("/")
+        bucket, key = bucket_and_key(uri) or (uri, "")
         try:
             body: bytes = self._s3.get_object(Bucket=bucket, Key=key)["Body"].read(TEXT_CAP_BYTES)
         except ClientError as error:
@@ -146,7 +147,7 @@ class S3Storage:
 
         Looks at 10,000 objects at most: a folder of checkpoints that holds more is not pruned, and its count says so.
         """
-        bucket, _, place = uri.removeprefix("s3://").partition("/")
+        bucket, place = bucket_and_key(uri) or (uri, "")
         prefix = f"{place.rstrip('/')}/" if place else ""
         count, size, newest = 0, 0, None
         try:

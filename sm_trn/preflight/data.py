@@ -12,6 +12,7 @@ from ..catalog import limits
 from ..specs.compute import Compute
 from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
+from ..specs.places import bucket_and_key
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 from . import reading, source
 
@@ -328,7 +329,7 @@ def places(job: JobSpec) -> Iterator[Problem]:
         ("checkpoint.s3_uri", checkpoint),
         ("neuron.cache_s3_uri", cache),
     ):
-        if uri is not None and (not limits.matches("S3Uri", uri) or not re.match("s3://.", uri)):
+        if uri is not None and not (limits.matches("S3Uri", uri) and bucket_and_key(uri)):
             yield _illegal(
                 DATA002, where, "not a place in S3", repr(uri), "s3://bucket/prefix", "s3://your-bucket/prefix"
             )

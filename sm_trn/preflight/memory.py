@@ -143,7 +143,7 @@ def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
 
 def beyond_estimates(job: JobSpec) -> bool:
     """Whether the job keeps something else than the estimates count: they know AdamW, training, and files that can be read."""
-    unread = bool(job.arguments.get("deepspeed")) and not _deepspeed(job)
+    unread = _names_deepspeed(job) is not None and not _deepspeed(job)
     return unread or _only_evaluates(job) or _optimizer_bytes(job, 4) < ADAMW_BYTES
 
 
@@ -271,13 +271,15 @@ def _offloads(job: JobSpec) -> bool:
     return deepspeed or "offload" in str(job.arguments.get("fsdp") or "")
 
 
+def _names_deepspeed(job: JobSpec) -> object:
+    """What the job's arguments name as DeepSpeed's configuration: Trainer's flag, DeepSpeed's own, accelerate's."""
+    names = ("deepspeed", "deepspeed_config", "deepspeed_config_file")
+    return next((value for name in names if (value := job.arguments.get(name))), None)
+
+
 def _deepspeed(job: JobSpec) -> Mapping[str, Any]:
     """The job's DeepSpeed configuration, where it is a file of the source folder or JSON itself."""
-    named = (
-        job.arguments.get("deepspeed")
-        or job.arguments.get("deepspeed_config")
-        or job.arguments.get("deepspeed_config_file")
-    )
+    named = _names_deepspeed(job)
     folder = source.source_folder(job)
     if not isinstance(named, str):
         return {}
@@ -304,8 +306,9 @@ def _cannot_tell(job: JobSpec, instance: InstanceType, size: ModelSize) -> str |
     """Why the script may need less than the arguments say: in words, empty where it cannot, None where it surely does."""
     if source.elsewhere(job) and job.neuron is None:  # Neuron options say themselves how a model is shared among cores
         return "the source is not on this machine"
-    if job.arguments.get("deepspeed") and not _deepspeed(job):
-        return f"{job.arguments['deepspeed']!r} cannot be read"
+    named = _names_deepspeed(job)
+    if named is not None and not _deepspeed(job):
+        return f"{named!r} cannot be read"
     found = reading.words(job)
     if found is None:
         return ""  # a shipped script, whose flags say all, or none that is there

@@ -9,6 +9,7 @@ from ..pricing.book import snapshot_book
 from ..pricing.cost import usd_for
 from ..specs.compute import Spot
 from ..specs.job import JobSpec
+from ..specs.places import bucket_and_key
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 from ..specs.units import WallSeconds
 from .source import source_text
@@ -117,7 +118,7 @@ def spot_without_wait(job: JobSpec) -> Iterator[Problem]:
 def checkpoint_uri(job: JobSpec) -> Iterator[Problem]:
     """SPOT002: a checkpoint place that is not in S3."""
     uri = job.spot.checkpoint_s3_uri if job.spot else None
-    if uri is not None and not (uri.startswith("s3://") and limits.matches("S3Uri", uri) and len(uri) > len("s3://")):
+    if uri is not None and not (limits.matches("S3Uri", uri) and bucket_and_key(uri)):
         yield SPOT002.problem(
             Field("spot.checkpoint_s3_uri"),
             "checkpoints are kept in S3",

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
+from ..specs.places import bucket_and_key
 
 VERSION = "2012-10-17"
 LOG_GROUP = "/aws/sagemaker/TrainingJobs"
@@ -87,5 +88,4 @@ def in_a_container(where: Place, log_streams: Iterable[str]) -> Iterator[Stateme
 
 def places(uris: Iterable[str]) -> Iterator[tuple[str, str]]:
     for uri in uris:
-        bucket, _, key = uri.removeprefix("s3://").partition("/")
-        yield bucket, key
+        yield bucket_and_key(uri) or (uri, "")
