@@ -73,7 +73,7 @@ def record(
             uploads=dict(endpoint.uploads),
             refused=tuple(_refused(log)),
             exit_code=exit_code,
-            output=output[-OUTPUT:],
+            output=output.replace(str(work), str(place))[-OUTPUT:],
             seconds=time.monotonic() - began,
         )
 
@@ -99,6 +99,9 @@ def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     if not command:
         raise SmTrnError("command: got none, wanted one, such as: sm-trn record -- python launch.py")
     first = command[0]
+    program = command[1] if first in {"python", "python3"} and len(command) > 1 else first
+    if program.endswith((".py", ".ipynb")) and not (work / program).is_file():
+        raise SmTrnError(f"command: got {program!r}, wanted a file; there is none of this name in the folder to record")
     if first.endswith(".ipynb"):
         return [sys.executable, str(HOOK / "cells.py"), str(_cells(work / first, root))]
     if first in {"python", "python3"}:

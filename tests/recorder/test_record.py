@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sm_trn.errors import SmTrnError
 from sm_trn.launchers.source import cells
 from sm_trn.recorder import record
 from sm_trn.recorder.endpoint import Endpoint
@@ -148,3 +149,18 @@ def test_a_slice_leaves_out_what_no_launch_depends_on(tmp_path: Path, monkeypatc
     done = CliRunner().invoke(command, ["--slice", "--json", "python", "launch.py"], standalone_mode=False)
     assert done.exception is None, done.output
     assert ["CreateTrainingJob"] == [call["operation"] for call in json.loads(done.stdout)["calls"]]
+
+
+def test_the_output_names_the_users_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text("import os\nprint('HERE', os.path.abspath('launch.py'))\n1 / 0\n")
+    recorded = record(["launch.py"], folder=tmp_path, timeout_s=60)
+    assert f"HERE {tmp_path.resolve() / 'launch.py'}" in recorded.output
+    assert "/recorded-" not in recorded.output
+
+
+@pytest.mark.parametrize(
+    "command", [["python", "gone.py"], ["gone.py"], ["gone.ipynb"], ["python3", "deep/gone.py", "--x"]]
+)
+def test_a_program_that_is_not_there_is_named(tmp_path: Path, command: list[str]) -> None:
+    with pytest.raises(SmTrnError, match=r"got '(deep/)?gone\.(py|ipynb)', wanted a file"):
+        record(command, folder=tmp_path)
