@@ -32,6 +32,7 @@ SHORT = 60  # lines that a reason may have
 SHOWN = 6  # consequences
 STORM = 12  # compilations apart from one another, after the first step; a healthy job of the public logs has up to four
 NOBODY = "read the log: sm-trn logs NAME --script --tail 40"
+MORE = "give more of the log, the lines before this too: sm-trn why LOGFILE"
 _SERVICE_FAMILIES = frozenset({"api", "capacity", "data", "output", "stop", "image", "mem"})
 
 
@@ -130,7 +131,7 @@ class JobText:
             id=UNKNOWN,
             what="no known cause",
             confidence=Confidence.UNKNOWN,
-            fix=Advice(NOBODY.replace("NAME", self.name)),
+            fix=Advice(NOBODY.replace("NAME", self.name) if self.snapshot is not None else MORE),
             evidence=evidence,
         )
         lines = unusual(scan.last, scan.parse) if scan is not None else ()

@@ -277,5 +277,6 @@ def test_a_log_without_two_lines_alike_is_read_as_any_other(tmp_path: Path, last
         path.write_text("\n".join([head, *before * 3, *trace, *before[:50]]) + "\n")
         assert path.stat().st_size > 2_000_000, "the traceback stands in a later block than the first"
         found.append(st.why(path).cause)
-    assert found[0] is not None and found[0] == found[1]
+    assert found[0] is not None
+    assert found[0] == found[1]
     assert (found[0].error, found[0].place) == (last, "train.py:31")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import click
 
 from ...causes.cause import Cause, Diagnosis, Evidence
 from ...causes.source import why
+from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...report.why import diagnosis_text
 from ...session.handles import Session
@@ -22,17 +26,21 @@ from ..shared import emit, json_option, say
 
 
 @click.command("why")
-@click.argument("name", metavar="NAME|LOGFILE|DESCRIBE.json")
+@click.argument("name", metavar="NAME|LOGFILE|DESCRIBE.json|TEXT|-")
 @json_option
 @connection_options
 def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> int:
     """Explain why a job failed, stopped or hangs, and what to change.
 
-    NAME is a job: its status and its log are read. A file is a saved log, or a DescribeTrainingJob answer as JSON; that asks
-    nobody. The exit code is 1 where a cause was found or looked for in vain, 0 where nothing went wrong.
+    NAME is a job: its status and its log are read. A file is a saved log, or a DescribeTrainingJob answer as JSON; - reads one
+    from the standard input, and TEXT is a message in quotes. These ask nobody. The exit code is 1 where a cause was found or
+    looked for in vain, 0 where nothing went wrong.
+
+    Example: sm-trn why "RuntimeError: CUDA error: out of memory"
     """
-    if Path(name).is_file():
-        found, job, cost = why(Path(name)), "", ""
+    given = _without_a_job(name)
+    if given is not None:
+        found, job, cost = given, "", ""
     else:
         handle = connection().attach(name)
         found, job = handle.why(), handle.name
@@ -43,6 +51,25 @@ def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> i
     else:
         say(diagnosis_text(found, job=job, cost=cost))
     return int(found.cause is not None)
+
+
+def _without_a_job(name: str) -> Diagnosis | None:
+    """The diagnosis of a file, of the standard input or of a text; None for what can be the name or the ARN of a job."""
+    if name == "-":
+        with tempfile.TemporaryDirectory() as folder:  # a log may be larger than the memory
+            path = Path(folder, "stdin")
+            with path.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+            return why(path)
+    if any(sign.isspace() for sign in name):
+        return why(name)
+    if Path(name).is_file():
+        return why(Path(name))
+    if not name.startswith("arn:") and ("/" in name or name.endswith((".log", ".txt", ".json"))):
+        raise SmTrnError(
+            f"log: got {name!r}, wanted a file that is there, or the name of a job; sm-trn list shows jobs"
+        )
+    return None
 
 
 def as_tree(found: Diagnosis) -> dict[str, Json]:
