@@ -51,14 +51,14 @@ if TYPE_CHECKING:
     from .render.policy import Policies, policies
     from .report import Comparison, Fleet
     from .session.budget import OverBudget
-    from .session.comparing import calibrate, compare, diff
-    from .session.connecting import connect, estimator
+    from .session.comparison import calibrate, compare, diff
+    from .session.connection import connect, estimator
     from .session.endpoints import Endpoint, Transform
     from .session.handles import Session, TrainingJob
     from .session.jobfiles import read_jobs
-    from .session.launching import LaunchInterrupted, PartialLaunch
-    from .session.reading import read_log
-    from .session.rehearsing import Rehearsal, rehearse
+    from .session.launches import LaunchInterrupted, PartialLaunch
+    from .session.log_reader import read_log
+    from .session.rehearsal import Rehearsal, rehearse
     from .specs.compute import Compute, InstanceGroup, Spot
     from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
     from .specs.destination import Destination
@@ -123,7 +123,7 @@ _HOME = {
         "rehearse",
     ),
     ".session.endpoints": ("Endpoint", "Transform"),
-    ".session.reading": ("read_log",),
+    ".session.log_reader": ("read_log",),
     ".specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",

@@ -37,7 +37,7 @@ def sm_trn_session(sm_trn_emulator: Endpoint) -> Iterator[Session]:
     stays, under names that no other test has.
     """
     from . import emulator  # noqa: PLC0415 - loaded only by who uses it
-    from .session.connecting import connect  # noqa: PLC0415 - as above
+    from .session.connection import connect  # noqa: PLC0415 - as above
 
     session = connect("emulator", state=sm_trn_emulator.state)
     try:

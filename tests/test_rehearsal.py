@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.session.rehearsing import redone_steps
+from sm_trn.session.rehearsal import redone_steps
 
 COUNTER = """
 import json, os, pathlib, random, sys, time

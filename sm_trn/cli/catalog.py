@@ -10,7 +10,7 @@ import click
 from .. import catalog
 from ..errors import UnknownName
 from ..pricing.book import Price, dump_prices, price_sources
-from ..session.connecting import known_prices
+from ..session.connection import known_prices
 from .shared import emit, json_option, say
 
 

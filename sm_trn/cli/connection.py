@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..session.connecting import connect
+from ..session.connection import connect
 from ..session.handles import Session
 
 F = TypeVar("F", bound=Callable[..., Any])

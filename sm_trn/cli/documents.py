@@ -19,7 +19,7 @@ from .. import HOMES, catalog
 from ..pricing.book import Price, price_sources, snapshot_book
 from ..pricing.cost import CENT
 from ..render import TARGETS
-from ..session.comparing import compare
+from ..session.comparison import compare
 from ..specs.compute import Accelerator, Compute, InstanceGroup, Spot
 from ..specs.data import Channel, Checkpoint, Network, Output
 from ..specs.framework import Framework, TrainingCompiler

@@ -1,13 +1,13 @@
 """The door that notebooks use: ``connect``, jobs as live handles, comparison."""
 
 from .budget import OverBudget
-from .comparing import as_record, calibrate, compare, diff
-from .connecting import connect, estimator, known_prices
+from .comparison import as_record, calibrate, compare, diff
+from .connection import connect, estimator, known_prices
 from .handles import Session, TrainingJob
 from .jobfiles import read_jobs
-from .launching import LaunchInterrupted, PartialLaunch, unique_name
+from .launches import LaunchInterrupted, PartialLaunch, unique_name
 from .pace import SystemClock, next_delay
-from .rehearsing import Rehearsal, rehearse
+from .rehearsal import Rehearsal, rehearse
 
 __all__ = [
     "LaunchInterrupted",

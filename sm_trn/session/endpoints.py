@@ -23,9 +23,9 @@ from ..pricing.cost import usd_per_thousand
 from ..pricing.requests import RequestCost
 from ..specs.snapshot import parse_time
 from ..specs.units import Usd
-from . import deploying
+from . import deployment
 from .cloud import Cloud
-from .deploying import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
+from .deployment import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
@@ -288,7 +288,7 @@ def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
     if how.max_hours is not None:
         end = datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc) + timedelta(hours=how.max_hours)
         tags[EXPIRES_TAG] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
-    made = deploying.prepare(
+    made = deployment.prepare(
         cloud,
         job,
         how.instance,
@@ -306,7 +306,7 @@ def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
 def transform(cloud: Cloud, job: Trained, how: TransformOptions) -> Transform:
     """See ``TrainingJob.transform``."""
     tags = {JOB_TAG: job.now.name}
-    made = deploying.prepare(
+    made = deployment.prepare(
         cloud, job, how.instance, code=how.code, image_uri=how.image_uri, environment=None, tags=tags
     )
     place = cloud.storage.put_input(how.inputs)

@@ -35,19 +35,19 @@ from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
 from . import endpoints
-from .attaching import Attached, fetch_attached, once, remember
+from .attachment import Attached, fetch_attached, once, remember
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
-from .deploying import Trained
+from .deployment import Trained
 from .details import fetch_details, fetch_tags, listed, resembling
 from .endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions, fetch_endpoints
 from .fleets import MOST, Search, fetch_fleet
 from .guards.live import guards_of, replayed
-from .launching import Staging, launch_all, unique_names
-from .reading import JobLog
-from .saving import save_log
-from .stopping import stop_each, stop_one
-from .waiting import Wait, poller_for
+from .launches import Staging, launch_all, unique_names
+from .log_files import save_log
+from .log_reader import JobLog
+from .stops import stop_each, stop_one
+from .waits import Wait, poller_for
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,7 +24,7 @@ from ..report.watch.rows import Checkpoints, WatchRow
 from ..specs.metrics import MetricPoint
 from ..specs.snapshot import JobSnapshot, JobStatus
 from .budget import PriceOf
-from .reading import expected_streams, settled, streams_missing
+from .log_reader import expected_streams, settled, streams_missing
 
 if TYPE_CHECKING:
     from ..report.watch.display import Display

@@ -20,7 +20,7 @@ from .. import __version__
 from ..errors import SmTrnError
 from ..formatting.markup import variables
 from ..report.document import document_head, text
-from ..session.stopping import stop_one
+from ..session.stops import stop_one
 from .access import FRAMED_POLICY, Access, Keys
 from .board import Board, Json, Update
 from .lines import Line, Lines, Wanted, line_text

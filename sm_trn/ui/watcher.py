@@ -22,9 +22,9 @@ from ..pricing.book import Price
 from ..report.watch.rows import WatchRow
 from ..session.details import fetch_details, listed
 from ..session.handles import Session
+from ..session.log_reader import expected_streams, requested_rules, settled, streams_missing
 from ..session.poller import OVERLAP, Poller
 from ..session.progress import LOGGED, Progress, Reader
-from ..session.reading import expected_streams, requested_rules, settled, streams_missing
 from ..specs.metrics import EVALUATION_METRICS, TRAINER_METRICS
 from ..specs.snapshot import JobSnapshot
 from .board import Board, Json

@@ -63,7 +63,7 @@ def waited(
 ) -> tuple[st.JobSnapshot, list[tuple[Alarm, float]]]:
     """How the job ended, and each alarm with the time it was raised."""
     from sm_trn.session.guards.live import JobGuards
-    from sm_trn.session.waiting import Wait
+    from sm_trn.session.waits import Wait
 
     found: list[tuple[Alarm, float]] = []
 

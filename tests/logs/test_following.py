@@ -17,7 +17,7 @@ from sm_trn.aws.logs import CloudWatchLogs
 from sm_trn.errors import CloudError
 from sm_trn.ports import Trouble
 from sm_trn.session import Session, TrainingJob
-from sm_trn.session.reading import PATIENCE, JobLog, expected_streams
+from sm_trn.session.log_reader import PATIENCE, JobLog, expected_streams
 from sm_trn.specs import JobSnapshot, parse_snapshot
 
 ENDS_S = 600.0

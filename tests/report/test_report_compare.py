@@ -18,7 +18,7 @@ from sm_trn.errors import SmTrnError, UnknownName
 from sm_trn.pricing import PriceBook, snapshot_book
 from sm_trn.report import COLUMNS, Comparison, compare, published_record
 from sm_trn.report.comparison.page import page
-from sm_trn.session.comparing import estimates_of
+from sm_trn.session.comparison import estimates_of
 from sm_trn.specs import JobRecord, MetricPoint, Origin, parse_snapshot, record
 
 WORK = "one workload"

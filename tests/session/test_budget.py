@@ -18,7 +18,7 @@ from sm_trn.cli.jobs.launch import _most
 from sm_trn.formatting.numbers import usd
 from sm_trn.pricing import Price
 from sm_trn.session.budget import Budget, as_usd
-from sm_trn.session.waiting import Wait
+from sm_trn.session.waits import Wait
 from sm_trn.specs import JobSnapshot, parse_snapshot
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

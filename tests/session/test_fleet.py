@@ -17,7 +17,7 @@ from fakes.simulated_wire import Recorder, World, attached, world
 import sm_trn as st
 from sm_trn.logs import LogEvent
 from sm_trn.ports import LogBatch, LogCursor, LogSource
-from sm_trn.session.waiting import Wait, poller_for
+from sm_trn.session.waits import Wait, poller_for
 from sm_trn.specs import JobSnapshot
 
 FAULTY = int(os.environ.get("SM_TRN_FAULT_JOBS", "100"))

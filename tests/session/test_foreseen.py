@@ -12,7 +12,7 @@ from hypothesis import strategies as hyp
 
 from sm_trn.estimation.intervals import Interval
 from sm_trn.session.guards.foreseen import FAR, Foreseen, far_off, steady_rate, step_of
-from sm_trn.session.waiting import Wait
+from sm_trn.session.waits import Wait
 from sm_trn.specs import MetricPoint, parse_snapshot
 
 ASKED = {

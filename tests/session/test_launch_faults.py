@@ -21,7 +21,7 @@ from fakes.simulated_wire import World, world
 import sm_trn as st
 from sm_trn.aws import Boto3Backend
 from sm_trn.session import LaunchInterrupted
-from sm_trn.session.waiting import Wait
+from sm_trn.session.waits import Wait
 from sm_trn.specs import JobStatus
 
 ROUNDS = range(int(os.environ.get("SM_TRN_ROUNDS", "2")))

@@ -10,7 +10,7 @@ from fakes.simulated_wire import World
 
 import sm_trn as st
 from sm_trn.session import OverBudget
-from sm_trn.session.launching import unique_names
+from sm_trn.session.launches import unique_names
 
 
 def many(spec: st.JobSpec, number: int) -> list[st.JobSpec]:

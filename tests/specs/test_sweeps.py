@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.catalog import limits
-from sm_trn.session.launching import unique_names
+from sm_trn.session.launches import unique_names
 from sm_trn.specs.sweeps import LONGEST, SWEEP_TAG, parse_values
 
 BASE = jobs.trainium("s3://bucket/source.tar.gz").replace(

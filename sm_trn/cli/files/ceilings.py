@@ -9,7 +9,7 @@ from ...estimation.jobs.facts import MissingFact
 from ...formatting import numbers as fmt
 from ...pricing.book import Price
 from ...pricing.cost import ceiling, most_billed_s
-from ...session.connecting import known_prices
+from ...session.connection import known_prices
 from ...specs.job import JobSpec
 from ...specs.units import Usd
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ...estimation.jobs import estimate
-from ...session.connecting import known_prices
+from ...session.connection import known_prices
 from ..shared import emit, json_option, say
 from . import files
 from .known import calibration_of, known_of, known_options

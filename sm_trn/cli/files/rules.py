@@ -11,7 +11,7 @@ from ...errors import UnknownName
 from ...specs.problems import Rule
 from ...specs.value import suggestion
 
-HOMES = ("preflight", "strategies", "render", "aws.online", "session.deploying")
+HOMES = ("preflight", "strategies", "render", "aws.online", "session.deployment")
 FAMILIES = {
     "IMG": "containers",
     "DIST": "distribution",

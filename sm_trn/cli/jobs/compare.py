@@ -9,7 +9,7 @@ import click
 
 from ...catalog import limits
 from ...report import published_record
-from ...session.comparing import as_record, compare
+from ...session.comparison import as_record, compare
 from ...session.handles import Session, TrainingJob
 from ...specs.record import JobRecord
 from ..connection import connection_options

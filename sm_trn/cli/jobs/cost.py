@@ -11,7 +11,7 @@ import click
 from ...formatting import numbers as fmt
 from ...pricing.cost import job_cost
 from ...report import published_record
-from ...session.connecting import known_prices
+from ...session.connection import known_prices
 from ...session.fleets import MOST, moment
 from ...session.handles import Session
 from ...specs.snapshot import JobSnapshot

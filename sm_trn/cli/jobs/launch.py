@@ -13,9 +13,9 @@ from ...formatting import numbers as fmt
 from ...jobfile.files import JobFile
 from ...preflight import check
 from ...render import render
-from ...session.connecting import connect
+from ...session.connection import connect
 from ...session.handles import Session, TrainingJob
-from ...session.launching import LaunchInterrupted, PartialLaunch
+from ...session.launches import LaunchInterrupted, PartialLaunch
 from ...specs.job import JobSpec
 from ...specs.snapshot import JobStatus
 from ...specs.sweeps import SWEEP_TAG, grid, parse_values

@@ -12,8 +12,8 @@ from ...logs import shown
 from ...logs.events import LogEvent
 from ...logs.selection import LogFilter
 from ...session.handles import Session
-from ...session.reading import JobLog
-from ...session.saving import save_log
+from ...session.log_files import save_log
+from ...session.log_reader import JobLog
 from ..connection import connection_options
 from ..shared import emit, json_option
 

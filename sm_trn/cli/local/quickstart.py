@@ -12,8 +12,8 @@ import click
 from ... import __version__
 from ...formatting import numbers as fmt
 from ...preflight import check
-from ...session.comparing import compare
-from ...session.connecting import connect
+from ...session.comparison import compare
+from ...session.connection import connect
 from ...session.handles import Session, TrainingJob
 from ...specs.compute import Compute
 from ...specs.framework import NeuronX, PyTorch

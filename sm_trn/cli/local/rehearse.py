@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ...session.rehearsing import rehearse
+from ...session.rehearsal import rehearse
 from ..files import files
 from ..shared import emit, json_option, say
 

@@ -20,12 +20,12 @@ from ...specs.metrics import MetricPoint
 from ...specs.snapshot import JobSnapshot
 from ..budget import billed_so_far
 from ..cloud import Cloud
-from ..stopping import stop_one
+from ..stops import stop_one
 
 READ_S = 60.0  # between two looks at a log that nothing else reads
 MEASURED_S = 60.0  # between two looks at CloudWatch's utilization, which has one value a minute
 if TYPE_CHECKING:
-    from ..reading import JobLog
+    from ..log_reader import JobLog
 
 Told = Callable[[str], None]
 Alarmed = Callable[[JobSnapshot, Alarm], None]

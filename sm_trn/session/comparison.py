@@ -25,7 +25,7 @@ from ..specs.job import JobSpec
 from ..specs.record import JobRecord, Origin, parse_record
 from ..specs.snapshot import JobSnapshot
 from ..specs.value import misfit, suggestion
-from .connecting import known_prices
+from .connection import known_prices
 from .handles import TrainingJob
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ..specs.job import JobSpec
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from ..specs.snapshot import JobSnapshot
 from .cloud import Cloud
-from .launching import unique_name
+from .launches import unique_name
 
 JOB_TAG = "sm_trn:job"
 EXPIRES_TAG = "sm_trn:expires"

@@ -16,7 +16,7 @@ from ..specs.units import Usd
 from .budget import Budget
 from .cloud import Cloud
 from .poller import Poller
-from .stopping import stop_one
+from .stops import stop_one
 
 if TYPE_CHECKING:
     from ..report.watch.display import Display

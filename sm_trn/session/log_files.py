@@ -16,7 +16,7 @@ from ..logs.events import LogEvent
 from ..logs.saved import saved_line
 from ..logs.selection import LogFilter
 from ..ports import LogCursor, dump_cursor, parse_cursor
-from .reading import JobLog
+from .log_reader import JobLog
 
 
 def save_log(

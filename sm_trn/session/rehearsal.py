@@ -19,7 +19,7 @@ from ..specs.compute import Spot
 from ..specs.job import JobSpec
 from ..specs.metrics import MetricPoint
 from ..specs.snapshot import JobSnapshot, JobStatus
-from .connecting import connect
+from .connection import connect
 from .handles import Session, TrainingJob
 
 LOOK_S = 0.2
