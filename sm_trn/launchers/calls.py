@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -49,6 +50,7 @@ _RESULTS: Final = frozenset({
     "model_data", "latest_training_job", "name", "training_job_name", "job_name", "best_training_job", "endpoint_name", "jobs",
     "_current_job_name", "best_estimator", "training_job_analytics", "logs", "job_id", "status",
 })  # fmt: skip
+_ABOVE: Final = 8  # folders above a path
 _SESSIONS: Final = frozenset({"Session", "LocalSession", "PipelineSession", "LocalPipelineSession"})
 
 
@@ -81,7 +83,7 @@ def _of_instance(state: State, node: ast.AST, owner: Instance, name: str) -> obj
             "default_bucket_prefix": None, "boto_session": owner, "config": None, "sagemaker_config": {},
         }  # fmt: skip
         if name in fixed and name not in owner.arguments:
-            return _given(state, fixed[name])
+            return given_symbol(state, fixed[name])
     if name in owner.arguments:
         return owner.arguments[name]
     if owner.own is not None:
@@ -97,8 +99,10 @@ def _of_instance(state: State, node: ast.AST, owner: Instance, name: str) -> obj
         return state.unknown(node, Reason.RESULT)
     if owner.cls in estimators.POSITIONAL and name == "hyperparameters":
         return Bound(owner, name)
-    if owner.cls == "path" and name in {"name", "parent", "stem", "suffix"}:
+    if owner.cls == "path" and name in {"name", "parent", "parents", "stem", "suffix"}:
         return _of_path(state, node, owner, name)
+    if estimators.SEEN.get(owner.cls) == "pipeline" and name in {"properties", "outputs"}:
+        return state.unknown(node, Reason.PIPELINE)
     return Bound(owner, name)
 
 
@@ -106,17 +110,46 @@ def _of_path(state: State, node: ast.AST, owner: Instance, name: str) -> object:
     path = owner.arguments["path"]
     if not isinstance(path, str):
         return state.unknown(node, Reason.CONSTRUCT)
-    import pathlib  # noqa: PLC0415 - pure paths alone are made of it
+    if name == "parent":
+        return Instance(
+            "path", {**owner.arguments, "path": _parent(path, absolute="absolute" in owner.arguments)}, owner.place
+        )
+    if name == "parents":
+        above: list[object] = [_of_path(state, node, owner, "parent")]
+        while len(above) < _ABOVE and isinstance(above[-1], Instance):
+            above.append(_of_path(state, node, above[-1], "parent"))
+        return above
+    return str(getattr(PurePosixPath(path), name))
 
-    pure = pathlib.PurePosixPath(path)
-    return Instance("path", {"path": str(pure.parent)}, owner.place) if name == "parent" else str(getattr(pure, name))
+
+def _parent(path: str, *, absolute: bool) -> str:
+    """The folder that holds a path; above the launcher's own folder there are others where the path was made absolute."""
+    if absolute and path in {"", "."}:
+        return ".."
+    return f"{path}/.." if absolute and PurePosixPath(path).name == ".." else str(PurePosixPath(path).parent)
 
 
-def _given(state: State, value: object) -> object:
+def _from_here(node: ast.AST) -> bool:
+    """Whether a path is made of the launcher's own place, which is absolute where the launcher is run."""
+    return any(isinstance(inner, ast.Name) and inner.id == "__file__" for inner in ast.walk(node))
+
+
+def given_symbol(state: State, value: object) -> object:
     """A placeholder's value where the user has given it, else the placeholder as a text."""
     if isinstance(value, Symbol):
         return state.settings.get(value.value, Text((value,)))
     return value
+
+
+def in_region(state: State, node: ast.AST, owner: dict[object, object], key: object) -> object:
+    """A key that is the region, as the region of this reading where the mapping has that one."""
+    if not isinstance(key, Text) or key.symbols != {Symbol.REGION} or key.causes:
+        return key
+    placed = "".join(part if isinstance(part, str) else state.region for part in key.parts)
+    if placed not in owner:
+        return key
+    state.assumed[state.place(node), f"the region is {state.region}"] = None
+    return placed
 
 
 def called(state: State, node: ast.expr, function: object, given: Arguments, names: Names) -> object:
@@ -162,6 +195,9 @@ def _of_library(state: State, node: ast.expr, function: Ref, given: Arguments, n
         or last == "Dropdown"
     ):
         return _widget(state, node, names)
+    if last == "get_execution_role":
+        state.assumed[state.place(node), f"{path} gives the role, as the SDK's function of this name does"] = None
+        return given_symbol(state, Symbol.ROLE)
     return state.unknown(node, Reason.CALL)
 
 
@@ -202,14 +238,16 @@ def _of_sdk(state: State, node: ast.expr, function: Ref, given: Arguments, names
     if last in _SESSIONS:
         return (_session(last, given, names, state, node),)
     if last in {"get_execution_role", "get_execution_role_arn"}:
-        return (_given(state, Symbol.ROLE),)
+        return (given_symbol(state, Symbol.ROLE),)
     if last in {"get_default_bucket", "default_bucket"}:
-        return (_given(state, Symbol.BUCKET),)
+        return (given_symbol(state, Symbol.BUCKET),)
     if last in estimators.SEEN:
         _sight(state, node, last, given, names)
         return (Instance(last, dict(names), state.place(node)),)
     if last in {"retrieve", "get_image_uri"} and ("image_uris" in path or last == "get_image_uri"):
         return (images.retrieved(state, node, last, given, names),)
+    if "workflow" in path.split("."):
+        return (_of_pipeline(state, node, last, given, names),)
     return (_SDK.get(last, _other)(state, node, given, names),)
 
 
@@ -218,6 +256,12 @@ def _other(state: State, node: ast.expr, given: Arguments, names: Names) -> obje
     for value in (*given, *names.values()):
         _handed(state, value, expression(node.func) if isinstance(node, ast.Call) else "another object")
     return state.unknown(node, Reason.CALL)
+
+
+def _of_pipeline(state: State, node: ast.expr, last: str, given: Arguments, names: Names) -> object:
+    state.sightings.append(Sighting(state.place(node), f"{last}(…)", "pipeline"))
+    _other(state, node, given, names)
+    return state.unknown(node, Reason.PIPELINE)
 
 
 def _parameter(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
@@ -343,6 +387,8 @@ def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Ar
     if isinstance(owner, list):
         return methods.of_list(owner, name, given, cause)
     if isinstance(owner, dict):
+        if name == "get" and given:
+            given = [in_region(state, node, owner, given[0]), *given[1:]]
         return methods.of_mapping(owner, name, given, names, cause)
     if isinstance(owner, Instance):
         return _of_object(state, node, owner, name, given, names)
@@ -369,12 +415,14 @@ def _of_object(state: State, node: ast.expr, owner: Instance, name: str, given: 
 
 
 def _path_method(state: State, node: ast.expr, owner: Instance, name: str, given: Arguments) -> object:
-    if name in {"resolve", "absolute", "expanduser"}:
+    if name in {"resolve", "absolute"}:
+        return Instance("path", {**owner.arguments, "absolute": True}, owner.place)
+    if name == "expanduser":
         return owner
     if name in {"as_posix", "__str__"}:
         return owner.arguments["path"]
     if name == "joinpath":
-        return _path(state, node, [owner, *given], {})
+        return Instance("path", {**owner.arguments, **_made_path(state, node, [owner, *given])}, owner.place)
     if name in {"mkdir", "touch", "unlink", "write_text"}:
         return None
     return state.unknown(node, Reason.CALL)
@@ -432,15 +480,15 @@ def follow(state: State, owner: Instance) -> None:
 
 def _of_session(state: State, node: ast.expr, owner: Instance, name: str, given: Arguments, names: Names) -> object:
     if name == "default_bucket":
-        return _given(state, owner.arguments.get("bucket", Symbol.BUCKET))
+        return given_symbol(state, owner.arguments.get("bucket", Symbol.BUCKET))
     if name == "upload_data":
         return _uploaded(state, node, owner, given, names)
     if name in {"client", "resource"}:
         return Instance("client", {"service": given[0] if given else names.get("service_name")}, state.place(node))
     if name == "account_id":
-        return _given(state, Symbol.ACCOUNT)
+        return given_symbol(state, Symbol.ACCOUNT)
     if name == "get_caller_identity_arn":
-        return _given(state, Symbol.ROLE)
+        return given_symbol(state, Symbol.ROLE)
     if name == "get_credentials":
         return state.unknown(node, Reason.CALL)
     return state.unknown(node, Reason.CALL)
@@ -465,7 +513,7 @@ def _uploaded(state: State, node: ast.expr, owner: Instance, given: Arguments, n
         state.assumed[state.place(node), f"{last!r} is a {'file' if is_file else 'folder'}, judged by its name"] = None
     pieces = [
         "s3://",
-        _given(state, bucket) if isinstance(bucket, Symbol) else bucket,
+        given_symbol(state, bucket) if isinstance(bucket, Symbol) else bucket,
         "/",
         *([prefix] if prefix else []),
     ]
@@ -488,9 +536,9 @@ def _last(path: object) -> str | None:
 def _of_client(state: State, node: ast.expr, owner: Instance, name: str, given: Arguments, names: Names) -> object:
     service = owner.arguments.get("service")
     if name == "get_caller_identity":
-        return {"Account": _given(state, Symbol.ACCOUNT), "Arn": _given(state, Symbol.ROLE)}
+        return {"Account": given_symbol(state, Symbol.ACCOUNT), "Arn": given_symbol(state, Symbol.ROLE)}
     if name in {"get_role", "create_role"} and service == "iam":
-        return {"Role": {"Arn": _given(state, Symbol.ROLE)}}
+        return {"Role": {"Arn": given_symbol(state, Symbol.ROLE)}}
     if name == "create_training_job":
         request: dict[str, object] = dict(names)
         if (causes := unfollowed.doubts(state)) != []:
@@ -527,7 +575,7 @@ def _of_environment(state: State, node: ast.expr, owner: Instance, name: str, gi
         if key in own:
             return own[key]
         if key in {"AWS_REGION", "AWS_DEFAULT_REGION"}:
-            return _given(state, Symbol.REGION)
+            return given_symbol(state, Symbol.REGION)
         if key in state.settings:
             return state.settings[key]
         if len(given) > 1 or "default" in names:
@@ -667,11 +715,21 @@ def _path_joined(state: State, node: ast.expr, given: Arguments, names: Names) -
 
 
 def _path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
-    return Instance(
-        "path",
-        {"path": methods.pure_path(_path_joined(state, node, given, names)) if given else "."},
-        state.place(node),
-    )
+    del names
+    own: dict[str, object] = {"absolute": True} if _from_here(node) else {}
+    return Instance("path", {**own, **_made_path(state, node, given)}, state.place(node))
+
+
+def _made_path(state: State, node: ast.expr, given: Arguments) -> dict[str, object]:
+    return {"path": methods.pure_path(_path_joined(state, node, given, {})) if given else "."}
+
+
+def _folder_of(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
+    """``os.path.dirname``; of the launcher's own place it is the launcher's folder, and folders above that."""
+    path = given[0] if len(given) == 1 else None
+    if isinstance(path, str) and _from_here(node):
+        return _parent(path, absolute=True)
+    return methods.computed("os.path.dirname", given, names, state.cause(node, Reason.CALL))
 
 
 def _same_path(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
@@ -725,6 +783,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[[State, ast.expr, Arguments, Names], obj
         "pathlib.Path": _path,
         "pathlib.PurePath": _path,
         "pathlib.PurePosixPath": _path,
+        "os.path.dirname": _folder_of,
         "os.path.abspath": _same_path,
         "os.path.realpath": _same_path,
         "os.path.expanduser": _same_path,

@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from . import methods, texts, unfollowed
-from .calls import attribute, called, follow
-from .source import SHELL
+from .calls import attribute, called, follow, given_symbol, in_region
+from .source import SHELL, SHELL_ACCOUNT, SHELL_REGION
 from .state import DEPTH, State
 from .values import (
     LONGEST,
     Bound,
+    Cause,
     Function,
     Instance,
     Reason,
@@ -26,10 +27,12 @@ from .values import (
     UserClass,
     causes_in,
     known,
+    lacking,
     parts_of,
     same,
     text,
     unknown,
+    with_causes,
 )
 
 _BINARY: Final[Mapping[type[ast.operator], Callable[[Any, Any], object]]] = MappingProxyType(
@@ -51,7 +54,21 @@ BUILTINS: Final = frozenset({
     "compile", "iter", "next", "object", "Exception", "ValueError", "format", "hash", "chr", "ord", "bytes", "frozenset", "property",
     "staticmethod", "classmethod", "__import__", "get_ipython",
 })  # fmt: skip
+SHELL_WORDS: Final = MappingProxyType({SHELL_ACCOUNT: Symbol.ACCOUNT, SHELL_REGION: Symbol.REGION})
 _WORDS: Final = MappingProxyType({"__name__": "__main__", "NotImplemented": None, "Ellipsis": None})
+
+
+def settled(state: State, name: str, value: object) -> object:
+    """A value that is going to be called ``name``: what the user gives under it where the code cannot tell, else named by it."""
+    if name in state.settings and next(causes_in(value), None) is not None:
+        return state.settings[name]
+    return with_causes(value, lambda cause: _with_name(cause, name))
+
+
+def _with_name(cause: Cause, name: str) -> Cause:
+    if cause.give or cause.reason is Reason.PIPELINE:
+        return cause
+    return Cause(cause.reason, cause.place, cause.expression, name, cause.detail)
 
 
 def evaluate(state: State, node: ast.expr) -> object:
@@ -94,13 +111,17 @@ def _name(state: State, node: ast.expr) -> object:
         return state.settings[name]
     if name == unfollowed.MAGIC:
         return Ref(name)
+    if name in SHELL_WORDS:
+        return [given_symbol(state, SHELL_WORDS[name])]
     if name == SHELL:
         return state.unknown(node, Reason.SHELL)
+    if name == "__file__" and (state.scope.file != state.file or state.cell is None):
+        return state.scope.file
     if name in BUILTINS:
         return Ref(name)
     if name in _WORDS:
         return _WORDS[name]
-    detail = f"perhaps of {state.stars[-1]}, imported with *" if state.stars else ""
+    detail = f"perhaps of {state.stars[-1]}" if state.stars else ""
     return state.unknown(node, Reason.UNDEFINED, give=name, detail=detail)
 
 
@@ -128,7 +149,8 @@ def _call(state: State, node: ast.expr) -> object:
     for keyword in node.keywords:
         value = evaluate(state, keyword.value)
         if keyword.arg is not None:
-            names[keyword.arg] = value
+            own = isinstance(function, Ref) and function.path.startswith("sagemaker")
+            names[keyword.arg] = settled(state, keyword.arg, value) if own else value
         elif isinstance(value, dict):
             names |= {str(key): item for key, item in value.items()}
         elif value is not None:
@@ -276,7 +298,7 @@ def _binary(state: State, node: ast.expr) -> object:
     if isinstance(node.op, ast.Div) and isinstance(left, Instance) and left.cls == "path":
         inner = right.arguments["path"] if isinstance(right, Instance) and right.cls == "path" else right
         made = methods.pure_path(methods.joined_path([left.arguments["path"], inner], cause))
-        return Instance("path", {"path": made}, left.place)
+        return Instance("path", {**left.arguments, "path": made}, left.place)
     if isinstance(node.op, ast.BitOr) and isinstance(left, dict) and isinstance(right, dict):
         return {**left, **right}
     if known(left) and known(right) and _affordable(node.op, left, right):
@@ -284,7 +306,7 @@ def _binary(state: State, node: ast.expr) -> object:
             return _BINARY[type(node.op)](left, right)
         except (*methods.ERRORS, MemoryError):
             return Unknown((cause,))
-    return unknown([*causes_in(left), *causes_in(right)] or [cause])
+    return unknown(lacking([left, right], cause.place) or [cause])
 
 
 def _affordable(kind: ast.operator, left: object, right: object) -> bool:
@@ -445,7 +467,9 @@ def _dict(state: State, node: ast.expr) -> object:
             else:
                 made = {"…": unknown([*causes_in(value)] or [state.cause(item, Reason.CONSTRUCT)], rest=True)}
             continue
-        put(made, evaluate(state, key), value, state.unknown(key, Reason.CONSTRUCT))
+        word = evaluate(state, key)
+        value = settled(state, word, value) if isinstance(word, str) else value
+        put(made, word, value, state.unknown(key, Reason.CONSTRUCT))
     return made
 
 
@@ -454,7 +478,7 @@ def put(made: dict[object, object], key: object, value: object, lost: Unknown) -
     if isinstance(key, (Text, Symbol)) or (known(key) and _hashable(key)):
         made[key] = value
     else:
-        made["…"] = unknown([*causes_in(key), *lost.causes], rest=True)
+        made["…"] = unknown([*causes_in(key)] or lost.causes, rest=True)
 
 
 def _hashable(key: object) -> bool:
@@ -475,7 +499,11 @@ def _subscript(state: State, node: ast.expr) -> object:
         return owner
     if isinstance(owner, Instance) and owner.cls == "os.environ":
         return called(state, node, Bound(owner, "getitem"), [key], {})
+    if owner == Text((Symbol.TIME,)):
+        return owner
     cause = state.cause(node, Reason.CONSTRUCT)
+    if isinstance(owner, dict):
+        key = in_region(state, node, owner, key)
     if not known(key):
         reason = (
             state.cause(node, Reason.PLACEHOLDER, give="region")
@@ -564,7 +592,7 @@ def turns(state: State, value: object, node: ast.AST) -> list[object] | Unknown:
         isinstance(value, (list, tuple, set)) and not any(isinstance(item, Unknown) and item.rest for item in value)
     ):
         return list(value)
-    return unknown([state.cause(node, Reason.LOOP), *causes_in(value)])
+    return unknown([*causes_in(value)] or [state.cause(node, Reason.LOOP)])
 
 
 def _lambda(state: State, node: ast.expr) -> object:

@@ -11,7 +11,7 @@ from ..specs.compute import Compute
 from ..specs.framework import HuggingFace, PyTorch
 from ..specs.job import JobSpec
 from .state import State
-from .values import Instance, Reason, Text, causes_in, known, unknown
+from .values import Instance, Reason, Text, known, lacking, unknown
 
 _ORDER = ("framework", "region", "version", "py_version", "instance_type", "accelerator_type", "image_scope")
 _OLD_ORDER = ("region_name", "repo_name", "repo_version")  # of get_image_uri, version 1
@@ -35,7 +35,7 @@ def retrieved(state: State, node: ast.expr, function: str, given: list[object], 
         for name in ("framework", "version", "py_version", "instance_type", "base_framework_version", "distribution")
     ]
     if not known(needed) or not isinstance(placed, str) or not isinstance(asked.get("framework"), str):
-        return unknown([*causes_in(needed), *causes_in(region)] or [state.cause(node, Reason.CALL)])
+        return unknown(lacking([*needed, region], state.place(node)) or [state.cause(node, Reason.CALL)])
     if asked.get("image_scope") == "inference" or isinstance(asked.get("training_compiler_config"), Instance):
         return state.unknown(node, Reason.IMAGE)
     if region is not placed:

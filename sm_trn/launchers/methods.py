@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from . import texts
-from .values import LONGEST, Cause, Instance, Symbol, Text, Unknown, causes_in, known, parts_of, text, unknown
+from .values import LONGEST, Cause, Instance, Symbol, Text, Unknown, causes_in, known, lacking, parts_of, text, unknown
 
 Arguments: TypeAlias = list[object]
 Names: TypeAlias = Mapping[Any, object]
@@ -344,12 +344,12 @@ def computed(path: str, given: Arguments, names: Names, cause: Cause) -> object:
             found = STRUCTURAL[path](given)
             if path in {"dict", "collections.OrderedDict"} and isinstance(found, dict):
                 return {**found, **names}
-            return found if found is not None else unknown([*causes_in(given), cause])
+            return found if found is not None else unknown([*causes_in(given)] or [cause])
         if path in PURE and known(given) and known(names) and _small(given):
             return PURE[path](*given, **{str(key): item for key, item in names.items()})
     except ERRORS:
         return Unknown((cause,))
-    return unknown([*causes_in(given), *causes_in(names)] or [cause])
+    return unknown(lacking([*given, *names.values()], cause.place) or [cause])
 
 
 def _small(given: Arguments) -> bool:

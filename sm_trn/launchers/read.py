@@ -17,7 +17,7 @@ from . import requests, specs, statements
 from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
 from .source import Cell, Unread, cells, parsed
 from .state import ExhaustedError, Site, State
-from .values import Cause, Place, Reason, Scope, Symbol, Unknown
+from .values import Cause, Instance, Place, Reason, Scope, Symbol, Unknown
 
 OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings
 SIBLINGS: Final = 200  # modules beside a launcher that are looked at
@@ -200,7 +200,7 @@ class Reading:
         remarks = (*read.ledger.remarks, *_renamed(site))
         return Launch(
             place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders, remarks=remarks,
-            within=site.within, started=site.fit.place if site.fit else None,
+            within=site.within or _of_pipeline(site), started=site.fit.place if site.fit else None,
         )  # fmt: skip
 
 
@@ -234,9 +234,16 @@ def _ending(site: Site) -> Ending:
     inner = getattr(session, "arguments", {}) if session is not None else {}
     if kind in requests.LOCAL or str(inner.get("kind", "")).startswith("Local"):
         return Ending.LOCAL
-    if site.within:
+    if site.within or _of_pipeline(site):
         return Ending.HANDED
     return Ending.JOB if site.fit is not None else Ending.UNUSED
+
+
+def _of_pipeline(site: Site) -> str:
+    """The session of a pipeline, which starts nothing; '' for another."""
+    session = site.arguments.get("sagemaker_session")
+    kind = str(session.arguments.get("kind", "")) if isinstance(session, Instance) else ""
+    return kind if "Pipeline" in kind else ""
 
 
 def _waits(site: Site) -> bool:
@@ -246,6 +253,9 @@ def _waits(site: Site) -> bool:
 
 def _together(group: list[Launch], *, turns: int) -> Launch:
     """One launch of what several decisions gave: its different jobs, each named by the decisions that make it."""
+    whole = len(group)
+    group = _running(group)
+    turns -= whole - len(group)
     first = group[0]
     jobs: list[LauncherJob] = []
     for launch in group:
@@ -258,6 +268,13 @@ def _together(group: list[Launch], *, turns: int) -> Launch:
         place=first.place, cls=first.cls, ending=first.ending, jobs=tuple(jobs), holes=holes, placeholders=placeholders,
         remarks=first.remarks, within=first.within, started=first.started,
     )  # fmt: skip
+
+
+def _running(group: list[Launch]) -> list[Launch]:
+    """Without the readings in which a name is never defined that another reading defines: such a program ends before its launch."""
+    lacking = [{hole for hole in launch.holes if hole.reason is Reason.UNDEFINED} for launch in group]
+    always = set.intersection(*lacking) if lacking else set()
+    return [launch for launch, holes in zip(group, lacking, strict=True) if holes <= always] or group
 
 
 def _unbranched(job: LauncherJob) -> LauncherJob:

@@ -25,7 +25,7 @@ from ..specs.json import Json
 from ..strategies.smp_v2 import SMModelParallelV2
 from . import estimators
 from .state import Site
-from .values import Cause, Instance, Place, Reason, Ref, Symbol, Text, Unknown, causes_in, missing_module
+from .values import Bound, Cause, Instance, Place, Reason, Ref, Symbol, Text, Unknown, causes_in, missing_module
 
 TIME: Final = "TIME"
 DEEPEST: Final = 30  # values inside values of one argument
@@ -119,6 +119,9 @@ class Ledger:
         if isinstance(value, Ref):
             self.lacks(missing_module(value, place))
             return None
+        if isinstance(value, Bound):
+            self.lacks(Cause(Reason.CALL, place, f"….{value.name}"))
+            return None
         word = value.cls if isinstance(value, Instance) else type(value).__name__
         self.lacks(Cause(Reason.VALUE, place, word, detail=f"a {word} object"))
         return None
@@ -170,6 +173,9 @@ class _Builder:
         for name, value in self.raw.items():
             if name == "…" or (name not in _UNSAID and not name.startswith("_")):
                 self.ledger.lacks(*causes_in(value))
+        if self.raw.get("training_recipe") is not None:
+            why = "a recipe chooses the script, the image and the parameters"
+            self.ledger.lacks(Cause(Reason.VALUE, self.site.place, "training_recipe", "training_recipe", why))
         output = self.text("output_path")
         bucket = self._bucket()
         where = output or f"s3://{bucket}/"
@@ -383,7 +389,7 @@ class _Builder:
             if not self.ledger.causes and (not isinstance(count, int) or isinstance(count, bool)):
                 count = self._number("instance_count", count)
             found |= {"InstanceCount": count, "InstanceType": self.text("instance_type")}
-            if "instance_type" not in self.raw:
+            if not {"instance_type", "…"} & set(self.raw):
                 self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, "instance_type", give="instance_type"))
         return found | _given(
             TrainingPlanArn=get("training_plan"), InstancePlacementConfig=get("instance_placement_config")

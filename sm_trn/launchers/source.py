@@ -20,9 +20,15 @@ SIZE_CAP: Final = 20_000_000  # characters of a file
 CELL_CAP: Final = 1_000_000  # characters of a cell that is parsed
 MAGIC: Final = "_magic_"  # a call of it stands for a line magic that brings names
 SHELL: Final = "_shell_output_"  # stands for `!command` on the right of an assignment
+SHELL_ACCOUNT: Final = "_shell_account_"  # stands for a command that tells the account
+SHELL_REGION: Final = "_shell_region_"
 KEEPS_BODY: Final = frozenset({"time", "timeit", "capture", "prun"})
 _MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>[!%?]|.*\?\s*$)")
-_ASSIGNED = re.compile(r"^(?P<indent>[ \t]*)(?P<target>[A-Za-z_][\w, ]*?)\s*=\s*[!%].*$")
+_ASSIGNED = re.compile(r"^(?P<indent>[ \t]*)(?P<target>[A-Za-z_][\w, ]*?)\s*=\s*[!%](?P<command>.*)$")
+_TOLD: Final = (
+    (re.compile(r"^\(?\s*aws sts get-caller-identity\b.*--query\s+['\"]?Account\b.*--output text"), SHELL_ACCOUNT),
+    (re.compile(r"^\(?\s*aws configure get region\s*\)?\s*$"), SHELL_REGION),
+)
 _LINE_MAGIC = re.compile(r"^%(?P<line>(run|store|env|set_env|pylab)\b.*)$")
 _LOOSE = re.compile(r"^[ \t]*(pip3?|conda|apt-get|apt|aws|git|wget|curl|cd|ls|mkdir|rm|cp|mv|docker)[ \t]+[-\w./~]")
 
@@ -116,7 +122,8 @@ def _without_magic(line: str) -> str | None:
     """The line without its magic; None where there is none."""
     assigned = _ASSIGNED.match(line)
     if assigned:
-        return f"{assigned['indent']}{assigned['target']} = {SHELL}"
+        told = next((word for pattern, word in _TOLD if pattern.search(assigned["command"])), SHELL)
+        return f"{assigned['indent']}{assigned['target']} = {told}"
     found = _MAGIC.match(line)
     stripped = line.strip()
     if found and stripped and not stripped.startswith("#") and (stripped[0] in "!%?" or _is_help(stripped)):

@@ -79,9 +79,10 @@ class State:
     assumed: dict[tuple[Place, str], None] = field(default_factory=dict)
     lost: list[Cause] = field(default_factory=list)  # why something that would be started is not known
     wanted: dict[Place, str] = field(default_factory=dict)  # undecided conditions, and their text
-    stars: list[str] = field(default_factory=list)  # modules that were imported with *
+    stars: list[str] = field(default_factory=list)  # what brings names that nobody here has read
     conditions: list[tuple[str, bool]] = field(default_factory=list)
     pending: list[list[object]] = field(default_factory=list)
+    splits: list[list[Cause]] = field(default_factory=list)  # conditions on which a function returns, one list a call
     turns: dict[Place, int] = field(default_factory=dict)
     left_loop: bool = False
     runs: list[dict[str, object]] = field(default_factory=list)  # experiment runs that are open, the innermost last
@@ -150,7 +151,8 @@ class State:
         """Leave what both results say, and unknown for ``cause`` where they differ."""
         for key, (held, contents) in {**one, **other}.items():
             if key in one and key in other:
-                _set(held, _joined(one[key][1], other[key][1], cause))
+                joined = _names_joined if isinstance(held, Scope) else _joined
+                _set(held, joined(one[key][1], other[key][1], cause))
             else:
                 _set(held, contents)
 
@@ -198,6 +200,19 @@ def _set(held: object, contents: Contents) -> None:
         kept_items = set(contents)
         target.clear()
         target |= kept_items
+
+
+def _names_joined(one: Contents, other: Contents, cause: Cause) -> Contents:
+    """Names of a scope: one that only one way defines is what that way says, for the other way ends where it is used."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return _joined(one, other, cause)
+    alone = {**one, **other}
+    return {
+        key: _either(one.get(key, _MISSING), other.get(key, _MISSING), cause)
+        if (key in one and key in other) or not (isinstance(key, str) and key.isidentifier())
+        else alone[key]
+        for key in alone
+    }
 
 
 def _joined(one: Contents, other: Contents, cause: Cause) -> Contents:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from . import calls, estimators, unfollowed
-from .expressions import evaluate, put, truth, turns
+from .expressions import evaluate, put, settled, truth, turns
 from .source import Cell, parsed
 from .state import Noted, State, expression
 from .values import (
@@ -21,12 +21,14 @@ from .values import (
     Reason,
     Ref,
     Scope,
+    Text,
     Unknown,
     UserClass,
     causes_in,
     known,
     same,
     unknown,
+    with_causes,
 )
 
 _LEAVES: Final = frozenset({"exit", "quit", "sys.exit", "os._exit"})
@@ -56,10 +58,11 @@ def block(state: State, body: Sequence[ast.stmt]) -> Flow:
 def returned(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> object:
     """What a function's body returns, in the scope that holds its arguments."""
     state.pending.append([])
+    state.splits.append([])
     left, state.left_loop = state.left_loop, False
     flow = block(state, node.body)
     state.left_loop = left
-    found = state.pending.pop()
+    found, splits = state.pending.pop(), state.splits.pop()
     if flow is Flow.NEXT:
         found.append(None)
     if not found:
@@ -67,7 +70,8 @@ def returned(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> obje
     last = found[-1]
     if all(same(last, other) for other in found[:-1]):
         return last
-    return unknown([state.cause(node, Reason.BRANCH, detail="it returns one of several values"), *causes_in(found)])
+    several = state.cause(node, Reason.BRANCH, detail="it returns one of several values")
+    return unknown([*(splits or [several]), *causes_in(found)])
 
 
 def _skipped(state: State, node: ast.stmt) -> Flow:
@@ -91,17 +95,32 @@ def _assigned(state: State, node: ast.stmt) -> Flow:
         elif isinstance(node.target, ast.Name):  # a field of a class
             state.scope.names.setdefault(node.target.id, state.unknown(node, Reason.UNDEFINED, give=node.target.id))
     elif isinstance(node, ast.Assign):
-        value = evaluate(state, node.value)
+        value = _one_cause(state, node, evaluate(state, node.value))
         for target in node.targets:
             assign(state, target, value)
     return Flow.NEXT
+
+
+def _one_cause(state: State, node: ast.Assign, value: object) -> object:
+    """A value for which several calls of its own statement stand: one name gives it, so one cause stands for them."""
+    first, last = state.place(node), node.end_lineno or node.lineno
+    fresh = [
+        cause
+        for cause in causes_in(value if isinstance(value, (Unknown, Text)) else None)
+        if not cause.give and (cause.place.file, cause.place.cell) == (first.file, first.cell)
+        if cause.reason is not Reason.PIPELINE and first.line <= cause.place.line <= last
+    ]
+    if len({cause.key for cause in fresh}) < 2:
+        return value
+    whole = Cause(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
+    return with_causes(value, lambda cause: whole if cause in fresh else cause)
 
 
 def assign(state: State, target: ast.expr, value: object) -> None:
     """Give ``target`` the value; a name that the user has set keeps what the user gave where the code cannot tell."""
     if isinstance(target, ast.Name):
         scope = state.scope.elsewhere.get(target.id, state.scope)
-        scope.names[target.id] = _settled(state, target.id, value)
+        scope.names[target.id] = settled(state, target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpacked(state, list(target.elts), value)
     elif isinstance(target, ast.Starred):
@@ -121,18 +140,6 @@ def assign(state: State, target: ast.expr, value: object) -> None:
 
 def _own_name(owner: Instance, name: str) -> str:
     return "hyperparameters" if name == "_hyperparameters" and owner.own is None else name
-
-
-def _settled(state: State, name: str, value: object) -> object:
-    if name in state.settings and next(causes_in(value), None) is not None:
-        return state.settings[name]
-    if isinstance(value, Unknown) and any(not cause.give for cause in value.causes):
-        named = (
-            Cause(cause.reason, cause.place, cause.expression, cause.give or name, cause.detail)
-            for cause in value.causes
-        )
-        return Unknown(tuple(named), value.rest)
-    return value
 
 
 def _unpacked(state: State, targets: list[ast.expr], value: object) -> None:
@@ -255,6 +262,8 @@ def _arm(state: State, condition: tuple[str, bool], body: Sequence[ast.stmt]) ->
 def _merged(state: State, cause: Cause, one: tuple[Flow, Noted], second: Flow) -> Flow:
     first, after = one
     dead = {Flow.RAISE}
+    if Flow.RETURN in {first, second} and state.splits and not {first, second} & dead:
+        state.splits[-1].append(cause)
     if first in dead and second in dead:
         return Flow.RAISE
     if first in dead:
@@ -350,37 +359,45 @@ def _while(state: State, node: ast.stmt) -> Flow:
 def _try(state: State, node: ast.stmt) -> Flow:
     """The body as it stands, joined with each handler that goes on."""
     body, handlers = getattr(node, "body", []), getattr(node, "handlers", [])
-    before = state.note()
+    before, returns = state.note(), len(state.pending[-1]) if state.pending else 0
     flow = block(state, body)
     if flow is Flow.RAISE and handlers:
         flow = block(state, handlers[0].body)
     else:
         for handler in handlers:
-            flow = _handled(state, handler, before, flow)
+            flow = _handled(state, handler, (before, returns), flow)
     if flow is Flow.NEXT:
         flow = block(state, getattr(node, "orelse", []))
     last = block(state, getattr(node, "finalbody", []))
     return last if last is not Flow.NEXT else flow
 
 
-def _handled(state: State, handler: ast.ExceptHandler, before: Noted, flow: Flow) -> Flow:
+def _handled(state: State, handler: ast.ExceptHandler, start: tuple[Noted, int], flow: Flow) -> Flow:
+    """The handler as a second way, from the state at the ``start`` of the try and what had been returned until then."""
+    before, returns = start
+    pending = state.pending[-1] if state.pending else []
     name = expression(handler.type) if handler.type is not None else "an exception"
     place = state.place(handler)
     if state.decisions.get(place) is False or state.joins <= 0:
         return flow
-    after = state.note()
+    after, returned_by_body = state.note(), len(pending)
     state.put_back(before)
     if handler.name:
         state.scope.names[handler.name] = state.unknown(handler, Reason.CALL)
     other = _arm(state, (f"{name} is raised", True), handler.body)
     if other is Flow.RAISE or (other is Flow.RETURN and flow is Flow.NEXT):
         state.put_back(after)
+        del pending[returned_by_body:]
         return flow
     if place in state.decisions:
+        del pending[returns:returned_by_body]
         return other
-    if _differ(after, state.note()):
+    cause = Cause(Reason.BRANCH, place, f"{name} is raised")
+    if other is Flow.RETURN and state.splits:
+        state.splits[-1].append(cause)
+    if other is Flow.RETURN or _differ(after, state.note()):
         state.wanted[place] = f"{name} is raised"
-    state.join(after, state.note(), Cause(Reason.BRANCH, place, f"{name} is raised"))
+    state.join(after, state.note(), cause)
     return flow
 
 
@@ -514,11 +531,13 @@ def _import_from(state: State, node: ast.stmt) -> Flow:
     for alias in node.names:
         if alias.name == "*":
             unfollowed.everything(state, node, module, own)
-        elif own is not None:
-            missing = state.unknown(node, Reason.UNDEFINED, give=alias.asname or alias.name)
-            state.scope.names[alias.asname or alias.name] = own.names.get(alias.name, missing)
+        elif own is not None and alias.name in own.names:
+            state.scope.names[alias.asname or alias.name] = own.names[alias.name]
         elif (inner := sibling(state, f"{module}.{alias.name}".lstrip("."))) is not None:
             state.scope.names[alias.asname or alias.name] = UserClass(alias.name, inner)
+        elif own is not None:
+            missing = state.unknown(node, Reason.UNDEFINED, give=alias.asname or alias.name)
+            state.scope.names[alias.asname or alias.name] = missing
         else:
             state.scope.names[alias.asname or alias.name] = Ref(f"{module}.{alias.name}")
     return Flow.NEXT

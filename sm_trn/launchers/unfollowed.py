@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from . import estimators
@@ -151,8 +151,8 @@ def _emptied(state: State, item: object, lost: Unknown) -> None:
 def everything(state: State, node: ast.stmt, module: str, own: Scope | None) -> None:
     """``from module import *``: what it brings, and what it may have replaced where it cannot be read."""
     if own is None or "*" in own.names:
-        _replaced(state, node, module)
-        state.stars.append(module)
+        _replaced(state, lambda name: _star(state, node, module, name))
+        state.stars.append(f"{module}, imported with *")
         state.scope.names["*"] = Unknown((_star(state, node, module, ""),))
     if own is not None:
         brought = {name: value for name, value in own.names.items() if not name.startswith(("_", "*", "…"))}
@@ -163,13 +163,12 @@ def _star(state: State, node: ast.stmt, module: str, name: str) -> Cause:
     return Cause(Reason.MODULE, state.place(node), f"from {module} import *", name, module)
 
 
-def _replaced(state: State, node: ast.stmt, module: str) -> None:
+def _replaced(state: State, cause: Callable[[str], Cause]) -> None:
     """Values that were there before may be others now; modules, classes and functions keep their names."""
     for name, value in state.scope.names.items():
         plain = isinstance(value, (str, int, float, Text, dict, list, tuple)) or value is None
         if plain and not name.startswith("__"):
-            cause = _star(state, node, module, name)
-            state.scope.names[name] = state.settings.get(name, Unknown((cause,)))
+            state.scope.names[name] = state.settings.get(name, Unknown((cause(name),)))
 
 
 def magic(state: State, node: ast.expr, given: list[object]) -> None:
@@ -199,7 +198,8 @@ def _stored(state: State, node: ast.expr, words: list[str], line: str) -> None:
         lost = state.unknown(node, Reason.SHELL, give=name, detail=f"%{line}")
         state.scope.names[name] = kept.get(name, state.settings.get(name, lost))
     if not names:
-        doubt(state, state.cause(node, Reason.DYNAMIC, detail=f"%{line} brings names that nobody here has read"))
+        _replaced(state, lambda name: state.cause(node, Reason.SHELL, give=name, detail=f"%{line} may bring {name}"))
+        state.stars.append(f"%{line}")
 
 
 def _ran(state: State, node: ast.expr, words: list[str]) -> None:

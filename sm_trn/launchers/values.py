@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -41,7 +41,7 @@ class Reason(enum.Enum):
     RESULT = "it is known only after a job has run"
     SHELL = "it comes from a command of the shell"
     EMPTY = "the text is empty: it was left to be filled in"
-    PIPELINE = "it is a parameter of a pipeline"
+    PIPELINE = "it is a value of a pipeline, known when that runs"
     MODULE = "its module does not lie beside the launcher"
     CONSTRUCT = "this form of expression is not followed"
     BUDGET = "the file needs more steps than a reading takes"
@@ -64,13 +64,18 @@ class Cause:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two causes one: JumpStart's look-ups are one, because one model's id stands behind them."""
+        """What makes two causes one: JumpStart's look-ups are one, because one model's id stands behind them, and so are a
+        pipeline's values, which are known when it runs."""
         if self.reason is Reason.JUMPSTART:
             return (self.reason, self.place.file)
+        if self.reason is Reason.PIPELINE:
+            return (self.reason, self.give or self.place.file)
         if self.reason is Reason.MODULE:
             return (self.reason, self.detail)
         if self.reason in {Reason.UNDEFINED, Reason.PLACEHOLDER}:
             return (self.reason, self.give or self.expression)
+        if self.reason is Reason.SHELL:
+            return (self.reason, self.place, self.expression, self.give)
         return (self.reason, self.place, self.expression)
 
 
@@ -194,6 +199,28 @@ def parts_of(value: object) -> tuple[str | Symbol | Unknown, ...] | None:
     if isinstance(value, str):
         return (value,)
     return value.parts if isinstance(value, Text) else None
+
+
+def lacking(values: Iterable[object], place: Place) -> list[Cause]:
+    """Why values are not known: their own causes, and the modules that nobody here has read."""
+    return [
+        cause
+        for value in values
+        for cause in (
+            [missing_module(value, place)] if isinstance(value, Ref) and "." in value.path else causes_in(value)
+        )
+    ]
+
+
+def with_causes(value: object, change: Callable[[Cause], Cause]) -> object:
+    """The value with its own causes changed."""
+    if isinstance(value, Unknown):
+        return unknown([change(cause) for cause in value.causes], rest=value.rest)
+    if isinstance(value, Text):
+        return Text(
+            tuple(part if not isinstance(part, Unknown) else unknown(map(change, part.causes)) for part in value.parts)
+        )
+    return value
 
 
 def causes_in(value: object) -> Iterator[Cause]:

@@ -87,7 +87,7 @@ def test_a_case_that_is_not_decided_is_read_both_ways() -> None:
     ("magic", "reasons"),
     [
         ("%run more.ipynb", {Reason.DYNAMIC}), ("%run more.py", set()), ("%run -i more.py", {Reason.DYNAMIC}),
-        ("%store -r", {Reason.DYNAMIC}), ("%store -r rate", {Reason.SHELL}), ("%store -r other", set()),
+        ("%store -r", {Reason.SHELL}), ("%store -r rate", {Reason.SHELL}), ("%store -r other", set()),
         ("%matplotlib inline", set()), ("%store rate\n%store -r rate", set()), ("%env NAME=b", set()), ("%pylab", {Reason.DYNAMIC}),
     ],
 )  # fmt: skip

@@ -1,0 +1,168 @@
+"""One unknown thing is one hole, with a name that fills it; what only looks unknown is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sm_trn.launchers import Ending, Launch, Reason, read_text
+
+HEAD = """
+import os, time, boto3, sagemaker
+from datetime import datetime
+from pathlib import Path
+from sagemaker.pytorch import PyTorch
+role = sagemaker.get_execution_role()
+region = boto3.Session().region_name
+"""
+LAUNCH = 'PyTorch(entry_point="train.py", role=role, framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"found": found}).fit()'  # noqa: E501 - a launcher on one line
+
+
+def only(body: str, *, modules: dict[str, str] | None = None, **given: Any) -> Launch:
+    (launch,) = read_text(f"{HEAD}{body}\n{LAUNCH}", "launch.py", modules=modules or {}, given=given).launches
+    return launch
+
+
+def value(launch: Launch) -> object:
+    assert () == launch.holes, [str(hole) for hole in launch.holes]
+    parameters = launch.jobs[0].request["HyperParameters"]
+    assert isinstance(parameters, dict)
+    return json.loads(str(parameters["found"]))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("found = str(Path(__file__).parent / 'src')", "src"),
+        ("found = str(Path(__file__).resolve().parent.parent / 'src')", "../src"),
+        ("found = str(Path(__file__).resolve().parents[2] / 'src')", "../../src"),
+        ("found = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'src')", "./src"),
+        ("from package import config\nfound = config.RATE", 3),
+        ("found = {'us-west-2': 'a', 'eu-west-1': 'b'}[region]", "a"),
+        ("if os.path.exists('x'):\n    found = 1\nelse:\n    raise_an_error()", 1),
+        ("try:\n    import x\n    found = 1\nexcept ImportError:\n    print('none')", 1),
+        ("found = str(datetime.now().timestamp()).split('.')[0]", "TIME"),
+    ],
+)
+def test_it_is_known(body: str, expected: object) -> None:
+    modules = {"package": "", "package.config": "RATE = 3\n"}
+    assert expected == value(only(body, modules=modules))
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "give"),
+    [
+        ("import numpy\nfound = numpy.count(y) / numpy.count(z)", Reason.CALL, "found"),
+        ("import glob\nfound = len(glob.glob('*.jpg'))", Reason.CALL, "found"),
+        ("import pandas\nwords = pandas.read_csv('x')\nfound = len(words)", Reason.CALL, "words"),
+        ("import json\nwords = json.load(open('x'))\nfound = {}\nfor k, v in words.items():\n    found[k] = v", Reason.CALL, "words"),
+        ("import hub\nfound = {'token': hub.token()}", Reason.CALL, "token"),
+        ("import config\nfound = int(config.RATE) + config.MORE * 2", Reason.MODULE, "MORE"),
+        ("import config\nfound = sagemaker.image_uris.retrieve(config.NAME, region)", Reason.MODULE, "NAME"),
+        ("found = {}\nfor k in settings.items():\n    found[k] = 1", Reason.UNDEFINED, "settings"),
+    ],
+)  # fmt: skip
+def test_it_is_one_hole_that_can_be_filled(body: str, reason: Reason, give: str) -> None:
+    (hole,) = only(body, y=1, z=2).holes
+    assert (reason, give) == (hole.reason, hole.give)
+
+
+def test_an_item_of_a_mapping_is_given_by_its_key() -> None:
+    assert {"token": "t"} == value(only("import hub\nfound = {'token': hub.token()}", token="t"))
+
+
+def test_an_argument_is_given_by_its_name() -> None:
+    body = "import hub\nfound = 1\nrole = hub.role()\n"
+    (launch,) = read_text(
+        f"{HEAD}{body}{LAUNCH.replace('instance_count=1', 'instance_count=hub.count()')}", "launch.py",
+        given={"instance_count": 2, "role": "arn:aws:iam::111122223333:role/r"},
+    ).launches  # fmt: skip
+    assert ((), 2) == (launch.holes, launch.jobs[0].spec.compute.count)
+
+
+def test_a_function_that_returns_one_of_several_values_gives_several_jobs() -> None:
+    body = "def chosen():\n    if os.path.exists('x'):\n        return 1\n    return 2\nfound = chosen()"
+    launch = only(body)
+    assert {1: True, 2: False} == {job.spec.hyperparameters["found"]: job.branch[0][1] for job in launch.jobs}
+    assert launch.complete
+
+
+def test_a_handler_that_returns_is_a_way_of_its_own() -> None:
+    body = "def chosen():\n    try:\n        return 1\n    except KeyError:\n        return 2\nfound = chosen()"
+    launch = only(body)
+    assert {1: False, 2: True} == {job.spec.hyperparameters["found"]: job.branch[0][1] for job in launch.jobs}
+    assert launch.complete
+
+
+def test_a_handler_that_returns_does_not_hide_what_goes_on() -> None:
+    assert 1 == value(
+        only(
+            "def chosen():\n    try:\n        os.stat('x')\n    except OSError:\n        return 2\n    return 1\nfound = chosen()"
+        )
+    )
+
+
+def cells(*sources: str) -> str:
+    return json.dumps({"cells": [{"cell_type": "code", "source": source} for source in (HEAD, *sources, LAUNCH)]})
+
+
+def test_names_of_the_store_are_given_one_by_one() -> None:
+    text = cells("found = 1", "%store -r")
+    (launch,) = read_text(text, "launch.ipynb").launches
+    assert {"found", "role"} == {hole.give for hole in launch.holes}
+    own = {"found": 4, "role": "arn:aws:iam::111122223333:role/r"}
+    (launch,) = read_text(text, "launch.ipynb", given=own).launches
+    assert 4 == value(launch)
+    later = json.dumps(
+        {"cells": [{"cell_type": "code", "source": source} for source in ("%store -r", HEAD, "found = 1", LAUNCH)]}
+    )
+    (launch,) = read_text(later, "launch.ipynb").launches
+    assert 1 == value(launch)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("found = !aws sts get-caller-identity --query Account --output text", "111122223333"),
+        ("found = !(aws sts get-caller-identity --query 'Account' --output text)", "111122223333"),
+        ("found = !aws configure get region", "us-west-2"),
+    ],
+)
+def test_the_account_and_the_region_that_the_shell_tells(line: str, expected: str) -> None:
+    (launch,) = read_text(cells(line, "found = found[0]"), "launch.ipynb").launches
+    assert expected == value(launch)
+
+
+STEP = """
+from sagemaker.workflow.pipeline_context import PipelineSession
+from sagemaker.workflow.steps import ProcessingStep
+from sagemaker.workflow.functions import Join
+step = ProcessingStep(name="prepare")
+"""
+
+
+def test_values_of_a_pipeline_are_one_cause() -> None:
+    outputs = "step.properties.ProcessingOutputConfig.Outputs"
+    body = f"{STEP}found = Join(on='/', values=['a'])\nrole = {outputs}['a'].S3Output.S3Uri"
+    (hole,) = only(body).holes
+    assert Reason.PIPELINE is hole.reason
+
+
+def test_a_session_of_a_pipeline_starts_nothing() -> None:
+    launch = LAUNCH.replace("role=role", "role=role, sagemaker_session=PipelineSession()")
+    (found,) = read_text(f"{HEAD}{STEP}found = 1\n{launch}", "launch.py").launches
+    assert (Ending.HANDED, "PipelineSession") == (found.ending, found.within)
+
+
+def test_a_recipe_is_no_job_that_can_be_said() -> None:
+    launch = LAUNCH.replace("role=role", "role=role, training_recipe='training/llama/x'")
+    (found,) = read_text(f"{HEAD}found = 1\n{launch}", "launch.py").launches
+    assert ["training_recipe"] == [hole.give for hole in found.holes]
+
+
+def test_a_wrapper_of_another_library_gives_the_role() -> None:
+    launch = only("from somewhere import get_execution_role\nrole = get_execution_role()\nfound = 1")
+    assert 1 == value(launch)
+    assert "role" in launch.placeholders
