@@ -60,7 +60,18 @@ if TYPE_CHECKING:
     from .session.log_reader import read_log
     from .session.rehearsal import Rehearsal, rehearse
     from .specs.compute import Compute, InstanceGroup, Spot
-    from .specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
+    from .specs.data import (
+        Channel,
+        Checkpoint,
+        FileSystem,
+        FileSystemKind,
+        InputMode,
+        Network,
+        Output,
+        S3Kind,
+        Spread,
+        TensorBoard,
+    )
     from .specs.destination import Destination
     from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
     from .specs.guard import Guard
@@ -132,6 +143,8 @@ _HOME = {
         "Compute",
         "Container",
         "Destination",
+        "FileSystem",
+        "FileSystemKind",
         "Git",
         "Guard",
         "HuggingFace",
@@ -193,6 +206,8 @@ __all__ = [
     "Endpoint",
     "Estimate",
     "EstimatorCall",
+    "FileSystem",
+    "FileSystemKind",
     "Fleet",
     "Git",
     "Guard",

@@ -133,6 +133,14 @@ CHANNELS = some.one_of(
         compression=some.sampled_from([None, "Gzip"]),
         record_wrapping=some.sampled_from([None, "RecordIO"]),
     ),
+    some.builds(
+        st.FileSystem,
+        some.sampled_from(["fs-0123456789abcdef0", "fs-11112222"]),
+        some.sampled_from(st.FileSystemKind),
+        directory=some.sampled_from(["/", "/squad/train"]),
+        writable=some.booleans(),
+        content_type=some.sampled_from([None, "text/csv"]),
+    ),
     some.just(
         st.Channel(
             "s3://a-bucket/data",
@@ -318,7 +326,7 @@ def _coherent(job: st.JobSpec) -> st.JobSpec:
 
 def sensible(source_dir: str) -> Any:
     """Jobs whose parts belong together, so that most of them pass preflight; every strategy among them."""
-    return _sensible(source_dir).map(_coherent).map(_named).map(_grouped)
+    return _sensible(source_dir).map(_coherent).map(_named).map(_grouped).map(_reachable)
 
 
 def _named(job: st.JobSpec) -> st.JobSpec:
@@ -330,11 +338,19 @@ def _named(job: st.JobSpec) -> st.JobSpec:
     return job.replace(image_uri=None if job.framework.algorithm else job.image_uri or OWN_IMAGE)
 
 
+def _reachable(job: st.JobSpec) -> st.JobSpec:
+    """A network where a file system needs one."""
+    if not job.file_systems or (job.network is not None and job.network.subnets):
+        return job
+    isolation = job.network is not None and job.network.isolation
+    return job.replace(network=st.Network(subnets=("subnet-1",), security_groups=("sg-1",), isolation=isolation))
+
+
 def _grouped(job: st.JobSpec) -> st.JobSpec:
     """Channels for the first group only, where there are groups."""
     names = tuple(group.name for group in job.compute.groups)[:1]
     inputs = {name: dataclasses.replace(channel, groups=names) for name, channel in job.channels.items()}
-    return job.replace(inputs=inputs) if names and job.retries == 1 else job
+    return job.replace(inputs={**job.inputs, **inputs}) if names and job.retries == 1 else job
 
 
 def _sensible(source_dir: str) -> Any:

@@ -21,7 +21,7 @@ from ..pricing.cost import CENT
 from ..render import TARGETS
 from ..session.comparison import compare
 from ..specs.compute import Accelerator, Compute, InstanceGroup, Spot
-from ..specs.data import Channel, Checkpoint, Network, Output
+from ..specs.data import Channel, Checkpoint, FileSystem, Network, Output
 from ..specs.framework import Framework, TrainingCompiler
 from ..specs.guard import Guard
 from ..specs.job import Git, JobSpec, Script
@@ -147,7 +147,8 @@ def configuration() -> str:
         ("the job itself", JobSpec), ("script", Script), ("script.git", Git), ("compute", Compute),
         ("compute.groups", InstanceGroup),
         *kinds,
-        ("inputs, where a channel is more than its URI", Channel), ("compiler", TrainingCompiler), ("spot", Spot), ("guard", Guard),
+        ("inputs, where a channel is more than its URI", Channel), ("inputs, where a channel is a file system", FileSystem),
+        ("compiler", TrainingCompiler), ("spot", Spot), ("guard", Guard),
         ("checkpoint", Checkpoint), ("output", Output), ("network", Network), ("neuron", NeuronOptions),
         ("metrics", MetricRule), ("kept", Kept),
     ]  # fmt: skip

@@ -21,6 +21,13 @@ TOOLKIT = "sagemaker-training 5.1.4, mapping.to_cmd_args"
 DATA001 = Rule(
     "DATA001", (Severity.ERROR,), "data that does not exist", "A channel is in S3, or a file or folder here."
 )
+DATA005 = Rule(
+    "DATA005",
+    (Severity.ERROR,),
+    "a file system that the containers cannot mount",
+    "It is reached through the job's own subnets and security groups only, from a path that begins with a slash.",
+    "API reference, FileSystemDataSource / SageMaker developer guide, model-access-training-data",
+)
 SCRIPT001 = Rule(
     "SCRIPT001",
     (Severity.ERROR,),
@@ -236,4 +243,25 @@ def syntax(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-RULES = (missing, no_script, not_python, syntax, words, boolean_arguments, undeclared, missing_data)
+def file_systems(job: JobSpec) -> Iterator[Problem]:
+    """DATA005: a file system that the containers could not mount."""
+    for name, system in job.file_systems.items():
+        if job.network is None or not job.network.subnets:
+            yield DATA005.problem(
+                Field(f"inputs.{name}"),
+                "the job has no network that reaches the file system",
+                got=f"{system.kind.value} {system.file_system_id!r} and no subnets",
+                wanted="the subnets and security groups of the file system",
+                fix=Advice("network=Network(subnets=('subnet-…',), security_groups=('sg-…',))"),
+            )
+        if not system.directory.startswith("/"):
+            yield DATA005.problem(
+                Field(f"inputs.{name}.directory"),
+                "not a folder of a file system",
+                got=repr(system.directory),
+                wanted="a path from the file system's root; FSx for Lustre begins it with the mount name",
+                fix=Advice(f"directory={'/' + system.directory!r}"),
+            )
+
+
+RULES = (missing, no_script, not_python, syntax, words, boolean_arguments, undeclared, missing_data, file_systems)

@@ -15,7 +15,18 @@ from typing import Any, Final, TypeVar
 from ..catalog import images
 from ..errors import SmTrnError, UnknownName
 from ..specs.compute import SERVERLESS, Compute, InstanceGroup, Spot
-from ..specs.data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
+from ..specs.data import (
+    Channel,
+    Checkpoint,
+    FileSystem,
+    FileSystemKind,
+    InputMode,
+    Network,
+    Output,
+    S3Kind,
+    Spread,
+    TensorBoard,
+)
 from ..specs.destination import Destination
 from ..specs.framework import Container, TrainingCompiler
 from ..specs.job import JobSpec, Script
@@ -173,13 +184,16 @@ def _places(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"checkpoint": Checkpoint(s3_uri=uri, local_path=local)} if uri else {}
 
 
-def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tuple[str, str | Channel]]:
-    """The channels that read S3. Others are kept, as is the one that only carries the source of an isolated job."""
+def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tuple[str, str | Channel | FileSystem]]:
+    """The channels that read S3 or a file system. Others are kept, as is the one that only carries an isolated job's source."""
     channels = list(request.get("InputDataConfig") or ())
     isolated = sent.get("sagemaker_submit_directory") == CODE_IN_CONTAINER
     if isolated and channels and channels[-1].get("ChannelName") == CODE_CHANNEL:
         channels.pop()
     for item in channels:
+        if (system := _file_system(item)) is not None:
+            yield item["ChannelName"], system
+            continue
         source = (item.get("DataSource") or {}).get("S3DataSource") or {}
         kind = _member(S3Kind, source.get("S3DataType"))
         uri = str(source.get("S3Uri", ""))
@@ -196,6 +210,19 @@ def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tu
             groups=tuple(source.get("InstanceGroupNames") or ()),
         )
         yield item["ChannelName"], uri if channel == Channel(uri) else channel
+
+
+def _file_system(item: Mapping[str, Any]) -> FileSystem | None:
+    source = (item.get("DataSource") or {}).get("FileSystemDataSource") or {}
+    kind, place, folder = (
+        _member(FileSystemKind, source.get("FileSystemType")),
+        source.get("FileSystemId"),
+        source.get("DirectoryPath"),
+    )
+    if kind is None or not place or not folder:
+        return None
+    writable = source.get("FileSystemAccessMode") == "rw"
+    return FileSystem(str(place), kind, directory=str(folder), writable=writable, content_type=item.get("ContentType"))
 
 
 def _member(kind: type[E], value: Any) -> E | None:

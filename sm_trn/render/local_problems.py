@@ -152,6 +152,14 @@ def groups(job: JobSpec) -> Iterator[Problem]:
 
 def channels(job: JobSpec) -> Iterator[Problem]:
     """TARGET055, TARGET056: what SageMaker does with objects before a script sees them."""
+    for name, system in job.file_systems.items():
+        yield TARGET055.problem(
+            Field(f"inputs.{name}"),
+            "a file system cannot be mounted here",
+            got=f"{system.kind.value} {system.file_system_id!r}",
+            wanted="an S3 prefix or a folder, as it is",
+            fix=Advice(f"inputs={{{name!r}: './folder'}} here"),
+        )
     for name, channel in job.channels.items():
         asked = [
             word

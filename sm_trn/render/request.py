@@ -9,7 +9,7 @@ from typing import Any
 from typing_extensions import assert_never
 
 from ..catalog.images import image_uri
-from ..specs.data import Channel
+from ..specs.data import Channel, FileSystem
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
@@ -42,7 +42,7 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         "ProfilerConfig": {"DisableProfiler": not profiled(job, at.region)},
     }
     code = {CODE_CHANNEL: Channel(at.source(job))} if isolated(job) and job.script is not None else {}
-    channels = dict(job.channels) | code
+    channels = dict(job.sources) | code
     if channels:
         request["InputDataConfig"] = [_channel(name, channel) for name, channel in channels.items()]
     if job.spot is not None:
@@ -131,7 +131,19 @@ def _program(job: JobSpec, at: Destination) -> dict[str, str]:
     return {"TrainingImage": image_uri(job, at.region)}
 
 
-def _channel(name: str, channel: Channel) -> dict[str, Json]:
+def _mounted(name: str, system: FileSystem) -> dict[str, Json]:
+    source: dict[str, Json] = {
+        "FileSystemId": system.file_system_id,
+        "FileSystemType": system.kind.value,
+        "DirectoryPath": system.directory,
+        "FileSystemAccessMode": "rw" if system.writable else "ro",
+    }
+    return _given(ChannelName=name, DataSource={"FileSystemDataSource": source}, ContentType=system.content_type)
+
+
+def _channel(name: str, channel: Channel | FileSystem) -> dict[str, Json]:
+    if isinstance(channel, FileSystem):
+        return _mounted(name, channel)
     source = _given(
         S3DataType=channel.kind.value,
         S3Uri=channel.uri,

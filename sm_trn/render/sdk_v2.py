@@ -9,7 +9,7 @@ from typing import Any
 from .. import _entry
 from ..catalog import compiler, images
 from ..catalog.images import image_uri
-from ..specs.data import Channel
+from ..specs.data import Channel, FileSystem
 from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
 from ..specs.job import Git, JobSpec
@@ -121,9 +121,24 @@ def _network(job: JobSpec) -> dict[str, Any]:
 def _inputs(job: JobSpec) -> dict[str, Any] | None:
     """Plain URIs stay plain; a channel with more to say becomes a TrainingInput."""
     return {
-        name: channel.uri if channel == Channel(channel.uri) else _training_input(channel)
-        for name, channel in job.channels.items()
+        name: _file_system(channel)
+        if isinstance(channel, FileSystem)
+        else channel.uri
+        if channel == Channel(channel.uri)
+        else _training_input(channel)
+        for name, channel in job.sources.items()
     } or None
+
+
+def _file_system(system: FileSystem) -> EstimatorCall:
+    kwargs = {
+        "file_system_id": system.file_system_id,
+        "file_system_type": system.kind.value,
+        "directory_path": system.directory,
+        "file_system_access_mode": "rw" if system.writable else "ro",
+        "content_type": system.content_type,
+    }
+    return EstimatorCall(cls="sagemaker.inputs.FileSystemInput", kwargs=_given(kwargs))
 
 
 def _training_input(channel: Channel) -> EstimatorCall:

@@ -16,7 +16,7 @@ from typing_extensions import assert_never
 from .. import _entry
 from ..catalog.images import image_uri
 from ..catalog.instances import find_instance
-from ..specs.data import Channel
+from ..specs.data import Channel, FileSystem
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.launch import LaunchPlan, Library, Runner
@@ -56,7 +56,7 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "hyperparameters": dict(job.arguments) or None,
         "tags": [_config("Tag", key=key, value=value) for key, value in job.tags.items()] or None,
     }
-    channels = [_channel(name, channel) for name, channel in job.channels.items()] or None
+    channels = [_channel(name, channel) for name, channel in job.sources.items()] or None
     return EstimatorCall(
         cls="sagemaker.train.ModelTrainer",
         kwargs=_given(kwargs),
@@ -155,8 +155,21 @@ def _checkpoints(job: JobSpec) -> EstimatorCall | None:
     return None if kept is None else _config("CheckpointConfig", s3_uri=kept.s3_uri, local_path=kept.local_path)
 
 
-def _channel(name: str, channel: Channel) -> EstimatorCall:
+def _file_system(name: str, system: FileSystem) -> EstimatorCall:
+    source = _config(
+        "FileSystemDataSource",
+        file_system_id=system.file_system_id,
+        file_system_access_mode="rw" if system.writable else "ro",
+        file_system_type=system.kind.value,
+        directory_path=system.directory,
+    )
+    return _config("InputData", channel_name=name, data_source=source, content_type=system.content_type)
+
+
+def _channel(name: str, channel: Channel | FileSystem) -> EstimatorCall:
     """Plain URIs and local folders stay plain; a channel with more to say is spelt out."""
+    if isinstance(channel, FileSystem):
+        return _file_system(name, channel)
     if channel == Channel(channel.uri):
         return _config("InputData", channel_name=name, data_source=channel.uri)
     source = _config(

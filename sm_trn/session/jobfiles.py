@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import UnknownName
 from ..jobfile.files import JobFile, dump_job, parse_jobs
-from ..specs.data import Channel
+from ..specs.data import Channel, FileSystem
 from ..specs.job import JobSpec
 from ..specs.value import suggestion
 
@@ -100,7 +100,11 @@ def _moved(job: JobSpec, move: Callable[[str], str]) -> JobSpec:
         return path if "://" in path or Path(path).is_absolute() else move(path)
 
     inputs = {
-        name: dataclasses.replace(value, uri=here(value.uri)) if isinstance(value, Channel) else here(value)
+        name: value
+        if isinstance(value, FileSystem)
+        else dataclasses.replace(value, uri=here(value.uri))
+        if isinstance(value, Channel)
+        else here(value)
         for name, value in job.inputs.items()
     }
     script = job.script

@@ -119,10 +119,10 @@ class Staging:
         An image's own program has no source.
         """
         source, tags = self._source(job.script) if job.script is not None else (None, {})
-        inputs = {
+        placed = {
             name: dataclasses.replace(channel, uri=self._input(channel.uri)) for name, channel in job.channels.items()
         }
-        return job.replace(inputs=inputs, tags={**job.tags, **tags}), source
+        return job.replace(inputs={**job.inputs, **placed}, tags={**job.tags, **tags}), source
 
     def _input(self, uri: str) -> str:
         if uri not in self._inputs:

@@ -1,7 +1,18 @@
 """Values: what is asked for, what came back, what is wrong. No I/O, no clock."""
 
 from .compute import SERVERLESS, Accelerator, Compute, InstanceGroup, InstanceType, Spot
-from .data import Channel, Checkpoint, InputMode, Network, Output, S3Kind, Spread, TensorBoard
+from .data import (
+    Channel,
+    Checkpoint,
+    FileSystem,
+    FileSystemKind,
+    InputMode,
+    Network,
+    Output,
+    S3Kind,
+    Spread,
+    TensorBoard,
+)
 from .destination import Destination
 from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
 from .guard import Guard
@@ -31,6 +42,8 @@ __all__ = [
     "Destination",
     "Distribution",
     "Field",
+    "FileSystem",
+    "FileSystemKind",
     "Framework",
     "Git",
     "Guard",

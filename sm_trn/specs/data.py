@@ -66,6 +66,34 @@ class Channel:
         object.__setattr__(self, "groups", tuple(self.groups))
 
 
+class FileSystemKind(enum.Enum):
+    """What kind of file system a channel mounts: ``FileSystemType``.
+
+    >>> st.FileSystemKind("FSxLustre")
+    <FileSystemKind.FSX_LUSTRE: 'FSxLustre'>
+    """
+
+    EFS = "EFS"
+    FSX_LUSTRE = "FSxLustre"
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """An input that is a folder of a file system, mounted and not copied. The job needs a network that reaches it.
+
+    >>> st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.EFS, directory="/squad").writable
+    False
+    """
+
+    file_system_id: str
+    kind: FileSystemKind
+    _: KW_ONLY
+    directory: str
+    writable: bool = False
+    content_type: str | None = None
+
+
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from ..formatting.cards import HasCard
 from .compute import Compute, Spot
-from .data import Channel, Checkpoint, Network, Output, TensorBoard
+from .data import Channel, Checkpoint, FileSystem, Network, Output, TensorBoard
 from .framework import Framework, TrainingCompiler
 from .guard import Guard
 from .kept import Kept
@@ -85,7 +85,7 @@ class Distribution(Protocol):
 class JobSpec(HasCard):
     """A training job. Immutable; change it with ``replace``. Send it with ``Session.submit``.
 
-    ``inputs`` maps channel names to S3 URIs or local folders (uploaded at submit). ``hyperparameters`` reach the script
+    ``inputs`` maps channel names to S3 URIs, local folders (uploaded at submit) or file systems. ``hyperparameters`` reach the script
     as command-line arguments, JSON-encoded on the way exactly as SDK v2 does. ``image_uri`` overrides the container that
     ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
     ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
@@ -159,7 +159,7 @@ class JobSpec(HasCard):
     compute: Compute
     distribution: Distribution | None = None
     hyperparameters: Mapping[str, HyperValue] = field(default_factory=lambda: NOTHING)
-    inputs: Mapping[str, str | Channel] = field(default_factory=lambda: NOTHING)
+    inputs: Mapping[str, str | Channel | FileSystem] = field(default_factory=lambda: NOTHING)
     compiler: TrainingCompiler | None = None
     spot: Spot | None = None
     max_run_s: int = 86_400
@@ -196,8 +196,24 @@ class JobSpec(HasCard):
 
     @property
     def channels(self) -> Mapping[str, Channel]:
-        """The inputs, each as a Channel."""
-        return {name: value if isinstance(value, Channel) else _channel(value) for name, value in self.inputs.items()}
+        """The inputs that are copied or streamed from S3 or this machine, each as a Channel."""
+        return {
+            name: value if isinstance(value, Channel) else _channel(value)
+            for name, value in self.inputs.items()
+            if not isinstance(value, FileSystem)
+        }
+
+    @property
+    def file_systems(self) -> Mapping[str, FileSystem]:
+        """The inputs that are mounted."""
+        return {name: value for name, value in self.inputs.items() if isinstance(value, FileSystem)}
+
+    @property
+    def sources(self) -> Mapping[str, Channel | FileSystem]:
+        """All inputs in their order."""
+        return {
+            name: value if isinstance(value, FileSystem) else self.channels[name] for name, value in self.inputs.items()
+        }
 
     @property
     def arguments(self) -> Mapping[str, HyperValue]:

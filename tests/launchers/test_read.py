@@ -102,11 +102,12 @@ def test_names_of_version_1_are_known_and_said() -> None:
     assert "train_instance_count" in launch.remarks[0]
 
 
-def test_file_systems_and_plans_are_kept_word_for_word() -> None:
+def test_file_systems_and_plans_are_fields_of_the_job() -> None:
     body = f"from sagemaker.inputs import FileSystemInput\nPyTorch({PYTORCH}, training_plan='arn:p').fit({{'x': FileSystemInput('fs-1', 'EFS', '/d')}})"  # noqa: E501 - a launcher on one line
     job = only(body).jobs[0]
     assert "arn:p" == st.render(job.spec)["ResourceConfig"]["TrainingPlanArn"]
-    assert "fs-1" == st.render(job.spec)["InputDataConfig"][0]["DataSource"]["FileSystemDataSource"]["FileSystemId"]
+    assert {"x": st.FileSystem("fs-1", st.FileSystemKind.EFS, directory="/d")} == dict(job.spec.inputs)
+    assert () == job.spec.kept
 
 
 def test_an_empty_text_was_left_to_be_filled_in() -> None:

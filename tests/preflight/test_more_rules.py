@@ -36,6 +36,12 @@ def groups(*names: str) -> st.Compute:
     return st.Compute(groups=tuple(st.InstanceGroup(name=name, instance="ml.p4d.24xlarge") for name in names))
 
 
+def mounted(directory: str, network: st.Network | None = None) -> Change:
+    system = st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.EFS, directory=directory)
+    return lambda job: job.replace(inputs={"t": system}, network=network)
+
+
+NETWORK = st.Network(subnets=("subnet-1",), security_groups=("sg-1",))
 TRN1, SPOT = st.Compute("ml.trn1.32xlarge"), st.Spot(max_wait_s=90_000)
 CHECKPOINT = st.Checkpoint(s3_uri="s3://b/c")
 
@@ -85,6 +91,8 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
      lambda j: j.replace(metrics=(st.MetricRule("x" * 255, "(.)"),))),
     ("LIMIT023", Severity.ERROR, "a", lambda j: j.replace(inputs={"t": st.Channel("s3://b/c", compression="gzip")}), "'gzip'",
      lambda j: j.replace(inputs={"t": st.Channel("s3://b/c", compression="Gzip")})),
+    ("DATA005", Severity.ERROR, "a", mounted("/squad"), "no subnets", mounted("/squad", NETWORK)),
+    ("DATA005", Severity.ERROR, "a", mounted("squad", NETWORK), "'squad'", mounted("/", NETWORK)),
     ("DATA002", Severity.ERROR, "a", lambda j: j.replace(output=st.Output(s3_uri="./out")), "./out",
      lambda j: j.replace(output=st.Output(s3_uri="s3://b"))),
     ("DATA002", Severity.ERROR, "a", lambda j: j.replace(checkpoint=st.Checkpoint(s3_uri="s3://")), "s3://", lambda j: j),

@@ -284,9 +284,10 @@ def test_launchers_of_the_containers_are_refused(distribution: Any) -> None:
         st.Channel(S3, kind=st.S3Kind.MANIFEST),
         st.Channel(S3, compression="Gzip"),
         st.Channel(S3, record_wrapping="RecordIO"),
+        st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.EFS, directory="/d"),
     ],
 )
-def test_what_sagemaker_does_with_objects_first_is_refused(channel: st.Channel) -> None:
+def test_what_sagemaker_does_with_objects_first_is_refused(channel: st.Channel | st.FileSystem) -> None:
     assert "TARGET055" in {problem.id for problem in problems(small(inputs={"train": channel}), TARGET)}
 
 

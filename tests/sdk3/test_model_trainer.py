@@ -171,7 +171,10 @@ def test_everything_around_the_training_reaches_v3s_request(wire: Wire, source: 
         ),
         framework=st.PyTorch("2.1", python="py310"),
         distribution=None,
-        inputs={"train": st.Channel("s3://a-bucket/d", mode=st.InputMode.FAST_FILE, groups=("a",), content_type="text/csv")},
+        inputs={
+            "mounted": st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.FSX_LUSTRE, directory="/fsx/d", writable=True),
+            "train": st.Channel("s3://a-bucket/d", mode=st.InputMode.FAST_FILE, groups=("a",), content_type="text/csv"),
+        },
         network=st.Network(subnets=("subnet-1",), security_groups=("sg-1",), isolation=True, encrypt_traffic=True),
         output=st.Output(s3_uri="s3://a-bucket/out", kms_key="another-key", compress=False),
         environment={"A": "1"},
