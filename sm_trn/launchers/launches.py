@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
@@ -43,7 +44,8 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LauncherJob:
-    """A job of a launch, as a spec, and the request that SDK v2 would send. ``branch`` names the conditions it stands for."""
+    """A job of a launch, as a spec, and the request that SDK v2 would send. ``branch`` names the conditions it stands for,
+    ``folder`` is where a relative path of its script is meant from."""
 
     spec: JobSpec
     request: dict[str, Json]
@@ -51,6 +53,7 @@ class LauncherJob:
     branch: tuple[tuple[str, bool], ...] = ()
     wait: bool = True
     problems: tuple[Problem, ...] = ()
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

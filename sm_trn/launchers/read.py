@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from ..errors import SmTrnError
 from ..preflight import check
 from ..specs.destination import Destination
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, Script
 from . import requests, specs, statements
 from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
 from .source import Cell, Unread, cells, parsed
@@ -46,18 +46,21 @@ def read_launchers(
         raise SmTrnError(
             f"{source.name}: got bytes that are no UTF-8 text (at {error.start}), wanted a .py or .ipynb file"
         ) from None
+    started, beside = Path.cwd(), source.parent.resolve()  # a notebook is started in its own folder
+    folders = (beside, started) if source.suffix == ".ipynb" else (started, beside)
     return read_text(
-        text, source.name, given=given, region=region, modules=siblings(source), checked=checked, folder=source.parent
+        text, source.name, given=given, region=region, modules=siblings(source), checked=checked, folders=folders
     )
 
 
 def read_text(
     text: str, name: str, *, given: Mapping[str, object] | None = None, region: str = "",
-    modules: Mapping[str, str] | None = None, checked: bool = False, folder: Path | None = None,
+    modules: Mapping[str, str] | None = None, checked: bool = False, folders: Sequence[Path] = (),
 ) -> Launchers:  # fmt: skip
-    """``read_launchers`` of a text; ``modules`` maps dotted names of modules beside it to their text."""
+    """``read_launchers`` of a text; ``modules`` maps dotted names of modules beside it to their text. Its relative paths are
+    looked for in ``folders``, the one first in which it would be started."""
     reading = Reading(name, cells(name, text.replace("\r\n", "\n")), given or {}, region, modules or {})
-    reading.folder = folder
+    reading.folders = tuple(dict.fromkeys(folders))
     return reading.launchers(checked=checked)
 
 
@@ -91,7 +94,7 @@ class Reading:
         self.words |= {symbol: str(self.given[symbol.value]) for symbol in Symbol if symbol.value in self.given}
         self.trees = [(cell, parsed(cell)) for cell in code]
         self.unread: list[tuple[Place, str]] = []
-        self.folder: Path | None = None
+        self.folders: tuple[Path, ...] = ()
 
     def state(self, decisions: Mapping[Place, bool]) -> State:
         """Read every cell once, under these decisions."""
@@ -170,6 +173,15 @@ class Reading:
         merged = [_together(group, turns=len(turns)) for group in found.values()]
         return merged or before
 
+    def _elsewhere(self, jobs: Sequence[LauncherJob]) -> Iterator[str]:
+        """A source that does not lie where SDK v2 would look for it."""
+        for job in jobs:
+            if job.folder is not None and job.folder != self.folders[0] and job.spec.script is not None:
+                yield (
+                    f"source_dir {job.spec.script.source_dir!r} is taken from {job.folder}; SDK v2 looks for it in the folder "
+                    f"where the launcher is started, and {self.folders[0]} has none"
+                )
+
     def _launch(
         self, site: Site, state: State, *, checked: bool, decisions: Mapping[Place, bool] | None = None
     ) -> Launch:
@@ -186,10 +198,17 @@ class Reading:
                     (state.wanted.get(place, _line(self.code, place)), taken)
                     for place, taken in (decisions or {}).items()
                 )
-                problems = tuple(check(_beside(spec, self.folder))) if checked else ()
+                folder = _folder(spec, self.folders)
+                problems = tuple(check(spec.replace(script=placed(spec.script, folder)))) if checked else ()
                 jobs = (
                     LauncherJob(
-                        spec=spec, request=read.request, at=read.at, branch=branch, wait=_waits(site), problems=problems
+                        spec=spec,
+                        request=read.request,
+                        at=read.at,
+                        branch=branch,
+                        wait=_waits(site),
+                        problems=problems,
+                        folder=folder,
                     ),
                 )
             except (SmTrnError, ValueError, TypeError) as error:
@@ -197,21 +216,33 @@ class Reading:
         placeholders = tuple(
             sorted(symbol.value for symbol in read.ledger.placeholders if symbol.value not in self.given)
         )
-        remarks = (*read.ledger.remarks, *_renamed(site))
+        remarks = (*read.ledger.remarks, *_renamed(site), *self._elsewhere(jobs))
         return Launch(
             place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders, remarks=remarks,
             within=site.within or _of_pipeline(site), started=site.fit.place if site.fit else None,
         )  # fmt: skip
 
 
-def _beside(spec: JobSpec, folder: Path | None) -> JobSpec:
-    """The spec with its source where it lies: paths of a launcher are of the launcher's folder."""
+def _folder(spec: JobSpec, folders: Sequence[Path]) -> Path | None:
+    """The folder that the script's relative path is meant from: the first that has the script, or its source folder."""
     script = spec.script
-    if folder is None or script is None or script.git is not None or script.source_dir is None:
-        return spec
-    if script.source_dir.startswith(("s3://", "/")):
-        return spec
-    return spec.replace(script=dataclasses.replace(script, source_dir=str(folder / script.source_dir)))
+    if not folders or script is None or not _relative(script):
+        return None
+    source = str(script.source_dir)
+    have = [folder for folder in folders if (folder / source / script.entry).is_file()]
+    have += [folder for folder in folders if (folder / source).is_dir()]
+    return have[0] if have else folders[-1]
+
+
+def _relative(script: Script) -> bool:
+    return script.git is None and script.source_dir is not None and not script.source_dir.startswith(("s3://", "/"))
+
+
+def placed(script: Script | None, folder: Path | None) -> Script | None:
+    """The script with its source where it lies: a relative path is meant from ``folder``."""
+    if folder is None or script is None or not _relative(script):
+        return script
+    return dataclasses.replace(script, source_dir=str(folder / str(script.source_dir)))
 
 
 def _line(code: list[Cell], place: Place) -> str:
@@ -278,7 +309,7 @@ def _running(group: list[Launch]) -> list[Launch]:
 
 
 def _unbranched(job: LauncherJob) -> LauncherJob:
-    return LauncherJob(spec=job.spec, request=job.request, at=job.at, wait=job.wait, problems=job.problems)
+    return dataclasses.replace(job, branch=())
 
 
 __all__ = ["Launchers", "Reading", "read_launchers", "read_text", "siblings"]

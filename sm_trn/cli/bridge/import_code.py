@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import difflib
+import os
 import shutil
 from pathlib import Path
 
@@ -13,11 +15,13 @@ from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
 from ...launchers import LauncherJob, Launchers, read_launchers
+from ...launchers.read import placed
 from ...launchers.rewrite import rewritten
 from ...launchers.survey import survey
 from ...launchers.write import python_source
 from ...render import problems, render
 from ...specs.destination import Destination
+from ...specs.job import JobSpec
 from ...specs.problems import Severity
 from ..shared import emit, json_option, say
 from . import shown
@@ -62,7 +66,8 @@ def command(
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
 
     Every estimator becomes a checked job. What cannot be known without running the code is a hole: the line it comes from,
-    why, and the name that --set takes. Nothing is written without --to. The exit code is 1 while a job has a hole.
+    why, and the name that --set takes. Nothing is written without --to. The exit code is 1 while a job has a hole
+    or a file cannot be read.
 
     \b
     Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
@@ -86,7 +91,13 @@ def command(
             say(told)
     else:
         _write(found, form, output)
-    return int(any(launch.holes for each in found for launch in each.launches))
+    return int(any(_lacks(each) for each in found))
+
+
+def _lacks(found: Launchers) -> bool:
+    """Whether a job has a hole, or the file is not read: a script with a part that cannot be, a notebook without any launch."""
+    unread = found.unread and not (found.file.endswith(".ipynb") and found.launches)
+    return bool(unread) or any(launch.holes for launch in found.launches)
 
 
 def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
@@ -160,7 +171,7 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
         )
     taken: set[str] = set()
     for launch, job in jobs:
-        text = _written(job, form)
+        text = _written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
         if output is None:
             say((f"# {job.spec.name}: {launch.place}\n" if len(jobs) > 1 else "") + text)
             continue
@@ -171,6 +182,15 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
     if left:
         told = f"{fmt.counted(left, 'launch', 'launches')} {'is' if left == 1 else 'are'} not complete and"
         click.echo(f"{told} {'was' if left == 1 else 'were'} not written.", err=True)
+
+
+def _from(job: LauncherJob, target: Path) -> JobSpec:
+    """The spec with its source's path as it is seen from where it is written to."""
+    script = placed(job.spec.script, job.folder)
+    if script is None or script is job.spec.script:
+        return job.spec
+    seen = os.path.relpath(str(script.source_dir), target.resolve())
+    return job.spec.replace(script=dataclasses.replace(script, source_dir=seen))
 
 
 def _unique(name: str, taken: set[str]) -> str:

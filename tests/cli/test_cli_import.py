@@ -1,0 +1,66 @@
+"""``sm-trn import``: where a source lies, what is written, and what the exit code says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sm_trn.cli.bridge.import_code import command
+
+LAUNCH = """
+from sagemaker.pytorch import PyTorch
+estimator = PyTorch("train.py", source_dir="src", role="arn:aws:iam::111122223333:role/r", framework_version="2.1",
+                    py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, output_path="s3://b/out")
+estimator.fit(wait=False)
+"""
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(command, list(words), standalone_mode=False)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A launcher in a folder below the one that it is imported from."""
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "launch.py").write_text(LAUNCH)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def source(folder: Path) -> None:
+    (folder / "src").mkdir()
+    (folder / "src" / "train.py").write_text("print('checkpoint')\n")
+
+
+@pytest.mark.parametrize(("there", "seen"), [("jobs", "../jobs/src"), (".", "../src")])
+def test_a_source_is_found_beside_the_launcher_or_where_it_is_started(repository: Path, there: str, seen: str) -> None:
+    source(repository / there)
+    done = run("jobs/launch.py", "--to", "job.toml", "--output", "written")
+    assert done.exception is None
+    (path,) = (repository / "written").glob("*.toml")
+    assert f'source_dir = "{seen}"' in path.read_text()
+    shown = run("jobs/launch.py").stdout
+    assert "SCRIPT001" not in shown
+    assert (there == "jobs") == ("SDK v2 looks for it in the folder where the launcher is started" in shown)
+
+
+def test_a_notebook_is_started_in_its_own_folder(repository: Path) -> None:
+    source(repository / "jobs")
+    source(repository)
+    cell = {"cell_type": "code", "source": LAUNCH, "outputs": [], "metadata": {}}
+    (repository / "jobs" / "launch.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
+    assert "source_dir 'src' is taken from" not in run("jobs/launch.ipynb").stdout
+    assert 'source_dir = "jobs/src"' in run("jobs/launch.ipynb", "--to", "job.toml").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [(LAUNCH, 0), ("def broken(:\n", 1), (LAUNCH.replace('"src"', "ask()"), 1), ("print('no launch')\n", 0)],
+)
+def test_the_exit_code_says_whether_all_was_read(repository: Path, text: str, code: int) -> None:
+    (repository / "jobs" / "launch.py").write_text(text)
+    assert code == run("jobs/launch.py").return_value
