@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..formatting.numbers import counted
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.json import Json
@@ -120,4 +121,5 @@ class Launchers:
 
     def __repr__(self) -> str:
         holes = sum(len(launch.holes) for launch in self.launches)
-        return f"{self.file}: {len(self.launches)} launches, {len(self.jobs)} jobs, {holes} holes. Read, not run."
+        launches = counted(len(self.launches), "launch", "launches")
+        return f"{self.file}: {launches}, {counted(len(self.jobs), 'job')}, {counted(holes, 'hole')}. Read, not run."

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from sm_trn.cli.bridge.asking import answers
 from sm_trn.cli.bridge.import_code import command
+from sm_trn.launchers import read_text
 
 LAUNCH = """
 from sagemaker.pytorch import PyTorch
@@ -64,3 +70,62 @@ def test_a_notebook_is_started_in_its_own_folder(repository: Path) -> None:
 def test_the_exit_code_says_whether_all_was_read(repository: Path, text: str, code: int) -> None:
     (repository / "jobs" / "launch.py").write_text(text)
     assert code == run("jobs/launch.py").return_value
+
+
+HOLES = LAUNCH.replace('"src"', "folder").replace("instance_count=1", "instance_count=machines")
+
+
+def test_each_open_name_is_asked_for_once_and_may_be_left_open() -> None:
+    asked: list[str] = []
+    replies = {"folder": "", "machines": "2"}
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return replies[question.split(" ", maxsplit=1)[0]]
+
+    found = [read_text(HOLES + HOLES, "launch.py")]
+    assert {"machines": 2} == answers(found, (), ask)
+    assert ["folder (launch.py, line 3: folder)", "machines (launch.py, line 4: machines)"] == asked
+    assert {} == answers(found, ("folder", "machines"), ask)
+
+
+def test_on_a_terminal_one_is_asked_and_elsewhere_not(repository: Path) -> None:
+    (repository / "jobs" / "launch.py").write_text(HOLES)
+    assert 1 == run("jobs/launch.py").return_value
+    ours, theirs = pty.openpty()
+    program = "import sys; from sm_trn.cli.bridge.import_code import command; sys.exit(command(standalone_mode=False))"
+    with os.fdopen(ours, "r+b", buffering=0) as terminal:
+        child = subprocess.Popen(
+            [sys.executable, "-c", program, "jobs/launch.py"],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=repository,
+        )
+        os.close(theirs)
+        terminal.write(b"src\n2\n")
+        shown = b""
+        while b"Nothing was written" not in shown:
+            shown += terminal.read(1_000)
+        assert b"machines (launch.py, line 4" in shown
+        assert b"2 \xc3\x97 ml.g5.xlarge" in shown
+        assert 0 == child.wait()
+
+
+def test_a_notebook_is_written_beside_and_a_script_is_not_one(repository: Path) -> None:
+    cells = [
+        {"cell_type": "code", "source": text.splitlines(keepends=True), "outputs": [], "metadata": {}}
+        for text in ("%ls", LAUNCH)
+    ]
+    old = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}, indent=1)
+    (repository / "launch.ipynb").write_text(old)
+    done = run("launch.ipynb", "--to", "notebook", "--output", "new", "--set", "region=us-east-1")
+    assert (None, 0) == (done.exception, done.return_value)
+    assert old == (repository / "launch.ipynb").read_text()
+    first, second = json.loads((repository / "new" / "launch.ipynb").read_text())["cells"]
+    assert cells[0] == first
+    assert "ModelTrainer(" in "".join(second["source"])
+    with pytest.raises(Exception, match=r"wanted a \.ipynb file"):
+        CliRunner().invoke(
+            command, ["jobs/launch.py", "--to", "notebook"], standalone_mode=False, catch_exceptions=False
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import difflib
 import os
@@ -14,7 +13,7 @@ import click
 from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
-from ...launchers import LauncherJob, Launchers, read_launchers
+from ...launchers import LauncherJob, Launchers, Place, read_launchers
 from ...launchers.read import placed
 from ...launchers.rewrite import rewritten
 from ...launchers.survey import survey
@@ -25,8 +24,9 @@ from ...specs.job import JobSpec
 from ...specs.problems import Severity
 from ..shared import emit, json_option, say
 from . import shown
+from .asking import answers, on_terminal, prompt, value_of
 
-FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3")
+FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3", "notebook")
 _SUFFIX = {"job.toml": ".toml"}
 
 
@@ -66,8 +66,8 @@ def command(
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
 
     Every estimator becomes a checked job. What cannot be known without running the code is a hole: the line it comes from,
-    why, and the name that --set takes. Nothing is written without --to. The exit code is 1 while a job has a hole
-    or a file cannot be read.
+    why, and the name that --set takes; on a terminal you are asked for it. Nothing is written without --to. The exit code
+    is 1 while a job has a hole or a file cannot be read.
 
     \b
     Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
@@ -80,7 +80,9 @@ def command(
         return _verify(names, values, as_json=as_json)
     if how["as_diff"] or how["in_place"]:
         return _rewrite(names, values, in_place=how["in_place"])
-    found = [read_launchers(name, given=values, checked=True) for name in names]
+    if form == "notebook":
+        return _notebooks(names, values, output)
+    found = _read(names, values, asking=on_terminal() and not as_json)
     if as_json:
         emit([shown.as_json(each) for each in found])
     elif form is None:
@@ -100,6 +102,52 @@ def _lacks(found: Launchers) -> bool:
     return bool(unread) or any(launch.holes for launch in found.launches)
 
 
+def _read(names: tuple[str, ...], values: dict[str, object], *, asking: bool) -> list[Launchers]:
+    """Each file, read; while somebody answers for holes, read again with the answers."""
+    asked: set[str] = set(values)
+    while True:
+        found = [read_launchers(name, given=values, checked=True) for name in names]
+        said = answers(found, asked, prompt) if asking else {}
+        if not said:
+            return found
+        asked |= {hole.give for each in found for launch in each.launches for hole in launch.holes}
+        values |= said
+
+
+def _notebooks(names: tuple[str, ...], values: dict[str, object], output: Path | None) -> int:
+    """Write each notebook with its launches for SDK v3, into the folder or on the screen; the file itself is left alone."""
+    left = 0
+    for name in names:
+        path = Path(name)
+        if path.suffix != ".ipynb":
+            raise SmTrnError(
+                f"import: got {name!r} for --to notebook, wanted a .ipynb file; --diff and --in-place take scripts"
+            )
+        new = rewritten(read_launchers(path, given=values), _text_of(path), tuple(values))
+        _say_left(new.left)
+        left += len(new.left)
+        if output is None:
+            click.echo(new.text, nl=False)
+            continue
+        output.mkdir(parents=True, exist_ok=True)
+        target = output / path.name
+        if target.resolve() == path.resolve():
+            raise SmTrnError(f"import: got {str(output)!r}, the folder of {name!r}, wanted another one, or --in-place")
+        target.write_bytes(new.text.encode("utf-8"))
+        say(str(target))
+    return int(left > 0)
+
+
+def _text_of(path: Path) -> str:
+    with path.open(encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def _say_left(left: tuple[tuple[Place, str], ...]) -> None:
+    for place, why in left:
+        click.echo(f"{place}: left as it is; {why}", err=True)
+
+
 def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
     """Read every file below the folders, and write one page; --json prints the same in numbers."""
     found = survey([Path(name) for name in names], values)
@@ -117,11 +165,9 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
     for name in names:
         path = Path(name)
         found = read_launchers(path, given=values)
-        with path.open(encoding="utf-8", newline="") as file:
-            old = file.read()
+        old = _text_of(path)
         new = rewritten(found, old, tuple(values))
-        for place, why in new.left:
-            click.echo(f"{place}: left as it is; {why}", err=True)
+        _say_left(new.left)
         left += len(new.left)
         if not in_place:
             lines = difflib.unified_diff(
@@ -155,11 +201,7 @@ def _given(pair: str) -> tuple[str, object]:
     name, equals, text = pair.partition("=")
     if not equals or not name:
         raise click.UsageError(f"--set: got {pair!r}, wanted NAME=VALUE, such as --set epochs=3")
-    try:
-        value: object = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return name, text
-    return name, value
+    return name, value_of(text)
 
 
 def _write(found: list[Launchers], form: str, output: Path | None) -> None:
