@@ -243,7 +243,8 @@ def _of_sdk(state: State, node: ast.expr, function: Ref, given: Arguments, names
         return (given_symbol(state, Symbol.BUCKET),)
     if last in estimators.SEEN:
         _sight(state, node, last, given, names)
-        return (Instance(last, dict(names), state.place(node)),)
+        arguments = dict(zip(estimators.FIRST.get(last, ()), given, strict=False)) | names
+        return (Instance(last, arguments, state.place(node)),)
     if last in {"retrieve", "get_image_uri"} and ("image_uris" in path or last == "get_image_uri"):
         return (images.retrieved(state, node, last, given, names),)
     if "workflow" in path.split("."):

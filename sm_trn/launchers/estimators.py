@@ -222,6 +222,8 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "CategoricalParameter": ("values",),
     }
 )
+# Objects that start an estimator: how what they are given goes without names.
+FIRST: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({"HyperparameterTuner": ("estimator",)})
 PIPELINE_PARAMETERS: Final = frozenset({"ParameterString", "ParameterInteger", "ParameterFloat", "ParameterBoolean"})
 
 

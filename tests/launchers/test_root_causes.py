@@ -166,3 +166,12 @@ def test_a_wrapper_of_another_library_gives_the_role() -> None:
     launch = only("from somewhere import get_execution_role\nrole = get_execution_role()\nfound = 1")
     assert 1 == value(launch)
     assert "role" in launch.placeholders
+
+
+@pytest.mark.parametrize("word", ["", "estimator="])
+def test_a_tuner_starts_what_it_is_given_with_or_without_a_name(word: str) -> None:
+    tuner = f"from sagemaker.tuner import HyperparameterTuner\ntuner = HyperparameterTuner({word}e, objective_metric_name='loss')\ntuner.fit('s3://b/x')"
+    text = f"{HEAD}found = 1\ne = {LAUNCH.removesuffix('.fit()')}\n{tuner}"
+    (found,) = read_text(text, "launch.py").launches
+    assert (Ending.HANDED, ["training"]) == (found.ending, list(found.jobs[0].spec.inputs))
+    assert found.started is not None
