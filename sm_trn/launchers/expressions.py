@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from . import methods, texts, unfollowed
-from .calls import attribute, called, follow, given_symbol, in_region
+from .calls.library import attribute, called
+from .calls.placeholders import given_symbol, in_region
+from .calls.starting import follow
 from .source import SHELL, SHELL_ACCOUNT, SHELL_REGION
 from .state import DEPTH, State
 from .values import (

@@ -13,9 +13,22 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from . import texts
-from .values import LONGEST, Cause, Instance, Symbol, Text, Unknown, causes_in, known, lacking, parts_of, text, unknown
+from .values import (
+    LONGEST,
+    Arguments,
+    Cause,
+    Instance,
+    Symbol,
+    Text,
+    Unknown,
+    causes_in,
+    known,
+    lacking,
+    parts_of,
+    text,
+    unknown,
+)
 
-Arguments: TypeAlias = list[object]
 Names: TypeAlias = Mapping[Any, object]
 _PURE_TEXT: Final = frozenset({
     "lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "split", "rsplit", "splitlines", "startswith",

@@ -13,8 +13,11 @@ from ..errors import SmTrnError
 from ..preflight import check
 from ..specs.destination import Destination
 from ..specs.job import JobSpec, Script
-from . import requests, specs, statements
+from . import specs, statements
 from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
+from .requests.asked import LOCAL
+from .requests.ledger import PLACEHOLDERS
+from .requests.request import request_of
 from .source import Cell, Unread, cells, parsed
 from .state import ExhaustedError, Site, State
 from .values import Cause, Instance, Place, Reason, Scope, Symbol, Unknown
@@ -90,7 +93,7 @@ class Reading:
         self.given = dict(given)
         asked = self.given.get("region")
         self.region = region or (asked if isinstance(asked, str) else "") or Destination().region
-        self.words = dict(requests.PLACEHOLDERS)
+        self.words = dict(PLACEHOLDERS)
         self.words |= {symbol: str(self.given[symbol.value]) for symbol in Symbol if symbol.value in self.given}
         self.trees = [(cell, parsed(cell)) for cell in code]
         self.unread: list[tuple[Place, str]] = []
@@ -185,7 +188,7 @@ class Reading:
     def _launch(
         self, site: Site, state: State, *, checked: bool, decisions: Mapping[Place, bool] | None = None
     ) -> Launch:
-        read = requests.request_of(site, self.region, self.words)
+        read = request_of(site, self.region, self.words)
         holes = tuple(Hole(c.place, c.expression, c.reason, c.give, c.detail) for c in read.ledger.causes.values())
         jobs: tuple[LauncherJob, ...] = ()
         ending = _ending(site)
@@ -263,7 +266,7 @@ def _ending(site: Site) -> Ending:
     kind = site.arguments.get("instance_type")
     session = site.arguments.get("sagemaker_session")
     inner = getattr(session, "arguments", {}) if session is not None else {}
-    if kind in requests.LOCAL or str(inner.get("kind", "")).startswith("Local"):
+    if kind in LOCAL or str(inner.get("kind", "")).startswith("Local"):
         return Ending.LOCAL
     if site.within or _of_pipeline(site):
         return Ending.HANDED

@@ -14,7 +14,8 @@ from ..render import request as target
 from ..render.keeping import kept_parts
 from ..specs.framework import HuggingFaceNeuronX, NeuronX
 from ..specs.job import Git, JobSpec, Script
-from .requests import TIME, Read
+from .requests.ledger import TIME
+from .requests.request import Read
 
 
 def spec_of(read: Read) -> JobSpec:

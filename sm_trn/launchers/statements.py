@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from . import calls, estimators, unfollowed
+from . import estimators, unfollowed
+from .calls import starting
 from .expressions import evaluate, put, settled, truth, turns
 from .source import Cell, parsed
 from .state import Noted, State, expression
@@ -131,7 +132,7 @@ def assign(state: State, target: ast.expr, value: object) -> None:
         owner = evaluate(state, target.value)
         if isinstance(owner, Instance):
             owner.arguments[_own_name(owner, target.attr)] = value
-            calls.follow(state, owner)
+            starting.follow(state, owner)
         elif isinstance(owner, UserClass):
             owner.scope.names[target.attr] = value
         elif isinstance(owner, Ref) and owner.path.partition(".")[0] in {"sagemaker", "boto3"}:
@@ -411,7 +412,7 @@ def _with(state: State, node: ast.stmt) -> Flow:
     for item in node.items:
         value = evaluate(state, item.context_expr)
         if isinstance(value, Instance) and value.cls == "Run":
-            state.runs.append(calls.experiment_of(state, item.context_expr, value))
+            state.runs.append(starting.experiment_of(state, item.context_expr, value))
         if item.optional_vars is not None:
             assign(state, item.optional_vars, value)
     flow = block(state, node.body)

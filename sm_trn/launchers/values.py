@@ -6,8 +6,10 @@ import ast
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
+Arguments: TypeAlias = list[object]
+Names: TypeAlias = dict[str, object]
 LONGEST: Final = 200_000  # characters of a text, items of a list: what is longer is not followed
 
 

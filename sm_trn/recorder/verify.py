@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..launchers import Ending, Launch, Launchers, read_launchers
-from ..launchers.requests import TIME
+from ..launchers.launches import Ending, Launch, Launchers
+from ..launchers.read import read_launchers
+from ..launchers.requests.ledger import TIME
 from ..launchers.slice import sliced
 from ..launchers.source import cells
 from ..launchers.values import Place

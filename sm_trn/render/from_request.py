@@ -191,10 +191,11 @@ def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tu
     if isolated and channels and channels[-1].get("ChannelName") == CODE_CHANNEL:
         channels.pop()
     for item in channels:
-        if (system := _file_system(item)) is not None:
+        places = item.get("DataSource") or {}
+        if (system := _file_system(places.get("FileSystemDataSource") or {}, item.get("ContentType"))) is not None:
             yield item["ChannelName"], system
             continue
-        source = (item.get("DataSource") or {}).get("S3DataSource") or {}
+        source = places.get("S3DataSource") or {}
         kind = _member(S3Kind, source.get("S3DataType"))
         uri = str(source.get("S3Uri", ""))
         if kind is None or not uri.startswith("s3://"):
@@ -212,17 +213,13 @@ def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tu
         yield item["ChannelName"], uri if channel == Channel(uri) else channel
 
 
-def _file_system(item: Mapping[str, Any]) -> FileSystem | None:
-    source = (item.get("DataSource") or {}).get("FileSystemDataSource") or {}
-    kind, place, folder = (
-        _member(FileSystemKind, source.get("FileSystemType")),
-        source.get("FileSystemId"),
-        source.get("DirectoryPath"),
-    )
-    if kind is None or not place or not folder:
+def _file_system(source: Mapping[str, Json], content_type: str | None) -> FileSystem | None:
+    kind, place, folder = (source.get(word) for word in ("FileSystemType", "FileSystemId", "DirectoryPath"))
+    known = _member(FileSystemKind, kind)
+    if known is None or not place or not folder:
         return None
     writable = source.get("FileSystemAccessMode") == "rw"
-    return FileSystem(str(place), kind, directory=str(folder), writable=writable, content_type=item.get("ContentType"))
+    return FileSystem(str(place), known, directory=str(folder), writable=writable, content_type=content_type)
 
 
 def _member(kind: type[E], value: Any) -> E | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 
 import click
 
-from ...launchers import Hole, Launchers
+from ...launchers.launches import Hole, Launchers
 
 
 def on_terminal() -> bool:

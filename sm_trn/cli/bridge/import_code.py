@@ -13,10 +13,11 @@ import click
 from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
-from ...launchers import LauncherJob, Launchers, Place, read_launchers
-from ...launchers.read import placed
+from ...launchers.launches import LauncherJob, Launchers
+from ...launchers.read import placed, read_launchers
 from ...launchers.rewrite import rewritten
 from ...launchers.survey import survey
+from ...launchers.values import Place
 from ...launchers.write import python_source
 from ...render import problems, render
 from ...specs.destination import Destination

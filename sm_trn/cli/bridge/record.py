@@ -13,7 +13,7 @@ import click
 from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
-from ...launchers import read_launchers
+from ...launchers.read import read_launchers
 from ...launchers.slice import sliced
 from ...launchers.source import cells
 from ...recorder import Recorded, RecordedCall, record

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from ..catalog import algorithms
-from ..catalog import images as catalog
-from ..errors import SmTrnError
-from ..specs.compute import Compute
-from ..specs.framework import HuggingFace, PyTorch
-from ..specs.job import JobSpec
-from .state import State
-from .values import Instance, Reason, Text, known, lacking, unknown
+from ...catalog import algorithms
+from ...catalog import images as catalog
+from ...errors import SmTrnError
+from ...specs.compute import Compute
+from ...specs.framework import HuggingFace, PyTorch
+from ...specs.job import JobSpec
+from ..state import State
+from ..values import Instance, Reason, Text, known, lacking, unknown
 
 _ORDER = ("framework", "region", "version", "py_version", "instance_type", "accelerator_type", "image_scope")
 _OLD_ORDER = ("region_name", "repo_name", "repo_version")  # of get_image_uri, version 1

@@ -1,0 +1,26 @@
+"""Small parts of a request: tables with what is there, switches, encoded values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...specs.json import Json
+
+
+def inner(wish: Mapping[str, Json], word: str) -> Mapping[str, Json]:
+    inner = wish.get(word)
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def enabled(wish: Mapping[str, Json], word: str) -> bool:
+    return bool(inner(wish, word).get("enabled", False))
+
+
+def encoded(value: Any) -> str:
+    return json.dumps(value)
+
+
+def given(**fields: Any) -> dict[str, Json]:
+    return {name: value for name, value in fields.items() if value is not None}
