@@ -477,13 +477,16 @@ def _dict(state: State, node: ast.expr) -> object:
 
 def put(made: dict[object, object], key: object, value: object, lost: Unknown) -> None:
     """Set a key; one that is not known makes the rest of the mapping unknown."""
-    if isinstance(key, (Text, Symbol)) or (known(key) and _hashable(key)):
+    if isinstance(key, (Text, Symbol)) or hashable(key):
         made[key] = value
     else:
         made["…"] = unknown([*causes_in(key)] or lost.causes, rest=True)
 
 
-def _hashable(key: object) -> bool:
+def hashable(key: object) -> bool:
+    """Whether a value is known and can be a key."""
+    if not known(key):
+        return False
     try:
         hash(key)
     except TypeError:
@@ -513,7 +516,7 @@ def _subscript(state: State, node: ast.expr) -> object:
             else cause
         )
         return unknown([*causes_in(key)] or [reason])
-    if isinstance(owner, dict) and _hashable(key):
+    if isinstance(owner, dict) and hashable(key):
         if key not in owner and "…" in owner:
             return owner["…"]
         return owner[key] if key in owner else state.unknown(node, Reason.CONSTRUCT, detail=f"there is no {key!r}")

@@ -10,7 +10,7 @@ from typing import Final
 
 from . import estimators, unfollowed
 from .calls import starting
-from .expressions import evaluate, put, settled, truth, turns
+from .expressions import evaluate, hashable, put, settled, truth, turns
 from .source import Cell, parsed
 from .state import Noted, State, expression
 from .values import (
@@ -26,7 +26,6 @@ from .values import (
     Unknown,
     UserClass,
     causes_in,
-    known,
     same,
     unknown,
     with_causes,
@@ -209,7 +208,7 @@ def _deleted(state: State, node: ast.stmt) -> Flow:
             state.scope.names.pop(target.id, None)
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
             owner, key = evaluate(state, target.value), evaluate(state, target.slice)
-            if isinstance(owner, dict) and known(key):
+            if isinstance(owner, dict) and hashable(key):
                 owner.pop(key, None)
             elif isinstance(owner, (list, dict)):
                 _lost(state, owner, target)
