@@ -175,3 +175,24 @@ def test_a_tuner_starts_what_it_is_given_with_or_without_a_name(word: str) -> No
     (found,) = read_text(text, "launch.py").launches
     assert (Ending.HANDED, ["training"]) == (found.ending, list(found.jobs[0].spec.inputs))
     assert found.started is not None
+
+
+def test_each_start_of_a_tuner_is_a_job_with_the_parameters_of_that_moment() -> None:
+    text = f"""{HEAD}
+from sagemaker.tuner import HyperparameterTuner
+found = 1
+e = {LAUNCH.removesuffix(".fit()")}
+HyperparameterTuner(e, 'loss').fit('s3://b/x')
+e.set_hyperparameters(found=2)
+tuner = HyperparameterTuner(e, 'loss')
+tuner.fit('s3://b/y')
+e.set_hyperparameters(found=3)
+"""
+    first, second = read_text(text, "launch.py").launches
+    assert ("HyperparameterTuner", "HyperparameterTuner") == (first.within, second.within)
+    # set_hyperparameters encodes what it is given, and the start encodes it again.
+    sent = [dict(launch.jobs[0].request)["HyperParameters"] for launch in (first, second)]
+    assert ["1", json.dumps("2")] == [each["found"] for each in sent if isinstance(each, dict)]
+    assert ["s3://b/x", "s3://b/y"] == [
+        next(iter(launch.jobs[0].spec.channels.values())).uri for launch in (first, second)
+    ]

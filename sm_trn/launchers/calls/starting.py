@@ -65,24 +65,25 @@ def fit(state: State, node: ast.expr, owner: Instance, given: Arguments, names: 
     called_with: dict[str, object] = dict(zip(estimators.FIT, given, strict=False)) | names
     if state.runs and called_with.get("experiment_config") is None:
         called_with["experiment_config"] = dict(state.runs[-1])
+    inputs = methods.STRUCTURAL["copy.deepcopy"]([called_with.get("inputs")])
+    _start(state, owner, Fit(state.place(node), {**called_with, "inputs": inputs}))
+
+
+def _start(state: State, owner: Instance, started: Fit, within: str = "") -> None:
     arguments = {
         key: methods.STRUCTURAL["copy.deepcopy"]([value]) for key, value in owner.arguments.items() if key != "__turn__"
     }
     if (causes := [*causes_in(arguments.get("…")), *unfollowed.doubts(state)]) != []:
         arguments["…"] = unknown(causes, rest=True)
-    inputs = methods.STRUCTURAL["copy.deepcopy"]([called_with.get("inputs")])
-    started = Fit(state.place(node), {**called_with, "inputs": inputs})
     turn = owner.arguments.get("__turn__", 0)
     waiting = [site for site in state.sites if site.place == owner.place and site.turn == turn]
     if waiting and waiting[-1].fit is None:
-        waiting[-1].fit, waiting[-1].arguments = started, arguments
-        waiting[-1].conditions = tuple(state.conditions)
+        site = waiting[-1]
     else:
         renamed = waiting[-1].renamed if waiting else ()
-        again = turn if isinstance(turn, int) else 0
-        state.sites.append(
-            Site(owner.place, owner.cls, arguments, again, tuple(state.conditions), started, renamed=renamed)
-        )
+        site = Site(owner.place, owner.cls, {}, turn if isinstance(turn, int) else 0, renamed=renamed)
+        state.sites.append(site)
+    site.fit, site.arguments, site.conditions, site.within = started, arguments, tuple(state.conditions), within
 
 
 def experiment_of(state: State, node: ast.expr, run: Instance) -> dict[str, object]:
@@ -103,17 +104,11 @@ def experiment_of(state: State, node: ast.expr, run: Instance) -> dict[str, obje
 
 
 def tuned(state: State, node: ast.expr, owner: Instance, given: Arguments, names: Names) -> None:
-    """A tuner starts its estimator with the inputs of its own fit."""
+    """A tuner starts its estimator, as that is now, with the inputs of its own fit."""
     inner = owner.arguments.get("estimator")
     if isinstance(inner, Instance) and inner.cls in estimators.WRITTEN:
-        started = Fit(
-            state.place(node),
-            {"inputs": methods.STRUCTURAL["copy.deepcopy"]([names.get("inputs", given[0] if given else None)])},
-        )
-        for site in reversed(state.sites):
-            if site.place == inner.place and site.fit is None:
-                site.fit, site.within = started, "HyperparameterTuner"
-                break
+        inputs = methods.STRUCTURAL["copy.deepcopy"]([names.get("inputs", given[0] if given else None)])
+        _start(state, inner, Fit(state.place(node), {"inputs": inputs}), "HyperparameterTuner")
 
 
 def method_of_estimator(
