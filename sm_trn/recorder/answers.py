@@ -5,8 +5,11 @@ Source of the shapes: botocore 1.44.5's service models; what launchers need of t
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import re
+import tarfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,6 +39,14 @@ class Reply:
     body: bytes
     kind: str = "application/x-amz-json-1.1"
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def empty_archive() -> bytes:
+    """The model, or the source, of a job that has just ended well: an archive with nothing in it. SDK v2 unpacks both to deploy."""
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as body, tarfile.open(fileobj=body, mode="w"):
+        pass
+    return packed.getvalue()
 
 
 def sagemaker(ledger: Ledger, operation: str, asked: Mapping[str, Json], region: str) -> Reply:

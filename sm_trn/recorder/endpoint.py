@@ -89,7 +89,8 @@ class Answers:
         if method == "POST" and name:
             return self._multipart(f"s3://{key}", key, asked)
         if method in {"GET", "HEAD"} and name:
-            return _object(self.uploads.get(f"s3://{key}"), method)
+            made_up = answers.empty_archive() if name.endswith(("model.tar.gz", "sourcedir.tar.gz")) else None
+            return _object(self.uploads.get(f"s3://{key}", made_up), method)
         if method == "GET" and bucket:
             return self._listed(bucket, asked)
         if method == "GET":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,18 @@ def test_an_upload_in_chunks_is_put_together() -> None:
         headers = {"x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER", "content-encoding": "aws-chunked"}
         endpoint.answer("PUT", "/b/k", headers, b"5;x=1\r\nhello\r\n3\r\nyou\r\n0\r\nx-amz-checksum:1\r\n\r\n")
         assert {"s3://b/k": b"helloyou"} == endpoint.uploads
+
+
+def test_the_model_of_a_recorded_job_is_an_empty_archive_and_other_objects_are_absent() -> None:
+    with Endpoint() as endpoint:
+        for method in ("HEAD", "GET"):
+            reply = endpoint.answer(method, "/b/a-job/output/model.tar.gz", {}, b"")
+            assert 200 == reply.status
+            with tarfile.open(fileobj=io.BytesIO(reply.body)) as archive:
+                assert [] == archive.getnames()
+            assert 404 == endpoint.answer(method, "/b/data.tar.gz", {}, b"").status
+        endpoint.answer("PUT", "/b/model.tar.gz", {}, b"own")
+        assert b"own" == endpoint.answer("GET", "/b/model.tar.gz", {}, b"").body
 
 
 SDK = """

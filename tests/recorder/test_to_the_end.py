@@ -42,6 +42,8 @@ own = Estimator("1.dkr.ecr.us-west-2.amazonaws.com/own:1", role, 1, "ml.m5.xlarg
 own.fit("s3://b/x")
 transformer = own.transformer(1, "ml.m5.xlarge", output_path="s3://b/predicted")
 transformer.transform("s3://b/x", content_type="text/csv", wait=True, logs=False)
+predictor = estimator.__class__.attach("a-job-of-yesterday").deploy(initial_instance_count=1, instance_type="ml.g5.xlarge")
+predictor.delete_endpoint()
 print("TO THE END")
 """
 
@@ -58,6 +60,8 @@ def test_attach_tune_and_transform_with_sdk_v2(tmp_path: Path) -> None:
     assert isinstance(limits, dict)
     assert {"MaxNumberOfTrainingJobs": 4, "MaxParallelTrainingJobs": 2} == limits["ResourceLimits"]
     assert {"S3OutputPath": "s3://b/predicted"} == transform.request["TransformOutput"]
+    (endpoint,) = found.of("CreateEndpoint")
+    assert endpoint.places[0].line == 19
     assert (13, 16, 18) == tuple(call.places[0].line for call in (tuning, job, transform))
 
 
