@@ -114,12 +114,10 @@ class State:
         return Unknown((self.cause(node, reason, give=give, detail=detail),))
 
     def undecided(self, node: ast.AST, test: ast.AST) -> bool | None:
-        """What was decided about a condition that cannot be decided; None, and noted as wanted, where nothing was."""
+        """What was decided about a condition that cannot be decided, which is noted as wanted; None where nothing was."""
         place = self.place(node)
-        if place in self.decisions:
-            return self.decisions[place]
         self.wanted[place] = expression(test)
-        return None
+        return self.decisions.get(place)
 
     def note(self) -> Noted:
         """The contents of every object that can change."""

@@ -196,3 +196,8 @@ e.set_hyperparameters(found=3)
     assert ["s3://b/x", "s3://b/y"] == [
         next(iter(launch.jobs[0].spec.channels.values())).uri for launch in (first, second)
     ]
+
+
+def test_a_branch_inside_a_line_is_named_by_its_condition_alone() -> None:
+    launch = only('asked = input("epochs? ")\nfound = asked or 1')
+    assert {"asked"} == {label for job in launch.jobs for label, _ in job.branch}
