@@ -57,21 +57,78 @@ def test_the_fixtures_are_there(sm_trn_session, sm_trn_faults, request):
     assert [] == list(sm_trn_session.running(containing=""))
 """
 
+EVERYWHERE = """
+import os, subprocess, sys
+import boto3, moto, pytest
 
-def pytest_in(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+REGION = boto3.session.Session().region_name  # at import, as many a suite reads it
+BUCKET = f"bucket-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+
+def test_the_environment_is_set_before_a_test_is_imported():
+    assert "eu-west-3" == REGION
+    assert "AWS_PROFILE" not in os.environ and "AWS_SESSION_TOKEN" not in os.environ
+
+def test_who_asks_is_a_role_and_the_roles_of_the_suite_are_there():
+    assert ":assumed-role/" in boto3.client("sts").get_caller_identity()["Arn"]
+    assert "arn:aws:iam::000000000000:role/TheirRole" == boto3.client("iam").get_role(RoleName="TheirRole")["Role"]["Arn"]
+
+@pytest.mark.parametrize("address", [None, "https://s3.us-west-2.amazonaws.com"])
+def test_keys_and_addresses_of_their_own_do_not_matter(address):
+    s3 = boto3.client("s3", "us-west-2", aws_access_key_id="testing", aws_secret_access_key="testing",
+                      aws_session_token="testing", endpoint_url=address)
+    assert isinstance(s3.list_buckets()["Buckets"], list)
+
+def test_inside_mock_aws_the_emulator_answers():
+    with moto.mock_aws():
+        assert "000000000000" == boto3.client("sts").get_caller_identity()["Account"]
+        assert [] == boto3.client("sagemaker").list_training_jobs()["TrainingJobSummaries"]
+
+def test_temporary_credentials_stay_what_they_are():
+    found = boto3.client("sts").assume_role(RoleArn="arn:aws:iam::000000000000:role/TheirRole", RoleSessionName="me")["Credentials"]
+    sts = boto3.client("sts", aws_access_key_id=found["AccessKeyId"], aws_secret_access_key=found["SecretAccessKey"],
+                       aws_session_token=found["SessionToken"])
+    assert sts.get_caller_identity()["Arn"].endswith("assumed-role/TheirRole/me")
+
+def test_what_a_test_starts_meets_the_same():
+    code = f"import boto3; boto3.client('s3', 'us-east-1').create_bucket(Bucket={BUCKET!r})"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert BUCKET in [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]]
+
+def test_what_is_not_there_is_refused():
+    with pytest.raises(Exception, match="UnknownOperation"):
+        boto3.client("sagemaker").list_domains()
+
+def test_the_session_of_a_test_is_on_the_same_emulator(sm_trn_session, sm_trn_emulator):
+    assert sm_trn_emulator.url == os.environ["AWS_ENDPOINT_URL"]
+    assert [] == list(sm_trn_session.running(containing=""))
+"""
+
+
+def pytest_in(folder: Path, text: str, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_theirs.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\n")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_", "PYTEST_"))}
     package = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "sm_trn.pytest_plugin", "-p", "no:cacheprovider", str(folder)],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "sm_trn.pytest_plugin",
+            "-p",
+            "no:cacheprovider",
+            *more,
+            str(folder),
+        ],
         check=False,
         capture_output=True,
         text=True,
         cwd=folder,
         timeout=200,
-        env={**kept, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env={**kept, **environment, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )
 
 
@@ -81,6 +138,28 @@ def test_a_projects_tests_get_a_session_and_faults_and_leave_nothing(tmp_path: P
     done = pytest_in(tmp_path, TESTS)
     assert 0 == done.returncode, done.stdout
     assert "17 passed" in done.stdout
+
+
+@pytest.mark.local
+@pytest.mark.parametrize("workers", [[], ["-p", "xdist.plugin", "-n", "2"]], ids=["alone", "two workers"])
+def test_a_suite_that_knows_nothing_of_us_meets_the_emulator_everywhere(tmp_path: Path, workers: list[str]) -> None:
+    pytest.importorskip("moto")
+    options = ["--sm-trn-everywhere", "--sm-trn-region=eu-west-3", "--sm-trn-role=TheirRole", *workers]
+    done = pytest_in(
+        tmp_path, EVERYWHERE, *options, AWS_PROFILE="nobody", AWS_SESSION_TOKEN="old", TMPDIR=str(tmp_path)
+    )
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert "9 passed" in done.stdout
+    assert "1  sagemaker:ListDomains" in done.stdout
+    assert [] == list(tmp_path.glob("sm_trn-*"))
+
+
+@pytest.mark.local
+def test_everywhere_can_stand_in_the_ini_file(tmp_path: Path) -> None:
+    pytest.importorskip("moto")
+    ini = ["-o", "sm_trn_everywhere=true", "-o", "sm_trn_region=eu-west-3", "-o", "sm_trn_roles=TheirRole Other"]
+    done = pytest_in(tmp_path, EVERYWHERE, *ini, "-k", "role or environment")
+    assert 0 == done.returncode, done.stdout + done.stderr
 
 
 def test_a_project_that_does_not_use_it_loads_nothing_of_it(tmp_path: Path) -> None:

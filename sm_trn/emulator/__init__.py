@@ -20,10 +20,10 @@ from .daemon import (
     status,
     up,
 )
-from .mocking import mocked
+from .mocking import mocked, redirected
 from .options import EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, Endpoint, Fault, Options
 
 __all__ = [
     "EMULATED_ACCOUNT", "EMULATED_TAG", "FAULTS", "SUBSTITUTED_TAG", "Endpoint", "Fault", "Options", "Status", "active_faults",
-    "add_fault", "clear_faults", "default_state", "down", "find", "interrupt", "log_file", "mocked", "reset", "status", "up",
+    "add_fault", "clear_faults", "default_state", "down", "find", "interrupt", "log_file", "mocked", "redirected", "reset", "status", "up",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .fault_injection import FaultInjector
+    from .refusals import Refusals
     from .regions import Regions
     from .state.quota import Quota
 
@@ -24,13 +25,20 @@ class Control:
     """The operations that only the emulator's owner may ask for."""
 
     def __init__(
-        self, endpoint: Endpoint, isolation: str, regions: Regions, faults: FaultInjector, quota: Quota
+        self,
+        endpoint: Endpoint,
+        isolation: str,
+        regions: Regions,
+        faults: FaultInjector,
+        quota: Quota,
+        refusals: Refusals,
     ) -> None:
         self._endpoint = endpoint
         self._isolation = isolation
         self._regions = regions
         self._faults = faults
         self._quota = quota
+        self._refusals = refusals
 
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Do what is asked and return the answer. Raises AwsError."""
@@ -64,4 +72,5 @@ class Control:
             "python": sys.executable,
             "limit_bytes": self._quota.limit,
             "object_bytes": self._quota.used,
+            "refused": self._refusals.counts(),
         }

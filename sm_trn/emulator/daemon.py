@@ -41,7 +41,9 @@ _ASK_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """This is what ``status`` found. ``jobs`` counts them by TrainingJobStatus, ``endpoints`` by EndpointStatus."""
+    """This is what ``status`` found. ``jobs`` counts them by TrainingJobStatus, ``endpoints`` by EndpointStatus, ``refused`` the
+    requests for operations that the emulator does not have.
+    """
 
     alive: bool
     state: Path
@@ -54,6 +56,7 @@ class Status:
     disk_bytes: int = 0
     limit_bytes: int | None = None
     object_bytes: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
 
 
 def default_state() -> Path:
@@ -136,7 +139,7 @@ def status(state: Path | None = None) -> Status:
     if endpoint is None:
         return Status(alive=False, state=folder, disk_bytes=size)
     known = ask(endpoint, "Status", {})
-    told = ("url", "pid", "region", "isolation", "jobs", "endpoints", "limit_bytes", "object_bytes")
+    told = ("url", "pid", "region", "isolation", "jobs", "endpoints", "limit_bytes", "object_bytes", "refused")
     return Status(alive=True, state=folder, disk_bytes=size, **{name: known[name] for name in told})
 
 

@@ -23,7 +23,9 @@ from .errors import AwsError, body_of, refused
 from .http.moto import Moto
 from .http.request import HttpRequest
 from .http.response import Answer
+from .iam.signature import parse_authorization
 from .operations import is_motos
+from .refusals import CODES
 from .s3.api import S3Api
 from .s3.request import parse_request
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from .iam.authenticator import AuthenticatedRequest, Authenticator
     from .iam.roles import Roles
     from .iam.sts import StsApi
+    from .refusals import Refusals
     from .regions import Regions
     from .s3.object_store import ObjectStore
     from .state.quota import Quota
@@ -58,6 +61,7 @@ class Services:
     moto: Moto
     faults: FaultInjector
     control: Control
+    refusals: Refusals
 
 
 class Dispatcher:
@@ -88,6 +92,8 @@ class Dispatcher:
             finally:
                 request.body.close()
         except AwsError as fault:
+            if fault.code in CODES:
+                self._owners.refusals.add(_named(http))
             answer = _fault_answer(fault, http, request_id)
         except Exception:  # noqa: BLE001 - the last line of defence: a 500 would only be repeated by every client
             sys.stderr.write(traceback.format_exc())
@@ -216,6 +222,16 @@ def _json(document: Mapping[str, Any]) -> Answer:
 def _unknown(http: HttpRequest) -> AwsError:
     what = http.fields.get("x-amz-target") or f"{http.method} {http.path}"
     return AwsError("UnknownOperationException", f"the emulator does not have this operation ({what})", 400)
+
+
+def _named(http: HttpRequest) -> str:
+    """The name of what was asked for: ``sagemaker:CreateProcessingJob``; where a protocol names none, ``sagemaker:PUT /BatchPutMetrics``,
+    or ``s3:PUT``, for the rest of it is the user's.
+    """
+    said, (_, operation) = parse_authorization(http.fields.get("authorization", "")), http.target
+    service = said.service if said else "unsigned"
+    place = "" if service in {"s3", "unsigned"} else f" /{http.path.split('/')[1]}"
+    return f"{service}:{operation or http.method + place}"
 
 
 def _fault_answer(fault: AwsError, http: HttpRequest, request_id: str) -> Answer:

@@ -1,7 +1,8 @@
-"""``mocked`` lets our SageMaker answer in a test that already runs under moto's ``mock_aws``: it redirects botocore's requests.
+"""This module redirects botocore's requests to an emulator, whatever key and address the code that makes them has chosen.
 
-The same engine as ever: an emulator of its own, in a folder that goes with it. SageMaker, S3, CloudWatch and its logs, and
-STS are answered by it – a job has to find its data where the test put it – every other service stays moto's.
+``mocked`` is for a test that already runs under moto's ``mock_aws``: an emulator of its own, in a folder that goes with it, answers
+SageMaker, S3, CloudWatch and its logs, and STS – a job has to find its data where the test put it – and every other service stays
+moto's. ``redirected`` takes everything to an emulator that is there.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from urllib.parse import urlsplit
 
 from . import daemon
 from .iam import signature
+from .iam.keys import KEY_PREFIX
 from .options import Options
 from .s3 import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .options import Endpoint
 
@@ -45,23 +47,40 @@ def mocked(*, region: str = "us-east-1", options: Options | None = None) -> Iter
 
     Buckets have to be made inside the block; the account in ARNs is the emulator's, not moto's. Raises EmulatorError.
     """
+    with tempfile.TemporaryDirectory(prefix="sm_trn-") as folder:
+        endpoint = daemon.up(Path(folder), region=region, options=options or Options(start_delay_s=0.0))
+        try:
+            with _detours(_Detour(endpoint), [f"before-send.{event}" for event in SERVICES]):
+                yield endpoint
+        finally:
+            daemon.down(Path(folder))
+
+
+@contextmanager
+def redirected(endpoint: Endpoint) -> Iterator[None]:
+    """Let the emulator answer every service that this process asks through botocore, at AWS's addresses or at the emulator's own.
+
+    A request with a key of the emulator, temporary ones included, keeps it; one with any other key is signed anew with the owner's.
+    """
+    with _detours(_Detour(endpoint), ["before-send"]):
+        yield
+
+
+@contextmanager
+def _detours(detour: _Detour, events: Sequence[str]) -> Iterator[None]:
     import boto3  # noqa: PLC0415 - heavy, and not needed by whoever only starts an emulator
     import botocore.handlers  # noqa: PLC0415 - the same
 
-    with tempfile.TemporaryDirectory(prefix="sm_trn-") as folder:
-        endpoint = daemon.up(Path(folder), region=region, options=options or Options(start_delay_s=0.0))
-        detour = _Detour(endpoint)
-        handlers = [(f"before-send.{event}", detour.to(service)) for event, service in SERVICES.items()]
-        botocore.handlers.BUILTIN_HANDLERS[:0] = handlers  # before those of a block around this one
-        known, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, None  # it was made without our handlers
-        try:
-            yield endpoint
-        finally:
-            detour.closed = True
-            boto3.DEFAULT_SESSION = known
-            for handler in handlers:
-                botocore.handlers.BUILTIN_HANDLERS.remove(handler)
-            daemon.down(Path(folder))
+    handlers = [(event, detour.turn) for event in events]
+    botocore.handlers.BUILTIN_HANDLERS[:0] = handlers  # before those of a block around this one
+    known, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, None  # it was made without our handlers
+    try:
+        yield
+    finally:
+        detour.closed = True
+        boto3.DEFAULT_SESSION = known
+        for handler in handlers:
+            botocore.handlers.BUILTIN_HANDLERS.remove(handler)
 
 
 class _Detour:
@@ -72,19 +91,26 @@ class _Detour:
 
         self.closed = False
         self._endpoint = endpoint
+        self._netloc = urlsplit(endpoint.url).netloc
         self._credentials = Credentials(endpoint.access_key, endpoint.secret_key)
 
-    def to(self, service: str) -> Any:
-        def turn(request: Any, **_more: Any) -> None:
-            if not self.closed and (urlsplit(request.url).hostname or "").endswith(".amazonaws.com"):
-                made = self._signed(
-                    service, request
-                )  # moto looks at the request after us, and passes on what is no AWS address
-                request.url, request.headers, request.body = made.url, made.headers, made.body
+    def turn(self, request: Any, event_name: str, **_more: Any) -> None:
+        """Redirect a request of botocore's event ``before-send.SERVICE.OPERATION``."""
+        said = signature.parse_authorization(_text(request.headers.get("Authorization", "")))
+        service = said.service if said else SERVICES.get(event_name.split(".")[1])
+        if self.closed or service is None or not self._is_ours(request.url, said):
+            return
+        made = self._signed(service, said.region if said else self._endpoint.region, request)
+        # moto looks at the request after us, and passes on what is no AWS address
+        request.url, request.headers, request.body = made.url, made.headers, made.body
 
-        return turn
+    def _is_ours(self, url: str, said: signature.Credential | None) -> bool:
+        address = urlsplit(url)
+        if (address.hostname or "").endswith((".amazonaws.com", ".amazonaws.com.cn")):
+            return True
+        return address.netloc == self._netloc and said is not None and not said.access_key.startswith(KEY_PREFIX)
 
-    def _signed(self, service: str, request: Any) -> Any:
+    def _signed(self, service: str, region: str, request: Any) -> Any:
         from botocore.auth import S3SigV4Auth, SigV4Auth  # noqa: PLC0415 - heavy
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - heavy
 
@@ -98,8 +124,7 @@ class _Detour:
         if service == "s3":
             _plain(made)
         signer = S3SigV4Auth if service == "s3" else SigV4Auth
-        said = signature.parse_authorization(_text(request.headers.get("Authorization", "")))
-        signer(self._credentials, service, said.region if said else self._endpoint.region).add_auth(made)
+        signer(self._credentials, service, region).add_auth(made)
         return made.prepare()
 
 

@@ -32,6 +32,7 @@ from .iam.keys import Key, Principals, new_key
 from .iam.roles import Roles
 from .iam.sts import StsApi
 from .options import ROLE_NAME, Endpoint, Options
+from .refusals import Refusals
 from .regions import Regions
 from .s3.api import S3Api
 from .s3.object_store import ObjectStore
@@ -104,6 +105,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         faults=FaultInjector(),
     )
     regions, roles = Regions(shared, store, moto, region), Roles(moto, objects.ready)
+    refusals = Refusals()
     services = Services(
         regions=regions,
         objects=objects,
@@ -113,7 +115,8 @@ def build(state: Path, region: str, options: Options) -> Parts:
         quota=quota,
         moto=moto,
         faults=shared.faults,
-        control=Control(endpoint, shared.isolation.value, regions, shared.faults, quota),
+        control=Control(endpoint, shared.isolation.value, regions, shared.faults, quota, refusals),
+        refusals=refusals,
     )
     entrance = Authenticator(principals, int(server.server_port), state / "tmp", quota, region=region)
     server.app = Dispatcher(entrance, services)

@@ -98,6 +98,7 @@ def status(state: Path | None, *, as_json: bool) -> int:
             ("isolation", f"{found.isolation}; jobs run as you" if found.alive else ""),
             ("jobs", jobs if found.alive else ""),
             ("endpoints", ", ".join(f"{number} {word}" for word, number in found.endpoints.items())),
+            ("refused", ", ".join(f"{name} {number} times" for name, number in found.refused.items())),
             ("state", f"{found.state}, {_disk(found)}"),
         ]
         say("\n".join(f"{name:<10} {value}" for name, value in rows if value))

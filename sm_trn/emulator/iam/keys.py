@@ -6,6 +6,9 @@ import secrets
 import string
 import threading
 from dataclasses import dataclass
+from typing import Final
+
+KEY_PREFIX: Final = "SMTRN"  # of AWS's own, AKIA and ASIA: none can be mistaken for one of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,7 @@ class Key:
 def new_key() -> Key:
     """Return a random pair that can never be mistaken for one of AWS's (those begin with AKIA or ASIA)."""
     letters = string.ascii_uppercase + string.digits
-    return Key("SMTRN" + "".join(secrets.choice(letters) for _ in range(15)), secrets.token_urlsafe(30))
+    return Key(KEY_PREFIX + "".join(secrets.choice(letters) for _ in range(15)), secrets.token_urlsafe(30))
 
 
 class Principals:
