@@ -31,6 +31,7 @@ class Control:
         regions: Regions,
         faults: FaultInjector,
         quota: Quota,
+        *,
         refusals: Refusals,
     ) -> None:
         self._endpoint = endpoint

@@ -115,7 +115,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         quota=quota,
         moto=moto,
         faults=shared.faults,
-        control=Control(endpoint, shared.isolation.value, regions, shared.faults, quota, refusals),
+        control=Control(endpoint, shared.isolation.value, regions, shared.faults, quota, refusals=refusals),
         refusals=refusals,
     )
     entrance = Authenticator(principals, int(server.server_port), state / "tmp", quota, region=region)
