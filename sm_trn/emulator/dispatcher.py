@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from .telemetry.logs import LogAnswer, LogRequest
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
-_FILL_THE_DISK: Final = frozenset({"CreateTrainingJob", "CreateTransformJob", "CreateEndpoint", "UpdateEndpoint"})
+_FILL_THE_DISK: Final = frozenset(
+    {"CreateTrainingJob", "CreateProcessingJob", "CreateTransformJob", "CreateEndpoint", "UpdateEndpoint"}
+)
 _INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")
 _JSON = "application/x-amz-json-1.1"
 _RESTORE_S = 60

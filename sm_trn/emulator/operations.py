@@ -16,6 +16,7 @@ from .api.tags import add_tags, check_tags, delete_tags, list_tags
 if TYPE_CHECKING:
     from .api.tags import Tagged, TagList, TagsRequest
     from .hosting.api import HostingApi
+    from .processing.api import ProcessingApi
     from .training.api import TrainingApi
 
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
@@ -35,7 +36,7 @@ Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of 
 class Operations:
     """The operations of one region. ``names`` are those that are ours, if only for some resources."""
 
-    def __init__(self, training: TrainingApi, hosting: HostingApi) -> None:
+    def __init__(self, training: TrainingApi, hosting: HostingApi, processing: ProcessingApi) -> None:
         self._taggable = (training.tagged, hosting.tagged)
         self._table: Final[Mapping[str, Handler]] = {
             "CreateTrainingJob": training.create,
@@ -62,6 +63,11 @@ class Operations:
             "DescribeTransformJob": partial(hosting.describe, "transform-job"),
             "ListTransformJobs": partial(hosting.listed, "transform-job"),
             "StopTransformJob": hosting.stop_transform,
+            "CreateProcessingJob": processing.create,
+            "DescribeProcessingJob": processing.describe,
+            "ListProcessingJobs": processing.listed,
+            "StopProcessingJob": processing.stop,
+            "DeleteProcessingJob": processing.delete,
             "AddTags": self._tagging(add_tags),
             "ListTags": self._tagging(list_tags),
             "DeleteTags": self._tagging(delete_tags),

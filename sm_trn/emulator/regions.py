@@ -21,6 +21,8 @@ from .hosting.endpoints import Endpoints
 from .hosting.resources import Resources
 from .hosting.transforms import Transforms
 from .operations import Operations
+from .processing.api import ProcessingApi
+from .processing.runner import ProcessingRunner
 from .state.store import Store
 from .telemetry.log_store import LogLines
 from .telemetry.logs import GROUP, LogsApi
@@ -56,13 +58,16 @@ class Region:
         self.transforms = Transforms(self.resources, hosted, context)
         self.training = TrainingApi(self.jobs, shared.objects, self.supervisor, shared.options, name)
         self.hosting = HostingApi(self.resources, shared.objects, self.endpoints, self.transforms, name)
-        self.operations = Operations(self.training, self.hosting)
+        self.processing = ProcessingRunner(self.resources, hosted, context)
+        processing = ProcessingApi(self.resources, shared.objects, self.processing, name)
+        self.operations = Operations(self.training, self.hosting, processing)
         self.logs = LogsApi(lines, name, hosted)
 
     def restore(self) -> None:
         """Bring back what was in service before a restart, and fail what ran."""
         self.jobs.fail_unfinished()
         self.transforms.restore()
+        self.processing.restore()
         self.endpoints.restore()
 
     def prepare(self, moto: Moto) -> None:
@@ -114,6 +119,7 @@ class Regions:
         for each in regions:
             each.endpoints.shutdown()
             each.transforms.shutdown()
+            each.processing.shutdown()
         self._shared.slots.close()
         for each in regions:
             each.supervisor.stop_all()

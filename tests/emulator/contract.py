@@ -15,6 +15,7 @@ from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.hosting.api import HostingApi
 from sm_trn.emulator.hosting.resources import Resources
 from sm_trn.emulator.operations import Operations
+from sm_trn.emulator.processing.api import ProcessingApi
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training.api import TrainingApi
@@ -114,7 +115,8 @@ class World:
         self.ready.set()
         me: Any = self
         self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
-        self.table = Operations(self.training, HostingApi(self.resources, me, me, me, "us-west-2"))
+        processing = ProcessingApi(self.resources, me, me, "us-west-2")
+        self.table = Operations(self.training, HostingApi(self.resources, me, me, me, "us-west-2"), processing)
 
     # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
     def keys(self, _bucket: str, prefix: str) -> list[str]:

@@ -42,20 +42,22 @@ CLUSTERS: Final = [
     },
 ]
 NAMED: Final = (
-    "TrainingJobName", "ModelName", "EndpointName", "EndpointConfigName", "TransformJobName", "NameContains", "VariantName",
+    "TrainingJobName", "ModelName", "EndpointName", "EndpointConfigName", "TransformJobName", "ProcessingJobName", "NameContains",
+    "VariantName",
 )  # fmt: skip
 # Members (and shapes) by name: few values, so that requests meet one another, and mostly legal ones.
 VALUES: Final[dict[str, list[Any]]] = {
     **dict.fromkeys(NAMED, NAMES),
     "ResourceArn": [
         f"{ARN}:{kind}/{name.lower()}"
-        for kind in ("training-job", "model", "endpoint", "endpoint-config", "transform-job")
+        for kind in ("training-job", "model", "endpoint", "endpoint-config", "transform-job", "processing-job")
         for name in NAMES
     ],
     "RoleArn": [ROLE],
     "ExecutionRoleArn": [ROLE],
     "S3Uri": ["s3://b/k", "s3://b/missing", "https://b/k"],
     "S3OutputPath": ["s3://b/out"],
+    "LocalPath": ["/opt/ml/processing/a", "/opt/ml/processing", "/etc"],
     "ModelDataUrl": ["s3://b/model.tar.gz", "s3://b/missing"],
     "NextToken": ["", "", "", "", "e30="],
     "Resource": ["TrainingJob"],
@@ -127,11 +129,19 @@ REQUEST: Final = {
         "TransformOutput": {"S3OutputPath": "s3://none/out"},
         "TransformResources": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 1},
     },
+    "CreateProcessingJob": {
+        "ProcessingJobName": "errors",
+        "RoleArn": ROLE,
+        "AppSpecification": {"ImageUri": "i", "ContainerEntrypoint": ["/bin/sleep", "60"]},
+        "ProcessingResources": {
+            "ClusterConfig": {"InstanceCount": 1, "InstanceType": "ml.m5.large", "VolumeSizeInGB": 1}
+        },
+    },
 }
 
 
 def hosted(name: str) -> list[tuple[str, dict[str, Any]]]:
-    """A model, its endpoint and a transform job."""
+    """A model, its endpoint, a transform job and a processing job."""
     variant = {"VariantName": "v", "ModelName": name, "InitialInstanceCount": 1, "InstanceType": "ml.c5.xlarge"}
     transform = {**REQUEST["CreateTransformJob"], "TransformJobName": name, "ModelName": name}  # type: ignore[dict-item]  # of one kind
     return [
@@ -142,6 +152,7 @@ def hosted(name: str) -> list[tuple[str, dict[str, Any]]]:
         ("CreateEndpointConfig", {"EndpointConfigName": name, "ProductionVariants": [variant]}),
         ("CreateEndpoint", {"EndpointName": name, "EndpointConfigName": name}),
         ("CreateTransformJob", transform),
+        ("CreateProcessingJob", {**REQUEST["CreateProcessingJob"], "ProcessingJobName": name}),  # type: ignore[dict-item]  # as above
     ]
 
 
@@ -235,6 +246,10 @@ ANSWERED: Final[dict[str, dict[str, Any]]] = {
     },
     "StopTransformJob": {"TransformJobName": "one"},
     "UpdateEndpoint": {"EndpointName": "one", "EndpointConfigName": "one"},
+    "DescribeProcessingJob": {"ProcessingJobName": "one"},
+    "ListProcessingJobs": {**DAY, "SortBy": "Name", "MaxResults": 1},
+    "StopProcessingJob": {"ProcessingJobName": "two"},
+    "DeleteProcessingJob": {"ProcessingJobName": "one"},
     "DeleteTrainingJob": {"TrainingJobName": "one"},
     "DeleteModel": {"ModelName": "one"},
     "DeleteEndpointConfig": {"EndpointConfigName": "one"},
@@ -247,7 +262,9 @@ def test_every_operation_answers_what_is_there_in_the_models_shape(operation: st
     world = World()
     for each, body in hosted("one"):
         world.ask(each, body)
+    world.ask("CreateProcessingJob", hosted("two")[-1][1])
     world.resources.change("endpoint", "one", status="InService")
+    world.resources.change("processing-job", "one", status="Completed")
     for name, events in (("one", STATES["Completed"]), ("two", STATES["Training"])):
         world.ask("CreateTrainingJob", plain_job(name, CLUSTERS[0], spot=False))
         for what in events:
@@ -306,8 +323,16 @@ NEVER: Final = {
     },
     **{
         (operation, "ResourceNotFound"): "ValidationException, as for every other thing that is not there"
-        for operation in ("DescribeTransformJob", "StopTransformJob", "CreateTransformJob")
+        for operation in (
+            "DescribeTransformJob",
+            "StopTransformJob",
+            "CreateTransformJob",
+            "DescribeProcessingJob",
+            "StopProcessingJob",
+            "DeleteProcessingJob",
+        )
     },
+    ("CreateProcessingJob", "ResourceNotFound"): "for experiments that do not exist, as of CreateTrainingJob",
     (
         "CreateTrainingJob",
         "ResourceNotFound",
@@ -371,6 +396,24 @@ def transformed_twice(bench: Bench, raw: Any) -> str:
     return code_of(raw, "CreateTransformJob", REQUEST["CreateTransformJob"])  # type: ignore[arg-type]  # by name
 
 
+def processed_twice(_bench: Bench, raw: Any) -> str:
+    body = {**REQUEST["CreateProcessingJob"], "ProcessingJobName": "twice"}  # type: ignore[dict-item]  # by name
+    assert "none" == code_of(raw, "CreateProcessingJob", body)
+    try:
+        return code_of(raw, "CreateProcessingJob", body)
+    finally:
+        raw.stop_processing_job(ProcessingJobName="twice")
+
+
+def processed_and_deleted(_bench: Bench, raw: Any) -> str:
+    body = {**REQUEST["CreateProcessingJob"], "ProcessingJobName": "deleted"}  # type: ignore[dict-item]  # by name
+    assert "none" == code_of(raw, "CreateProcessingJob", body)
+    try:
+        return code_of(raw, "DeleteProcessingJob", {"ProcessingJobName": "deleted"})
+    finally:
+        raw.stop_processing_job(ProcessingJobName="deleted")
+
+
 def deleted_while_it_runs(bench: Bench, raw: Any) -> str:
     name = bench.submit("import time; time.sleep(60)")
     try:
@@ -382,6 +425,8 @@ def deleted_while_it_runs(bench: Bench, raw: Any) -> str:
 IN_USE: Final = {
     "CreateTrainingJob": twice,
     "CreateTransformJob": transformed_twice,
+    "CreateProcessingJob": processed_twice,
+    "DeleteProcessingJob": processed_and_deleted,
     "DeleteTrainingJob": deleted_while_it_runs,
 }
 

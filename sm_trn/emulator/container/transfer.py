@@ -39,17 +39,32 @@ def download_channels(
 ) -> None:
     """Fill /opt/ml/input/data: each channel on the hosts named beside it. Returns early when ``stopped``."""
     for channel, wanted in channels:
-        source = channel["DataSource"]["S3DataSource"]
-        files = _files(objects, source)
-        mine = [host for host in hosts if host.name in wanted]
-        sharded = source.get("S3DataDistributionType") == "ShardedByS3Key"
-        for index, host in enumerate(mine):
-            folder = host.ml / "input/data" / channel["ChannelName"]
-            folder.mkdir(parents=True, exist_ok=True)
-            for bucket, key, name in files[index :: len(mine)] if sharded else files:
-                if stopped():
-                    return
-                _download(objects, bucket, key, folder / name, gzipped=channel.get("CompressionType") == "Gzip")
+        download_source(
+            objects,
+            channel["DataSource"]["S3DataSource"],
+            [host.ml / "input/data" / channel["ChannelName"] for host in hosts if host.name in wanted],
+            gzipped=channel.get("CompressionType") == "Gzip",
+            stopped=stopped,
+        )
+
+
+def download_source(
+    objects: ObjectStore,
+    source: S3Source,
+    folders: Sequence[Path],
+    *,
+    gzipped: bool,
+    stopped: Callable[[], bool],
+) -> None:
+    """Fill a folder on each host from one data source, whole or a shard each. Returns early when ``stopped``. Raises TransferError."""
+    files = _files(objects, source)
+    sharded = source.get("S3DataDistributionType") == "ShardedByS3Key"
+    for index, folder in enumerate(folders):
+        folder.mkdir(parents=True, exist_ok=True)
+        for bucket, key, name in files[index :: len(folders)] if sharded else files:
+            if stopped():
+                return
+            _download(objects, bucket, key, folder / name, gzipped=gzipped)
 
 
 def _files(objects: ObjectStore, source: S3Source) -> list[tuple[str, str, Path]]:
@@ -138,10 +153,10 @@ def check_volume(roots: Sequence[Path], volume_gb: int) -> None:
             )
 
 
-def read_failure(folder: Path) -> str:
-    """Return what the job wrote to /opt/ml/output/failure, its first 1024 characters; empty when it wrote nothing readable."""
+def read_failure(folder: Path, name: str = "failure") -> str:
+    """Return what the job wrote to a file of /opt/ml/output, its first 1024 characters; empty when it wrote nothing readable."""
     try:
-        handle = os.open(folder / "output/failure", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        handle = os.open(folder / "output" / name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
         return ""
     with os.fdopen(handle, "rb") as source:

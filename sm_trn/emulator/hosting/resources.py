@@ -1,4 +1,4 @@
-"""The registry keeps models, endpoint configurations, endpoints and transform jobs, and saves each at every change.
+"""The registry keeps models, endpoint configurations, endpoints, transform and processing jobs, and saves each at every change.
 
 It must not know HTTP, nor what runs behind a resource.
 """
@@ -40,6 +40,7 @@ KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
     "transform-job": Kind(
         "transform job", "TransformJob", "TransformJobSummaries", has_status=True, unlisted="TransformStartTime"
     ),
+    "processing-job": Kind("processing job", "ProcessingJob", "ProcessingJobSummaries", has_status=True),
 }
 
 
@@ -85,7 +86,7 @@ class Resources(Registry[Resource]):
         """Raises AwsError for a name that is taken."""
         with self._lock:
             if self.find(resource.kind, resource.name) is not None:
-                if resource.kind == "transform-job":
+                if resource.kind.endswith("-job"):
                     raise AwsError(
                         "ResourceInUse",
                         "Job name must be unique within an AWS account and region, and a job with this name already "

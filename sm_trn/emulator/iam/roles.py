@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..http.moto import Moto
 
-_MEMBERS: Final = {"CreateTrainingJob": "RoleArn", "CreateModel": "ExecutionRoleArn"}
+_MEMBERS: Final = {"CreateTrainingJob": "RoleArn", "CreateProcessingJob": "RoleArn", "CreateModel": "ExecutionRoleArn"}
 _HOUR: Final = 3600  # a role's MaxSessionDuration where nobody set it
 
 

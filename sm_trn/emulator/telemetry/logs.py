@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .log_store import Line, LogLines, StreamFacts
 
 GROUP: Final = "/aws/sagemaker/TrainingJobs"
-HOSTED: Final = ("/aws/sagemaker/Endpoints/", "/aws/sagemaker/TransformJobs")
+HOSTED: Final = ("/aws/sagemaker/Endpoints/", "/aws/sagemaker/TransformJobs", "/aws/sagemaker/ProcessingJobs")
 _PAGE = 10_000  # events; one answer also ends at 1 MiB
 _PAGE_BYTES = 2**20
 _TOKEN = re.compile(r"([fb])/(\d{34})")
