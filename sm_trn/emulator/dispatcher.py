@@ -45,6 +45,7 @@ StartResponse = Callable[[str, list[tuple[str, str]]], object]
 _FILL_THE_DISK: Final = frozenset(
     {"CreateTrainingJob", "CreateProcessingJob", "CreateTransformJob", "CreateEndpoint", "UpdateEndpoint"}
 )
+_TAGLESS: Final = frozenset({"CreateExperiment", "CreateTrial", "CreateTrialComponent"})
 _INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")
 _JSON = "application/x-amz-json-1.1"
 _RESTORE_S = 60
@@ -141,7 +142,17 @@ class Dispatcher:
             return _json(document)
         if not is_motos(operation):
             raise AwsError("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
-        return self._forward(request)
+        answer = self._forward(request)
+        if operation in _TAGLESS and body.get("Tags") and answer.status == 200:
+            self._tag(answer, body["Tags"], request.region)
+        return answer
+
+    def _tag(self, made: Answer, tags: object, region: str) -> None:
+        """Give moto's new resource the tags that it was created with, which moto drops."""
+        arn = next(iter(json.loads(cast("bytes", made.body)).values()))
+        body = json.dumps({"ResourceArn": arn, "Tags": tags}).encode()
+        target = "SageMaker.AddTags"
+        self._owners.moto.call("sagemaker", "POST", "/", body, region=region, x_amz_target=target, content_type=_JSON)
 
     def _invoke(self, request: AuthenticatedRequest) -> Answer:
         match = _INVOCATIONS.fullmatch(request.http.path)

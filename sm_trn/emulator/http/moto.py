@@ -30,6 +30,9 @@ def settle_environment() -> None:
     os.environ["MOTO_ACCOUNT_ID"] = EMULATED_ACCOUNT
     os.environ["MOTO_DISABLE_GLOBAL_CORS"] = "true"
     os.environ["MOTO_ALLOW_NONEXISTENT_REGION"] = "true"
+    os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = (
+        "true"  # launchers attach AmazonSageMakerFullAccess to a role that they make
+    )
 
 
 class Moto:
