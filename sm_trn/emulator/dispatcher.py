@@ -43,7 +43,14 @@ if TYPE_CHECKING:
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 _FILL_THE_DISK: Final = frozenset(
-    {"CreateTrainingJob", "CreateProcessingJob", "CreateTransformJob", "CreateEndpoint", "UpdateEndpoint"}
+    {
+        "CreateTrainingJob",
+        "CreateProcessingJob",
+        "CreateHyperParameterTuningJob",
+        "CreateTransformJob",
+        "CreateEndpoint",
+        "UpdateEndpoint",
+    }
 )
 _TAGLESS: Final = frozenset({"CreateExperiment", "CreateTrial", "CreateTrialComponent"})
 _INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")

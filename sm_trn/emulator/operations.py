@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .hosting.api import HostingApi
     from .processing.api import ProcessingApi
     from .training.api import TrainingApi
+    from .tuning.api import TuningApi
 
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
 # jobs and endpoints are not: they are finished, or in service, without anything having run.
@@ -36,38 +37,13 @@ Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of 
 class Operations:
     """The operations of one region. ``names`` are those that are ours, if only for some resources."""
 
-    def __init__(self, training: TrainingApi, hosting: HostingApi, processing: ProcessingApi) -> None:
+    def __init__(
+        self, training: TrainingApi, hosting: HostingApi, processing: ProcessingApi, tuning: TuningApi
+    ) -> None:
         self._taggable = (training.tagged, hosting.tagged)
         self._table: Final[Mapping[str, Handler]] = {
-            "CreateTrainingJob": training.create,
-            "DescribeTrainingJob": training.describe,
-            "ListTrainingJobs": training.listed,
-            "StopTrainingJob": training.stop,
-            "UpdateTrainingJob": training.update,
-            "DeleteTrainingJob": training.delete,
-            "Search": training.search,
-            "CreateModel": hosting.create_model,
-            "DescribeModel": partial(hosting.describe, "model"),
-            "ListModels": partial(hosting.listed, "model"),
-            "DeleteModel": hosting.delete_model,
-            "CreateEndpointConfig": hosting.create_config,
-            "DescribeEndpointConfig": partial(hosting.describe, "endpoint-config"),
-            "ListEndpointConfigs": partial(hosting.listed, "endpoint-config"),
-            "DeleteEndpointConfig": hosting.delete_config,
-            "CreateEndpoint": hosting.create_endpoint,
-            "DescribeEndpoint": partial(hosting.describe, "endpoint"),
-            "ListEndpoints": partial(hosting.listed, "endpoint"),
-            "UpdateEndpoint": hosting.update_endpoint,
-            "DeleteEndpoint": hosting.delete_endpoint,
-            "CreateTransformJob": hosting.create_transform,
-            "DescribeTransformJob": partial(hosting.describe, "transform-job"),
-            "ListTransformJobs": partial(hosting.listed, "transform-job"),
-            "StopTransformJob": hosting.stop_transform,
-            "CreateProcessingJob": processing.create,
-            "DescribeProcessingJob": processing.describe,
-            "ListProcessingJobs": processing.listed,
-            "StopProcessingJob": processing.stop,
-            "DeleteProcessingJob": processing.delete,
+            **_jobs(training, processing, tuning),
+            **_hosted(hosting),
             "AddTags": self._tagging(add_tags),
             "ListTags": self._tagging(list_tags),
             "DeleteTags": self._tagging(delete_tags),
@@ -95,6 +71,53 @@ class Operations:
             return None
 
         return answer
+
+
+def _jobs(training: TrainingApi, processing: ProcessingApi, tuning: TuningApi) -> Mapping[str, Handler]:
+    """The operations on jobs that end by themselves, transform jobs left out: those are of a model."""
+    return {
+        "CreateTrainingJob": training.create,
+        "DescribeTrainingJob": training.describe,
+        "ListTrainingJobs": training.listed,
+        "StopTrainingJob": training.stop,
+        "UpdateTrainingJob": training.update,
+        "DeleteTrainingJob": training.delete,
+        "Search": training.search,
+        "CreateProcessingJob": processing.create,
+        "DescribeProcessingJob": processing.describe,
+        "ListProcessingJobs": processing.listed,
+        "StopProcessingJob": processing.stop,
+        "DeleteProcessingJob": processing.delete,
+        "CreateHyperParameterTuningJob": tuning.create,
+        "DescribeHyperParameterTuningJob": tuning.describe,
+        "ListHyperParameterTuningJobs": tuning.listed,
+        "ListTrainingJobsForHyperParameterTuningJob": tuning.training_jobs,
+        "StopHyperParameterTuningJob": tuning.stop,
+        "DeleteHyperParameterTuningJob": tuning.delete,
+    }
+
+
+def _hosted(hosting: HostingApi) -> Mapping[str, Handler]:
+    """The operations on models, endpoints and transform jobs."""
+    return {
+        "CreateModel": hosting.create_model,
+        "DescribeModel": partial(hosting.describe, "model"),
+        "ListModels": partial(hosting.listed, "model"),
+        "DeleteModel": hosting.delete_model,
+        "CreateEndpointConfig": hosting.create_config,
+        "DescribeEndpointConfig": partial(hosting.describe, "endpoint-config"),
+        "ListEndpointConfigs": partial(hosting.listed, "endpoint-config"),
+        "DeleteEndpointConfig": hosting.delete_config,
+        "CreateEndpoint": hosting.create_endpoint,
+        "DescribeEndpoint": partial(hosting.describe, "endpoint"),
+        "ListEndpoints": partial(hosting.listed, "endpoint"),
+        "UpdateEndpoint": hosting.update_endpoint,
+        "DeleteEndpoint": hosting.delete_endpoint,
+        "CreateTransformJob": hosting.create_transform,
+        "DescribeTransformJob": partial(hosting.describe, "transform-job"),
+        "ListTransformJobs": partial(hosting.listed, "transform-job"),
+        "StopTransformJob": hosting.stop_transform,
+    }
 
 
 def _check_handler(operation: str, handler: Handler) -> None:

@@ -31,6 +31,8 @@ from .training.api import TrainingApi
 from .training.context import TrainingContext
 from .training.jobs import Jobs
 from .training.supervisor import JobSupervisor
+from .tuning.api import TuningApi
+from .tuning.tuner import JobTuner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +62,9 @@ class Region:
         self.hosting = HostingApi(self.resources, shared.objects, self.endpoints, self.transforms, name)
         self.processing = ProcessingRunner(self.resources, hosted, context)
         processing = ProcessingApi(self.resources, shared.objects, self.processing, name)
-        self.operations = Operations(self.training, self.hosting, processing)
+        self.tuner = JobTuner(self.resources, self.jobs, self.training)
+        tuning = TuningApi(self.resources, self.jobs, self.tuner, name)
+        self.operations = Operations(self.training, self.hosting, processing, tuning)
         self.logs = LogsApi(lines, name, hosted)
 
     def restore(self) -> None:
@@ -68,6 +72,7 @@ class Region:
         self.jobs.fail_unfinished()
         self.transforms.restore()
         self.processing.restore()
+        self.tuner.restore()
         self.endpoints.restore()
 
     def prepare(self, moto: Moto) -> None:
@@ -120,6 +125,7 @@ class Regions:
             each.endpoints.shutdown()
             each.transforms.shutdown()
             each.processing.shutdown()
+            each.tuner.shutdown()
         self._shared.slots.close()
         for each in regions:
             each.supervisor.stop_all()

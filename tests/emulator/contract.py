@@ -21,6 +21,7 @@ from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training.api import TrainingApi
 from sm_trn.emulator.training.engine import Event
 from sm_trn.emulator.training.jobs import Jobs
+from sm_trn.emulator.tuning.api import TuningApi
 
 DEEPEST = 5
 # What refuses any request, beside what the model says of an operation.
@@ -116,13 +117,19 @@ class World:
         me: Any = self
         self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
         processing = ProcessingApi(self.resources, me, me, "us-west-2")
-        self.table = Operations(self.training, HostingApi(self.resources, me, me, me, "us-west-2"), processing)
+        self.table = Operations(
+            self.training,
+            HostingApi(self.resources, me, me, me, "us-west-2"),
+            processing,
+            TuningApi(self.resources, self.jobs, me, "us-west-2"),
+        )
 
     # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
     def keys(self, _bucket: str, prefix: str) -> list[str]:
         return [] if prefix == "missing" else [prefix]
 
     def create(self, name: str) -> None: ...
+    def check(self, request: object) -> None: ...
     def start(self, name: str) -> None: ...
     def stop(self, name: str) -> None: ...
     def interrupt(self, name: str, *, notice: bool) -> None: ...

@@ -42,15 +42,16 @@ CLUSTERS: Final = [
     },
 ]
 NAMED: Final = (
-    "TrainingJobName", "ModelName", "EndpointName", "EndpointConfigName", "TransformJobName", "ProcessingJobName", "NameContains",
-    "VariantName",
+    "TrainingJobName", "ModelName", "EndpointName", "EndpointConfigName", "TransformJobName", "ProcessingJobName",
+    "HyperParameterTuningJobName", "NameContains", "VariantName",
 )  # fmt: skip
+MORE_JOBS: Final = ("processing-job", "hyper-parameter-tuning-job")
 # Members (and shapes) by name: few values, so that requests meet one another, and mostly legal ones.
 VALUES: Final[dict[str, list[Any]]] = {
     **dict.fromkeys(NAMED, NAMES),
     "ResourceArn": [
         f"{ARN}:{kind}/{name.lower()}"
-        for kind in ("training-job", "model", "endpoint", "endpoint-config", "transform-job", "processing-job")
+        for kind in ("training-job", "model", "endpoint", "endpoint-config", "transform-job", *MORE_JOBS)
         for name in NAMES
     ],
     "RoleArn": [ROLE],
@@ -129,6 +130,22 @@ REQUEST: Final = {
         "TransformOutput": {"S3OutputPath": "s3://none/out"},
         "TransformResources": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 1},
     },
+    "CreateHyperParameterTuningJob": {
+        "HyperParameterTuningJobName": "errors",
+        "HyperParameterTuningJobConfig": {
+            "Strategy": "Random",
+            "HyperParameterTuningJobObjective": {"Type": "Minimize", "MetricName": "loss"},
+            "ResourceLimits": {"MaxNumberOfTrainingJobs": 1, "MaxParallelTrainingJobs": 1},
+            "ParameterRanges": {"CategoricalParameterRanges": [{"Name": "a", "Values": ["1"]}]},
+        },
+        "TrainingJobDefinition": {
+            "RoleArn": ROLE,
+            "AlgorithmSpecification": {"TrainingImage": "a", "TrainingInputMode": "File"},
+            "OutputDataConfig": {"S3OutputPath": "s3://b/out"},
+            "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 1},
+            "StoppingCondition": {"MaxRuntimeInSeconds": 60},
+        },
+    },
     "CreateProcessingJob": {
         "ProcessingJobName": "errors",
         "RoleArn": ROLE,
@@ -141,7 +158,7 @@ REQUEST: Final = {
 
 
 def hosted(name: str) -> list[tuple[str, dict[str, Any]]]:
-    """A model, its endpoint, a transform job and a processing job."""
+    """A model, its endpoint, a job that transforms, one that tunes and one that processes."""
     variant = {"VariantName": "v", "ModelName": name, "InitialInstanceCount": 1, "InstanceType": "ml.c5.xlarge"}
     transform = {**REQUEST["CreateTransformJob"], "TransformJobName": name, "ModelName": name}  # type: ignore[dict-item]  # of one kind
     return [
@@ -152,6 +169,10 @@ def hosted(name: str) -> list[tuple[str, dict[str, Any]]]:
         ("CreateEndpointConfig", {"EndpointConfigName": name, "ProductionVariants": [variant]}),
         ("CreateEndpoint", {"EndpointName": name, "EndpointConfigName": name}),
         ("CreateTransformJob", transform),
+        (
+            "CreateHyperParameterTuningJob",
+            {**REQUEST["CreateHyperParameterTuningJob"], "HyperParameterTuningJobName": name},  # type: ignore[dict-item]  # as above
+        ),
         ("CreateProcessingJob", {**REQUEST["CreateProcessingJob"], "ProcessingJobName": name}),  # type: ignore[dict-item]  # as above
     ]
 
@@ -246,6 +267,15 @@ ANSWERED: Final[dict[str, dict[str, Any]]] = {
     },
     "StopTransformJob": {"TransformJobName": "one"},
     "UpdateEndpoint": {"EndpointName": "one", "EndpointConfigName": "one"},
+    "DescribeHyperParameterTuningJob": {"HyperParameterTuningJobName": "one"},
+    "ListHyperParameterTuningJobs": {**DAY, "SortBy": "Name", "MaxResults": 1},
+    "ListTrainingJobsForHyperParameterTuningJob": {
+        "HyperParameterTuningJobName": "one",
+        "SortBy": "FinalObjectiveMetricValue",
+        "SortOrder": "Descending",
+    },
+    "StopHyperParameterTuningJob": {"HyperParameterTuningJobName": "one"},
+    "DeleteHyperParameterTuningJob": {"HyperParameterTuningJobName": "two"},
     "DescribeProcessingJob": {"ProcessingJobName": "one"},
     "ListProcessingJobs": {**DAY, "SortBy": "Name", "MaxResults": 1},
     "StopProcessingJob": {"ProcessingJobName": "two"},
@@ -265,6 +295,10 @@ def test_every_operation_answers_what_is_there_in_the_models_shape(operation: st
     world.ask("CreateProcessingJob", hosted("two")[-1][1])
     world.resources.change("endpoint", "one", status="InService")
     world.resources.change("processing-job", "one", status="Completed")
+    world.ask(*hosted("two")[-2])
+    world.resources.change("hyper-parameter-tuning-job", "two", status="Completed")
+    tried = {"name": "one", "definition": 0, "values": {"a": "1"}}
+    world.resources.change("hyper-parameter-tuning-job", "one", facts={"trials": [tried]})
     for name, events in (("one", STATES["Completed"]), ("two", STATES["Training"])):
         world.ask("CreateTrainingJob", plain_job(name, CLUSTERS[0], spot=False))
         for what in events:
@@ -328,6 +362,9 @@ NEVER: Final = {
             "StopTransformJob",
             "CreateTransformJob",
             "DescribeProcessingJob",
+            "DescribeHyperParameterTuningJob",
+            "ListTrainingJobsForHyperParameterTuningJob",
+            "StopHyperParameterTuningJob",
             "StopProcessingJob",
             "DeleteProcessingJob",
         )
@@ -405,6 +442,16 @@ def processed_twice(_bench: Bench, raw: Any) -> str:
         raw.stop_processing_job(ProcessingJobName="twice")
 
 
+def tuned_twice(bench: Bench, raw: Any) -> str:
+    body = {**REQUEST["CreateHyperParameterTuningJob"], "HyperParameterTuningJobName": "twice"}  # type: ignore[dict-item]  # by name
+    body["TrainingJobDefinition"] = {
+        **body["TrainingJobDefinition"],  # type: ignore[dict-item]  # as above
+        "OutputDataConfig": {"S3OutputPath": f"s3://{bench.endpoint.bucket}/out"},
+    }
+    assert "none" == code_of(raw, "CreateHyperParameterTuningJob", body)
+    return code_of(raw, "CreateHyperParameterTuningJob", body)
+
+
 def processed_and_deleted(_bench: Bench, raw: Any) -> str:
     body = {**REQUEST["CreateProcessingJob"], "ProcessingJobName": "deleted"}  # type: ignore[dict-item]  # by name
     assert "none" == code_of(raw, "CreateProcessingJob", body)
@@ -425,6 +472,7 @@ def deleted_while_it_runs(bench: Bench, raw: Any) -> str:
 IN_USE: Final = {
     "CreateTrainingJob": twice,
     "CreateTransformJob": transformed_twice,
+    "CreateHyperParameterTuningJob": tuned_twice,
     "CreateProcessingJob": processed_twice,
     "DeleteProcessingJob": processed_and_deleted,
     "DeleteTrainingJob": deleted_while_it_runs,

@@ -1,4 +1,4 @@
-"""The registry keeps models, endpoint configurations, endpoints, transform and processing jobs, and saves each at every change.
+"""The registry keeps models, endpoint configurations, endpoints, transform, processing and tuning jobs, and saves each at every change.
 
 It must not know HTTP, nor what runs behind a resource.
 """
@@ -41,6 +41,9 @@ KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
         "transform job", "TransformJob", "TransformJobSummaries", has_status=True, unlisted="TransformStartTime"
     ),
     "processing-job": Kind("processing job", "ProcessingJob", "ProcessingJobSummaries", has_status=True),
+    "hyper-parameter-tuning-job": Kind(
+        "hyperparameter tuning job", "HyperParameterTuningJob", "HyperParameterTuningJobSummaries", has_status=True
+    ),
 }
 
 

@@ -55,8 +55,12 @@ class TrainingApi:
             raise validation(f"{job.name!r} is in {job.state.secondary}; only a job in Training can be interrupted")
         self._supervisor.interrupt(job.name, notice=notice)
 
-    def create(self, body: TrainingRequest) -> dict[str, str]:
+    def check(self, body: TrainingRequest) -> None:
+        """Raise the AwsError that the request would meet."""
         rules.check_request(body, self._has_objects, self._region)
+
+    def create(self, body: TrainingRequest) -> dict[str, str]:
+        self.check(body)
         name = body["TrainingJobName"]
         arn = f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{KIND}/{name.lower()}"
         tags = tags_of(body.pop("Tags", []))

@@ -61,6 +61,7 @@ class Echoed(TypedDict, total=False):
     InfraCheckConfig: Any
     MlflowConfig: Any
     ModelPackageConfig: Any
+    TuningJobArn: str  # set by a tuning job, never by a client: the request's shape has no such member
 
 
 class Flags(TypedDict, total=False):

@@ -1,0 +1,183 @@
+"""These functions answer SageMaker's operations on hyperparameter tuning jobs.
+
+It checks and records; the runner starts training jobs. It must not know HTTP nor run anything itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ...specs.snapshot import EMULATED_ACCOUNT
+from ..api.paging import ListRequest, page, select
+from ..api.shapes import given
+from ..api.tags import tags_of
+from ..errors import validation
+from ..hosting.resources import Resource, Resources
+from .request import Config, Definition, TuningRequest, definitions_of
+from .search import grid_size, wrong_range
+from .trials import Trials
+
+if TYPE_CHECKING:
+    from ..training.jobs import Jobs
+    from ..training.request import TrainingRequest
+
+KIND: Final = "hyper-parameter-tuning-job"
+_UNENDED: Final = ("InProgress", "Stopping")
+
+
+class Tuner(Protocol):
+    """Whoever runs the search is asked by these names."""
+
+    def check(self, request: TuningRequest) -> None: ...
+    def start(self, name: str) -> None: ...
+    def stop(self, name: str) -> None: ...
+
+
+class TuningApi:
+    """The operations on tuning jobs. Every one raises AwsError."""
+
+    def __init__(self, resources: Resources, jobs: Jobs, tuner: Tuner, region: str) -> None:
+        self._resources = resources
+        self._jobs = jobs
+        self._tuner = tuner
+        self._region = region
+
+    def create(self, body: TuningRequest) -> dict[str, str]:
+        """Answer CreateHyperParameterTuningJob. Raises AwsError for what is not tuned here."""
+        _check(body)
+        self._tuner.check(body)
+        name, now = body["HyperParameterTuningJobName"], self._resources.now()
+        tags = tags_of(body.pop("Tags", []))
+        self._resources.add(
+            Resource(
+                kind=KIND, name=name, arn=self._arn(name), tags=tags, request=body, created=now, modified=now, status="InProgress"
+            )
+        )  # fmt: skip
+        self._tuner.start(name)
+        return {"HyperParameterTuningJobArn": self._arn(name)}
+
+    def describe(self, body: TuningRequest) -> dict[str, object]:
+        resource = self._get(body)
+        trials = Trials(resource, self._jobs)
+        best = trials.best()
+        return {
+            **resource.request,
+            **_row(resource),
+            **trials.counters(),
+            **given(BestTrainingJob=trials.summary(*best) if best else None, FailureReason=resource.reason or None),
+        }
+
+    def listed(self, body: ListRequest) -> dict[str, object]:
+        """Answer ListHyperParameterTuningJobs. Raises AwsError for a token that is none."""
+        wanted = body.get("StatusEquals")
+        found, more = select([each for each in self._resources.all(KIND) if wanted in {None, each.status}], body)
+        rows = []
+        for resource in found:
+            config: Config = resource.request["HyperParameterTuningJobConfig"]
+            limits = {"Strategy": config["Strategy"], "ResourceLimits": config["ResourceLimits"]}
+            rows.append({**_row(resource), **limits, **Trials(resource, self._jobs).counters()})
+        return {"HyperParameterTuningJobSummaries": rows, **more}
+
+    def training_jobs(self, body: TuningRequest) -> dict[str, object]:
+        """Answer ListTrainingJobsForHyperParameterTuningJob. Raises AwsError for a token that is none."""
+        trials, wanted = Trials(self._get(body), self._jobs), body.get("StatusEquals")
+        by, rows = body.get("SortBy", "Name"), list(trials.rows)
+        if by == "FinalObjectiveMetricValue":  # the API reference: only jobs that returned one are listed
+            rows = [row for row in rows if trials.value(*row) > float("-inf")]
+            rows.sort(key=lambda row: trials.value(*row))
+        else:
+            keys = {"Name": "name", "CreationTime": "created", "Status": "status"}
+            rows.sort(key=lambda row: getattr(row[1], keys[by]))
+        if body.get("SortOrder") == "Descending":
+            rows.reverse()
+        known = {job.name: trial for trial, job in rows}
+        jobs = [job for _, job in rows if wanted in {None, job.status}]
+        shown, more = page(jobs, body.get("NextToken"), body.get("MaxResults"))
+        return {"TrainingJobSummaries": [trials.summary(known[job.name], job) for job in shown], **more}
+
+    def stop(self, body: TuningRequest) -> dict[str, str]:
+        """Answer StopHyperParameterTuningJob. Raises AwsError for a job that has ended."""
+        resource = self._get(body)
+        if resource.status not in _UNENDED:
+            raise validation(f"The request was rejected because the tuning job is in status {resource.status}.")
+        self._tuner.stop(resource.name)
+        return {}
+
+    def delete(self, body: TuningRequest) -> dict[str, str]:
+        """Answer DeleteHyperParameterTuningJob; its training jobs stay. Raises AwsError for a job that still runs."""
+        resource = self._get(body)
+        if resource.status in _UNENDED:
+            raise validation(f"The request was rejected because the tuning job is in status {resource.status}.")
+        self._resources.drop(KIND, resource.name)
+        return {}
+
+    def _get(self, body: TuningRequest) -> Resource:
+        name = body["HyperParameterTuningJobName"]
+        return self._resources.get(KIND, name, self._arn(name))
+
+    def _arn(self, name: str) -> str:
+        return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{KIND}/{name.lower()}"
+
+
+def _row(resource: Resource) -> dict[str, object]:
+    """What a list says of a job; a describe says it too."""
+    return given(
+        HyperParameterTuningJobName=resource.name,
+        HyperParameterTuningJobArn=resource.arn,
+        HyperParameterTuningJobStatus=resource.status,
+        CreationTime=resource.created,
+        LastModifiedTime=resource.modified,
+        HyperParameterTuningEndTime=resource.facts.get("ended"),
+    )
+
+
+def _check(body: TuningRequest) -> None:
+    config = body["HyperParameterTuningJobConfig"]
+    if body.get("WarmStartConfig"):
+        raise validation("WarmStartConfig: the emulator's search learns nothing, so it has no warm start")
+    if (body.get("Autotune") or {}).get("Mode") == "Enabled":
+        raise validation("Autotune: the emulator chooses no ranges; give ParameterRanges")
+    if config["Strategy"] == "Hyperband":
+        raise validation("Strategy: the emulator has Bayesian, Random and Grid, no Hyperband")
+    if bool(body.get("TrainingJobDefinition")) == bool(body.get("TrainingJobDefinitions")):
+        raise validation("give exactly one of TrainingJobDefinition and TrainingJobDefinitions")
+    for each in definitions_of(body):
+        _check_definition(config, each)
+
+
+def _check_definition(config: Config, each: Definition) -> None:
+    name = each.get("DefinitionName", "TrainingJobDefinition")
+    ranges = each["HyperParameterRanges"]
+    numbers = ranges.get("IntegerParameterRanges") or ranges.get("ContinuousParameterRanges")
+    if each.get("HyperParameterTuningResourceConfig"):
+        raise validation(
+            f"{name}: HyperParameterTuningResourceConfig: the emulator has no capacity to choose by; give ResourceConfig"
+        )
+    if ranges.get("AutoParameters"):
+        raise validation(f"{name}: AutoParameters: the emulator chooses no ranges")
+    if not each.get("TuningObjective"):
+        raise validation(f"{name}: the objective is missing; give HyperParameterTuningJobObjective")
+    if not numbers and not ranges.get("CategoricalParameterRanges"):
+        raise validation(f"{name}: no hyperparameter has a range; give ParameterRanges")
+    if config["Strategy"] == "Grid" and numbers:
+        raise validation(f"{name}: a Grid has categorical parameters only")
+    if wrong := wrong_range(ranges):
+        raise validation(f"{name}: {wrong}")
+    asked = config["ResourceLimits"].get("MaxNumberOfTrainingJobs")
+    if config["Strategy"] == "Grid" and asked not in {None, grid_size(ranges)}:
+        raise validation(
+            f"ResourceLimits.MaxNumberOfTrainingJobs: got {asked}, wanted {grid_size(ranges)}, all of the grid"
+        )
+
+
+def training_request(body: TuningRequest, number: int, name: str) -> TrainingRequest:
+    """Return the request of a training job without its tuned values, from the definition whose turn it is."""
+    definitions = definitions_of(body)
+    chosen = dict(definitions[number % len(definitions)])
+    objective = definitions[number % len(definitions)].get("TuningObjective", {})
+    static = definitions[number % len(definitions)].get("StaticHyperParameters") or {}
+    for member in ("DefinitionName", "TuningObjective", "HyperParameterRanges", "StaticHyperParameters"):
+        chosen.pop(member, None)
+    made: TrainingRequest = {"TrainingJobName": name, **chosen}  # type: ignore[typeddict-item]  # what is left is a training job's
+    made["HyperParameters"] = {**static, "_tuning_objective_metric": objective.get("MetricName", "")}
+    return made

@@ -1,0 +1,157 @@
+"""The tuner gives each tuning job a thread, which starts training jobs and waits for them, as many at a time as it may.
+
+It must not know HTTP, nor how a training job is run.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+import traceback
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from ..errors import AwsError
+from .api import KIND, training_request
+from .request import TuningRequest, definitions_of
+from .search import chosen, grid_size
+from .trials import Trial, Trials, trials_of
+
+if TYPE_CHECKING:
+    from ..hosting.resources import Resource, Resources
+    from ..training.api import TrainingApi
+    from ..training.jobs import Jobs
+
+_LOOK_S: Final = 0.2  # between two looks at the training jobs, which are in this process
+_MONTH_S: Final = 28 * 86_400
+
+
+@dataclass(slots=True)
+class _Entry:
+    wake: threading.Event = field(default_factory=threading.Event)
+    stopped: bool = False
+
+
+class JobTuner:
+    """The tuning jobs of this process that are not over."""
+
+    def __init__(self, resources: Resources, jobs: Jobs, training: TrainingApi) -> None:
+        self._resources = resources
+        self._jobs = jobs
+        self._training = training
+        self._lock = threading.Lock()
+        self._entries: dict[str, _Entry] = {}
+
+    def check(self, request: TuningRequest) -> None:
+        """Raise the AwsError that a training job of each definition would meet."""
+        for number in range(len(definitions_of(request))):
+            self._training.check(training_request(request, number, "of-a-tuning-job"))
+
+    def start(self, name: str) -> None:
+        with self._lock:
+            entry = self._entries[name] = _Entry()
+        threading.Thread(target=self._run, args=(name, entry), name=f"tuning {name}", daemon=True).start()
+
+    def stop(self, name: str) -> None:
+        """The job is Stopping when this returns."""
+        with self._lock:
+            entry = self._entries.get(name)
+        if entry is not None:
+            self._resources.change(KIND, name, status="Stopping")
+            entry.stopped = True
+            entry.wake.set()
+
+    def restore(self) -> None:
+        """After a restart: no tuning job can still be running."""
+        for resource in self._resources.all(KIND):
+            if resource.status in {"InProgress", "Stopping"}:
+                self._end(resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran.")
+
+    def shutdown(self) -> None:
+        """No training job is started any more; those that run are their supervisor's to end."""
+        with self._lock:
+            names = list(self._entries)
+        for name in names:
+            self.stop(name)
+
+    def _run(self, name: str, entry: _Entry) -> None:
+        try:
+            self._search(name, entry)
+        except AwsError as error:
+            self._end(name, "Failed", f"ClientError: {error.message}")
+        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+            traceback.print_exc()
+            self._end(name, "Failed", "InternalServerError: We encountered an internal error. Please try again.")
+        finally:
+            with self._lock:
+                self._entries.pop(name, None)
+
+    def _search(self, name: str, entry: _Entry) -> None:
+        resource = self._resources.get(KIND, name, name)
+        request: TuningRequest = resource.request
+        config, limits = (
+            request["HyperParameterTuningJobConfig"],
+            request["HyperParameterTuningJobConfig"]["ResourceLimits"],
+        )
+        most = _most(request)
+        until = time.monotonic() + limits.get("MaxRuntimeInSeconds", _MONTH_S)
+        target = (config.get("TuningJobCompletionCriteria") or {}).get("TargetObjectiveMetricValue")
+        while True:
+            resource = self._resources.get(KIND, name, name)
+            trials = Trials(resource, self._jobs)
+            running, started = trials.running(), len(trials_of(resource))
+            done = entry.stopped or time.monotonic() >= until or (target is not None and trials.reached(target))
+            if done or started >= most:
+                if not running:
+                    break
+                for job in running if done else ():
+                    if job.state.status != "Stopping":
+                        self._training.stop({"TrainingJobName": job.name})
+            elif len(running) < limits["MaxParallelTrainingJobs"]:
+                self._try(resource, started)
+                continue
+            entry.wake.wait(_LOOK_S)
+            entry.wake.clear()
+        self._conclude(name, entry, trials)
+
+    def _try(self, resource: Resource, number: int) -> None:
+        """Start the next training job. Its name is the tuning job's, a number and eight random letters, as at the service."""
+        request: TuningRequest = resource.request
+        config, definitions = request["HyperParameterTuningJobConfig"], definitions_of(request)
+        name = f"{resource.name}-{number + 1:03d}-{secrets.token_hex(4)}"
+        at = number % len(definitions)
+        seed = config.get("RandomSeed", 0) + at
+        turn = number // len(definitions)
+        values = chosen(definitions[at]["HyperParameterRanges"], config["Strategy"], seed, turn)
+        made = training_request(request, number, name)
+        made["HyperParameters"] = {**made["HyperParameters"], **values}
+        made["TuningJobArn"] = resource.arn
+        self._training.create(made)
+        trial: Trial = {"name": name, "definition": at, "values": values}
+        self._resources.change(KIND, resource.name, facts={**resource.facts, "trials": [*trials_of(resource), trial]})
+
+    def _conclude(self, name: str, entry: _Entry, trials: Trials) -> None:
+        jobs = [job for _, job in trials.rows]
+        if entry.stopped:
+            self._end(name, "Stopped")
+        elif jobs and all(job.status == "Failed" for job in jobs):
+            self._end(name, "Failed", "All training jobs of the tuning job failed; each of them says why.")
+        else:
+            self._end(name, "Completed")
+
+    def _end(self, name: str, status: str, reason: str | None = None) -> None:
+        known = self._resources.find(KIND, name)
+        if known is not None:
+            facts = {**known.facts, "ended": self._resources.now()}
+            self._resources.change(KIND, name, status=status, reason=reason, facts=facts)
+
+
+def _most(request: TuningRequest) -> int:
+    """How many training jobs are started: what is asked, a grid's own number, or one where nothing says it."""
+    config = request["HyperParameterTuningJobConfig"]
+    asked = config["ResourceLimits"].get("MaxNumberOfTrainingJobs")
+    if asked is not None:
+        return asked
+    grid = sum(grid_size(each["HyperParameterRanges"]) for each in definitions_of(request))
+    return grid if config["Strategy"] == "Grid" else 1

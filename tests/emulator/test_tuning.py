@@ -1,0 +1,189 @@
+"""Tuning jobs: a search that starts training jobs, the best of them, and what ends one; values that its dice may throw."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from emulator.bench import IMAGE, Bench, shell
+from emulator.contract import World
+from hypothesis import given
+from hypothesis import strategies as some
+
+from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.tuning.search import chosen, grid_size, wrong_range
+
+pytest.importorskip("boto3")
+ROLE = "arn:aws:iam::000000000000:role/SageMakerExecutionRole"
+REGEX = [{"Name": "loss", "Regex": "loss=([0-9.]+)"}]
+LIMITS = {"MaxNumberOfTrainingJobs": 3, "MaxParallelTrainingJobs": 2}
+RANGES = {"IntegerParameterRanges": [{"Name": "n", "MinValue": "1", "MaxValue": "9"}]}
+
+
+def request(
+    name: str, algorithm: Mapping[str, Any], ranges: Mapping[str, Any] = RANGES, **config: Any
+) -> dict[str, Any]:
+    objective = {"Type": "Minimize", "MetricName": "loss"}
+    base = {"Strategy": "Random", "HyperParameterTuningJobObjective": objective, "ResourceLimits": LIMITS}
+    definition = {
+        "RoleArn": ROLE,
+        "AlgorithmSpecification": {**algorithm, "MetricDefinitions": REGEX},
+        "OutputDataConfig": {"S3OutputPath": "s3://sagemaker-us-west-2-000000000000/out"},
+        "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 1},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 60},
+        "StaticHyperParameters": {"fixed": "1"},
+    }
+    return {
+        "HyperParameterTuningJobName": name,
+        "HyperParameterTuningJobConfig": {**base, "ParameterRanges": ranges, **config},
+        "TrainingJobDefinition": definition,
+    }
+
+
+def scripted(bench: Bench, name: str, script: str, **config: Any) -> dict[str, Any]:
+    """A tuning job whose training jobs run a Python script: the service takes no entrypoint of a container here."""
+    trained = bench.request(script)
+    body = request(name, {"TrainingImage": IMAGE, "TrainingInputMode": "File"}, **config)
+    body["TrainingJobDefinition"]["StaticHyperParameters"] |= trained["HyperParameters"]
+    return body
+
+
+def ended(bench: Bench, name: str, seconds: float = 100) -> Mapping[str, Any]:
+    until = time.monotonic() + seconds
+    while True:
+        found: dict[str, Any] = bench.sagemaker.describe_hyper_parameter_tuning_job(HyperParameterTuningJobName=name)
+        if found["HyperParameterTuningJobStatus"] in {"Completed", "Failed", "Stopped"}:
+            return found
+        assert time.monotonic() < until, found
+        time.sleep(0.1)
+
+
+def tried(bench: Bench, name: str, **more: Any) -> list[dict[str, Any]]:
+    ask = bench.sagemaker.list_training_jobs_for_hyper_parameter_tuning_job
+    return list(ask(HyperParameterTuningJobName=name, **more)["TrainingJobSummaries"])
+
+
+@pytest.mark.local
+def test_a_search_tries_values_and_names_the_best(bench: Bench) -> None:
+    script = "import json, os\nn = json.loads(os.environ['SM_HPS'])['n']\nprint(f'loss={n}.5')\n"
+    bench.sagemaker.create_hyper_parameter_tuning_job(**scripted(bench, "search", script, RandomSeed=3))
+    found = ended(bench, "search")
+    rows = tried(bench, "search", SortBy="FinalObjectiveMetricValue", SortOrder="Ascending")
+    assert "Completed" == found["HyperParameterTuningJobStatus"], found
+    assert 3 == len(rows) == found["TrainingJobStatusCounters"]["Completed"]
+    values = [row["FinalHyperParameterTuningJobObjectiveMetric"]["Value"] for row in rows]
+    assert sorted(values) == values
+    assert [int(row["TunedHyperParameters"]["n"]) + 0.5 for row in rows] == values
+    assert values[0] == found["BestTrainingJob"]["FinalHyperParameterTuningJobObjectiveMetric"]["Value"]
+    job = bench.describe(rows[0]["TrainingJobName"])
+    assert ("1", "loss", found["HyperParameterTuningJobArn"]) == (
+        job["HyperParameters"]["fixed"], job["HyperParameters"]["_tuning_objective_metric"], job["TuningJobArn"]
+    )  # fmt: skip
+    assert rows[0]["TrainingJobName"].startswith("search-00")
+
+
+@pytest.mark.local
+def test_a_stop_stops_the_jobs_of_the_search(bench: Bench) -> None:
+    bench.sagemaker.create_hyper_parameter_tuning_job(**scripted(bench, "stopped", "import time; time.sleep(600)"))
+    until = time.monotonic() + 30
+    while not tried(bench, "stopped"):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    bench.sagemaker.stop_hyper_parameter_tuning_job(HyperParameterTuningJobName="stopped")
+    assert "Stopped" == ended(bench, "stopped")["HyperParameterTuningJobStatus"]
+    assert {"Stopped"} == {row["TrainingJobStatus"] for row in tried(bench, "stopped")}
+    assert len(tried(bench, "stopped")) <= LIMITS["MaxParallelTrainingJobs"]
+
+
+@pytest.mark.local
+def test_a_search_whose_jobs_all_fail_has_failed(bench: Bench) -> None:
+    body = request("all-fail", {"TrainingImage": IMAGE, "TrainingInputMode": "File"})  # there is no script
+    bench.sagemaker.create_hyper_parameter_tuning_job(**body)
+    found = ended(bench, "all-fail")
+    assert ("Failed", 3) == (
+        found["HyperParameterTuningJobStatus"],
+        found["TrainingJobStatusCounters"]["NonRetryableError"],
+    )
+    assert "BestTrainingJob" not in found
+
+
+def refusal(body: dict[str, Any]) -> str:
+    with pytest.raises(AwsError) as caught:
+        World().table.answer("CreateHyperParameterTuningJob", json.loads(json.dumps(body)))
+    return caught.value.message
+
+
+WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    (
+        {"WarmStartConfig": {"ParentHyperParameterTuningJobs": [{}], "WarmStartType": "TransferLearning"}},
+        {},
+        "no warm start",
+    ),
+    ({"Autotune": {"Mode": "Enabled"}}, {}, "chooses no ranges"),
+    ({}, {"Strategy": "Hyperband"}, "no Hyperband"),
+    ({}, {"Strategy": "Grid"}, "categorical parameters only"),
+    ({}, {"ParameterRanges": {}}, "no hyperparameter has a range"),
+    ({"TrainingJobDefinitions": [{}]}, {}, "exactly one of"),
+    (
+        {},
+        {"ParameterRanges": {"IntegerParameterRanges": [{"Name": "n", "MinValue": "9", "MaxValue": "1"}]}},
+        "wanted less than MaxValue",
+    ),
+    (
+        {},
+        {
+            "Strategy": "Grid",
+            "ParameterRanges": {"CategoricalParameterRanges": [{"Name": "c", "Values": ["a", "b"]}]},
+        },
+        "wanted 2, all of the grid",
+    ),
+]
+
+
+@pytest.mark.parametrize(("members", "config", "said"), WRONG, ids=[said for _, _, said in WRONG])
+def test_what_is_not_tuned_here_is_refused_with_the_reason(
+    members: dict[str, Any], config: dict[str, Any], said: str
+) -> None:
+    body = {**request("wrong", shell("true"), **config), **members}
+    if "TrainingJobDefinitions" in members:
+        body["TrainingJobDefinitions"] = [body["TrainingJobDefinition"]]
+    assert said in refusal(body)
+
+
+NUMBERS = some.tuples(some.floats(0.001, 0.5), some.floats(0.001, 0.4)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+
+
+@given(
+    NUMBERS,
+    some.sampled_from(["Auto", "Linear", "Logarithmic", "ReverseLogarithmic"]),
+    some.integers(0, 99),
+    some.integers(0, 99),
+)
+def test_a_number_is_in_its_range_and_the_same_again(
+    limits: tuple[float, float], scaling: str, seed: int, number: int
+) -> None:
+    low, high = limits
+    each: Any = {"Name": "x", "MinValue": str(low), "MaxValue": str(high), "ScalingType": scaling}
+    whole: Any = {"Name": "n", "MinValue": str(low * 1000), "MaxValue": str(high * 1000 + 1)}
+    ranges: Any = {"ContinuousParameterRanges": [each], "IntegerParameterRanges": [whole]}
+    if high < 1:
+        assert "" == wrong_range(ranges)
+        values = chosen(ranges, "Bayesian", seed, number)
+        assert low <= float(values["x"]) <= high
+        assert math.ceil(low * 1000) <= int(values["n"]) <= math.floor(high * 1000 + 1)
+        assert values == chosen(ranges, "Random", seed, number)
+
+
+@given(some.lists(some.integers(1, 4), min_size=1, max_size=3))
+def test_a_grid_is_every_combination_once(sizes: list[int]) -> None:
+    ranges: Any = {
+        "CategoricalParameterRanges": [
+            {"Name": f"p{at}", "Values": [str(value) for value in range(size)]} for at, size in enumerate(sizes)
+        ]
+    }
+    rows = {tuple(chosen(ranges, "Grid", 0, number).values()) for number in range(grid_size(ranges))}
+    assert math.prod(sizes) == len(rows) == grid_size(ranges)
