@@ -89,7 +89,8 @@ class _Everywhere:
         self._undo.callback(emulator.down, state)
         endpoint = emulator.up(state, region=region, options=emulator.Options(start_delay_s=0.05, stop_grace_s=5.0))
         before = dict(os.environ)
-        self._undo.callback(lambda: (os.environ.clear(), os.environ.update(before)))
+        self._undo.callback(os.environ.update, before)
+        self._undo.callback(os.environ.clear)  # the last one first
         for name in [
             name for name in os.environ if name.startswith("AWS_")
         ]:  # a profile, a token, addresses of single services

@@ -22,7 +22,8 @@ import pytest
 SUITE: Final = os.environ.get("SM_TRN_MOTO_SUITE", "")
 FILES: Final = (
     *(f"test_sagemaker/test_sagemaker_{name}.py" for name in (
-        "endpoint", "experiment", "integration", "model_package_groups", "model_packages", "models", "search", "training",
+        "endpoint", "experiment", "hyper_parameter_tuning_job",
+        "integration", "model_package_groups", "model_packages", "models", "processing", "search", "training",
         "transform", "trial", "trial_component")),
     "test_sagemakerruntime/test_sagemakerruntime.py",
 )  # fmt: skip
@@ -57,26 +58,43 @@ DIFFERENT: Final[dict[str, tuple[str, dict[str, str]]]] = {
                 list_training_jobs_paginated list_training_jobs_paginated_with_target_in_middle
                 list_training_jobs_paginated_with_fragmented_targets add_tags_to_training_job
                 delete_tags_from_training_job""",
+            "processing": """list_processing_jobs_multiple list_processing_jobs_with_name_filters
+                list_processing_jobs_paginated list_processing_jobs_paginated_with_target_in_middle
+                list_processing_jobs_paginated_with_fragmented_targets""",
         },
     ),
     "names and S3 URIs have patterns in the service model": (
-        "'(modelName|transformInput.dataSource.s3DataSource.s3Uri)' failed to satisfy constraint",
+        "'(modelName|transformInput.dataSource.s3DataSource.s3Uri|trainingJobDefinition.*)' failed to satisfy constraint",
         {
+            "hyper_parameter_tuning_job": "describe_hyper_parameter_tuning_job",
             "transform": """create_transform_job list_transform_jobs list_transform_jobs_multiple
                 list_transform_jobs_with_name_filters list_transform_jobs_paginated
                 list_transform_jobs_paginated_with_target_in_middle list_transform_jobs_paginated_with_fragmented_targets
-                add_tags_to_transform_job delete_tags_from_transform_job"""
+                add_tags_to_transform_job delete_tags_from_transform_job""",
         },
     ),
     "training data has to exist: the service answers 'No S3 objects found under S3 URL …'": (
         "No S3 objects found under S3 URL",
-        {"training": "create_training_job"},
+        {
+            "training": "create_training_job",
+            "processing": """create_processing_job list_processing_jobs stop_processing_job
+                add_and_delete_tags_in_training_job""",
+        },
+    ),
+    "a search without anything to train is none": (
+        "give exactly one of TrainingJobDefinition and TrainingJobDefinitions",
+        {
+            "hyper_parameter_tuning_job": """create_hyper_parameter_tuning_job describe_hyper_parameter_tuning_job_defaults
+                list_hyper_parameter_tuning_jobs list_hyper_parameter_tuning_jobs_filters
+                delete_hyper_parameter_tuning_job tag_hyper_parameter_tuning_job"""
+        },
     ),
     "the service says '1 validation error', names every member of the set, and quotes none": (
         "1 validation errors detected",
         {
             "training": "list_training_jobs_should_validate_input",
             "transform": "list_transform_jobs_should_validate_input",
+            "processing": "list_processing_jobs_should_validate_input",
         },
     ),
     "the service's sentence for a job that is not there is another": (

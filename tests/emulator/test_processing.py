@@ -172,6 +172,14 @@ def refusal(body: dict[str, Any]) -> str:
         ({"ProcessingInputs": [source("a", "s3://b/k", f"{FOLDER}/../../etc")]}, "wanted a path below"),
         ({"ProcessingInputs": [source("a", "s3://b/k", f"{FOLDER}/a", S3InputMode="Pipe")]}, "no Pipe"),
         ({"ProcessingInputs": [{"InputName": "a", "DatasetDefinition": {}}]}, "data of S3 only, got a"),
+        (
+            {
+                "ProcessingOutputConfig": {
+                    "Outputs": [{"OutputName": "o", "FeatureStoreOutput": {"FeatureGroupName": "g"}}]
+                }
+            },
+            "data of S3 only, got o",
+        ),
         ({"ProcessingOutputConfig": {"Outputs": [output("o", "s3://b/k", f"{FOLDER}s")]}}, "wanted a path below"),
         (
             {"ProcessingResources": {"ClusterConfig": {**CLUSTER["ClusterConfig"], "InstanceCount": 17}}},

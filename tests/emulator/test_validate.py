@@ -44,6 +44,16 @@ def test_a_count_of_none_beside_groups_is_no_second_cluster() -> None:
     judged({**GOOD, "ResourceConfig": {"InstanceGroups": [group], "InstanceCount": 0, "VolumeSizeInGB": 1}})
 
 
+def test_every_pattern_of_the_model_is_one_of_python_too() -> None:
+    model = shapes.service_model()
+    patterns = {model.shape_for(name).metadata.get("pattern", "") for name in model.shape_names}
+    assert len(patterns) > 100
+    for pattern in patterns:
+        assert shapes._compiled(pattern) is not None
+    pairs = next(each for each in patterns if r"\uDBFF\uDFFF" in each)
+    assert shapes._compiled(pairs).fullmatch("AwsDataCatalog \U0001f600")
+
+
 def test_a_bad_name_is_told_the_pattern() -> None:
     assert (
         "1 validation error detected: Value 'a_b' at 'trainingJobName' failed to satisfy constraint: Member must satisfy "

@@ -158,8 +158,9 @@ def _compared(holds: Callable[[Any, Any], bool], size: Callable[[Any], float], b
 
 @functools.lru_cache(maxsize=512)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """The model's patterns are Java's; Python lacks their property classes."""
-    text = pattern.replace(r"\p{Alnum}", "a-zA-Z0-9")
+    """The model's patterns are Java's; Python lacks their property classes, pairs of surrogates, and a number of ends of the text."""
+    text = pattern.replace(r"\p{Alnum}", "a-zA-Z0-9").replace(r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
+    text = re.sub(r"\$\{\d+,\d+\}$", "$", text)
     for name in set(re.findall(r"\\p\{(\w)\}", text)):
         text = text.replace(rf"\p{{{name}}}", _class_of(name))
     return re.compile(text, re.DOTALL)
