@@ -50,11 +50,17 @@ def page() -> str:
     for suite in found:
         link = f"[{suite.repository}](https://github.com/{suite.repository})"
         text += f"| {link} | {suite.what} | `{suite.commit[:12]}` | {suite.passed} | {failed[suite.name]} |\n"
-    return (
-        text
-        + "\n## What does not pass, and why\n\n"
-        + "".join(_differences(suite) for suite in found if suite.different)
-    )
+    text += "\n## What does not pass, and why\n\n"
+    text += "".join(_differences(suite) for suite in found if suite.different)
+    return text + _REFUSED + "".join(_counted(found)) + _MOTO
+
+
+def _counted(found: list[Suite]) -> Iterator[str]:
+    counts: Counter[str] = Counter()
+    for suite in found:
+        counts.update(suite.refused)
+    for name, number in counts.most_common():
+        yield f"| `{name}` | {number} |\n"
 
 
 def _differences(suite: Suite) -> str:
