@@ -12,6 +12,7 @@ what they start, and in the workers of pytest-xdist.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -70,6 +71,7 @@ class _Everywhere:
         from . import emulator  # noqa: PLC0415 - loaded only by who uses it
 
         self._undo = ExitStack()
+        atexit.register(self._undo.close)  # a wrong option ends pytest without a word to its plugins
         if _WORKER in os.environ:
             endpoint = emulator.find(Path(os.environ[_STATE]))
             if endpoint is None:

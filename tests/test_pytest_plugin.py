@@ -155,6 +155,14 @@ def test_a_suite_that_knows_nothing_of_us_meets_the_emulator_everywhere(tmp_path
 
 
 @pytest.mark.local
+def test_a_run_that_never_begins_leaves_no_emulator(tmp_path: Path) -> None:
+    pytest.importorskip("moto")
+    done = pytest_in(tmp_path, EVERYWHERE, "--sm-trn-everywhere", "--no-such-option", TMPDIR=str(tmp_path))
+    assert "unrecognized arguments: --no-such-option" in done.stderr
+    assert [] == list(tmp_path.glob("sm_trn-*"))
+
+
+@pytest.mark.local
 def test_everywhere_can_stand_in_the_ini_file(tmp_path: Path) -> None:
     pytest.importorskip("moto")
     ini = ["-o", "sm_trn_everywhere=true", "-o", "sm_trn_region=eu-west-3", "-o", "sm_trn_roles=TheirRole Other"]

@@ -185,6 +185,7 @@ def refusal(body: dict[str, Any]) -> str:
             {"ProcessingResources": {"ClusterConfig": {**CLUSTER["ClusterConfig"], "InstanceCount": 17}}},
             "ResourceLimitExceeded",
         ),
+        ({"ProcessingResources": {"ClusterConfig": {"VolumeSizeInGB": 1}}}, "wanted InstanceCount"),
     ],
 )
 def test_what_is_not_processed_here_is_refused_with_the_reason(members: dict[str, Any], said: str) -> None:

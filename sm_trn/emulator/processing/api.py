@@ -88,7 +88,10 @@ class ProcessingApi:
         return {}
 
     def _check(self, body: ProcessingRequest) -> None:
-        count = body["ProcessingResources"]["ClusterConfig"]["InstanceCount"]
+        cluster = body["ProcessingResources"]["ClusterConfig"]
+        if not cluster.get("InstanceCount") or not cluster.get("InstanceType"):
+            raise validation("ProcessingResources.ClusterConfig: wanted InstanceCount, at least 1, and InstanceType")
+        count = cluster["InstanceCount"]
         if count > _HOSTS:
             raise AwsError(
                 "ResourceLimitExceeded", f"the emulator runs at most {_HOSTS} hosts on one machine, got {count}"
