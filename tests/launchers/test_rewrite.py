@@ -89,18 +89,24 @@ def test_a_strange_style_is_refused() -> None:
 
 @pytest.mark.skipif(not CALLSITES.is_dir(), reason="SM_TRN_CALLSITES names no folder of public notebooks")
 def test_public_notebooks_keep_every_other_byte() -> None:
-    written = 0
+    written, refused = 0, list[str]()
     for path in sorted(CALLSITES.rglob("*.ipynb")):
         old = path.read_bytes().decode("utf-8")
         new = rewritten(read_text(old, path.name, given=GIVEN), old, tuple(GIVEN))
         count = sum(cell["cell_type"] == "code" for cell in json.loads(old)["cells"])
-        same = applied(old, path.name, [Edit(1, 1, 1, (json_line(old),))]) if count else old
+        try:
+            same = applied(old, path.name, [Edit(1, 1, 1, (json_line(old),))]) if count else old
+        except SmTrnError as error:  # a style that no writer of notebooks has: refused, and nothing is written
+            assert "cannot be kept byte for byte" in str(error)
+            refused.append(path.name)
+            continue
         assert old == same, path
         if new.edits:
             written += 1
             removed = [line for line in old.split("\n") if line not in set(new.text.split("\n"))]
             assert len(removed) <= sum(edit.last - edit.first + 1 for edit in new.edits), path
     assert written > 10
+    assert len(refused) <= written // 20, refused
 
 
 def json_line(text: str) -> str:
