@@ -186,6 +186,15 @@ class Bench:
         """Wait for a moment."""
         self._clock.sleep(MOMENT_S)
 
+    def look_again(self, since: float) -> float:
+        """Wait until another look is worth a call; the seconds that have passed ``since`` a time of the bench's clock."""
+        self._clock.sleep(EMULATED_LOOK_S if self.target.emulated else LOOK_S)
+        return self._clock.now() - since
+
+    def now(self) -> float:
+        """The time of the bench's clock, in epoch seconds."""
+        return self._clock.now()
+
     def polled(self, call: str, request: Object, ready: Callable[[Object], bool], title: str, keep: Keep) -> Outcome:
         """Ask until the answer is ready, for two minutes at most, and keep it with the time that it took. Raises as ``ask``."""
         started = self._clock.now()

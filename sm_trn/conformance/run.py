@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import platform
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TypeVar
 
 import boto3
 import botocore
@@ -17,6 +19,8 @@ from ..aws.endpoint import EndpointSession
 from ..emulator import Options
 from ..errors import CloudError
 from ..ports import Clock
+from ..specs.job import JobSpec
+from .accelerator import Measured, measure
 from .answers import Answered, Answers
 from .bench import Bench, Notes, Unanswered
 from .cleanup import EMULATOR, Removed, end_emulator, remove, sweep
@@ -26,6 +30,7 @@ from .probe import Probe
 from .target import Target, find_target
 
 Tell = Callable[[str], None]
+T = TypeVar("T")
 # Slow enough that a job can be stopped before its download, with a place for every job of a run.
 OPTIONS = Options(start_delay_s=0.7, stop_grace_s=5.0, max_jobs=8)
 
@@ -42,24 +47,50 @@ def ask_account(
     First what interrupted runs left is removed. Raises CloudError for a login that ends or a network that is lost: what the run
     made is removed if that is possible, else at the next start.
     """
-    for removed in sweep(target, state, clock, tell):
-        tell(str(removed))
+    return _cleanly(lambda bench: _record(target, _sent(bench, probes, tell)), target, clock, state, tell)
+
+
+def measure_account(
+    target: Target, spec: JobSpec, *, clock: Clock, state: Path | None = None, tell: Tell = silent
+) -> tuple[Measured, Answers, Removed]:
+    """Measure an accelerator with three jobs of ``spec``: the figures, a record with their row, and what was removed.
+
+    Raises CloudError as ``ask_account``, and where a job is refused or does not complete.
+    """
+
+    def asked(bench: Bench) -> Measured:
+        try:
+            return measure(bench, spec)
+        except Unanswered as error:
+            raise CloudError(f"{spec.name}: {error.why}", operation="CreateTrainingJob", code=error.why) from error
+
+    found, removed = _cleanly(asked, target, clock, state, tell)
+    row = found.row(spec)
+    answers = dataclasses.replace(_record(target, ()), rows=() if row is None else (row,))
+    return found, answers, removed
+
+
+def _cleanly(
+    ask: Callable[[Bench], T], target: Target, clock: Clock, state: Path | None, tell: Tell
+) -> tuple[T, Removed]:
+    """What ``ask`` gives, and what was removed after it, however it ended."""
+    for each in sweep(target, state, clock, tell):
+        tell(str(each))
     journal, done = begin(target.fingerprint, state), False
     try:
         try:
-            answered = _sent(target, journal.run, journal, probes, clock, tell)
+            found = ask(_bench(target, journal.run, journal, clock))
         finally:
             try:
                 removed = remove(journal.read(), target, clock)
             except CloudError as error:
-                tell(
-                    f"Run {journal.run}: not all could be removed ({error.code or error.operation}); the next start does."
-                )
+                why = error.code or error.operation
+                tell(f"Run {journal.run}: not all could be removed ({why}); the next start does.")
                 raise
             done = True
     finally:
         journal.close(done=done)
-    return _record(target, answered), removed
+    return found, removed
 
 
 def ask_emulator(
@@ -75,7 +106,7 @@ def ask_emulator(
             url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=region
         )
         target = find_target(session, region=region, role=endpoint.role_arn, bucket=endpoint.bucket)
-        return _record(target, _sent(target, journal.run, _Unwritten(), probes, clock, tell))
+        return _record(target, _sent(_bench(target, journal.run, _Unwritten(), clock), probes, tell))
     finally:
         with contextlib.suppress(OSError):
             end_emulator(journal)
@@ -89,11 +120,13 @@ class _Unwritten(Notes):
         del kind, name
 
 
-def _sent(  # noqa: PLR0917 - what one run is made of
-    target: Target, run: str, notes: Notes, probes: Sequence[Probe], clock: Clock, tell: Tell
-) -> tuple[Answered, ...]:
+def _bench(target: Target, run: str, notes: Notes, clock: Clock) -> Bench:
     place = Place(run=run, region=target.region, role=target.role, bucket=target.bucket, emulated=target.emulated)
-    bench, found = Bench(target, place, notes, clock), list[Answered]()
+    return Bench(target, place, notes, clock)
+
+
+def _sent(bench: Bench, probes: Sequence[Probe], tell: Tell) -> tuple[Answered, ...]:
+    found = list[Answered]()
     for at, probe in enumerate(probes, 1):
         tell(f"{at}/{len(probes)}  {probe.name}")
         bench.begin()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import itertools
 import json
 import random
 import time
@@ -15,6 +17,8 @@ from sm_trn.conformance.answers import Answered, Answers, Step
 from sm_trn.conformance.differences import Kind
 from sm_trn.conformance.target import Target, find_target
 from sm_trn.emulator import Endpoint
+from sm_trn.render.policy_parts import Policy
+from sm_trn.specs.destination import Destination
 
 RECORDS = Path(__file__).parents[1] / "records"
 # What steers a probe: with another value it would ask other things.
@@ -72,6 +76,12 @@ _S3 = {
 }  # fmt: skip
 
 
+def grants(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Every action with every pattern of a resource that it is allowed on."""
+    for statement in policy["Statement"]:
+        yield from itertools.product(statement["Action"], statement["Resource"])
+
+
 @dataclass(frozen=True, slots=True)
 class Used:
     """Actions and their resources, as the service authorization reference has them."""
@@ -81,6 +91,18 @@ class Used:
 
     def note(self, params: Mapping[str, Any], model: Any, **_event: Any) -> None:
         self.found.update(self._rights(model.service_model.service_name, model.name, params))
+
+    def place(self) -> Destination:
+        return Destination(role=self.target.role, bucket=self.target.bucket, region=self.target.region)
+
+    def beyond(self, policy: Policy) -> list[tuple[str, str]]:
+        """What was used and is not allowed."""
+        allowed = list(grants(policy))
+        return sorted(
+            (action, resource)
+            for action, resource in self.found
+            if not any(action == a and fnmatch.fnmatchcase(resource, pattern) for a, pattern in allowed)
+        )
 
     def _rights(self, service: str, operation: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         here, account = self.target.region, self.target.account

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TypedDict
@@ -13,6 +14,7 @@ import boto3
 import click
 from typing_extensions import Unpack
 
+from ...conformance.accelerator import JOBS, STEPS, most_usd, spec_of
 from ...conformance.answers import Answers, dump_answers, read_answers
 from ...conformance.cleanup import sweep
 from ...conformance.differences import Differences, differences
@@ -20,10 +22,13 @@ from ...conformance.jobs import INSTANCE
 from ...conformance.plan import Plan, make_plan
 from ...conformance.probe import BATTERIES, Probe
 from ...conformance.probes import PROBES
-from ...conformance.run import ask_account, ask_emulator
+from ...conformance.run import ask_account, ask_emulator, measure_account
 from ...conformance.target import Target, find_target
+from ...estimation.jobs.calibration import Calibration
+from ...estimation.jobs.estimate import learn_row
 from ...session.connecting import connect, known_prices
 from ...session.pace import SystemClock
+from ...specs.job import JobSpec
 from ..shared import cents, emit, json_option, say
 
 DEFAULT_REGION = "us-west-2"
@@ -53,6 +58,12 @@ _tell = partial(click.echo, err=True)
 @click.option(
     "--battery", "names", multiple=True, type=click.Choice(BATTERIES), help="Send only this battery. Repeatable."
 )
+@click.option("--accelerator", metavar="INSTANCE", help="Measure this accelerator with three short jobs instead.")
+@click.option(
+    "--calibration",
+    type=click.Path(path_type=Path),
+    help="Write what the measurement teaches sm-trn estimate to this file.",
+)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -79,6 +90,8 @@ def command(  # noqa: PLR0913 - an argument for each option
     max_usd: float | None,
     yes: bool,
     names: tuple[str, ...],
+    accelerator: str | None,
+    calibration: Path | None,
     output: Path,
     state: Path | None,
     as_json: bool,
@@ -89,6 +102,9 @@ def command(  # noqa: PLR0913 - an argument for each option
 
     Begin with --plan: it shows the highest cost and sends nothing. The exit code is 1 if something differs.
 
+    With --accelerator, a training script of the package runs for at least 50 steps on that instance, is stopped and resumed, and the
+    figures are shown beside the estimate.
+
     \b
     Examples: sm-trn conformance --plan
               sm-trn conformance --max-usd 1
@@ -96,12 +112,16 @@ def command(  # noqa: PLR0913 - an argument for each option
     """
     if record is not None:
         return _compare(read_answers(record), record, state, as_json=as_json)
+    if accelerator is not None:
+        return _measured(
+            spec_of(accelerator), where, state, calibration, _Allowed(plan_only, max_usd, yes, output, as_json)
+        )
     probes = [probe for probe in PROBES if not names or probe.battery in names]
     plan = _planned(probes, where["region"], where["profile"])
     if plan_only:
         return _show(plan, as_json=as_json)
     if where["backend"] == "aws" and not clean:
-        _agreed(plan, max_usd, yes=yes)
+        _agreed(str(plan), plan.most_usd, INSTANCE, max_usd, yes=yes)
     target = _target(where, state)
     if clean:
         removed = sweep(target, state, SystemClock(), _tell)
@@ -120,8 +140,12 @@ def command(  # noqa: PLR0913 - an argument for each option
 
 def _planned(probes: Sequence[Probe], region: str | None, profile: str | None) -> Plan:
     """The plan. The region is only read from arguments and configuration: nothing is sent."""
-    where = region or boto3.Session(profile_name=profile).region_name or DEFAULT_REGION
+    where = _region(region, profile)
     return make_plan(probes, where, known_prices().find(INSTANCE, where))
+
+
+def _region(region: str | None, profile: str | None) -> str:
+    return region or boto3.Session(profile_name=profile).region_name or DEFAULT_REGION
 
 
 def _show(plan: Plan, *, as_json: bool) -> int:
@@ -137,25 +161,66 @@ def _show(plan: Plan, *, as_json: bool) -> int:
     return 0
 
 
-def _agreed(plan: Plan, max_usd: float | None, *, yes: bool) -> None:
-    """Raise UsageError where the run may not start, Abort for a no."""
-    if plan.most_usd is None:
+def _agreed(what: str, most: Decimal | None, instance: str, max_usd: float | None, *, yes: bool) -> None:
+    """Raise UsageError where the run may not start, Abort for a no. ``what`` is said before the question."""
+    if most is None:
         raise click.UsageError(
-            f"the worst case is unknown, because no price of {INSTANCE} in {plan.region} is known; "
+            f"the worst case is unknown, because no price of {instance} in this region is known; "
             "sm-trn catalog prices --refresh fetches it. Nothing was sent"
         )
     if max_usd is None:
-        raise click.UsageError(f"the worst case is ${plan.most_usd}: allow it with --max-usd. Nothing was sent")
-    if float(plan.most_usd) > max_usd:
-        raise click.UsageError(
-            f"--max-usd: got {max_usd:g}, wanted at least the worst case, ${plan.most_usd}. Nothing was sent"
-        )
+        raise click.UsageError(f"the worst case is ${most}: allow it with --max-usd. Nothing was sent")
+    if float(most) > max_usd:
+        raise click.UsageError(f"--max-usd: got {max_usd:g}, wanted at least the worst case, ${most}. Nothing was sent")
     if yes:
         return
     if not sys.stdin.isatty():
         raise click.UsageError("wanted a yes: add --yes. Nothing was sent")
-    say(str(plan))
-    click.confirm(f"Send {plan.probes} probes?", abort=True, err=True)
+    say(what)
+    click.confirm("Start it?", abort=True, err=True)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Allowed:
+    """What the options say of whether, and where to."""
+
+    plan_only: bool
+    max_usd: float | None
+    yes: bool
+    output: Path
+    as_json: bool
+
+
+def _measured(spec: JobSpec, where: Where, state: Path | None, calibration: Path | None, allowed: _Allowed) -> int:
+    instance = str(spec.compute.instance)
+    region = _region(where["region"], where["profile"])
+    most = most_usd(known_prices().find(instance, region))
+    cost = "unknown: no price" if most is None else f"${most}"
+    what = f"{len(JOBS)} jobs of at least {STEPS} steps on one {instance}. Worst case {cost}. Nothing was sent."
+    if allowed.plan_only:
+        emit({"region": region, "instance": instance, "most_usd": cents(most)}) if allowed.as_json else say(what)
+        return 0
+    if where["backend"] == "aws":
+        _agreed(what, most, instance, allowed.max_usd, yes=allowed.yes)
+    _check_writable(allowed.output)
+    found, answers, gone = measure_account(_target(where, state), spec, clock=SystemClock(), state=state, tell=_tell)
+    allowed.output.write_text(dump_answers(answers), "utf-8")
+    _tell(str(gone))
+    if calibration is not None:
+        _saved(answers, calibration)
+    emit(dataclasses.asdict(found)) if allowed.as_json else say(str(found))
+    return int(found.exact is False)
+
+
+def _saved(answers: Answers, path: Path) -> None:
+    taught = Calibration({})
+    for row in answers.rows:
+        taught = taught.plus(learn_row(row))
+    if taught.jobs:
+        taught.save(path)
+        _tell(f"sm-trn estimate --calibration {path} uses it.")
+    else:
+        _tell("Nothing was learned: the figures of an emulated job are this machine's.")
 
 
 def _target(where: Where, state: Path | None) -> Target:
