@@ -195,6 +195,14 @@ class Bench:
         """The time of the bench's clock, in epoch seconds."""
         return self._clock.now()
 
+    def passed(self, call: str, request: Object, member: str, state: str) -> Outcome:
+        """Ask until ``member`` is no more in ``state``; nothing is kept. Raises Unanswered where that takes too long, else as ``ask``."""
+        since = self._clock.now()
+        while (outcome := self.ask(call, request, kept=False)).text(member) == state:
+            if self.look_again(since) > LONGEST_WAIT_S:
+                raise Unanswered(f"it is still {state} after {LONGEST_WAIT_S:.0f} s")
+        return outcome
+
     def polled(self, call: str, request: Object, ready: Callable[[Object], bool], title: str, keep: Keep) -> Outcome:
         """Ask until the answer is ready, for two minutes at most, and keep it with the time that it took. Raises as ``ask``."""
         started = self._clock.now()

@@ -29,7 +29,7 @@ class BatteryPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A run before it starts. ``hosting`` is the price of an endpoint that is asked for, or None."""
+    """A run before it starts. ``price`` is that of the jobs' instance, None where none is known."""
 
     batteries: tuple[BatteryPlan, ...]
     region: str
@@ -65,6 +65,9 @@ class Plan:
             yield f"No price of {INSTANCE} in {self.region} is known: sm-trn catalog prices --help says how to fetch prices."
 
     def _most(self, each: BatteryPlan) -> str:
+        if each.name == HOSTING:
+            most = "unknown" if each.most_usd is None else f"{each.most_usd.quantize(_CENT, ROUND_UP)}"
+            return f"{most} (an endpoint for 1h; it is deleted, it has no limit of its own)"
         if each.name == STORAGE and not each.jobs:
             return f"{S3_USD} assumed"
         if not each.jobs:
@@ -74,8 +77,10 @@ class Plan:
         return f"{each.most_usd.quantize(_CENT, ROUND_UP)} ({_formula(each.jobs, self.price)})"
 
 
-def make_plan(probes: Sequence[Probe], region: str, price: Price | None) -> Plan:
-    """The plan of these probes. A job belongs to the battery that needs it first; ``price`` is that of one hour of ``INSTANCE``."""
+def make_plan(probes: Sequence[Probe], region: str, price: Price | None, hosting: Price | None = None) -> Plan:
+    """The plan of these probes. A job belongs to the battery that needs it first; ``price`` is that of one hour of ``INSTANCE``,
+    ``hosting`` that of an endpoint of it: it has no time limit of its own, and is counted for an hour.
+    """
     seen = set[str]()
     found = []
     for name in BATTERIES:
@@ -87,16 +92,18 @@ def make_plan(probes: Sequence[Probe], region: str, price: Price | None) -> Plan
         jobs = tuple(JOBS[key] for key in keys)
         objects = S3_USD if name == STORAGE else Decimal(0)
         cost = objects + usd(jobs, price) if price is not None else None if jobs else objects
+        if name == HOSTING:
+            cost = None if hosting is None else hosting.usd_per_hour
         found.append(BatteryPlan(name=name, probes=len(own), jobs=jobs, most_usd=cost))
     return Plan(batteries=tuple(found), region=region, price=price)
 
 
 def _place(each: BatteryPlan) -> str:
-    if each.jobs:
+    if each.jobs or each.name == HOSTING:
         return INSTANCE
     if each.name == STORAGE:
         return "S3"
-    return "-" if each.name in BATTERIES[:2] or each.name == HOSTING else "of those above"
+    return "-" if each.name in BATTERIES[:2] else "of those above"
 
 
 def _formula(jobs: Sequence[JobPlan], price: Price) -> str:

@@ -13,11 +13,11 @@ from ..specs.destination import Destination
 from .policy_parts import LOG_GROUP, Place, Policy, Statement, allow, in_a_container, policy
 
 PREFIX: Final = "sm-trn-conformance"
-CONFORMANCE: Final = ("conformance", "conformance-execution")
+CONFORMANCE: Final = ("conformance", "conformance-execution", "conformance-hosting")
 
 
 def conformance_policy(kind: str, at: Destination | None = None) -> Policy:
-    """The policy of this name in ``CONFORMANCE``. Raises KeyError for another.
+    """The policy of this name in ``CONFORMANCE``; ``conformance-hosting`` comes on top for ``--hosting``. Raises KeyError for another.
 
     >>> "sagemaker:StopTrainingJob" in str(conformance_policy("conformance"))
     True
@@ -46,6 +46,14 @@ def _execution(where: Place) -> Iterator[Statement]:
     yield from in_a_container(where, groups)
 
 
+def _hosting(where: Place) -> Iterator[Statement]:
+    kinds = {"endpoint": "Endpoint", "endpoint-config": "EndpointConfig", "model": "Model"}
+    own = {f"sagemaker:{verb}{kind}" for verb in ("Create", "Describe", "Delete") for kind in kinds.values()}
+    arns = [where.arn("sagemaker", f"{kind}/{PREFIX}-*") for kind in kinds]
+    yield allow("Endpoints", {*own, "sagemaker:AddTags"}, arns)
+    yield allow("Ask", ["sagemaker:InvokeEndpoint"], arns[:1])
+
+
 def _role(where: Place) -> Iterator[Statement]:
     condition = {"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}}
     yield allow("RoleOfTheJobs", ["iam:PassRole"], [where.at.role], condition=condition)
@@ -56,5 +64,5 @@ def _tagging() -> set[str]:
 
 
 _KINDS: Final = MappingProxyType({
-    "conformance": _people, "conformance-execution": _execution,
+    "conformance": _people, "conformance-execution": _execution, "conformance-hosting": _hosting,
 })  # fmt: skip

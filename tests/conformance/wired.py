@@ -118,11 +118,18 @@ class Used:
         elif operation in {"ListTrainingJobs", "Search"}:
             yield f"sagemaker:{operation}", "*"
         else:
-            arn = f"arn:aws:sagemaker:{here}:{account}:training-job/{params.get('TrainingJobName', '')}"
+            members = {"EndpointName": "endpoint", "EndpointConfigName": "endpoint-config", "ModelName": "model"}
+            wanted = {operation.removeprefix(verb) + "Name" for verb in ("Create", "Describe", "Delete", "Invoke")}
+            kinds = [
+                (kind, params[member]) for member, kind in members.items() if member in params and member in wanted
+            ]
+            kind, name = kinds[0] if kinds else ("training-job", params.get("TrainingJobName", ""))
+            arn = f"arn:aws:sagemaker:{here}:{account}:{kind}/{name}"
             yield f"sagemaker:{operation}", params.get("ResourceArn", arn)
             if operation.startswith("Create"):
                 yield "sagemaker:AddTags", arn
-                yield "iam:PassRole", self.target.role
+                if operation in {"CreateTrainingJob", "CreateModel"}:
+                    yield "iam:PassRole", self.target.role
 
 
 # --- differences, planted on the wire ---

@@ -21,7 +21,7 @@ from ...conformance.differences import Differences, differences
 from ...conformance.jobs import INSTANCE
 from ...conformance.plan import Plan, make_plan
 from ...conformance.probe import BATTERIES, Probe
-from ...conformance.probes import PROBES
+from ...conformance.probes import HOSTED, PROBES
 from ...conformance.run import ask_account, ask_emulator, measure_account
 from ...conformance.target import Target, find_target
 from ...estimation.jobs.calibration import Calibration
@@ -56,8 +56,9 @@ _tell = partial(click.echo, err=True)
 @click.option("--max-usd", type=float, help="Start only if the run can cost no more than this.")
 @click.option("--yes", is_flag=True, help="Start without a question.")
 @click.option(
-    "--battery", "names", multiple=True, type=click.Choice(BATTERIES), help="Send only this battery. Repeatable."
+    "--battery", "names", multiple=True, type=click.Choice(BATTERIES[:-1]), help="Send only this battery. Repeatable."
 )
+@click.option("--hosting", is_flag=True, help="Send the battery hosting as well: a model and an endpoint.")
 @click.option("--accelerator", metavar="INSTANCE", help="Measure this accelerator with three short jobs instead.")
 @click.option(
     "--calibration",
@@ -90,6 +91,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     max_usd: float | None,
     yes: bool,
     names: tuple[str, ...],
+    hosting: bool,
     accelerator: str | None,
     calibration: Path | None,
     output: Path,
@@ -116,7 +118,7 @@ def command(  # noqa: PLR0913 - an argument for each option
         return _measured(
             spec_of(accelerator), where, state, calibration, _Allowed(plan_only, max_usd, yes, output, as_json)
         )
-    probes = [probe for probe in PROBES if not names or probe.battery in names]
+    probes = [probe for probe in PROBES if not names or probe.battery in names] + list(HOSTED if hosting else ())
     plan = _planned(probes, where["region"], where["profile"])
     if plan_only:
         return _show(plan, as_json=as_json)
@@ -140,8 +142,8 @@ def command(  # noqa: PLR0913 - an argument for each option
 
 def _planned(probes: Sequence[Probe], region: str | None, profile: str | None) -> Plan:
     """The plan. The region is only read from arguments and configuration: nothing is sent."""
-    where = _region(region, profile)
-    return make_plan(probes, where, known_prices().find(INSTANCE, where))
+    where, book = _region(region, profile), known_prices()
+    return make_plan(probes, where, book.find(INSTANCE, where), book.hosting(INSTANCE, where))
 
 
 def _region(region: str | None, profile: str | None) -> str:
@@ -239,7 +241,7 @@ def _check_writable(output: Path) -> None:
 
 def _compare(answers: Answers, path: Path, state: Path | None, *, as_json: bool) -> int:
     asked = {each.probe for each in answers.probes}
-    probes = [probe for probe in PROBES if probe.name in asked]
+    probes = [probe for probe in (*PROBES, *HOSTED) if probe.name in asked]
     emulated = ask_emulator(answers.region, probes, clock=SystemClock(), state=state, tell=_tell)
     found = differences(answers, emulated)
     if as_json:

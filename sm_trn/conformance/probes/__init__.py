@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..probe import Probe
-from . import life, limits, listing, storage, telemetry, validation
+from . import hosting, life, limits, listing, storage, telemetry, validation
 
 PROBES: Final[tuple[Probe, ...]] = (
     *validation.PROBES,
@@ -15,3 +15,4 @@ PROBES: Final[tuple[Probe, ...]] = (
     *limits.PROBES,
     *storage.PROBES,
 )
+HOSTED: Final[tuple[Probe, ...]] = hosting.PROBES  # only if asked for
