@@ -41,7 +41,7 @@ def _model(bench: Bench) -> None:
     bench.ask("s3:PutObject", {"Bucket": bench.place.bucket, "Key": key, "Body": _archive()}, kept=False)
     image, _ = hosting_image(INSTANCE, bench.place.region, pytorch="1.13.1", transformers=None, hugging_face=False)
     variables = {"SAGEMAKER_PROGRAM": "inference.py", "SAGEMAKER_SUBMIT_DIRECTORY": "/opt/ml/model/code"}
-    container = {"Image": image, "ModelDataUrl": f"s3://{bench.place.bucket}/{key}", "Environment": variables}
+    container: Object = {"Image": image, "ModelDataUrl": f"s3://{bench.place.bucket}/{key}", "Environment": variables}
     request: Object = {"ModelName": name, "ExecutionRoleArn": bench.place.role, "PrimaryContainer": container}
     bench.make(MODEL, name, _CREATE_MODEL, _tagged(bench, request))
     bench.ask("sagemaker:DescribeModel", {"ModelName": name})
@@ -50,7 +50,7 @@ def _model(bench: Bench) -> None:
 
 def _config(bench: Bench) -> None:
     name = bench.name("config")
-    variant = {
+    variant: Object = {
         "VariantName": "all",
         "ModelName": bench.name("model"),
         "InitialInstanceCount": 1,
