@@ -22,6 +22,8 @@ from sm_trn.conformance.answers import Answered, Answers, dump_answers
 from sm_trn.conformance.bench import Bench, Unanswered
 from sm_trn.conformance.jobs import Place
 from sm_trn.conformance.probes import HOSTED, PROBES
+from sm_trn.conformance.probes.life import own_tags
+from sm_trn.conformance.probes.telemetry import own_lines
 from sm_trn.conformance.scrub import Scrubber
 from sm_trn.conformance.target import Target
 from sm_trn.conformance.vocabulary import vocabulary
@@ -191,6 +193,16 @@ def test_no_canary_is_in_a_text(name: str, secret: str, account: str, mail: str,
             f"{value}\n{value}",
         ):
             assert value not in scrubber.text(text)
+
+
+def test_of_a_log_only_the_lines_of_the_runs_own_scripts_are_kept() -> None:
+    events = [{"message": "conformance line 1"}, {"message": "training of the owner begins"}]
+    assert {"events": events[:1]} == own_lines({"events": events})
+
+
+def test_of_tags_only_those_of_the_run_are_kept() -> None:
+    tags = [{"Key": "sm-trn:line", "Value": "1"}, {"Key": "owner", "Value": "team"}]
+    assert {"Tags": tags[:1]} == own_tags({"Tags": tags})
 
 
 def test_equal_names_have_the_same_placeholder_and_others_another() -> None:

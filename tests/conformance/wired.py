@@ -176,7 +176,8 @@ _Choice = tuple[Step, str, tuple[str, ...], Kind, str]
 
 
 def _choices(step: Step) -> Iterator[_Choice]:
-    if not step.paced and step.call != "s3:presigned":
+    # A describe is asked again and again until a job ends: late answers would be a job that does not.
+    if not step.paced and step.call not in {"s3:presigned", "sagemaker:DescribeTrainingJob"}:
         yield step, "delay", (), Kind.TIMING, "time"
     if step.call.startswith("s3"):
         return
