@@ -26,7 +26,7 @@ from ...conformance.run import ask_account, ask_emulator, measure_account
 from ...conformance.target import Target, find_target
 from ...estimation.jobs.calibration import Calibration
 from ...estimation.jobs.estimate import learn_row
-from ...session.connecting import connect, known_prices
+from ...session.connection import connect, known_prices
 from ...session.pace import SystemClock
 from ...specs.job import JobSpec
 from ..shared import cents, emit, json_option, say
