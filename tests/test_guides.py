@@ -60,7 +60,11 @@ def test_the_python_of_a_guide_runs_as_it_stands(page: Path, folder: Path, emula
     """``sweeps`` has a test of its own, in test_documents.py, which looks at what it finds."""
     code = "\n".join(block["body"] for block in blocks(page) if block["language"] == "python" and not block["file"])
     if not code:
-        assert page.stem in {"first-launch", "testing"}  # about AWS; its Python is a test of the reader's own
+        assert page.stem in {
+            "conformance",
+            "first-launch",
+            "testing",
+        }  # about AWS; its Python is a test of the reader's own
         return
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
     where = {"SM_TRN_BACKEND": "emulator", "SM_TRN_STATE": str(emulator.state), "MPLBACKEND": "Agg"}

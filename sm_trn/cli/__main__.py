@@ -43,6 +43,7 @@ COMMANDS = {
     "delete-endpoint": ("hosting.delete_endpoint", "delete endpoints, which ends their billing"),
     "local": ("local.emulator", "control the emulator: up, down, status, env, logs, interrupt, fault, reset"),
     "doctor": ("local.doctor", "show what is ready for a launch, and what mends the rest"),
+    "conformance": ("local.conformance", "compare the emulator with your AWS account, probe by probe"),
     "policy": ("files.policy", "print least-privilege IAM policies for a job"),
     "catalog": ("catalog", "show instances, images and prices"),
     "scripts": ("scripts", "list or copy the training scripts included in the package"),

@@ -7,27 +7,29 @@ import dataclasses
 import click
 
 from ...render.policy import policies
+from ...render.policy_conformance import CONFORMANCE, conformance_policy
 from ...specs.destination import Destination
 from ..shared import emit, json_option
 from . import files
 
-KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution")
+KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution", *CONFORMANCE)
 
 
 @click.command("policy")
-@click.argument("name", metavar="FILE")
+@click.argument("name", metavar="[FILE]", required=False)
 @click.option("--for", "whom", type=click.Choice(KINDS), help="Print only this policy. Default: all.")
 @click.option("--role", help="Execution role ARN; default: a visible placeholder.")
 @click.option("--bucket", help="The session's bucket; default: a visible placeholder.")
 @click.option("--region", help="Default: us-west-2.")
 @json_option
 def command(
-    name: str, *, whom: str | None, role: str | None, bucket: str | None, region: str | None, as_json: bool
+    name: str | None, *, whom: str | None, role: str | None, bucket: str | None, region: str | None, as_json: bool
 ) -> None:
     """Print least-privilege IAM policies for the job of FILE as JSON.
 
     launch is for the person who launches and watches the job. execution is for the role that the job runs under, and trust
-    is that role's trust policy. Endpoints and batch transforms need hosting and hosting-execution as well.
+    is that role's trust policy. Endpoints and batch transforms need hosting and hosting-execution as well. The policies that
+    begin with conformance are for sm-trn conformance and its role, and need no FILE.
 
     \b
     Example: sm-trn policy bert.toml --for launch --bucket my-bucket --role arn:aws:iam::111122223333:role/training
@@ -35,5 +37,10 @@ def command(
     del as_json  # a policy is JSON in any case
     given = {"role": role, "bucket": bucket, "region": region}
     at = Destination(**{key: value for key, value in given.items() if value is not None})
+    if whom in CONFORMANCE:
+        emit(conformance_policy(whom, at))
+        return
+    if name is None:
+        raise click.UsageError("Missing argument 'FILE': only the policies of conformance need none.")
     found = policies(files.only(name), at)
     emit(getattr(found, whom.replace("-", "_")) if whom else dataclasses.asdict(found))
