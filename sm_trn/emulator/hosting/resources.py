@@ -105,5 +105,20 @@ class Resources(Registry[Resource]):
             if resource is not None:
                 self._save(replace(resource, modified=max(self._clock(), resource.modified), **changes))
 
+    def end(self, kind: str, name: str, status: str, reason: str | None = None, **facts: str) -> None:
+        """Say that a job is over, if it is still there. A reason has 1,024 letters at most, as the service's model says."""
+        known = self.find(kind, name)
+        if known is not None:
+            told = {**known.facts, **facts, "ended": self.now()}
+            self.change(kind, name, status=status, reason=reason[:1024] if reason else None, facts=told)
+
+    def end_cut_off(self, kind: str) -> None:
+        """After a restart of the emulator: no job of this kind can still be running."""
+        for resource in self.all(kind):
+            if resource.status in {"InProgress", "Stopping"}:
+                self.end(
+                    kind, resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran."
+                )
+
     def drop(self, kind: str, name: str) -> None:
         self.remove(kind, name)

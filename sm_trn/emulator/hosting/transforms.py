@@ -52,10 +52,7 @@ class Transforms:
             server.close()
 
     def restore(self) -> None:
-        """After a restart: no transform job can still be running."""
-        for resource in self._resources.all(_KIND):
-            if resource.status in {"InProgress", "Stopping"}:
-                self._end(resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran.")
+        self._resources.end_cut_off(_KIND)
 
     def shutdown(self) -> None:
         with self._lock:
@@ -72,12 +69,14 @@ class Transforms:
             self._transform(resource, stream)
         except (ServingError, NoAnswer) as error:
             if name in self._stopped:
-                self._end(name, "Stopped", None)
+                self._resources.end(_KIND, name, "Stopped", None)
             else:
-                self._end(name, "Failed", f"ClientError: See job logs for more information: {error}")
+                self._resources.end(_KIND, name, "Failed", f"ClientError: See job logs for more information: {error}")
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             traceback.print_exc()
-            self._end(name, "Failed", "InternalServerError: We encountered an internal error. Please try again.")
+            self._resources.end(
+                _KIND, name, "Failed", "InternalServerError: We encountered an internal error. Please try again."
+            )
         finally:
             self._lines.finish(stream)
             with self._lock:
@@ -104,7 +103,7 @@ class Transforms:
         for key, parts in self._inputs(request):
             answers = [self._ask(server, request, part, key) for part in parts]
             self._put(request["TransformOutput"], key, answers)
-        self._end(resource.name, "Stopped" if resource.name in self._stopped else "Completed", None)
+        self._resources.end(_KIND, resource.name, "Stopped" if resource.name in self._stopped else "Completed", None)
 
     def _inputs(self, request: Transform) -> Iterator[tuple[str, Iterator[bytes]]]:
         source = request["TransformInput"]
@@ -147,12 +146,6 @@ class Transforms:
             self._context.shared.objects.put(bucket, f"{prefix}{key}.out", body)
         except KeyError as error:
             raise ServingError(f"the bucket {bucket!r} does not exist") from error
-
-    def _end(self, name: str, status: str, reason: str | None) -> None:
-        known = self._resources.find(_KIND, name)
-        if known is not None:
-            facts = {**known.facts, "ended": self._resources.now()}
-            self._resources.change(_KIND, name, status=status, reason=reason[:1024] if reason else None, facts=facts)
 
 
 def payloads(content: bytes, request: Transform) -> Iterator[bytes]:

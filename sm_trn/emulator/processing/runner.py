@@ -74,14 +74,11 @@ class ProcessingRunner:
         entry.stopped = True
         entry.wake.set()
         if waited:
-            self._end(name, "Stopped")
+            self._resources.end(KIND, name, "Stopped")
             self._forget(name)
 
     def restore(self) -> None:
-        """After a restart: no processing job can still be running."""
-        for resource in self._resources.all(KIND):
-            if resource.status in {"InProgress", "Stopping"}:
-                self._end(resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran.")
+        self._resources.end_cut_off(KIND)
 
     def shutdown(self) -> None:
         with self._lock:
@@ -103,12 +100,12 @@ class ProcessingRunner:
                 places += self._places(resource.request, root)
                 self._process(resource, entry, places, key)
             elif resource is not None:
-                self._end(name, "Stopped")
+                self._resources.end(KIND, name, "Stopped")
         except (transfer.TransferError, AwsError) as error:
-            self._end(name, "Failed", str(error))
+            self._resources.end(KIND, name, "Failed", str(error))
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             traceback.print_exc()
-            self._end(name, "Failed", _INTERNAL)
+            self._resources.end(KIND, name, "Failed", _INTERNAL)
         finally:
             self._context.shared.principals.remove(key)
             for where in places:
@@ -144,9 +141,10 @@ class ProcessingRunner:
         self._upload(request, places, continuous_only=failed is not None or not ended)
         if failed is not None and not entry.stopped:
             reason = f"AlgorithmError: See job logs for more information, exit code: {failed.code}"
-            self._end(resource.name, "Failed", reason, message)
+            self._resources.end(KIND, resource.name, "Failed", reason, message=message)
         else:
-            self._end(resource.name, "Completed" if ended and not entry.stopped else "Stopped", None, message)
+            status = "Completed" if ended and not entry.stopped else "Stopped"
+            self._resources.end(KIND, resource.name, status, message=message)
 
     def _fetch(self, request: ProcessingRequest, entry: _Entry, places: list[Where]) -> None:
         for asked in inputs_of(request):
@@ -202,12 +200,6 @@ class ProcessingRunner:
 
     def _say(self, name: str, line: str) -> None:
         self._lines.append(_stream(name, "algo-1"), int(time.time() * 1000), f"sm_trn emulator: {line}")
-
-    def _end(self, name: str, status: str, reason: str | None = None, message: str = "") -> None:
-        known = self._resources.find(KIND, name)
-        if known is not None:
-            facts = {**known.facts, "ended": self._resources.now(), "message": message}
-            self._resources.change(KIND, name, status=status, reason=reason[:1024] if reason else None, facts=facts)
 
     def _forget(self, name: str) -> None:
         with self._lock:

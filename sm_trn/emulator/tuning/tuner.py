@@ -63,10 +63,7 @@ class JobTuner:
             entry.wake.set()
 
     def restore(self) -> None:
-        """After a restart: no tuning job can still be running."""
-        for resource in self._resources.all(KIND):
-            if resource.status in {"InProgress", "Stopping"}:
-                self._end(resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran.")
+        self._resources.end_cut_off(KIND)
 
     def shutdown(self) -> None:
         """No training job is started any more; those that run are their supervisor's to end."""
@@ -79,10 +76,12 @@ class JobTuner:
         try:
             self._search(name, entry)
         except AwsError as error:
-            self._end(name, "Failed", f"ClientError: {error.message}")
+            self._resources.end(KIND, name, "Failed", f"ClientError: {error.message}")
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             traceback.print_exc()
-            self._end(name, "Failed", "InternalServerError: We encountered an internal error. Please try again.")
+            self._resources.end(
+                KIND, name, "Failed", "InternalServerError: We encountered an internal error. Please try again."
+            )
         finally:
             with self._lock:
                 self._entries.pop(name, None)
@@ -134,17 +133,13 @@ class JobTuner:
     def _conclude(self, name: str, entry: _Entry, trials: Trials) -> None:
         jobs = [job for _, job in trials.rows]
         if entry.stopped:
-            self._end(name, "Stopped")
+            self._resources.end(KIND, name, "Stopped")
         elif jobs and all(job.status == "Failed" for job in jobs):
-            self._end(name, "Failed", "All training jobs of the tuning job failed; each of them says why.")
+            self._resources.end(
+                KIND, name, "Failed", "All training jobs of the tuning job failed; each of them says why."
+            )
         else:
-            self._end(name, "Completed")
-
-    def _end(self, name: str, status: str, reason: str | None = None) -> None:
-        known = self._resources.find(KIND, name)
-        if known is not None:
-            facts = {**known.facts, "ended": self._resources.now()}
-            self._resources.change(KIND, name, status=status, reason=reason, facts=facts)
+            self._resources.end(KIND, name, "Completed")
 
 
 def _most(request: TuningRequest) -> int:
