@@ -183,6 +183,7 @@ BUILT_IN: dict[str, Any] = {
         },
     ],
     "OutputDataConfig": {"S3OutputPath": "s3://a-bucket/out"},
+    "VpcConfig": {"SecurityGroupIds": ["sg-0123456789abcdef0"], "Subnets": ["subnet-0123456789abcdef0"]},
     "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 10},
     "StoppingCondition": {"MaxRuntimeInSeconds": 600, "MaxPendingTimeInSeconds": 7200},
     "ExperimentConfig": {"ExperimentName": "mine"},

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import _entry
+from ..specs.data import Network
 from ..specs.framework import Container
 from ..specs.job import JobSpec, Script
 from ..specs.launch import Runner
@@ -252,7 +253,9 @@ def file_systems(job: JobSpec) -> Iterator[Problem]:
                 "the job has no network that reaches the file system",
                 got=f"{system.kind.value} {system.file_system_id!r} and no subnets",
                 wanted="the subnets and security groups of the file system",
-                fix=Advice("network=Network(subnets=('subnet-…',), security_groups=('sg-…',))"),
+                fix=Change(
+                    network=Network(subnets=("subnet-0123456789abcdef0",), security_groups=("sg-0123456789abcdef0",))
+                ),
             )
         if not system.directory.startswith("/"):
             yield DATA005.problem(
@@ -260,7 +263,7 @@ def file_systems(job: JobSpec) -> Iterator[Problem]:
                 "not a folder of a file system",
                 got=repr(system.directory),
                 wanted="a path from the file system's root; FSx for Lustre begins it with the mount name",
-                fix=Advice(f"directory={'/' + system.directory!r}"),
+                fix=Advice(f"begin it with a slash: {'/' + system.directory!r}"),
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,7 @@ def measured(instance: str, steps_per_s: float = 3.0) -> Measured:
 
 
 @pytest.mark.local
+@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every whole job")
 def test_three_jobs_on_the_emulator(emulator: Endpoint, tmp_path: Path) -> None:
     """Of seconds each: the toolkit starts a script as a job does, and the third goes on where the second was stopped."""
     (tmp_path / "train.py").write_text(SCRIPT, "utf-8")

@@ -336,19 +336,8 @@ def test_an_output_bucket_that_is_missing_fails_the_upload(bench: Bench) -> None
 @pytest.mark.parametrize(
     ("service", "call", "arguments"),
     [
-        (
-            "sagemaker",
-            "create_processing_job",
-            {
-                "ProcessingJobName": "p",
-                "ProcessingResources": {
-                    "ClusterConfig": {"InstanceCount": 1, "InstanceType": "ml.m5.large", "VolumeSizeInGB": 1}
-                },
-                "AppSpecification": {"ImageUri": "i"},
-                "RoleArn": "arn:aws:iam::000000000000:role/x",
-            },
-        ),
-        ("sagemaker", "list_processing_jobs", {}),
+        ("sagemaker", "create_artifact", {"Source": {"SourceUri": "s3://b/k"}, "ArtifactType": "DataSet"}),
+        ("sagemaker", "list_associations", {}),
         ("pricing", "get_products", {"ServiceCode": "AmazonSageMaker"}),
     ],
 )
