@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 _WORKER: Final = "PYTEST_XDIST_WORKER"  # set in a worker before its plugins are loaded
 _STATE: Final = "SM_TRN_STATE"
+# What chooses botocore's login, region and addresses; a variable of the tests' own, AWS_ROLE say, stays.
+_LOGIN: Final = (
+    "AWS_ACCESS_KEY", "AWS_SECRET", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_", "AWS_REGION",
+    "AWS_ENDPOINT", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS", "AWS_ROLE_ARN", "AWS_ROLE_SESSION", "AWS_WEB_IDENTITY",
+    "AWS_CONTAINER_", "AWS_EC2_METADATA", "AWS_CA_BUNDLE", "AWS_CREDENTIAL", "AWS_SIGV4A", "AWS_USE_", "AWS_S3_",
+)  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,9 +99,7 @@ class _Everywhere:
         before = dict(os.environ)
         self._undo.callback(os.environ.update, before)
         self._undo.callback(os.environ.clear)  # the last one first
-        for name in [
-            name for name in os.environ if name.startswith("AWS_")
-        ]:  # a profile, a token, addresses of single services
+        for name in [name for name in os.environ if name.startswith(_LOGIN)]:
             del os.environ[name]
         os.environ.update(endpoint.environment())
         return endpoint

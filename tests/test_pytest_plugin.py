@@ -67,6 +67,7 @@ BUCKET = f"bucket-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 def test_the_environment_is_set_before_a_test_is_imported():
     assert "eu-west-3" == REGION
     assert "AWS_PROFILE" not in os.environ and "AWS_SESSION_TOKEN" not in os.environ
+    assert os.environ.get("AWS_ROLE") == os.environ.get("EXPECTED_ROLE")  # a variable of the suite's own
 
 def test_who_asks_is_a_role_and_the_roles_of_the_suite_are_there():
     assert ":assumed-role/" in boto3.client("sts").get_caller_identity()["Arn"]
@@ -146,8 +147,9 @@ def test_a_suite_that_knows_nothing_of_us_meets_the_emulator_everywhere(tmp_path
     pytest.importorskip("moto")
     options = ["--sm-trn-everywhere", "--sm-trn-region=eu-west-3", "--sm-trn-role=TheirRole", *workers]
     done = pytest_in(
-        tmp_path, EVERYWHERE, *options, AWS_PROFILE="nobody", AWS_SESSION_TOKEN="old", TMPDIR=str(tmp_path)
-    )
+        tmp_path, EVERYWHERE, *options,
+        AWS_PROFILE="nobody", AWS_SESSION_TOKEN="old", AWS_ROLE="own", EXPECTED_ROLE="own", TMPDIR=str(tmp_path),
+    )  # fmt: skip
     assert 0 == done.returncode, done.stdout + done.stderr
     assert "9 passed" in done.stdout
     assert "1  sagemaker:ListDomains" in done.stdout
