@@ -57,7 +57,7 @@ class Scan:
         else:
             self._alike(block, before)
         self.lines += block.count(b"\n") + (not block.endswith(b"\n"))
-        self.last = [*self.last, *block[-LAST_BYTES:].split(b"\n")[-LAST:]][-LAST:]
+        self.last = [*self.last, *block[-LAST_BYTES:].rsplit(b"\n", LAST)[-LAST:]][-LAST:]
 
     def _alike(self, block: bytes, before: int) -> None:
         """Read a block of a log that repeats itself: each new shape is looked up once."""
