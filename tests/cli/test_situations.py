@@ -209,8 +209,9 @@ def test_ctrl_c_during_a_launch_names_what_was_launched(job: str, flags: tuple[s
 
     with answering("ThrottlingException", "Rate exceeded", but=interrupting) as environment:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SM_TRN_"))}
+        # An interpreter of its own: a fork server passes a signal on, and the answer may be there before it.
         process = subprocess.Popen(
-            [python_with(*SHELL), "-m", "sm_trn.cli", "launch", job, *flags],
+            [sys.executable, "-m", "sm_trn.cli", "launch", job, *flags],
             env={**kept, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         out, said = process.communicate(timeout=60)
