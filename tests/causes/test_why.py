@@ -280,3 +280,17 @@ def test_a_log_without_two_lines_alike_is_read_as_any_other(tmp_path: Path, last
     assert found[0] is not None
     assert found[0] == found[1]
     assert (found[0].error, found[0].place) == (last, "train.py:31")
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [("KeyError: 'colour'", "certain"), ("ValueError: no such flavour", "likely"), ("AssertionError: odd", "likely")],
+)
+def test_an_exception_that_a_library_may_mean_otherwise_is_not_certain(text: str, confidence: str) -> None:
+    found = st.why(text).cause
+    assert found is not None
+    assert ("script.exception", confidence) == (found.id, found.confidence.value)
+
+
+def test_the_services_own_word_for_its_failure_is_enough() -> None:
+    assert "platform.internal_error" == st.why("InternalServerError: the frobnicator is out of order").id

@@ -50,3 +50,10 @@ def test_check_takes_an_output_that_the_service_takes(tmp_path: object) -> None:
         job = jobs.trainium(str(tmp_path)).replace(output=st.Output(s3_uri=uri))
         assert fine == ("DATA002" not in {problem.id for problem in st.check(job)}), uri
         assert uri == st.render(job)["OutputDataConfig"]["S3OutputPath"]
+
+
+def test_check_takes_a_checkpoint_that_the_service_takes(tmp_path: object) -> None:
+    for uri, fine in (("https://s3.eu-west-1.amazonaws.com/my-bucket/c", True), ("https://example.com/c", False)):
+        spot = st.Spot(max_wait_s=90_000, checkpoint_s3_uri=uri)
+        job = jobs.trainium(str(tmp_path)).replace(spot=spot)
+        assert fine == ("SPOT002" not in {problem.id for problem in st.check(job)}), uri
