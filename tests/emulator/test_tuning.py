@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from emulator.bench import IMAGE, Bench, shell
@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.tuning.api import training_request
 from sm_trn.emulator.tuning.search import chosen, grid_size, wrong_range
 
 pytest.importorskip("boto3")
@@ -109,6 +110,31 @@ def test_a_search_whose_jobs_all_fail_has_failed(bench: Bench) -> None:
         found["TrainingJobStatusCounters"]["NonRetryableError"],
     )
     assert "BestTrainingJob" not in found
+
+
+ONE: Final = {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 3}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "wanted"),
+    [
+        (ONE, ONE),
+        ({"InstanceConfigs": [{**ONE, "InstanceCount": 1}, ONE], "AllocationStrategy": "Prioritized"}, {**ONE, "InstanceCount": 1}),
+        ({"InstanceConfigs": [ONE], "VolumeKmsKeyId": "key"}, {**ONE, "VolumeKmsKeyId": "key"}),
+    ],
+)  # fmt: skip
+def test_a_search_may_give_its_cluster_as_sdk_v2_does(cluster: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """sagemaker/tuner.py, _TuningJob._prepare_training_config: HyperParameterTuningResourceConfig, never ResourceConfig."""
+    body: Any = request("clustered", {"TrainingImage": IMAGE, "TrainingInputMode": "File"})
+    del body["TrainingJobDefinition"]["ResourceConfig"]
+    assert "exactly one of ResourceConfig" in refusal(body)
+    body["TrainingJobDefinition"]["HyperParameterTuningResourceConfig"] = cluster
+    world = World()
+    assert world.ask("CreateHyperParameterTuningJob", body) is not None
+    made = training_request(body, 0, "one")
+    assert wanted == made["ResourceConfig"]
+    assert "HyperParameterTuningResourceConfig" not in made
+    assert world.ask("CreateTrainingJob", {**made, "HyperParameters": {}}) is not None
 
 
 def refusal(body: dict[str, Any]) -> str:

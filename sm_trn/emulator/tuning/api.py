@@ -13,16 +13,27 @@ from ..api.shapes import given
 from ..api.tags import tags_of
 from ..errors import validation
 from ..hosting.resources import Resource, Resources
-from .request import Config, Definition, TuningRequest, definitions_of
+from .request import Config, Definition, TuningCluster, TuningRequest, definitions_of
 from .search import grid_size, wrong_range
 from .trials import Trials
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..training.jobs import Jobs
     from ..training.request import TrainingRequest
 
 KIND: Final = "hyper-parameter-tuning-job"
 _UNENDED: Final = ("InProgress", "Stopping")
+_OF_THE_SEARCH: Final = frozenset(
+    {
+        "DefinitionName",
+        "TuningObjective",
+        "HyperParameterRanges",
+        "StaticHyperParameters",
+        "HyperParameterTuningResourceConfig",
+    }
+)
 
 
 class Tuner(Protocol):
@@ -149,10 +160,8 @@ def _check_definition(config: Config, each: Definition) -> None:
     name = each.get("DefinitionName", "TrainingJobDefinition")
     ranges = each["HyperParameterRanges"]
     numbers = ranges.get("IntegerParameterRanges") or ranges.get("ContinuousParameterRanges")
-    if each.get("HyperParameterTuningResourceConfig"):
-        raise validation(
-            f"{name}: HyperParameterTuningResourceConfig: the emulator has no capacity to choose by; give ResourceConfig"
-        )
+    if bool(each.get("ResourceConfig")) == bool(each.get("HyperParameterTuningResourceConfig")):
+        raise validation(f"{name}: give exactly one of ResourceConfig and HyperParameterTuningResourceConfig")
     if ranges.get("AutoParameters"):
         raise validation(f"{name}: AutoParameters: the emulator chooses no ranges")
     if not each.get("TuningObjective"):
@@ -173,11 +182,18 @@ def _check_definition(config: Config, each: Definition) -> None:
 def training_request(body: TuningRequest, number: int, name: str) -> TrainingRequest:
     """Return the request of a training job without its tuned values, from the definition whose turn it is."""
     definitions = definitions_of(body)
-    chosen = dict(definitions[number % len(definitions)])
-    objective = definitions[number % len(definitions)].get("TuningObjective", {})
-    static = definitions[number % len(definitions)].get("StaticHyperParameters") or {}
-    for member in ("DefinitionName", "TuningObjective", "HyperParameterRanges", "StaticHyperParameters"):
-        chosen.pop(member, None)
+    definition = definitions[number % len(definitions)]
+    chosen = {member: value for member, value in definition.items() if member not in _OF_THE_SEARCH}
+    if cluster := definition.get("HyperParameterTuningResourceConfig"):
+        chosen["ResourceConfig"] = _cluster(cluster)
     made: TrainingRequest = {"TrainingJobName": name, **chosen}  # type: ignore[typeddict-item]  # what is left is a training job's
-    made["HyperParameters"] = {**static, "_tuning_objective_metric": objective.get("MetricName", "")}
+    objective = definition.get("TuningObjective", {}).get("MetricName", "")
+    made["HyperParameters"] = {**(definition.get("StaticHyperParameters") or {}), "_tuning_objective_metric": objective}
     return made
+
+
+def _cluster(asked: TuningCluster) -> Mapping[str, object]:
+    """What runs a job of the search: the first of several choices, for here each has capacity."""
+    common = {name: value for name, value in asked.items() if name not in {"InstanceConfigs", "AllocationStrategy"}}
+    choices = asked.get("InstanceConfigs")
+    return {**common, **(choices[0] if choices else {})}

@@ -48,6 +48,17 @@ class Config(TypedDict, total=False):
     RandomSeed: int
 
 
+class TuningCluster(TypedDict, total=False):
+    """What SDK v2's tuner gives in place of a ResourceConfig: one cluster, or several to choose from."""
+
+    InstanceType: str
+    InstanceCount: int
+    VolumeSizeInGB: int
+    VolumeKmsKeyId: str
+    AllocationStrategy: str
+    InstanceConfigs: list[dict[str, object]]
+
+
 class Definition(TrainingRequest, total=False):
     """A training job's request without its name, and what is varied of it."""
 
@@ -55,7 +66,7 @@ class Definition(TrainingRequest, total=False):
     TuningObjective: Objective
     HyperParameterRanges: Ranges
     StaticHyperParameters: dict[str, str]
-    HyperParameterTuningResourceConfig: Any
+    HyperParameterTuningResourceConfig: TuningCluster
 
 
 class TuningRequest(TypedDict, total=False):
