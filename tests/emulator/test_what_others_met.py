@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 from emulator.bench import Bench
+
+from sm_trn.emulator.container.inside import serve
 
 pytestmark = pytest.mark.local
 
@@ -34,3 +39,30 @@ def test_an_experiments_tags_are_there_once_it_is_made(
         bench.sagemaker.create_experiment(ExperimentName="of-the-trial")
     made = getattr(bench.sagemaker, create)(**members, Tags=tags)
     assert tags == bench.sagemaker.list_tags(ResourceArn=made[arn])["Tags"]
+
+
+def test_tensors_inside_a_prediction_are_numbers_in_the_answer() -> None:
+    """sagemaker_inference/encoder.py, _array_to_json: whatever has tolist, at any depth."""
+    torch = pytest.importorskip("torch")
+    answer, kind = serve.default_output_fn([torch.tensor(43), {"rows": torch.ones(1, 2)}], "application/json")
+    assert ('[43, {"rows": [[1.0, 1.0]]}]', "application/json") == (answer, kind)
+    with pytest.raises(TypeError, match="object is not JSON"):
+        serve.default_output_fn(object(), "application/json")
+
+
+def test_a_job_unpacks_archives_that_other_users_packed(bench: Bench, tmp_path: Path) -> None:
+    """SDK v3's driver calls ``tar -xzf`` as root; a container's root may give files to anybody, that of a namespace may not."""
+    packed = tmp_path / "source.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        file = tarfile.TarInfo("train.py")
+        file.uid, file.gid = 503, 50
+        archive.addfile(file, io.BytesIO())
+    bench.s3.upload_file(str(packed), bench.endpoint.bucket, "others/source.tar.gz")
+    data = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": f"s3://{bench.endpoint.bucket}/others/"}}
+    name = bench.submit(
+        "import subprocess, sys, os\n"
+        "packed = os.environ['SM_CHANNEL_TRAINING'] + '/source.tar.gz'\n"
+        "sys.exit(subprocess.call(['tar', '-xzf', packed, '-C', os.environ['TMPDIR']]))",
+        InputDataConfig=[{"ChannelName": "training", "DataSource": data}],
+    )
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.finished(name)

@@ -119,6 +119,7 @@ def base_environment(where: Where, context: RunContext, key: Key, requested: Map
         "GLOO_SOCKET_IFNAME": "lo",
         "PIP_DRY_RUN": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",  # a rehearsal must not change the user's interpreter
+        "TAR_OPTIONS": "--no-same-owner",  # GNU tar gives files away as root, which the root of a namespace cannot
     }
     variables |= {name: localized(value, where) for name, value in requested.items()}
     path = variables.get("PATH")

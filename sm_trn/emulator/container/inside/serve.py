@@ -66,7 +66,7 @@ def default_output_fn(prediction: Any, accept: str) -> Any:
     plain = prediction.detach().cpu().numpy() if hasattr(prediction, "detach") else prediction
     for kind in map(_kind, accept.split(",")):
         if kind in {JSON, "*/*", "application/*", ""}:
-            return json.dumps(plain.tolist() if hasattr(plain, "tolist") else plain), JSON
+            return json.dumps(plain, default=_plain), JSON
         if kind == CSV:
             import numpy
 
@@ -80,6 +80,13 @@ def default_output_fn(prediction: Any, accept: str) -> Any:
             numpy.save(packed, numpy.asarray(plain), allow_pickle=False)
             return packed.getvalue(), NPY
     raise Unsupported(f"Content type {accept} is not supported by this framework.")
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and tensors in a JSON document are lists: sagemaker_inference/encoder.py, _array_to_json."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def default_model_fn(model_dir: str) -> Any:
