@@ -30,6 +30,7 @@ from .s3.api import S3Api
 from .s3.request import parse_request
 
 if TYPE_CHECKING:
+    from .experiments.request import MetricsRequest
     from .fault_injection import FaultInjector
     from .http.body import Spool
     from .iam.authenticator import AuthenticatedRequest, Authenticator
@@ -52,7 +53,6 @@ _FILL_THE_DISK: Final = frozenset(
         "UpdateEndpoint",
     }
 )
-_TAGLESS: Final = frozenset({"CreateExperiment", "CreateTrial", "CreateTrialComponent"})
 _INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")
 _JSON = "application/x-amz-json-1.1"
 _RESTORE_S = 60
@@ -118,7 +118,7 @@ class Dispatcher:
         if service == "sagemaker" and prefix in {"SageMaker", PREFIX}:
             return self._sagemaker(request, prefix, operation)
         if service == "sagemaker":
-            return self._invoke(request)
+            return self._data_plane(request)
         if service == "logs" and (document := self._log_answer(operation, request)) is not None:
             return _json(document)
         if service == "sts" and (answer := self._owners.sts.answer(_form(request), request)) is not None:
@@ -149,24 +149,16 @@ class Dispatcher:
             return _json(document)
         if not is_motos(operation):
             raise AwsError("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
-        answer = self._forward(request)
-        if operation in _TAGLESS and body.get("Tags") and answer.status == 200:
-            self._tag(answer, body["Tags"], request.region)
-        return answer
+        return self._forward(request)
 
-    def _tag(self, made: Answer, tags: object, region: str) -> None:
-        """Give moto's new resource the tags that it was created with, which moto drops."""
-        arn = next(iter(json.loads(cast("bytes", made.body)).values()))
-        body = json.dumps({"ResourceArn": arn, "Tags": tags}).encode()
-        target = "SageMaker.AddTags"
-        self._owners.moto.call("sagemaker", "POST", "/", body, region=region, x_amz_target=target, content_type=_JSON)
-
-    def _invoke(self, request: AuthenticatedRequest) -> Answer:
+    def _data_plane(self, request: AuthenticatedRequest) -> Answer:
+        region = self._owners.regions.of(request.region)
+        if (request.http.method, request.http.path) == ("PUT", "/BatchPutMetrics"):
+            return _json(region.experiments.put_metrics(cast("MetricsRequest", _document(request.body))))
         match = _INVOCATIONS.fullmatch(request.http.path)
         if match is None or request.http.method != "POST":
             raise _unknown(request.http)
-        hosting = self._owners.regions.of(request.region).hosting
-        headers, body = hosting.invoke(match[1], request.body.read(), request.http.fields)
+        headers, body = region.hosting.invoke(match[1], request.body.read(), request.http.fields)
         return Answer(200, tuple(headers.items()), body)
 
     def _log_answer(self, operation: str, request: AuthenticatedRequest) -> LogAnswer | None:
@@ -245,7 +237,7 @@ def _unknown(http: HttpRequest) -> AwsError:
 
 
 def _named(http: HttpRequest) -> str:
-    """The name of what was asked for: ``sagemaker:CreateProcessingJob``; where a protocol names none, ``sagemaker:PUT /BatchPutMetrics``,
+    """The name of what was asked for: ``sagemaker:CreateProcessingJob``; where a protocol names none, ``sagemaker:POST /BatchGetMetrics``,
     or ``s3:PUT``, for the rest of it is the user's.
     """
     said, (_, operation) = parse_authorization(http.fields.get("authorization", "")), http.target

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .api import shapes
 from .api.tags import add_tags, check_tags, delete_tags, list_tags
+from .experiments.api import COMPONENT, EXPERIMENT, SEARCHED, TRIAL, ExperimentsApi
 
 if TYPE_CHECKING:
+    from .api.search import SearchRequest
     from .api.tags import Tagged, TagList, TagsRequest
     from .hosting.api import HostingApi
     from .processing.api import ProcessingApi
@@ -23,11 +25,10 @@ if TYPE_CHECKING:
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
 # jobs and endpoints are not: they are finished, or in service, without anything having run.
 _VERBS: Final = (
-    "Create", "Describe", "List", "Delete", "Add", "Update", "Associate", "Disassociate", "BatchDescribe",
+    "Create", "Describe", "List", "Delete", "Add", "Update", "BatchDescribe",
 )  # fmt: skip
 _NOUNS: Final = (
-    "ModelPackage", "ModelPackages", "ModelPackageGroup", "ModelPackageGroups", "Experiment", "Experiments", "Trial", "Trials",
-    "TrialComponent", "TrialComponents", "Tags",
+    "ModelPackage", "ModelPackages", "ModelPackageGroup", "ModelPackageGroups", "Tags",
 )  # fmt: skip
 
 
@@ -38,12 +39,19 @@ class Operations:
     """The operations of one region. ``names`` are those that are ours, if only for some resources."""
 
     def __init__(
-        self, training: TrainingApi, hosting: HostingApi, processing: ProcessingApi, tuning: TuningApi
+        self,
+        training: TrainingApi,
+        hosting: HostingApi,
+        processing: ProcessingApi,
+        tuning: TuningApi,
+        experiments: ExperimentsApi,
     ) -> None:
-        self._taggable = (training.tagged, hosting.tagged)
+        self._taggable = (training.tagged, experiments.tagged, hosting.tagged)
         self._table: Final[Mapping[str, Handler]] = {
             **_jobs(training, processing, tuning),
             **_hosted(hosting),
+            **_experiments(experiments),
+            "Search": partial(_search, training, experiments),
             "AddTags": self._tagging(add_tags),
             "ListTags": self._tagging(list_tags),
             "DeleteTags": self._tagging(delete_tags),
@@ -82,7 +90,6 @@ def _jobs(training: TrainingApi, processing: ProcessingApi, tuning: TuningApi) -
         "StopTrainingJob": training.stop,
         "UpdateTrainingJob": training.update,
         "DeleteTrainingJob": training.delete,
-        "Search": training.search,
         "CreateProcessingJob": processing.create,
         "DescribeProcessingJob": processing.describe,
         "ListProcessingJobs": processing.listed,
@@ -118,6 +125,28 @@ def _hosted(hosting: HostingApi) -> Mapping[str, Handler]:
         "ListTransformJobs": partial(hosting.listed, "transform-job"),
         "StopTransformJob": hosting.stop_transform,
     }
+
+
+def _experiments(experiments: ExperimentsApi) -> Mapping[str, Handler]:
+    """The operations on experiments, trials and components."""
+    named = {"Experiment": EXPERIMENT, "Trial": TRIAL, "TrialComponent": COMPONENT}
+    return {
+        **{f"Create{word}": partial(experiments.create, kind) for word, kind in named.items()},
+        **{f"Describe{word}": partial(experiments.describe, kind) for word, kind in named.items()},
+        **{f"Update{word}": partial(experiments.update, kind) for word, kind in named.items()},
+        **{f"Delete{word}": partial(experiments.delete, kind) for word, kind in named.items()},
+        **{f"List{word}s": partial(experiments.listed, kind) for word, kind in named.items()},
+        "AssociateTrialComponent": experiments.associate,
+        "DisassociateTrialComponent": experiments.disassociate,
+        "ListAssociations": experiments.no_associations,
+    }
+
+
+def _search(training: TrainingApi, experiments: ExperimentsApi, body: SearchRequest) -> Mapping[str, Any] | None:
+    """Search among what is ours; None for a search among what is moto's."""
+    if body["Resource"] == "TrainingJob":
+        return training.search(body)
+    return experiments.search(body) if body["Resource"] in SEARCHED else None
 
 
 def _check_handler(operation: str, handler: Handler) -> None:

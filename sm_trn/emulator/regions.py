@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from .container.context import Shared
 from .container.orphans import REGIONS, clean_up_orphans
 from .errors import refused
+from .experiments.api import ExperimentsApi
 from .hosting.api import HostingApi
 from .hosting.endpoints import Endpoints
 from .hosting.resources import Resources
@@ -64,7 +65,8 @@ class Region:
         processing = ProcessingApi(self.resources, shared.objects, self.processing, name)
         self.tuner = JobTuner(self.resources, self.jobs, self.training)
         tuning = TuningApi(self.resources, self.jobs, self.tuner, name)
-        self.operations = Operations(self.training, self.hosting, processing, tuning)
+        self.experiments = ExperimentsApi(self.resources, name)
+        self.operations = Operations(self.training, self.hosting, processing, tuning, self.experiments)
         self.logs = LogsApi(lines, name, hosted)
 
     def restore(self) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 from sm_trn.emulator import Options
 from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsError
+from sm_trn.emulator.experiments.api import ExperimentsApi
 from sm_trn.emulator.hosting.api import HostingApi
 from sm_trn.emulator.hosting.resources import Resources
 from sm_trn.emulator.operations import Operations
@@ -122,6 +123,7 @@ class World:
             HostingApi(self.resources, me, me, me, "us-west-2"),
             processing,
             TuningApi(self.resources, self.jobs, me, "us-west-2"),
+            ExperimentsApi(self.resources, "us-west-2"),
         )
 
     # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.

@@ -61,7 +61,7 @@ VALUES: Final[dict[str, list[Any]]] = {
     "LocalPath": ["/opt/ml/processing/a", "/opt/ml/processing", "/etc"],
     "ModelDataUrl": ["s3://b/model.tar.gz", "s3://b/missing"],
     "NextToken": ["", "", "", "", "e30="],
-    "Resource": ["TrainingJob"],
+    "Resource": ["TrainingJob", "Experiment", "ExperimentTrial", "ExperimentTrialComponent"],
     "SortBy": ["Name", "CreationTime", "Status"],
     "PrimaryContainer": [{"ModelDataUrl": "s3://b/m"}, {"ModelDataUrl": "s3://b/missing"}, {"Image": "i", "Mode": "MultiModel"}],
     "Containers": [[{"Image": "i"}], [{"Image": "i"}, {"Image": "i"}]],
@@ -76,6 +76,7 @@ VALUES: Final[dict[str, list[Any]]] = {
         {"Filters": [{"Name": "TrainingJobStatus", "Operator": "Equals", "Value": "Completed"}]},
         {"Filters": [{"Name": "BillableTimeInSeconds", "Operator": "GreaterThan", "Value": "1"}], "Operator": "Or"},
         {"Filters": [{"Name": "Tags.k", "Operator": "Exists"}, {"Name": "Metrics.loss", "Operator": "LessThan", "Value": "9"}]},
+        {"SubExpressions": [{"Filters": [{"Name": "Parents.TrialName", "Operator": "Equals", "Value": "one"}]}]},
     ],
     "Key": ["k"],
     "TagKeyList": [["k"]],
@@ -146,6 +147,9 @@ REQUEST: Final = {
             "StoppingCondition": {"MaxRuntimeInSeconds": 60},
         },
     },
+    "CreateExperiment": {"ExperimentName": "errors"},
+    "CreateTrial": {"TrialName": "errors", "ExperimentName": "errors"},
+    "CreateTrialComponent": {"TrialComponentName": "errors"},
     "CreateProcessingJob": {
         "ProcessingJobName": "errors",
         "RoleArn": ROLE,
@@ -158,7 +162,7 @@ REQUEST: Final = {
 
 
 def hosted(name: str) -> list[tuple[str, dict[str, Any]]]:
-    """A model, its endpoint, a job that transforms, one that tunes and one that processes."""
+    """A model, its endpoint, an experiment, a job that transforms, one that tunes and one that processes."""
     variant = {"VariantName": "v", "ModelName": name, "InitialInstanceCount": 1, "InstanceType": "ml.c5.xlarge"}
     transform = {**REQUEST["CreateTransformJob"], "TransformJobName": name, "ModelName": name}  # type: ignore[dict-item]  # of one kind
     return [
@@ -169,6 +173,9 @@ def hosted(name: str) -> list[tuple[str, dict[str, Any]]]:
         ("CreateEndpointConfig", {"EndpointConfigName": name, "ProductionVariants": [variant]}),
         ("CreateEndpoint", {"EndpointName": name, "EndpointConfigName": name}),
         ("CreateTransformJob", transform),
+        ("CreateExperiment", {"ExperimentName": name, "Description": "of a contract"}),
+        ("CreateTrial", {"TrialName": name, "ExperimentName": name}),
+        ("CreateTrialComponent", {"TrialComponentName": name, "Parameters": {"a": {"NumberValue": 1.0}}}),
         (
             "CreateHyperParameterTuningJob",
             {**REQUEST["CreateHyperParameterTuningJob"], "HyperParameterTuningJobName": name},  # type: ignore[dict-item]  # as above
@@ -241,6 +248,7 @@ DAY: Final = {
     "LastModifiedTimeBefore": 9e9,
 }
 RUNNING: Final = {"TrainingJobName": "two"}
+EXPERIMENTAL: Final = ("Experiment", "Trial", "TrialComponent")
 # A request that is answered, for every operation: where "one" is there, its job completed, and the job "two" trains.
 ANSWERED: Final[dict[str, dict[str, Any]]] = {
     **{operation: {**body, f"{operation.removeprefix('Create')}Name": "new"} for operation, body in hosted("one")},
@@ -280,6 +288,18 @@ ANSWERED: Final[dict[str, dict[str, Any]]] = {
     "ListProcessingJobs": {**DAY, "SortBy": "Name", "MaxResults": 1},
     "StopProcessingJob": {"ProcessingJobName": "two"},
     "DeleteProcessingJob": {"ProcessingJobName": "one"},
+    "CreateTrial": {"TrialName": "new", "ExperimentName": "one"},
+    **{f"Describe{word}": {f"{word}Name": "one"} for word in EXPERIMENTAL},
+    **{f"Update{word}": {f"{word}Name": "one", "DisplayName": "another"} for word in EXPERIMENTAL},
+    "ListExperiments": {"CreatedAfter": 0.0, "CreatedBefore": 9e9, "SortBy": "Name", "MaxResults": 1},
+    "ListTrials": {"ExperimentName": "one", "TrialComponentName": "one"},
+    "ListTrialComponents": {"ExperimentName": "one", "SortOrder": "Ascending"},
+    "AssociateTrialComponent": {"TrialName": "one", "TrialComponentName": "one"},
+    "DisassociateTrialComponent": {"TrialName": "one", "TrialComponentName": "one"},
+    "ListAssociations": {"SourceArn": f"{ARN}:experiment/one"},
+    "DeleteExperiment": {"ExperimentName": "two"},
+    "DeleteTrial": {"TrialName": "one"},
+    "DeleteTrialComponent": {"TrialComponentName": "one"},
     "DeleteTrainingJob": {"TrainingJobName": "one"},
     "DeleteModel": {"ModelName": "one"},
     "DeleteEndpointConfig": {"EndpointConfigName": "one"},
@@ -296,6 +316,7 @@ def test_every_operation_answers_what_is_there_in_the_models_shape(operation: st
     world.resources.change("endpoint", "one", status="InService")
     world.resources.change("processing-job", "one", status="Completed")
     world.ask(*hosted("two")[-2])
+    world.ask("CreateExperiment", {"ExperimentName": "two"})
     world.resources.change("hyper-parameter-tuning-job", "two", status="Completed")
     tried = {"name": "one", "definition": 0, "values": {"a": "1"}}
     world.resources.change("hyper-parameter-tuning-job", "one", facts={"trials": [tried]})
@@ -374,6 +395,24 @@ NEVER: Final = {
         "CreateTrainingJob",
         "ResourceNotFound",
     ): "for experiments that do not exist; ExperimentConfig is echoed, not looked up",
+    ("AssociateTrialComponent", "ResourceLimitExceeded"): "no quota counts what is associated",
+    ("ListAssociations", "ResourceNotFound"): "no lineage can be made here, so an ARN names nothing of it",
+    **{
+        (f"Update{word}", "ConflictException"): "two updates at once are made one after the other"
+        for word in EXPERIMENTAL
+    },
+}
+MISSING: Final = {
+    **{
+        f"{verb}{word}": {f"{word}Name": "nowhere"}
+        for verb in ("Describe", "Update", "Delete")
+        for word in EXPERIMENTAL
+    },
+    "CreateTrial": {"TrialName": "a", "ExperimentName": "nowhere"},
+    "ListTrials": {"ExperimentName": "nowhere"},
+    "ListTrialComponents": {"TrialName": "nowhere"},
+    "AssociateTrialComponent": {"TrialName": "nowhere", "TrialComponentName": "nowhere"},
+    "DisassociateTrialComponent": {"TrialName": "nowhere", "TrialComponentName": "nowhere"},
 }
 
 
@@ -416,6 +455,8 @@ def test_every_documented_error_appears_with_its_code(bench: Bench, raw: Any, op
             assert code == code_of(raw, operation, body)  # type: ignore[arg-type]  # by name
         finally:
             embedded.clear_faults(state)
+    elif operation in MISSING:
+        assert code == code_of(raw, operation, MISSING[operation])
     else:
         assert ("ResourceInUse", True) == (code, operation in IN_USE)
         assert code == IN_USE[operation](bench, raw)

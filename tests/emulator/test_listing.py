@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sm_trn.emulator.api.search import Row, search
 from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.describe import describe
 from sm_trn.emulator.training.engine import Event
 from sm_trn.emulator.training.job import Job
-from sm_trn.emulator.training.listing import list_jobs, search
+from sm_trn.emulator.training.listing import list_jobs
 
 
 def job(name: str, created: float, *, failed: bool = False, **tags: str) -> Job:
@@ -31,7 +32,14 @@ def job(name: str, created: float, *, failed: bool = False, **tags: str) -> Job:
     )
 
 
+def row(one: Job) -> Row:
+    return Row(one.name, describe(one, 10.0, 0.7), one.tags, {each.name: each.value for each in one.metrics})
+
+
 JOBS = [job("b-one", 1.0, team="x"), job("A-two", 2.0, failed=True), job("c-three", 3.0)]
+
+
+ROWS = [row(each) for each in JOBS]
 
 
 def names(**asked: Any) -> list[str]:
@@ -41,8 +49,7 @@ def names(**asked: Any) -> list[str]:
 
 def found(*filters: dict[str, str], **asked: Any) -> list[str]:
     body: Any = {"SearchExpression": {"Filters": list(filters)}, **asked}
-    answer = search(JOBS, body, lambda one: describe(one, 10.0, 0.7))
-    return [row["TrainingJob"]["TrainingJobName"] for row in answer["Results"]]
+    return [row.name for row in search(ROWS, body)[0]]
 
 
 def test_the_newest_comes_first() -> None:
@@ -114,4 +121,4 @@ def test_a_search_joins_its_filters_as_asked() -> None:
     team = {"Name": "Tags.team", "Operator": "Equals", "Value": "x"}
     assert [] == found(failed, team)
     body: Any = {"SearchExpression": {"Filters": [failed, team], "Operator": "Or"}}
-    assert 2 == len(search(JOBS, body, lambda one: describe(one, 10.0, 0.7))["Results"])
+    assert 2 == len(search(ROWS, body)[0])

@@ -21,11 +21,16 @@ _PAGE: Final = 10
 _SORT_BY: Final = {"Name": "name", "CreationTime": "created", "Status": "status"}
 
 
-class Listed(Protocol):
-    """This is what every listed thing has. Times are epoch seconds."""
+class Named(Protocol):
+    """This is what a page needs to know of a row."""
 
     @property
     def name(self) -> str: ...
+
+
+class Listed(Named, Protocol):
+    """This is what every listed thing has. Times are epoch seconds."""
+
     @property
     def created(self) -> float: ...
     @property
@@ -35,6 +40,7 @@ class Listed(Protocol):
 
 
 T = TypeVar("T", bound=Listed)
+N = TypeVar("N", bound=Named)
 
 
 class ListRequest(TypedDict, total=False):
@@ -69,7 +75,7 @@ def select(found: Iterable[T], body: ListRequest) -> tuple[list[T], NextPage]:
     return page(kept, body.get("NextToken"), body.get("MaxResults"))
 
 
-def page(found: list[T], token: str | None, size: int | None) -> tuple[list[T], NextPage]:
+def page(found: list[N], token: str | None, size: int | None) -> tuple[list[N], NextPage]:
     """Return a page, and the token of the next. It names the last one shown, so that new ones shift nothing. Raises AwsError."""
     start, size = 0, size or _PAGE
     if token:

@@ -55,7 +55,7 @@ def add_tags(resource: Tagged, body: TagsRequest) -> TagList:
 
 def list_tags(resource: Tagged, _body: TagsRequest) -> TagList:
     """ListTags, in the order of their keys."""
-    return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(resource.tags.items())]}
+    return {"Tags": tag_list(resource.tags)}
 
 
 def delete_tags(resource: Tagged, body: TagsRequest) -> TagList:
@@ -68,6 +68,11 @@ def delete_tags(resource: Tagged, body: TagsRequest) -> TagList:
 def tags_of(sent: Iterable[Tag]) -> dict[str, str]:
     """Return the tags that a resource gets where these were sent for it: it is marked as emulated."""
     return {tag["Key"]: tag["Value"] for tag in sent} | {EMULATED_TAG: "true"}
+
+
+def tag_list(tags: Mapping[str, str]) -> list[Tag]:
+    """Return tags as an answer has them, in the order of their keys."""
+    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
 
 
 def check_tags(sent: Iterable[Tag], kept: Iterable[str] = ()) -> None:

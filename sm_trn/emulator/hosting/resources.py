@@ -1,4 +1,4 @@
-"""The registry keeps models, endpoint configurations, endpoints, transform, processing and tuning jobs, and saves each at every change.
+"""The registry keeps models, endpoints, their configurations, experiments, and transform, processing and tuning jobs; it saves each change.
 
 It must not know HTTP, nor what runs behind a resource.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Kind:
     """The service's words for a kind of thing: in messages, in its operations and their members, over a list of them.
 
-    ``unlisted`` is what a describe says and a row of the list does not.
+    ``unlisted`` is what a describe says and a row of the list does not. ``unique`` is a name that the service calls so when it is taken.
     """
 
     noun: str
@@ -31,6 +31,7 @@ class Kind:
     rows: str
     has_status: bool = False
     unlisted: str = ""
+    unique: bool = False
 
 
 KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
@@ -44,6 +45,9 @@ KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
     "hyper-parameter-tuning-job": Kind(
         "hyperparameter tuning job", "HyperParameterTuningJob", "HyperParameterTuningJobSummaries", has_status=True
     ),
+    "experiment": Kind("experiment", "Experiment", "ExperimentSummaries", unique=True),
+    "experiment-trial": Kind("trial", "Trial", "TrialSummaries", unique=True),
+    "experiment-trial-component": Kind("trial component", "TrialComponent", "TrialComponentSummaries", unique=True),
 }
 
 
@@ -95,7 +99,13 @@ class Resources(Registry[Resource]):
                         "Job name must be unique within an AWS account and region, and a job with this name already "
                         f"exists ({resource.arn}).",
                     )
-                raise validation(f'Cannot create already existing {KINDS[resource.kind].noun} "{resource.arn}".')
+                kind = KINDS[resource.kind]
+                if kind.unique:
+                    noun = kind.noun.capitalize()
+                    raise validation(
+                        f"{noun} names must be unique within an AWS account and region. {noun} with name ({resource.name}) already exists."
+                    )
+                raise validation(f'Cannot create already existing {kind.noun} "{resource.arn}".')
             self._save(resource)
 
     def change(self, kind: str, name: str, **changes: Any) -> None:

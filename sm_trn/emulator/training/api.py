@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...specs.snapshot import EMULATED_ACCOUNT
 from ..api import shapes
-from ..api.tags import Tagged, tags_of
+from ..api.search import Row, search
+from ..api.tags import Tagged, tag_list, tags_of
 from ..errors import AwsError, validation
 from ..options import SUBSTITUTED_TAG, Options
 from . import engine, rules
 from .describe import describe
 from .job import KIND, Job
 from .jobs import Jobs
-from .listing import list_jobs, search
+from .listing import list_jobs
 from .plan import plan_of
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:
     from ..api.paging import ListRequest
+    from ..api.search import SearchRequest
     from ..s3.object_store import ObjectStore
-    from .request import SearchRequest, TrainingRequest
+    from .request import TrainingRequest
 
 _SEARCHABLE = "TrainingJob"
 
@@ -85,16 +87,20 @@ class TrainingApi:
     def listed(self, body: ListRequest) -> dict[str, Any]:
         return list_jobs(self._jobs.all(), body, self._jobs.now())
 
-    def search(self, body: SearchRequest) -> dict[str, Any] | None:
-        """Search among training jobs; None for a search among other resources."""
-        if body["Resource"] != _SEARCHABLE:
-            return None
-        members = shapes.service_model().shape_for(_SEARCHABLE).members  # fewer than a describe answer has
-
-        def row(job: Job) -> dict[str, Any]:
-            return {name: value for name, value in self._described(job).items() if name in members}
-
-        return search(self._jobs.all(), body, row)
+    def search(self, body: SearchRequest) -> dict[str, Any]:
+        """Search among training jobs: a row has the members that the model gives it, fewer than a describe answer."""
+        members = shapes.service_model().shape_for(_SEARCHABLE).members
+        rows = [
+            Row(
+                job.name,
+                {name: value for name, value in self._described(job).items() if name in members},
+                job.tags,
+                {metric.name: metric.value for metric in reversed(job.metrics)},
+            )
+            for job in self._jobs.all()
+        ]
+        found, more = search(rows, body)
+        return {"Results": [{_SEARCHABLE: {**row.document, "Tags": tag_list(row.tags)}} for row in found], **more}
 
     def stop(self, body: TrainingRequest) -> dict[str, str]:
         """Answer StopTrainingJob. Raises AwsError for a job that has ended."""

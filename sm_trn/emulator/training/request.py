@@ -79,19 +79,3 @@ class TrainingRequest(Echoed, Flags, total=False):
     InputDataConfig: list[Channel]
     OutputDataConfig: dict[str, str]
     Tags: list[Tag]
-
-
-class Expression(TypedDict, total=False):
-    Filters: list[dict[str, str]]  # Name, Operator, Value
-    NestedFilters: list[Any]
-    SubExpressions: list[Any]
-    Operator: str
-
-
-class SearchRequest(TypedDict, total=False):
-    Resource: str
-    SearchExpression: Expression
-    SortBy: str
-    SortOrder: str
-    MaxResults: int
-    NextToken: str
