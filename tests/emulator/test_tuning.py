@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -110,6 +111,41 @@ def test_a_search_whose_jobs_all_fail_has_failed(bench: Bench) -> None:
         found["TrainingJobStatusCounters"]["NonRetryableError"],
     )
     assert "BestTrainingJob" not in found
+
+
+@pytest.mark.local
+def test_the_tuner_of_sdk_v2_searches_here(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sagemaker = pytest.importorskip("sagemaker")
+    from sagemaker.pytorch import PyTorch
+    from sagemaker.tuner import HyperparameterTuner, IntegerParameter
+
+    (tmp_path / "train.py").write_text(
+        "import sys\nprint('loss=' + sys.argv[sys.argv.index('--size') + 1])\n", encoding="utf-8"
+    )
+    for name, value in {**bench.variables(), "SAGEMAKER_SUPPRESS_V2_WARNING": "1"}.items():
+        monkeypatch.setenv(name, value)
+    session = sagemaker.Session(default_bucket=bench.endpoint.bucket)
+    estimator = PyTorch(
+        "train.py", source_dir=str(tmp_path), role=ROLE, framework_version="2.6.0", py_version="py312", instance_count=1,
+        instance_type="ml.c5.xlarge", sagemaker_session=session,
+    )  # fmt: skip
+    ranges = {"size": IntegerParameter(1, 9)}
+    tuner = HyperparameterTuner(
+        estimator, "loss", ranges, REGEX, objective_type="Minimize", max_jobs=2, max_parallel_jobs=2
+    )
+    tuner.fit(wait=False)
+    found = ended(bench, tuner.latest_tuning_job.name)
+    assert "Completed" == found["HyperParameterTuningJobStatus"], [
+        bench.describe(row["TrainingJobName"]).get("FailureReason")
+        for row in tried(bench, found["HyperParameterTuningJobName"])
+    ]
+    best = found["BestTrainingJob"]
+    assert float(best["TunedHyperParameters"]["size"]) == best["FinalHyperParameterTuningJobObjectiveMetric"]["Value"]
+    assert best["TrainingJobName"] == tuner.best_training_job()
+    assert {"ml.c5.xlarge"} == {
+        bench.describe(row["TrainingJobName"])["ResourceConfig"]["InstanceType"]
+        for row in tried(bench, found["HyperParameterTuningJobName"])
+    }
 
 
 ONE: Final = {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 3}
