@@ -22,6 +22,8 @@ from emulator.bench import Bench, client_of, lines_of, marked, packed, within
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options
+from sm_trn.emulator.hosting.model_server import NoAnswer
+from sm_trn.emulator.hosting.transforms import joined
 
 pytestmark = pytest.mark.local
 
@@ -277,6 +279,42 @@ def test_a_batch_transform_writes_an_answer_beside_every_object(hosts: Hosts, st
         hosts.s3.get_object(Bucket=hosts.endpoint.bucket, Key=f"{place}/out/{key}.out")["Body"].read()
         for key in ("a.json", "sub/b.json")
     ]
+
+
+def test_a_transform_writes_its_answers_behind_the_records_where_it_is_asked_to(hosts: Hosts) -> None:
+    model = hosts.hosted(packed({"code/inference.py": DOUBLE}))
+    hosts.s3.put_object(Bucket=hosts.endpoint.bucket, Key="joined/in/x.json", Body="1\n2\n")
+    more = {"BatchStrategy": "SingleRecord", "DataProcessing": {"JoinSource": "Input"}}
+    assert "Completed" == transformed(hosts, "t-joined", model, "joined", **more)["TransformJobStatus"]
+    out = hosts.s3.get_object(Bucket=hosts.endpoint.bucket, Key="joined/out/x.json.out")["Body"].read()
+    assert [{"SageMakerInput": n, "SageMakerOutput": 2 * n} for n in (1, 2)] == [
+        json.loads(line) for line in out.splitlines()
+    ]
+
+
+JOINED = {"DataProcessing": {"JoinSource": "Input"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "answer", "wanted"),
+    [
+        ("text/csv", b"1,2\n3,4\n", b"a\nb\n", b"1,2,a\n3,4,b\n"),
+        ("application/jsonlines", b'{"x": 1}', b'{"y": 3}\n', b'{"x": 1, "SageMakerOutput": {"y": 3}}\n'),
+        ("application/jsonlines", b"[2]", b"4", b'{"SageMakerInput": [2], "SageMakerOutput": 4}\n'),
+        ("text/csv", b"1\n2\n", b"a\n", None),
+        ("application/json", b"1\n", b"no json", None),
+    ],
+)  # fmt: skip
+def test_answers_are_joined_record_by_record_or_the_job_fails(
+    kind: str, part: bytes, answer: bytes, wanted: bytes | None
+) -> None:
+    request: Any = {**JOINED, "TransformInput": {"ContentType": kind}}
+    if wanted is None:
+        with pytest.raises(NoAnswer, match="cannot be joined"):
+            joined(part, answer, request)
+    else:
+        assert wanted == joined(part, answer, request)
+    assert answer == joined(part, answer, {"TransformInput": {"ContentType": kind}})
 
 
 def test_a_transform_of_a_record_that_the_model_refuses_fails_and_says_which(hosts: Hosts) -> None:

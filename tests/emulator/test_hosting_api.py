@@ -88,7 +88,8 @@ def test_what_exists_cannot_be_made_again_and_what_does_not_cannot_be_used(api: 
           {"MemorySizeInMB": 1024, "MaxConcurrency": 1}}]}, "no ServerlessConfig"),
         ("CreateTransformJob", {**TRANSFORM, "TransformInput": {**TRANSFORM["TransformInput"], "SplitType": "RecordIO"}},  # type: ignore[dict-item]  # of one kind
          "SplitType"),
-        ("CreateTransformJob", {**TRANSFORM, "DataProcessing": {"JoinSource": "Input"}}, "neither filters nor joins"),
+        ("CreateTransformJob", {**TRANSFORM, "DataProcessing": {"JoinSource": "Input"}}, "give SplitType and AssembleWith Line"),
+        ("CreateTransformJob", {**TRANSFORM, "DataProcessing": {"OutputFilter": "$[1:]"}}, "filters nothing"),
     ],
 )  # fmt: skip
 def test_what_is_not_emulated_is_refused_in_so_many_words(

@@ -128,8 +128,13 @@ class HostingApi:
             raise validation("TransformInput: the emulator reads S3Prefix data only")
         if asked.get("SplitType", "None") not in {"None", "Line"}:
             raise validation("TransformInput.SplitType: the emulator splits by Line, or not at all")
-        if joined.get("InputFilter", "$") != "$" or joined.get("JoinSource", "None") != "None":
-            raise validation("DataProcessing: the emulator neither filters nor joins")
+        if {joined.get("InputFilter", "$"), joined.get("OutputFilter", "$")} != {"$"}:
+            raise validation("DataProcessing: the emulator joins, but it filters nothing")
+        by_line = (asked.get("SplitType"), body["TransformOutput"].get("AssembleWith")) == ("Line", "Line")
+        if joined.get("JoinSource", "None") != "None" and not by_line:
+            raise validation(
+                "DataProcessing.JoinSource: the emulator joins lines; give SplitType and AssembleWith Line"
+            )
         resource = self._add("transform-job", body["TransformJobName"], body, status="InProgress")
         self._transforms.start(resource.name)
         return {"TransformJobArn": resource.arn}

@@ -6,6 +6,7 @@ It must not know HTTP. Splitting is None or Line; what a payload may hold is Max
 from __future__ import annotations
 
 import gzip
+import json
 import secrets
 import threading
 import traceback
@@ -101,7 +102,7 @@ class Transforms:
         server.start()
         self._resources.change(_KIND, resource.name, facts={"started": self._resources.now()})
         for key, parts in self._inputs(request):
-            answers = [self._ask(server, request, part, key) for part in parts]
+            answers = [joined(part, self._ask(server, request, part, key), request) for part in parts]
             self._put(request["TransformOutput"], key, answers)
         self._resources.end(_KIND, resource.name, "Stopped" if resource.name in self._stopped else "Completed", None)
 
@@ -168,6 +169,31 @@ def payloads(content: bytes, request: Transform) -> Iterator[bytes]:
         size += len(line) + 1
     if batch:
         yield b"\n".join(batch) + b"\n"
+
+
+def joined(part: bytes, answer: bytes, request: Transform) -> bytes:
+    """Return an answer, with its records behind those it is for where the request joins them. Raises NoAnswer where it cannot.
+
+    The API reference of DataProcessing, JoinSource: CSV gets further columns, a JSON object the member SageMakerOutput, and
+    any other JSON becomes the member SageMakerInput of an object.
+    """
+    if request.get("DataProcessing", {}).get("JoinSource", "None") == "None":
+        return answer
+    inputs, outputs = part.splitlines(), answer.splitlines()
+    if len(inputs) != len(outputs):
+        raise NoAnswer(f"the data cannot be joined: {len(inputs)} records were sent, {len(outputs)} came back")
+    if "json" not in (request["TransformInput"].get("ContentType") or ""):
+        return b"\n".join(b",".join(pair) for pair in zip(inputs, outputs, strict=True)) + b"\n"
+    try:
+        return b"\n".join(_joined_json(*pair) for pair in zip(inputs, outputs, strict=True)) + b"\n"
+    except ValueError as error:
+        raise NoAnswer(f"the data cannot be joined: a record is no JSON: {error}") from error
+
+
+def _joined_json(sent: bytes, answer: bytes) -> bytes:
+    record = json.loads(sent)
+    record = record if isinstance(record, dict) else {"SageMakerInput": record}
+    return json.dumps({**record, "SageMakerOutput": json.loads(answer)}).encode()
 
 
 def _below(prefix: str, key: str) -> str:
