@@ -123,11 +123,17 @@ class Dispatcher:
             return _json(document)
         if service == "sts" and (answer := self._owners.sts.answer(_form(request), request)) is not None:
             return answer
-        if service == "iam" and _form(request).get("Action") == "CreateAccessKey":
+        return self._iam(request) if service == "iam" else self._forward(request)
+
+    def _iam(self, request: AuthenticatedRequest) -> Answer:
+        asked = _form(request)
+        if asked.get("Action") == "CreateAccessKey":
             raise AwsError(
                 "ServiceNotSupportedException",
                 "the emulator takes no other long-lived keys than its own (sm-trn local env); temporary ones are STS's: AssumeRole",
             )
+        if asked.get("Action") == "SimulatePrincipalPolicy":
+            return self._owners.roles.simulate(asked)
         return self._forward(request)
 
     def _forward(self, request: AuthenticatedRequest) -> Answer:

@@ -23,6 +23,18 @@ def test_a_launcher_may_attach_amazons_own_policy_to_a_role_that_it_makes(bench:
     assert [policy] == [each["PolicyArn"] for each in attached]
 
 
+def test_a_role_that_is_there_may_do_everything_and_another_is_not_found(bench: Bench) -> None:
+    """SDK v3 looks at every role before it trains: core/helper/iam_role_resolver.py, _simulate_denied_actions."""
+    iam, actions = bench.client("iam"), ["sagemaker:CreateTrainingJob", "s3:PutObject"]
+    arn = bench.endpoint.role_arn
+    rows = iam.simulate_principal_policy(PolicySourceArn=arn, ActionNames=actions)["EvaluationResults"]
+    assert [(action, "*", "allowed") for action in actions] == [
+        (row["EvalActionName"], row["EvalResourceName"], row["EvalDecision"]) for row in rows
+    ]
+    with pytest.raises(iam.exceptions.NoSuchEntityException):
+        iam.simulate_principal_policy(PolicySourceArn=f"{arn}-of-nobody", ActionNames=actions)
+
+
 @pytest.mark.parametrize(
     ("create", "members", "arn"),
     [

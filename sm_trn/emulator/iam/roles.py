@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
+from xml.sax.saxutils import escape
 
 from ...specs.snapshot import EMULATED_ACCOUNT
-from ..errors import validation
+from ..errors import AwsError, validation
+from ..http.response import Answer
 
 if TYPE_CHECKING:
     import threading
@@ -44,6 +46,29 @@ class Roles:
                 f"Could not assume role {arn}. Please ensure that the role exists and allows principal 'sagemaker.amazonaws.com' "
                 "to assume the role."
             )
+
+    def simulate(self, parameters: Mapping[str, str]) -> Answer:
+        """Answer SimulatePrincipalPolicy: no policy is looked at here, so a role that is there may do everything. Raises AwsError.
+
+        SDK v3 asks it of every role that it is given or finds (core/helper/iam_role_resolver.py, _simulate_denied_actions).
+        """
+        arn = parameters.get("PolicySourceArn", "")
+        if ":role/" not in arn or self.find(arn) is None:
+            raise AwsError("NoSuchEntity", f"The role with name {arn.rpartition('/')[2]} cannot be found.", 404)
+        actions = [value for name, value in parameters.items() if name.startswith("ActionNames.member.")]
+        resources = [value for name, value in parameters.items() if name.startswith("ResourceArns.member.")] or ["*"]
+        rows = "".join(
+            f"<member><EvalActionName>{escape(action)}</EvalActionName><EvalResourceName>{escape(resource)}</EvalResourceName>"
+            "<EvalDecision>allowed</EvalDecision><MatchedStatements/><MissingContextValues/></member>"
+            for action in actions
+            for resource in resources
+        )
+        text = (
+            '<SimulatePrincipalPolicyResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/"><SimulatePrincipalPolicyResult>'
+            f"<IsTruncated>false</IsTruncated><EvaluationResults>{rows}</EvaluationResults>"
+            "</SimulatePrincipalPolicyResult></SimulatePrincipalPolicyResponse>"
+        )
+        return Answer(200, (("Content-Type", "text/xml"),), text.encode())
 
     def find(self, arn: str) -> Role | None:
         """Find a role; None where the emulator's account has no such role. One of another account is taken at its word."""
