@@ -58,8 +58,19 @@ def test_tensors_inside_a_prediction_are_numbers_in_the_answer() -> None:
     torch = pytest.importorskip("torch")
     answer, kind = serve.default_output_fn([torch.tensor(43), {"rows": torch.ones(1, 2)}], "application/json")
     assert ('[43, {"rows": [[1.0, 1.0]]}]', "application/json") == (answer, kind)
+    assert ("43\n44\n", "text/csv") == serve.default_output_fn([torch.tensor(43), torch.tensor(44)], "text/csv")
+    assert ("1.0,2.0\n", "text/csv") == serve.default_output_fn(torch.tensor([[1.0, 2.0]]), "text/csv")
     with pytest.raises(TypeError, match="object is not JSON"):
         serve.default_output_fn(object(), "application/json")
+
+
+def test_a_request_of_csv_is_read_as_the_container_reads_it() -> None:
+    """sagemaker_inference/decoder.py, _csv_to_numpy: numpy.genfromtxt, so one row is a vector and an empty cell no number."""
+    torch = pytest.importorskip("torch")
+    read = serve.default_input_fn("100,", "text/csv")
+    assert (2,) == read.shape
+    assert torch.isnan(read).tolist() == [False, True]
+    assert (2, 2) == serve.default_input_fn("1,2\n3,4\n", "text/csv").shape
 
 
 def test_a_job_unpacks_archives_that_other_users_packed(bench: Bench, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ contract. It must not import anything of this package. ``python serve.py SOCKET`
 
 from __future__ import annotations
 
-import csv
 import importlib
 import importlib.util
 import inspect
@@ -40,15 +39,18 @@ def _kind(content_type: str) -> str:
 
 
 def default_input_fn(body: Any, content_type: str) -> Any:
-    """Read a request as a tensor. Raises Unsupported for a content type that is not known."""
+    """Read a request as a tensor. Raises Unsupported for a content type that is not known.
+
+    sagemaker_inference/decoder.py: one row of CSV is a vector, and a cell that is no number is not a number.
+    """
     import numpy
     import torch
 
     kind = _kind(content_type)
     if kind == JSON:
-        return torch.FloatTensor(json.loads(body))
+        return torch.FloatTensor(numpy.array(json.loads(body)))
     if kind == CSV:
-        return torch.FloatTensor([[float(cell) for cell in row] for row in csv.reader(io.StringIO(body)) if row])
+        return torch.FloatTensor(numpy.genfromtxt(io.StringIO(body), delimiter=","))
     if kind == NPY:
         return torch.from_numpy(numpy.load(io.BytesIO(body), allow_pickle=False))
     raise Unsupported(f"Content type {content_type} is not supported by this framework.")
@@ -62,8 +64,11 @@ def default_predict_fn(data: Any, model: Any) -> Any:
 
 
 def default_output_fn(prediction: Any, accept: str) -> Any:
-    """Write a prediction as the first type that is accepted and known. Raises Unsupported where there is none."""
-    plain = prediction.detach().cpu().numpy() if hasattr(prediction, "detach") else prediction
+    """Write a prediction as the first type that is accepted and known. Raises Unsupported where there is none.
+
+    sagemaker_inference/encoder.py: a vector is a column of CSV.
+    """
+    plain = prediction.detach().cpu().numpy().tolist() if hasattr(prediction, "detach") else prediction
     for kind in map(_kind, accept.split(",")):
         if kind in {JSON, "*/*", "application/*", ""}:
             return json.dumps(plain, default=_plain), JSON
@@ -71,13 +76,13 @@ def default_output_fn(prediction: Any, accept: str) -> Any:
             import numpy
 
             out = io.StringIO()
-            numpy.savetxt(out, numpy.atleast_2d(numpy.asarray(plain)), delimiter=",", fmt="%s")
+            numpy.savetxt(out, plain, delimiter=",", fmt="%s")
             return out.getvalue(), CSV
         if kind == NPY:
             import numpy
 
             packed = io.BytesIO()
-            numpy.save(packed, numpy.asarray(plain), allow_pickle=False)
+            numpy.save(packed, plain, allow_pickle=False)
             return packed.getvalue(), NPY
     raise Unsupported(f"Content type {accept} is not supported by this framework.")
 
@@ -90,10 +95,11 @@ def _plain(value: Any) -> Any:
 
 
 def default_model_fn(model_dir: str) -> Any:
-    """Load the one TorchScript file of a folder. Raises ValueError where there is not exactly one."""
+    """Load model.pt, or the one TorchScript file of a folder. Raises ValueError where there is not exactly one."""
     import torch
 
     found = [path for path in sorted(Path(model_dir).iterdir()) if path.suffix in {".pt", ".pth"}]
+    found = [path for path in found if path.name == "model.pt"] or found
     if len(found) != 1:
         raise ValueError(f"Exactly one .pth or .pt file is required for PyTorch models: {[p.name for p in found]}")
     return torch.jit.load(str(found[0]), map_location="cpu")
