@@ -234,7 +234,8 @@ def match(text: str, lists: int = ALL) -> Match | None:
             found[place] = strength
     if any(rows[place].role == Role.HEALTHY for place in found):
         return None
-    noise = {place: SURE - 0.5 for place in found if rows[place].role == Role.NOISE}  # it says more than a loose word
+    # What says little counts after what is sure, and before a loose word.
+    noise = {place: SURE - 0.5 for place in found if rows[place].role in {Role.NOISE, Role.STATE}}
     for place in sorted(found, key=lambda each: (max(found[each], noise.get(each, 0)), each)):
         row = rows[place]
         if not any(piece.found_in(lowered) for piece in row.unless):

@@ -38,7 +38,7 @@ _SUSPECT = re.compile(  # and what may say so
     r"|disconnect|unhandled|unreachable|retr|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
 )
 _CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b")  # a line of this level reports no failure
-_TROUBLE = re.compile(r"error|exception|fatal|critical")
+_TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
@@ -145,11 +145,9 @@ class LogReading:
     def wants(self, lowered: str) -> bool:
         """Whether a line of this shape – small letters, no digits – could matter."""
         return (
-            resembles(lowered)
-            or "traceback (most" in lowered
-            or "reporting training" in lowered
+            _TROUBLE.search(lowered) is not None
             or any(mark in lowered for mark in _MARKS)
-            or _TROUBLE.search(lowered) is not None
+            or resembles(lowered)  # what takes long is asked last
         )
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:

@@ -20,7 +20,7 @@ from .sdk_output import Ending, SdkOutput, StatusLine, host_and_text, host_colou
 from .sdk_panel import is_panel
 
 _OURS = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\t([^\t\n]{1,512})\t")
-_BLOCK = 1_000_000  # bytes of a file that are held
+_BLOCK = 250_000  # bytes of a file that are held
 _CONTROLS = {"\n": "#012", "\r": "#015"}
 
 

@@ -56,6 +56,8 @@ def test_an_exit_code_that_is_no_signal_and_in_no_row_says_nothing(text: str, co
         ("exits with return code = -11 [launch.py:321:sigkill_handler]", "proc.segfault"),
         ("failed (exitcode: 1) local_rank: 0 (pid: 7) of binary: /bin/python, world size 4", "unknown"),
         ("torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL", "mem.host_oom"),
+        ("MaxPendingTimeInSeconds exceeded while waiting for capacity", "stop.max_pending"),
+        ("An error occurred (ValidationException) when calling X: Requested image a/b:9 not found.", "image.pull"),
         ("ClientError: Unable to mount file system: fs-0a1b. Port 2049 is closed", "data.mount"),
     ],
 )  # fmt: skip
