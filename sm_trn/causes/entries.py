@@ -1,8 +1,9 @@
 """The dictionary of causes: an open table, one row per cause in reading order, and how a line is looked up in it.
 
 A fragment is the fixed part of a message. It matches a line that holds its parts in their order, case aside: ``…`` stands for
-any text. Nothing here is a regular expression that a hostile line could make slow, but for ``reads``, which takes facts out of
-a line that has matched, and is searched in a short text only.
+any text. Of the rows that a line speaks for, that with the strongest list counts; exit codes and signals are a list of their own
+(``endings``). Regular expressions are searched in a short text only: ``reads``, which takes facts out of a line that has matched,
+and the names of exceptions.
 """
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ _SHORT = ""  # where fragments stand that are shorter
 _DIGITS = str.maketrans("", "", "0123456789")
 _KINDS = ("certain", "likely", "loose", "about")  # lists of a row, the strongest first
 SURE, ALL = 2, len(_KINDS)  # how many of the lists count, of any line and of one that says it is an error
-_CLASS = re.compile(
-    r"\b(?:[A-Z]+[a-z0-9]+){2,8}[A-Z]{0,8}\b"
-)  # the name of an exception, of which each word may say something
+_CLASS = re.compile(r"\b(?:[A-Z]+[a-z0-9]+){2,8}[A-Z]{0,8}\b")  # the name of an exception: each of its words may tell
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Exceptions that a mistake in the script raises; with any other, also ValueError, a library may mean something of its own.
 OF_PYTHON = (
@@ -223,7 +222,7 @@ def match(text: str, lists: int = ALL) -> Match | None:
     rows = entries()
     foreign = lowered.startswith(
         _REFUSED
-    )  # where nouns say little, and AWS's own words are most likely somebody else's
+    )  # Python's own exceptions: nouns say little there, and AWS's words are others'
     lists = min(lists, ALL - foreign)
     spelled = f"{lowered} {_spelled(text)}" if lists == ALL else lowered
     for place, kind, piece in _near(spelled.translate(_DIGITS)):

@@ -80,10 +80,11 @@ def test_a_mistake_of_the_script_is_not_what_aws_or_a_library_says_in_like_words
         ("acme.errors.ShardedCheckpointingException: two of them", "checkpoint.incompatible"),
         ("acme.OddPipeModeException: nothing there", "data.pipe"),
         ("RuntimeError: the tokenizer is not what it was", "checkpoint.incompatible"),
+        ("RuntimeError: the proxid is gone", "script.exception"),  # nor is xid
         (
             "RuntimeError: a supported list was aborted",
             "script.exception",
-        ),  # orte stands in both, but is no word of them
+        ),  # orte is no word of it, though it stands there
     ],
 )
 def test_an_error_that_no_row_words_is_known_by_what_it_is_about(text: str, cause: str) -> None:
