@@ -15,18 +15,13 @@ from ..specs.problems import Advice
 from ..specs.snapshot import JobSnapshot, JobStatus
 from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence, FastNetwork
 from .choose import ordered
-from .entries import Role, entry
+from .entries import OF_PYTHON, Role, entry
 from .fix import fix_of
 from .reading import LOG_MARK, Finding, LogReading
 from .scan import Scan
 from .status import DESCRIBE, SERVICE, decided
 from .unusual import unusual
 
-# Exceptions that a mistake in the script raises; with any other, also ValueError, a library may mean something of its own.
-_OF_PYTHON = (
-    "ArithmeticError", "AttributeError", "IndexError", "KeyError", "NameError", "SyntaxError", "IndentationError", "TypeError",
-    "UnboundLocalError", "ZeroDivisionError", "RecursionError",
-)  # fmt: skip
 _FIRST = LogEvent(0.0, "algo-1", "")
 SHORT = 60  # lines that a reason may have
 SHOWN = 6  # consequences
@@ -181,7 +176,7 @@ def _error(finding: Finding) -> str:
 def _name(finding: Finding, scan: Scan | None) -> tuple[str, bool]:
     """The id of a finding, and whether its line is certain of it."""
     if finding.match is None:
-        return "script.exception", finding.error.startswith(_OF_PYTHON)
+        return "script.exception", finding.error.startswith(OF_PYTHON)
     if finding.role == Role.TIMEOUT and scan is not None:
         watchdog = scan.reading.watchdog
         if watchdog.differ:

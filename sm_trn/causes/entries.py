@@ -1,8 +1,9 @@
 """The dictionary of causes: an open table, one row per cause in reading order, and how a line is looked up in it.
 
 A fragment is the fixed part of a message. It matches a line that holds its parts in their order, case aside: ``…`` stands for
-any text. Nothing here is a regular expression that a hostile line could make slow, but for ``reads``, which takes facts out of
-a line that has matched, and is searched in a short text only.
+any text. Of the rows that a line speaks for, that with the strongest list counts; exit codes and signals are a list of their own
+(``endings``). Regular expressions are searched in a short text only: ``reads``, which takes facts out of a line that has matched,
+and the names of exceptions.
 """
 
 from __future__ import annotations
@@ -14,11 +15,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+from .endings import endings, speaks
+
 LONGEST = 4_000  # characters of a line that are looked at: its beginning and its end
 _GAP = "…"
 _GRAM = 4
 _SHORT = ""  # where fragments stand that are shorter
 _DIGITS = str.maketrans("", "", "0123456789")
+_KINDS = ("certain", "likely", "loose", "about")  # lists of a row, the strongest first
+SURE, ALL = 2, len(_KINDS)  # how many of the lists count, of any line and of one that says it is an error
+_CLASS = re.compile(r"\b(?:[A-Z]+[a-z0-9]+){2,8}[A-Z]{0,8}\b")  # the name of an exception: each of its words may tell
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Exceptions that a mistake in the script raises; with any other, also ValueError, a library may mean something of its own.
+OF_PYTHON = (
+    "ArithmeticError", "AttributeError", "IndexError", "KeyError", "NameError", "SyntaxError", "IndentationError", "TypeError",
+    "UnboundLocalError", "ZeroDivisionError", "RecursionError",
+)  # fmt: skip
+_REFUSED = tuple(name.lower() for name in (*OF_PYTHON, "ValueError", "AssertionError", "NotImplementedError"))
+_SERVICE = frozenset({"api", "capacity", "platform", "spot", "stop"})  # families of what AWS itself says
 
 
 class Role:
@@ -40,6 +54,7 @@ class Fragment:
     at_start: bool
     at_end: bool
     key: str
+    words: bool = False  # its ends are the ends of words
 
     def found_in(self, lowered: str) -> bool:
         """Whether a line in small letters holds the parts in their order."""
@@ -50,24 +65,35 @@ class Fragment:
         at = 0
         for part in self.parts:
             at = lowered.find(part, at)
+            while self.words and at >= 0 and not _alone(lowered, at, at + len(part)):
+                at = lowered.find(part, at + 1)
             if at < 0:
                 return False
             at += len(part)
         return True
 
 
-def fragment(text: str) -> Fragment:
+def _alone(text: str, start: int, end: int) -> bool:
+    """Whether no letter stands right before or behind a place of the text."""
+    return not (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha())
+
+
+def fragment(text: str, *, words: bool = False) -> Fragment:
     """The fragment that a row writes as ``text``."""
     body = text.lower().removeprefix("^").removesuffix("$")
     parts = tuple(part for part in (piece.strip() if _GAP in body else piece for piece in body.split(_GAP)) if part)
     key = max((part.translate(_DIGITS) for part in parts), key=len)
-    return Fragment(parts, text.startswith("^"), text.endswith("$"), key)
+    return Fragment(parts, text.startswith("^"), text.endswith("$"), key, words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A row of the dictionary. ``certain`` fragments name the cause, ``likely`` ones speak for it; ``loose`` ones do so only on a
-    line that reports an error: an exception, a service's reason."""
+    line that reports an error: an exception, a service's reason; ``about`` ones are what such a line is about, where nothing else
+    speaks.
+
+    ``signal`` is the number of a signal that speaks for the cause when it ends a process, ``codes`` are exit codes that do.
+    """
 
     id: str
     what: str
@@ -77,8 +103,16 @@ class Entry:
     certain: tuple[Fragment, ...] = ()
     likely: tuple[Fragment, ...] = ()
     loose: tuple[Fragment, ...] = ()
+    about: tuple[Fragment, ...] = ()
     unless: tuple[Fragment, ...] = ()
     reads: str = ""
+    signal: int = 0
+    codes: tuple[int, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """``mem`` of ``mem.host_oom``."""
+        return self.id.partition(".")[0]
 
     def facts(self, text: str) -> dict[str, str]:
         """What the row's expression reads out of a line."""
@@ -103,21 +137,22 @@ def _expression(text: str) -> re.Pattern[str]:
 def entries() -> tuple[Entry, ...]:
     """Every row, in reading order."""
     rows = json.loads(files(__package__).joinpath("dictionary.json").read_text("utf-8"))["rows"]
-    lists = ("certain", "likely", "loose", "unless")
     return tuple(
         Entry(
-            **{name: value for name, value in row.items() if name not in lists},
+            **{name: value for name, value in row.items() if not isinstance(value, list)},
             certain=_fragments(row, "certain"),
             likely=_fragments(row, "likely"),
             loose=_fragments(row, "loose"),
+            about=_fragments(row, "about"),
             unless=_fragments(row, "unless"),
+            codes=tuple(row.get("codes", ())),
         )
         for row in rows
     )
 
 
 def _fragments(row: Mapping[str, list[str]], name: str) -> tuple[Fragment, ...]:
-    return tuple(map(fragment, row.get(name, ())))
+    return tuple(fragment(text, words=name == "about") for text in row.get(name, ()))
 
 
 @functools.cache
@@ -132,7 +167,7 @@ def _index() -> dict[str, tuple[tuple[int, str, Fragment], ...]]:
     found: dict[str, list[tuple[int, str, Fragment]]] = {}
     crowd: dict[str, int] = {}
     for place, row in enumerate(entries()):
-        for kind in ("certain", "likely", "loose"):
+        for kind in _KINDS:
             for piece in getattr(row, kind):
                 grams = [piece.key[at : at + _GRAM] for at in range(len(piece.key) - _GRAM + 1)]
                 best = min(grams, key=lambda gram: (crowd.get(gram, 0), gram[:1] == " ", gram), default=_SHORT)
@@ -156,23 +191,52 @@ def shape(text: str) -> str:
 
 def resembles(lowered: str) -> bool:
     """Whether any row could match a line of this shape: small letters, its digits taken out."""
-    return bool(_near(lowered))
+    return bool(_near(lowered)) or speaks(lowered)
+
+
+@functools.cache
+def _by_ending() -> dict[int, int]:
+    """The places of rows by exit code, and by the negative number of a signal."""
+    found = {}
+    for place, row in enumerate(entries()):
+        found.update(dict.fromkeys(row.codes, place))
+        if row.signal:
+            found[-row.signal] = place
+    return found
+
+
+def _spelled(text: str) -> str:
+    """The words of the names of classes at a line's beginning: ``PipeModeDatasetException`` is ``pipe mode dataset exception``."""
+    return " ".join(_WORD.sub(" ", name).lower() for name in _CLASS.findall(text[:200]))
 
 
 @functools.lru_cache(maxsize=4096)
-def match(text: str, *, reports: bool = True) -> Match | None:
-    """The first row that a line speaks for. ``reports`` says that the line reports an error: only then ``loose`` counts."""
+def match(text: str, lists: int = ALL) -> Match | None:
+    """The row that a line speaks for: that with the strongest fragment, of equals the first. Only so many ``lists`` count."""
+    if not lists:
+        return None
     lowered = text.lower() if len(text) <= LONGEST else (text[: LONGEST // 2] + " " + text[-LONGEST // 2 :]).lower()
     lowered = lowered.strip()
-    kinds: dict[int, set[str]] = {}
-    for place, kind, piece in _near(lowered.translate(_DIGITS)):
-        if (reports or kind != "loose") and piece.found_in(lowered):
-            kinds.setdefault(place, set()).add(kind)
+    ended = _by_ending()
+    found = {ended[each]: SURE - 1 for each in endings(lowered) if each in ended}
     rows = entries()
-    if any(rows[place].role == Role.HEALTHY for place in kinds):
+    foreign = lowered.startswith(
+        _REFUSED
+    )  # Python's own exceptions: nouns say little there, and AWS's words are others'
+    lists = min(lists, ALL - foreign)
+    spelled = f"{lowered} {_spelled(text)}" if lists == ALL else lowered
+    for place, kind, piece in _near(spelled.translate(_DIGITS)):
+        strength = _KINDS.index(kind)
+        skip = strength >= lists or (strength >= SURE and foreign and rows[place].family in _SERVICE)
+        where = spelled if kind == "about" else lowered
+        if not skip and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
+            found[place] = strength
+    if any(rows[place].role == Role.HEALTHY for place in found):
         return None
-    for place in sorted(kinds):
+    # What says little counts after what is sure, and before a loose word.
+    noise = {place: SURE - 0.5 for place in found if rows[place].role in {Role.NOISE, Role.STATE}}
+    for place in sorted(found, key=lambda each: (max(found[each], noise.get(each, 0)), each)):
         row = rows[place]
         if not any(piece.found_in(lowered) for piece in row.unless):
-            return Match(row, "certain" in kinds[place])
+            return Match(row, found[place] == 0)
     return None

@@ -11,7 +11,7 @@ from ..logs.prefixes import prefix_of
 from ..logs.script import raised
 from ..logs.shown import plain, printable
 from .cause import Evidence, FastNetwork
-from .entries import LONGEST, Match, Role, match, resembles
+from .entries import ALL, LONGEST, SURE, Match, Role, match, resembles
 from .watchdog import Watchdog
 
 MOST = 2_000  # findings that are kept: the first ones decide
@@ -26,10 +26,19 @@ _CARETS = re.compile(r"[\s^~]{1,400}")
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string>")
 _REPORTS = re.compile(
     r"(?:\[?(?:ERROR|FATAL|CRITICAL|E\d{4})\b|[Ee]rror: |\S{1,80}: error: |An error occurred \("
-    r"|.{0,120}?(?:\bERROR\b|\bFATAL\b|\bCRITICAL\b|rror: ))"
+    r"|.{0,120}?(?:\bERROR\b|\bFATAL\b|\bCRITICAL\b|rror: |[: ][EF] \S{1,120}:\d{1,6}\]))"
+)
+_COMPLAINS = re.compile(  # of few lines, in small letters: what says that something went wrong
+    r"fail|error|cannot|can't|could not|couldn't|unable|not found|missing|invalid|denied|refused|timed out|timeout|exhausted"
+    r"|ran out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|unexpected|does not exist|not available"
+)
+_SUSPECT = re.compile(  # and what may say so
+    r"warn|nan\b|\binf|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
+    r"|insufficient|limit|expired|undefined|malformed|different|only|must|please|required|fault|panic|terminat|hang|stuck|stopped"
+    r"|disconnect|unhandled|unreachable|retr|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
 )
 _CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b")  # a line of this level reports no failure
-_TROUBLE = re.compile(r"error|exception|fatal|critical")
+_TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
@@ -136,17 +145,15 @@ class LogReading:
     def wants(self, lowered: str) -> bool:
         """Whether a line of this shape – small letters, no digits – could matter."""
         return (
-            resembles(lowered)
-            or "traceback (most" in lowered
-            or "reporting training" in lowered
+            _TROUBLE.search(lowered) is not None
             or any(mark in lowered for mark in _MARKS)
-            or _TROUBLE.search(lowered) is not None
+            or resembles(lowered)  # what takes long is asked last
         )
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
         prefix = prefix_of(piece)
         text = piece[prefix.length :]
-        said = self._said(text)
+        said, spoken = self._said(text)
         if not said or len(self.findings) >= MOST:
             return
         if self._marks(said) or self._compiles(said, beats):
@@ -171,10 +178,9 @@ class LogReading:
         ):  # no traceback stands before it: its message is a chain of its own
             self._chains += 1
             worker.chain = self._chains
-        reports = self.short or bool(exception) or worker.left > 0 or _REPORTS.match(said[:LONGEST]) is not None
+        lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
         worker.left = 40 if ended else max(0, worker.left - 1)
-        calm = not exception and not self.short and _CALM.search(said[:160]) is not None
-        found = match(line.text, reports=reports) if not calm else None
+        found = match(line.text, lists)
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
             worker.chained = any(said.startswith(mark) for mark in _CHAINED)
@@ -193,12 +199,24 @@ class LogReading:
             )
         )
 
-    def _said(self, text: str) -> str:
-        """A line without what containers, Ray, the service and the toolkit write in front of it."""
+    def _lists(self, said: str, *, complains: bool, within: bool) -> int:
+        """How many of a row's lists count for a line; ``within`` says that it belongs to an exception's message."""
+        if complains:
+            return ALL
+        if _CALM.search(said[:160]) is not None:
+            return SURE if self.short else 0
+        text = said[:LONGEST]
+        if _REPORTS.match(text) is not None or (self.short and _COMPLAINS.search(text.lower()) is not None):
+            return ALL
+        suspect = self.short and _SUSPECT.search(text.lower()) is not None
+        return ALL - 1 if suspect or within else SURE
+
+    def _said(self, text: str) -> tuple[str, bool]:
+        """A line without what containers, Ray, the service and the toolkit write in front of it, and whether the last two did."""
         named = _CONTAINER.match(text)
         said = (text[named.end() :] if named is not None else text).strip()
         spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
-        return said[spoken.end() :].rstrip('"') if spoken is not None else said
+        return (said[spoken.end() :].rstrip('"'), True) if spoken is not None else (said, False)
 
     def _compiles(self, said: str, beats: int) -> bool:
         """Take in the Neuron compiler's start and end of a graph."""
