@@ -294,9 +294,10 @@ CONTAINERS = some.sampled_from([st.Container(), st.Container(algorithm="an-algor
 
 def _scripts(source_dir: str) -> Any:
     here = st.Script("run_clm.py", source_dir=source_dir)
+    beside = st.Script("run_clm.py", source_dir=source_dir, dependencies=(source_dir, f"{source_dir}/"))
     pinned = st.Script("run_clm.py", git=st.Git("https://example.com/a/b.git", commit="0" * 40))
     branch = st.Script("examples/run_glue.py", git=st.Git("https://example.com/a/c.git", branch="main"))
-    return some.sampled_from([*[here] * 12, pinned, branch, None, None])
+    return some.sampled_from([*[here] * 11, beside, pinned, branch, None, None])
 
 
 def _specs(source_dir: str, **parts: Any) -> Any:

@@ -164,6 +164,7 @@ def _source(job: JobSpec, at: Destination) -> dict[str, Any]:
         "entry_point": script.entry,
         "source_dir": at.source_uri or script.source_dir or shipped,
         "git_config": None if script.git is None or at.source_uri else _git(script.git),
+        "dependencies": None if at.source_uri else list(script.dependencies) or None,
     }
 
 

@@ -52,6 +52,13 @@ TARGET005 = Rule(
 TARGET006 = Rule(
     "TARGET006", (Severity.ERROR,), "source from a repository in SDK v3", "ModelTrainer uploads folders only."
 )
+TARGET019 = Rule(
+    "TARGET019",
+    (Severity.ERROR,),
+    "dependencies beside the source in SDK v3",
+    "SourceCode is one folder; nothing is packed beside it.",
+    "sagemaker-core 2.27.0, training/configs.py, SourceCode; aws/sagemaker-python-sdk, issue 5668",
+)
 TARGET007 = Rule("TARGET007", (Severity.ERROR,), "profiler or debugger in SDK v3", "ModelTrainer has neither.")
 TARGET008 = Rule(
     "TARGET008",
@@ -182,6 +189,16 @@ def git(job: JobSpec) -> Iterator[Problem]:
             repr(job.script.git.repo),
             "clone it at its commit and name that folder: Script(…, source_dir=…)",
         )
+
+
+def dependencies(job: JobSpec) -> Iterator[Problem]:
+    """TARGET019: SourceCode has no word for what lies beside its folder."""
+    if job.script is not None and job.script.dependencies:
+        got = ", ".join(map(repr, job.script.dependencies))
+        yield _error(
+            TARGET019, "script.dependencies", "SDK v3 uploads one folder, and nothing beside it", got=got, wanted="none",
+            fix=f"copy them into source_dir; or {STAY}", evidence=FIELDS,
+        )  # fmt: skip
 
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
@@ -389,6 +406,7 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     launcher,
     compiler,
     git,
+    dependencies,
     diagnostics,
     mpi_hosts,
     shell_names,

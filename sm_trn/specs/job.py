@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -46,9 +46,10 @@ class Git:
 class Script:
     """The entry point. Without ``source_dir`` it is one of the shipped scripts; with it, a file inside that folder.
 
-    With ``git``, ``source_dir`` is a folder of the repository.
+    With ``git``, ``source_dir`` is a folder of the repository. ``dependencies`` are files and folders that are packed beside it,
+    each under its own name; of one whose path ends with a slash, what it holds. With ``git`` they are paths of the repository.
 
-    >>> st.Script("train.py", source_dir="./src").entry
+    >>> st.Script("train.py", source_dir="./src", dependencies=("../libs/shared",)).entry
     'train.py'
     """
 
@@ -56,6 +57,25 @@ class Script:
     _: KW_ONLY
     source_dir: str | None = None
     git: Git | None = None
+    dependencies: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dependencies", tuple(self.dependencies))
+
+    def moved(self, move: Callable[[str], str]) -> Script:
+        """The script with its relative paths of this machine moved; a slash at the end of one stays."""
+        if self.git is not None:
+            return self
+        folder = None if self.source_dir is None else _moved(self.source_dir, move)
+        return dataclasses.replace(
+            self, source_dir=folder, dependencies=tuple(_moved(p, move) for p in self.dependencies)
+        )
+
+
+def _moved(path: str, move: Callable[[str], str]) -> str:
+    if "://" in path or path.startswith("/"):
+        return path
+    return f"{move(path.rstrip('/'))}/" if path.endswith("/") else move(path)
 
 
 @runtime_checkable
@@ -118,6 +138,7 @@ class JobSpec(HasCard):
                 "compute=Compute('ml.…', count=…)",
             ),
             **dict.fromkeys(("entry_point", "source_dir"), "script=Script('train.py', source_dir='./src')"),
+            "dependencies": "script=Script(…, dependencies=('../libs/shared',))",
             **dict.fromkeys(("framework_version", "py_version"), "framework=PyTorch('2.6', python='py312')"),
             **dict.fromkeys(
                 ("transformers_version", "pytorch_version"),

@@ -32,6 +32,7 @@ REFUSED = {
     "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
     "TARGET009": trainium(hyperparameters={"note": "it's"}),
     "TARGET010": trainium(hyperparameters={"version": "1.10"}),
+    "TARGET019": trainium(script=st.Script("train.py", source_dir="./src", dependencies=("./libs/shared",))),
     "TARGET013": trainium(inputs={"code": "s3://a-bucket/x"}),
     "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.InputMode.FAST_FILE)}),
     "TARGET015": trainium(script=st.Script("train.sh", source_dir="./src")),
