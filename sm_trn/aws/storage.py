@@ -62,11 +62,11 @@ def pack(folder: Path, dependencies: Sequence[str] = (), *, allow_secrets: bool 
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         for name in sorted(found):
-            path = found[name].path
-            body = path.read_bytes()
+            file = found[name].path
+            body = file.read_bytes()
             entry = tarfile.TarInfo(name)
             entry.size = len(body)
-            entry.mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
+            entry.mode = 0o755 if file.stat().st_mode & 0o100 else 0o644
             tar.addfile(entry, io.BytesIO(body))
     return packed.getvalue()
 
