@@ -164,6 +164,14 @@ KEPT = some.sampled_from(
         (st.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
     ]
 )
+RULE = st.DebugRule(name="Overfit", image_uri="an/image:1", parameters={"rule_to_invoke": "Overfit"})
+OWN_RULE = st.DebugRule(
+    name="own", image_uri="an/image:2", instance="ml.t3.medium", volume_gb=10, s3_uri="s3://a-bucket/r", local_path="/opt/ml/r"
+)  # fmt: skip
+HOOK = st.DebugHook(
+    s3_uri="s3://a-bucket/d",
+    collections=(st.TensorCollection("all"), st.TensorCollection("losses", parameters={"save_interval": "5"})),
+)
 AROUND: dict[str, Any] = {
     "guard": GUARDS,
     "hyperparameters": HYPERPARAMETERS,
@@ -196,6 +204,14 @@ AROUND: dict[str, Any] = {
     "retries": some.sampled_from([None, 1, 30]),
     "profiler": some.booleans(),
     "debugger": some.booleans(),
+    "profiling": some.sampled_from(
+        [*[None] * 4, st.Profiling(interval_ms=500), st.Profiling(s3_uri="s3://a-bucket/p")]
+    ),
+    "profiler_rules": some.sampled_from([*[()] * 4, (RULE,)]),
+    "debug_hook": some.sampled_from(
+        [*[None] * 4, st.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
+    ),
+    "debug_rules": some.sampled_from([*[()] * 4, (RULE, OWN_RULE)]),
     "tensorboard": some.sampled_from(
         [
             None,

@@ -203,9 +203,18 @@ def dependencies(job: JobSpec) -> Iterator[Problem]:
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
     """TARGET007: neither profiler nor debugger."""
-    for name, runs in (("profiler", profiled(job)), ("debugger", debugged(job))):
+    for name, runs, own in (
+        ("profiler", profiled(job), ("profiling", job.profiling)),
+        ("debugger", debugged(job), ("debug_hook", job.debug_hook)),
+    ):
+        field, value = own if own[1] is not None else (name, True)
+        instead = f"{name}=False" if own[1] is None else f"{name}=False, {own[0]}=None"
         if runs:
-            yield _dropped(TARGET007, name, f"ModelTrainer has no {name}", f"{name}=True", f"{name}=False")
+            yield _dropped(TARGET007, field, f"ModelTrainer has no {name}", f"{field}={value}", instead)
+    for name, rules in (("debug_rules", job.debug_rules), ("profiler_rules", job.profiler_rules)):
+        if rules:
+            named = ", ".join(rule.name for rule in rules)
+            yield _dropped(TARGET007, name, "ModelTrainer has no rules", named, f"{name}=()")
 
 
 def mpi_hosts(job: JobSpec) -> Iterator[Problem]:

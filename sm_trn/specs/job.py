@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 from ..formatting.cards import HasCard
 from .compute import Compute, Spot
 from .data import Channel, Checkpoint, FileSystem, Network, Output, TensorBoard
+from .debugging import DebugHook, DebugRule, Profiling
 from .framework import Framework, TrainingCompiler
 from .guard import Guard
 from .kept import Kept
@@ -111,7 +112,8 @@ class JobSpec(HasCard):
     ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
     ``retries`` is how often the service starts the job again after its own internal errors.
     ``guard`` is what the job is watched for while somebody waits for it; it is no part of the request.
-    Profiler and debugger are off: both start machines of their own. ``infra_check`` looks at the machines before the training,
+    Profiler and debugger are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and
+    ``profiler_rules`` are evaluated meanwhile, on machines of their own. ``infra_check`` looks at the machines before the training,
     ``remote_debug`` opens the containers to Systems Manager.
 
     >>> job = st.JobSpec(
@@ -152,6 +154,9 @@ class JobSpec(HasCard):
             "keep_alive_period_in_seconds": "compute=Compute(…, keep_alive_s=…)",
             "training_plan": "compute=Compute(…, training_plan=…)",
             "tensorboard_output_config": "tensorboard=TensorBoard(s3_uri=…)",
+            "debugger_hook_config": "debug_hook=DebugHook(…), or debugger=True",
+            "rules": "debug_rules=(DebugRule(…),), profiler_rules=(…)",
+            "profiler_config": "profiling=Profiling(interval_ms=…), or profiler=True",
             "enable_infra_check": "infra_check=True",
             "enable_remote_debug": "remote_debug=True",
             "logMonitoringConfiguration": "guard=Guard(stall_s=…)",
@@ -196,6 +201,10 @@ class JobSpec(HasCard):
     guard: Guard | None = None
     profiler: bool = False
     debugger: bool = False
+    profiling: Profiling | None = None
+    profiler_rules: tuple[DebugRule, ...] = ()
+    debug_hook: DebugHook | None = None
+    debug_rules: tuple[DebugRule, ...] = ()
     tensorboard: TensorBoard | None = None
     infra_check: bool = False
     remote_debug: bool = False
@@ -209,7 +218,8 @@ class JobSpec(HasCard):
         for name in ("hyperparameters", "inputs", "environment", "tags"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         object.__setattr__(self, "metrics", tuple(self.metrics))
-        object.__setattr__(self, "kept", tuple(self.kept))
+        for name in ("kept", "profiler_rules", "debug_rules"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def replace(self, **changes: Any) -> JobSpec:
         """A copy with ``changes``; an unknown field is a TypeError with a suggestion."""

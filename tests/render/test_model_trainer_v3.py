@@ -51,6 +51,20 @@ def test_what_v3_dropped_is_refused_by_its_id(rule: str) -> None:
         st.render(REFUSED[rule], TARGET)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "fix"),
+    [
+        ("debug_hook", st.DebugHook(local_path="/opt/ml/t"), "debugger=False, debug_hook=None"),
+        ("profiling", st.Profiling(interval_ms=500), "profiler=False, profiling=None"),
+        ("debug_rules", (st.DebugRule(name="Overfit", image_uri="an/image:1"),), "debug_rules=()"),
+    ],
+)
+def test_settings_of_the_debugger_are_refused_and_the_fix_makes_the_job_go(field: str, value: object, fix: str) -> None:
+    job = jobs.smddp("./src").replace(distribution=st.TorchDistributed(), **{field: value})
+    (problem,) = [each for each in problems(job, TARGET) if each.id == "TARGET007"]
+    assert str(problem.fix).startswith(fix)
+
+
 @pytest.mark.parametrize("rule", TOLD)
 def test_what_v3_only_says_differently_is_told_and_rendered(rule: str) -> None:
     assert rule in {problem.id for problem in problems(TOLD[rule], TARGET)}

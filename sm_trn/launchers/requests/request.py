@@ -17,7 +17,7 @@ from ...specs.destination import Destination
 from ...specs.json import Json
 from ..state import Site
 from ..values import Cause, Instance, Reason, Symbol, causes_in
-from . import channels, distribution, images, watching
+from . import channels, distribution, images, rules, watching
 from .asked import Asked
 from .ledger import PLACEHOLDERS, TIME, Ledger
 from .words import encoded, given
@@ -151,7 +151,8 @@ class _Builder(Asked):
         request |= {"HyperParameters": hyperparameters} if hyperparameters else {}
         listed = [*channels.inputs(self, algorithm), *channels.of_model(self), *channels.of_code(self, at, program)]
         request |= {"InputDataConfig": listed} if listed else {}
-        return request | self._around(where) | watching.watched(self, where)
+        ruled = rules.rules(self)
+        return request | self._around(where) | watching.watched(self, where, ruled.collections) | ruled.sent()
 
     def _image_config(self) -> dict[str, Json] | None:
         mode, arn = (
