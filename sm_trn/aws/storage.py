@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import posixpath
 import tarfile
 import threading
 from collections.abc import Callable, Sequence
@@ -39,9 +40,9 @@ def pack(folder: Path, dependencies: Sequence[str] = (), *, allow_secrets: bool 
     """
     found = packed_files(folder, dependencies)
     for path in dependencies:
-        if not Path(path).exists():
+        if not Path(path).exists() or posixpath.basename(path) == "..":
             raise NotConfigured(
-                f"dependencies: got {path!r}, which is not there, wanted a file or a folder. Nothing was uploaded"
+                f"dependencies: got {path!r}, wanted a file or a folder that is there, by its name. Nothing was uploaded"
             )
     secrets = [name for name, file in found.items() if file.secret]
     if secrets and not allow_secrets:

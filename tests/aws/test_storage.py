@@ -76,9 +76,12 @@ class Sent:
             self.files = {name: body.read() for name, body in found if body is not None}
 
 
-def test_a_dependency_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotConfigured, match=r"dependencies: got .*no-such.* wanted a file or a folder"):
-        pack(write(tmp_path, {"a.py": b""}), [str(tmp_path / "no-such")])
+@pytest.mark.parametrize("path", ["no-such", "src/.."])
+def test_a_dependency_that_is_not_there_or_has_no_name_is_refused(path: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        NotConfigured, match=r"dependencies: got .* wanted a file or a folder that is there, by its name"
+    ):
+        pack(write(tmp_path / "src", {"a.py": b""}), [f"{tmp_path}/{path}"])
 
 
 def test_a_key_in_a_dependency_is_refused_by_its_name_in_the_container(tmp_path: Path) -> None:
