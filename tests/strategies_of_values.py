@@ -205,13 +205,13 @@ AROUND: dict[str, Any] = {
     "profiler": some.booleans(),
     "debugger": some.booleans(),
     "profiling": some.sampled_from(
-        [*[None] * 4, st.Profiling(interval_ms=500), st.Profiling(s3_uri="s3://a-bucket/p")]
+        [*[None] * 24, st.Profiling(interval_ms=500), st.Profiling(s3_uri="s3://a-bucket/p")]
     ),
-    "profiler_rules": some.sampled_from([*[()] * 4, (RULE,)]),
+    "profiler_rules": some.sampled_from([*[()] * 15, (RULE,)]),
     "debug_hook": some.sampled_from(
-        [*[None] * 4, st.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
+        [*[None] * 24, st.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
     ),
-    "debug_rules": some.sampled_from([*[()] * 4, (RULE, OWN_RULE)]),
+    "debug_rules": some.sampled_from([*[()] * 15, (RULE, OWN_RULE)]),
     "tensorboard": some.sampled_from(
         [
             None,
