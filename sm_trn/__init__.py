@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         Spread,
         TensorBoard,
     )
+    from .specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
     from .specs.destination import Destination
     from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
     from .specs.guard import Guard
@@ -142,6 +143,8 @@ _HOME = {
         "Checkpoint",
         "Compute",
         "Container",
+        "DebugHook",
+        "DebugRule",
         "Destination",
         "FileSystem",
         "FileSystemKind",
@@ -163,6 +166,7 @@ _HOME = {
         "Output",
         "Problem",
         "Problems",
+        "Profiling",
         "PyTorch",
         "S3Kind",
         "Script",
@@ -170,6 +174,7 @@ _HOME = {
         "Spot",
         "Spread",
         "TensorBoard",
+        "TensorCollection",
         "TrainingCompiler",
     ),
     ".specs.sweeps": ("grid",),
@@ -199,6 +204,8 @@ __all__ = [
     "Compute",
     "Confidence",
     "Container",
+    "DebugHook",
+    "DebugRule",
     "Destination",
     "Diagnosis",
     "Diff",
@@ -246,6 +253,7 @@ __all__ = [
     "PriceBook",
     "Problem",
     "Problems",
+    "Profiling",
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
@@ -264,6 +272,7 @@ __all__ = [
     "Spot",
     "Spread",
     "TensorBoard",
+    "TensorCollection",
     "TorchDistributed",
     "TrainingCompiler",
     "TrainingJob",

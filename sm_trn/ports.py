@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -170,7 +170,7 @@ class Storage(Protocol):
     not allowed, ``fetch_text`` where there is nothing to read.
     """
 
-    def put_source(self, folder: str, *, allow_secrets: bool = False) -> str: ...
+    def put_source(self, folder: str, dependencies: Sequence[str] = (), *, allow_secrets: bool = False) -> str: ...
 
     def put_input(self, path: str) -> str: ...
 

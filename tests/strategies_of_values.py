@@ -164,6 +164,14 @@ KEPT = some.sampled_from(
         (st.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
     ]
 )
+RULE = st.DebugRule(name="Overfit", image_uri="an/image:1", parameters={"rule_to_invoke": "Overfit"})
+OWN_RULE = st.DebugRule(
+    name="own", image_uri="an/image:2", instance="ml.t3.medium", volume_gb=10, s3_uri="s3://a-bucket/r", local_path="/opt/ml/r"
+)  # fmt: skip
+HOOK = st.DebugHook(
+    s3_uri="s3://a-bucket/d",
+    collections=(st.TensorCollection("all"), st.TensorCollection("losses", parameters={"save_interval": "5"})),
+)
 AROUND: dict[str, Any] = {
     "guard": GUARDS,
     "hyperparameters": HYPERPARAMETERS,
@@ -196,6 +204,14 @@ AROUND: dict[str, Any] = {
     "retries": some.sampled_from([None, 1, 30]),
     "profiler": some.booleans(),
     "debugger": some.booleans(),
+    "profiling": some.sampled_from(
+        [*[None] * 24, st.Profiling(interval_ms=500), st.Profiling(s3_uri="s3://a-bucket/p")]
+    ),
+    "profiler_rules": some.sampled_from([*[()] * 15, (RULE,)]),
+    "debug_hook": some.sampled_from(
+        [*[None] * 24, st.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
+    ),
+    "debug_rules": some.sampled_from([*[()] * 15, (RULE, OWN_RULE)]),
     "tensorboard": some.sampled_from(
         [
             None,
@@ -294,9 +310,10 @@ CONTAINERS = some.sampled_from([st.Container(), st.Container(algorithm="an-algor
 
 def _scripts(source_dir: str) -> Any:
     here = st.Script("run_clm.py", source_dir=source_dir)
+    beside = st.Script("run_clm.py", source_dir=source_dir, dependencies=(source_dir, f"{source_dir}/"))
     pinned = st.Script("run_clm.py", git=st.Git("https://example.com/a/b.git", commit="0" * 40))
     branch = st.Script("examples/run_glue.py", git=st.Git("https://example.com/a/c.git", branch="main"))
-    return some.sampled_from([*[here] * 12, pinned, branch, None, None])
+    return some.sampled_from([*[here] * 11, beside, pinned, branch, None, None])
 
 
 def _specs(source_dir: str, **parts: Any) -> Any:

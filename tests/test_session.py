@@ -171,6 +171,25 @@ def test_local_data_is_uploaded_and_reaches_the_script(session: Session, tiny: s
     assert "hello from a channel" in [event.text for event in job.logs()]
 
 
+def test_dependencies_are_imported_by_the_script_and_a_change_in_one_is_another_source(
+    session: Session, tiny: st.JobSpec, tmp_path: Path
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text("from shared import word\nprint('told', word.WORD)\n")
+    (tmp_path / "libs" / "shared").mkdir(parents=True)
+    library = tmp_path / "libs" / "shared" / "word.py"
+    library.write_text("WORD = 'here'\n")
+    script = st.Script("train.py", source_dir=str(tmp_path / "src"), dependencies=(str(tmp_path / "libs" / "shared"),))
+    job = session.submit(tiny.replace(script=script, metrics=()))
+    job.wait(progress=False)
+    assert any("told here" in event.message for event in job.logs())
+    assert script == session.attach(job.name).spec.script
+    library.write_text("WORD = 'changed'\n")
+    packed = session.attach(job.name).spec.script
+    assert packed is not None
+    assert ("s3://", ()) == ((packed.source_dir or "")[:5], packed.dependencies)
+
+
 def test_a_create_whose_answer_was_lost_is_not_launched_twice(session: Session, done: st.TrainingJob) -> None:
     backend = session.backend
     request = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import posixpath
 import tarfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from botocore.exceptions import ClientError
 
 from ..errors import CloudError, NotConfigured
 from ..ports import StoredObjects
-from ..preflight.packing import IGNORE_FILE, packing
+from ..preflight.packing import IGNORE_FILE, packed_files, packing
 from ..specs.places import bucket_and_key
 from ..specs.snapshot import parse_time
 from .backend import make_client
@@ -31,19 +32,26 @@ TEXT_CAP_BYTES = 4_000_000
 LISTED = 10_000
 
 
-def pack(folder: Path, *, allow_secrets: bool = False) -> bytes:
+def pack(folder: Path, dependencies: Sequence[str] = (), *, allow_secrets: bool = False) -> bytes:
     """A tar.gz whose bytes depend on names, modes' execute bit and contents alone: no time, no owner, no order.
 
-    Raises NotConfigured for more than code, and for files whose names look like keys or passwords.
+    ``dependencies`` lie beside what ``folder`` holds, and win where two have one name, as SDK v2's do when they are unpacked.
+    Raises NotConfigured for more than code, for files whose names look like keys or passwords, and for a dependency that is not there.
     """
-    found = packing(folder)
-    if found.secrets and not allow_secrets:
-        names = ", ".join(repr(path.relative_to(folder).as_posix()) for path in found.secrets[:3])
+    found = packed_files(folder, dependencies)
+    for path in dependencies:
+        if not Path(path).exists() or posixpath.basename(path) == "..":
+            raise NotConfigured(
+                f"dependencies: got {path!r}, wanted a file or a folder that is there, by its name. Nothing was uploaded"
+            )
+    secrets = [name for name, file in found.items() if file.secret]
+    if secrets and not allow_secrets:
+        names = ", ".join(map(repr, secrets[:3]))
         raise NotConfigured(
             f"source_dir: got {names} in {str(folder)!r}, which look like keys or passwords, wanted code; leave them out in "
             f"{IGNORE_FILE}, or say there with !/name that one is meant. Nothing was uploaded"
         )
-    total = sum(path.stat().st_size for path in found.files)
+    total = sum(file.path.stat().st_size for file in found.values())
     if total > SIZE_CAP_BYTES:
         raise NotConfigured(
             f"source_dir: got {total:,} bytes in {str(folder)!r}, wanted code of at most {SIZE_CAP_BYTES:,}; "
@@ -54,18 +62,19 @@ def pack(folder: Path, *, allow_secrets: bool = False) -> bytes:
         gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for path in found.files:
-            body = path.read_bytes()
-            entry = tarfile.TarInfo(path.relative_to(folder).as_posix())
+        for name in sorted(found):
+            file = found[name].path
+            body = file.read_bytes()
+            entry = tarfile.TarInfo(name)
             entry.size = len(body)
-            entry.mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
+            entry.mode = 0o755 if file.stat().st_mode & 0o100 else 0o644
             tar.addfile(entry, io.BytesIO(body))
     return packed.getvalue()
 
 
-def source_digest(folder: Path) -> str:
-    """The hash of the folder's content, which is in the URI of its source."""
-    return hashlib.sha256(pack(folder, allow_secrets=True)).hexdigest()
+def source_digest(folder: Path, dependencies: Sequence[str] = ()) -> str:
+    """The hash of what is packed, which is in the URI of the source."""
+    return hashlib.sha256(pack(folder, dependencies, allow_secrets=True)).hexdigest()
 
 
 def counting(progress: Progress | None, what: str, whole: int) -> Callable[[int], None] | None:
@@ -98,11 +107,11 @@ class S3Storage:
         self._bucket = bucket
         self.progress = progress
 
-    def put_source(self, folder: str, *, allow_secrets: bool = False) -> str:
+    def put_source(self, folder: str, dependencies: Sequence[str] = (), *, allow_secrets: bool = False) -> str:
         """Upload the folder as one tar unless the same content is there; returns its S3 URI. Raises as ``pack``."""
         if folder.startswith("s3://"):
             return folder
-        body = pack(Path(folder), allow_secrets=allow_secrets)
+        body = pack(Path(folder), dependencies, allow_secrets=allow_secrets)
         key = f"{PREFIX}/source/{hashlib.sha256(body).hexdigest()}/sourcedir.tar.gz"
         self._put(key, body)
         return f"s3://{self._bucket}/{key}"

@@ -222,6 +222,20 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "CategoricalParameter": ("values",),
     }
 )
+# How the methods that make a rule take what they are given without names.
+RULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "Rule.sagemaker": ("base_config", "name", "container_local_output_path", "s3_output_path", "other_trials_s3_input_paths",
+                           "rule_parameters", "collections_to_save", "actions"),
+        "Rule.custom": ("name", "image_uri", "instance_type", "volume_size_in_gb", "source", "rule_to_invoke",
+                        "container_local_output_path", "s3_output_path", "other_trials_s3_input_paths", "rule_parameters",
+                        "collections_to_save", "actions"),
+        "ProfilerRule.sagemaker": ("base_config", "name", "container_local_output_path", "s3_output_path", "instance_type",
+                                   "volume_size_in_gb"),
+        "ProfilerRule.custom": ("name", "image_uri", "instance_type", "volume_size_in_gb", "source", "rule_to_invoke",
+                                "container_local_output_path", "s3_output_path", "rule_parameters"),
+    }
+)  # fmt: skip
 # Objects that start an estimator: how what they are given goes without names.
 FIRST: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({"HyperparameterTuner": ("estimator",)})
 PIPELINE_PARAMETERS: Final = frozenset({"ParameterString", "ParameterInteger", "ParameterFloat", "ParameterBoolean"})

@@ -245,7 +245,7 @@ def placed(script: Script | None, folder: Path | None) -> Script | None:
     """The script with its source where it lies: a relative path is meant from ``folder``."""
     if folder is None or script is None or not _relative(script):
         return script
-    return dataclasses.replace(script, source_dir=str(folder / str(script.source_dir)))
+    return script.moved(lambda path: str(folder / path))
 
 
 def _line(code: list[Cell], place: Place) -> str:

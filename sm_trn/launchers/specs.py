@@ -64,9 +64,12 @@ def _script(read: Read) -> Script:
     git = read.git
     if git and isinstance(git.get("repo"), str):
         return Script(
-            entry, source_dir=folder, git=Git(git["repo"], branch=git.get("branch"), commit=git.get("commit"))
+            entry,
+            source_dir=folder,
+            git=Git(git["repo"], branch=git.get("branch"), commit=git.get("commit")),
+            dependencies=read.dependencies,
         )
-    return Script(entry, source_dir=folder)
+    return Script(entry, source_dir=folder, dependencies=read.dependencies)
 
 
 def _if_same(job: JobSpec, read: Read, most: int) -> JobSpec | None:

@@ -151,7 +151,11 @@ def own_image(job: JobSpec) -> Iterator[Problem]:
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
     """COMP008: the SDK turns debugger and profiler on and then warns that they spoil compiled training."""
-    asked = [name for name in ("profiler", "debugger") if getattr(job, name)]
+    asked = [
+        name
+        for name, runs in (("profiler", job.profiler or job.profiling), ("debugger", job.debugger or job.debug_hook))
+        if runs
+    ]
     if job.compiled and asked:
         yield COMP008.problem(
             Field(asked[0]),

@@ -283,9 +283,14 @@ def volume(job: JobSpec) -> Iterator[Problem]:
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
     """LIMIT014: profiler and debugger know no NeuronCores; elsewhere they cost time. SDK v2 turns both on unless it is told otherwise."""
-    asked = [name for name in ("profiler", "debugger") if getattr(job, name)]
-    ignored = (job.profiler and not profiled(job)) or (job.debugger and not debugged(job))
-    rules = job.keeps("/DebugRuleConfigurations") or job.keeps("/ProfilerRuleConfigurations")
+    asked = [
+        name
+        for name, runs in (("profiler", job.profiler or job.profiling), ("debugger", job.debugger or job.debug_hook))
+        if runs
+    ]
+    ignored = ("profiler" in asked and not profiled(job)) or ("debugger" in asked and not debugged(job))
+    kept = job.keeps("/DebugRuleConfigurations") or job.keeps("/ProfilerRuleConfigurations")
+    rules = kept or job.debug_rules or job.profiler_rules
     costs = "costs time" + (", and its rules start processing jobs" if rules else "")
     if asked:
         yield LIMIT014.problem(

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,12 +65,41 @@ def packing(folder: Path) -> Packing:
     return Packing(files=files, secrets=tuple(path for path in looking if not _meant(path.relative_to(folder), rules)))
 
 
+@dataclass(frozen=True, slots=True)
+class PackedFile:
+    """A file of this machine that travels; ``secret`` where its name looks like a key or a password."""
+
+    path: Path
+    secret: bool
+
+
+def packed_files(folder: Path, dependencies: Iterable[str]) -> dict[str, PackedFile]:
+    """What is uploaded for a script, by its name in the container: the folder's files, and beside them the dependencies.
+
+    Each lies under the last part of its path, what it holds where that is empty; of two with one name the later wins.
+    Source: sagemaker 2.257.7, fw_utils.py, line 468, and utils.py, line 527.
+    """
+    found = {}
+    for path, name in ((folder, ""), *((Path(path), posixpath.basename(path)) for path in dependencies)):
+        packed = packing(path) if path.is_dir() else Packing(files=(path,) * path.is_file(), secrets=_secret_file(path))
+        for file in packed.files:
+            inside = "" if file == path else file.relative_to(path).as_posix()
+            found[posixpath.normpath(posixpath.join(name, inside))] = PackedFile(file, file in packed.secrets)
+    return found
+
+
+def _secret_file(path: Path) -> tuple[Path, ...]:
+    return (path,) if path.is_file() and _looks_secret(Path(path.name)) and not _public(path) else ()
+
+
 def secret_files(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT011: whoever may read the bucket reads the source, and so does everybody who sees the container."""
     folder = source.source_folder(job)
-    if folder is None or job.script is None or job.script.source_dir is None or not folder.is_dir():
+    if folder is None or job.script is None or not folder.is_dir():
         return
-    found = [path.relative_to(folder).as_posix() for path in packing(folder).secrets]
+    if job.script.source_dir is None and not job.script.dependencies:
+        return
+    found = [name for name, file in packed_files(folder, job.script.dependencies).items() if file.secret]
     if not found:
         return
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,13 @@ SCRIPT001 = Rule(
     (Severity.ERROR,),
     "an entry script that does not exist",
     "The SDK finds this out in fit(), after it has made a session.",
+)
+SCRIPT012 = Rule(
+    "SCRIPT012",
+    (Severity.ERROR,),
+    "dependencies that are not packed",
+    "They are packed beside the script, each under its own name; nothing is packed where the source lies in S3 already.",
+    "SageMaker SDK 2.257.7, fw_utils.py, tar_and_upload_dir, lines 449 and 468; utils.py, create_tar_file, line 527",
 )
 SCRIPT002 = Rule(
     "SCRIPT002",
@@ -103,6 +111,29 @@ def missing(job: JobSpec) -> Iterator[Problem]:
     yield SCRIPT001.problem(
         Field("script"), "the entry script does not exist", got=repr(job.script.entry), wanted=wanted, fix=Advice(fix)
     )
+
+
+def dependencies(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT012: SDK v2 ends with a FileNotFoundError in fit(), and says nothing where the source lies in S3."""
+    script = job.script
+    if script is None or not script.dependencies:
+        return
+    where, listed = Field("script.dependencies"), ", ".join(map(repr, script.dependencies))
+    if (script.source_dir or "").startswith("s3://"):
+        fix = Advice("pack them into the source, or name its folder on this machine")
+        yield SCRIPT012.problem(
+            where, "the source lies in S3, and nothing is packed beside it", got=listed, wanted="none", fix=fix
+        )
+        return
+    for path in script.dependencies:
+        if posixpath.basename(path) == "..":
+            what, wanted = "it has no name to be packed under", "a path that ends in a name"
+            fix = Advice(f"name the folder itself, or {path}/ for what it holds")
+        elif script.git is None and not Path(path).exists():
+            what, wanted, fix = "there is no such file or folder", "a path of this machine", Advice("correct the path")
+        else:
+            continue
+        yield SCRIPT012.problem(where, what, got=repr(path), wanted=wanted, fix=fix)
 
 
 def no_script(job: JobSpec) -> Iterator[Problem]:
@@ -267,4 +298,15 @@ def file_systems(job: JobSpec) -> Iterator[Problem]:
             )
 
 
-RULES = (missing, no_script, not_python, syntax, words, boolean_arguments, undeclared, missing_data, file_systems)
+RULES = (
+    missing,
+    dependencies,
+    no_script,
+    not_python,
+    syntax,
+    words,
+    boolean_arguments,
+    undeclared,
+    missing_data,
+    file_systems,
+)

@@ -28,6 +28,8 @@ GIVEN: Final[Mapping[str, object]] = {
     "bucket": f"sagemaker-{REGION}-{answers.ACCOUNT}",
     "region": REGION,
 }
+# What items of a list are named by: SDK v2 sends tensor collections in no order.
+_NAMES: Final = ("ChannelName", "Name", "Key", "InstanceGroupName", "CollectionName", "RuleConfigurationName")
 _STAMP: Final = re.compile(r"-\d{4}(-\d\d){5}-\d{3}$")
 
 
@@ -136,7 +138,7 @@ def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         for index, item in enumerate(value):
             word = (
                 next(
-                    (str(item[key]) for key in ("ChannelName", "Name", "Key", "InstanceGroupName") if key in item),
+                    (str(item[key]) for key in _NAMES if key in item),
                     str(index),
                 )
                 if isinstance(item, Mapping)

@@ -43,7 +43,7 @@ class EstimatorCall:
 
     def statements(self, variable: str) -> tuple[str, str, str]:
         """The imports, the statement that assigns the object to ``variable`` with the calls of its chain, and the last call."""
-        maker = f"{_name(self)}.{self.maker}" if self.maker else _name(self)
+        maker = _maker(self)
         arguments = "".join(f"    {key}={_source(value)},\n" for key, value in self.kwargs.items())
         chained = "".join(f"\n{variable}.{method}({_arguments(kwargs)})" for method, kwargs in self.chain.items())
         made = f"{variable} = {maker}(\n{arguments}){chained}"
@@ -51,6 +51,10 @@ class EstimatorCall:
 
 
 _VARIABLES = {"fit": "estimator", "deploy": "model", "create": "training_job"}
+
+
+def _maker(call: EstimatorCall) -> str:
+    return f"{_name(call)}.{call.maker}" if call.maker else _name(call)
 
 
 def _name(call: EstimatorCall) -> str:
@@ -86,7 +90,7 @@ def _source(value: Any) -> str:
     if isinstance(value, Expression):
         return str.__str__(value)
     if isinstance(value, EstimatorCall):
-        return f"{_name(value)}({_arguments(value.kwargs)})"
+        return f"{_maker(value)}({_arguments(value.kwargs)})"
     if isinstance(value, list):
         return f"[{', '.join(map(_source, value))}]"
     if isinstance(value, Mapping):

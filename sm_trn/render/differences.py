@@ -115,7 +115,8 @@ def symbolic_destination(job: JobSpec) -> Destination:
     if script is None:
         return Destination()
     source = f"{script.git.repo}@{script.git.commit or script.git.branch or 'HEAD'}:" if script.git else ""
-    return Destination(source_uri=f"{source}{script.source_dir or 'shipped scripts'}")
+    beside = "".join(f" + {path}" for path in script.dependencies)
+    return Destination(source_uri=f"{source}{script.source_dir or 'shipped scripts'}{beside}")
 
 
 def placed_as(job: JobSpec, answer: Mapping[str, Any]) -> JobSpec:

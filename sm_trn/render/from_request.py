@@ -35,6 +35,7 @@ from ..specs.metrics import MetricRule
 from ..strategies import recognise
 from . import request as target
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER, as_request, decoded, destination_of
+from .from_request_debugging import debugging
 from .keeping import kept_parts
 
 E = TypeVar("E", bound=enum.Enum)
@@ -100,12 +101,11 @@ def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mappin
         network=_network(request),
         retries=(request.get("RetryStrategy") or {}).get("MaximumRetryAttempts"),
         inputs=dict(_inputs(request, sent)),
-        profiler=(request.get("ProfilerConfig") or {}).get("DisableProfiler") is False,
-        debugger=bool(request.get("DebugHookConfig")),
         tensorboard=_tensorboard(request.get("TensorBoardOutputConfig") or {}),
         infra_check=(request.get("InfraCheckConfig") or {}).get("EnableInfraCheck") is True,
         remote_debug=(request.get("RemoteDebugConfig") or {}).get("EnableRemoteDebug") is True,
         **_places(request),
+        **debugging(request),
     )
     return job, sent
 

@@ -187,3 +187,7 @@ def _source(job: JobSpec) -> Iterator[tuple[str, ...]]:
         left_out = (f"--exclude=./{job.name}", "--exclude=.git", "--exclude=__pycache__")
         yield ("tar", *left_out, "-czf", packed, "-C", folder, ".")
     yield ("tar", "-xzf", packed, "-C", code)
+    for path in script.dependencies:
+        beside = posixpath.normpath(f"{job.name}/repository/{path}") if script.git else path.rstrip("/")
+        whole = posixpath.basename(path) in {"", "."}
+        yield ("cp", "-R", f"{beside}/." if whole else beside, f"{code}/")

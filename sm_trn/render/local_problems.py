@@ -271,6 +271,8 @@ def service(job: JobSpec) -> Iterator[Problem]:
             ("tags", bool(job.tags)),
             ("profiler", profiled(job)),
             ("debugger", debugged(job)),
+            ("debug_rules", bool(job.debug_rules)),
+            ("profiler_rules", bool(job.profiler_rules)),
             ("tensorboard", job.tensorboard is not None),
             ("infra_check", job.infra_check),
             ("remote_debug", job.remote_debug),

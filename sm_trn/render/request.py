@@ -10,6 +10,7 @@ from typing_extensions import assert_never
 
 from ..catalog.images import image_uri
 from ..specs.data import Channel, FileSystem
+from ..specs.debugging import DebugHook, DebugRule, Profiling
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
@@ -39,7 +40,6 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         "ResourceConfig": _resources(job),
         "StoppingCondition": {"MaxRuntimeInSeconds": job.max_run_s},
         **({"HyperParameters": hyperparameters} if hyperparameters else {}),
-        "ProfilerConfig": {"DisableProfiler": not profiled(job, at.region)},
     }
     code = {CODE_CHANNEL: Channel(at.source(job))} if isolated(job) and job.script is not None else {}
     channels = dict(job.sources) | code
@@ -57,12 +57,7 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         request["Tags"] = [{"Key": key, "Value": value} for key, value in job.tags.items()]
     if job.retries is not None:
         request["RetryStrategy"] = {"MaximumRetryAttempts": job.retries}
-    if profiled(job, at.region):
-        request["ProfilerConfig"]["S3OutputPath"] = request["OutputDataConfig"]["S3OutputPath"]
-    if debugged(job, at.region):
-        target = request["OutputDataConfig"]["S3OutputPath"]
-        request["DebugHookConfig"] = {"S3OutputPath": target, "CollectionConfigurations": []}
-    return request | _network(job) | _looking_in(job)
+    return request | _network(job) | _looking_in(job) | _debugging(job, at, request["OutputDataConfig"]["S3OutputPath"])
 
 
 def isolated(job: JobSpec) -> bool:
@@ -213,6 +208,42 @@ def _looking_in(job: JobSpec) -> dict[str, Json]:
     if job.remote_debug:
         found["RemoteDebugConfig"] = {"EnableRemoteDebug": True}
     return found
+
+
+def _debugging(job: JobSpec, at: Destination, output: str) -> dict[str, Json]:
+    """Profiler and debugger hook, and the rules of both."""
+    found: dict[str, Json] = {"ProfilerConfig": {"DisableProfiler": True}}
+    if profiled(job, at.region):
+        asked = job.profiling or Profiling()
+        measured = _given(S3OutputPath=asked.s3_uri or output, ProfilingIntervalInMilliseconds=asked.interval_ms)
+        found["ProfilerConfig"] = {"DisableProfiler": False, **measured}
+    if debugged(job, at.region):
+        hook = job.debug_hook or DebugHook()
+        found["DebugHookConfig"] = _given(
+            S3OutputPath=hook.s3_uri or output,
+            LocalPath=hook.local_path,
+            HookParameters=dict(hook.parameters) or None,
+            CollectionConfigurations=[
+                _given(CollectionName=each.name, CollectionParameters=dict(each.parameters) or None)
+                for each in hook.collections
+            ],
+        )
+    for word, rules in (("DebugRule", job.debug_rules), ("ProfilerRule", job.profiler_rules)):
+        if rules:
+            found[f"{word}Configurations"] = [_rule(rule) for rule in rules]
+    return found
+
+
+def _rule(rule: DebugRule) -> dict[str, Json]:
+    return _given(
+        RuleConfigurationName=rule.name,
+        RuleEvaluatorImage=rule.image_uri,
+        InstanceType=rule.instance,
+        VolumeSizeInGB=rule.volume_gb,
+        LocalPath=rule.local_path,
+        S3OutputPath=rule.s3_uri,
+        RuleParameters=dict(rule.parameters) or None,
+    )
 
 
 def _given(**fields: Json) -> dict[str, Json]:

@@ -10,6 +10,7 @@ from .. import _entry
 from ..catalog import compiler, images
 from ..catalog.images import image_uri
 from ..specs.data import Channel, FileSystem
+from ..specs.debugging import DebugHook, DebugRule
 from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
 from ..specs.job import Git, JobSpec
@@ -29,8 +30,17 @@ TARGET103 = Rule(
 )
 
 
+TARGET104 = Rule(
+    "TARGET104",
+    (Severity.ERROR,),
+    "rules that SDK v2 does not send",
+    "It raises for profiler rules without a profiler, and writes a rule's actions itself.",
+    "SageMaker SDK 2.257.7, estimator.py, _prepare_profiler_for_training; debugger/debugger.py, prepare_actions",
+)
+
+
 def problems(job: JobSpec) -> Iterator[Problem]:
-    """TARGET103, and what neither SDK has words for."""
+    """TARGET103, TARGET104, and what neither SDK has words for."""
     yield from passthrough.problems(job)
     smp = job.distribution
     if isinstance(smp, SMModelParallel) and smp.default_partition is not None and smp.partitions is None:
@@ -40,6 +50,23 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             got=f"default_partition={smp.default_partition}",
             wanted="partitions beside it",
             fix=Advice(f"partitions={smp.pipeline_parallel_degree or 1}, or submit the job with Session.submit"),
+        )
+
+    if job.profiler_rules and not profiled(job):
+        yield TARGET104.problem(
+            Field("profiler_rules"),
+            "SDK v2 raises for profiler rules without a profiler",
+            got=f"{len(job.profiler_rules)} of them, and no profiler",
+            wanted="a profiler",
+            fix=Advice("profiler=True, or submit the job with Session.submit"),
+        )
+    if any("action_json" in rule.parameters for rule in job.debug_rules):
+        yield TARGET104.problem(
+            Field("debug_rules"),
+            "SDK v2 takes a rule's actions from objects of its own, and drops this parameter",
+            got="action_json",
+            wanted="rules without it",
+            fix=Advice("submit the job with Session.submit: the request target says it"),
         )
 
 
@@ -61,7 +88,7 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "output_kms_key": job.output.kms_key,
         "disable_output_compression": None if job.output.compress else True,
         "disable_profiler": not profiled(job, at.region),
-        "debugger_hook_config": None if debugged(job, at.region) else False,
+        **_debugging(job, at),
         "enable_sagemaker_metrics": True,
         "distribution": _plain(launch.estimator) or None,
         "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in job.metrics] or None,
@@ -83,8 +110,50 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
 def _tensorboard(job: JobSpec) -> EstimatorCall | None:
     if job.tensorboard is None:
         return None
-    kwargs = {"s3_output_path": job.tensorboard.s3_uri, "container_local_output_path": job.tensorboard.local_path}
-    return EstimatorCall(cls="sagemaker.debugger.TensorBoardOutputConfig", kwargs=_given(kwargs))
+    place, local = job.tensorboard.s3_uri, job.tensorboard.local_path
+    return _part("TensorBoardOutputConfig", s3_output_path=place, container_local_output_path=local)
+
+
+def _debugging(job: JobSpec, at: Destination) -> dict[str, object]:
+    rules = [
+        *(_rule("Rule", rule) for rule in job.debug_rules),
+        *(_rule("ProfilerRule", rule) for rule in job.profiler_rules),
+    ]
+    hook: EstimatorCall | bool | None = _hook(job.debug_hook) if job.debug_hook else None
+    measured = job.profiling if profiled(job, at.region) else None
+    return {
+        "debugger_hook_config": hook if debugged(job, at.region) else False,
+        "profiler_config": measured and _part(
+            "ProfilerConfig", s3_output_path=measured.s3_uri, system_monitor_interval_millis=measured.interval_ms
+        ),
+        "rules": rules or None,
+    }  # fmt: skip
+
+
+def _hook(hook: DebugHook) -> EstimatorCall:
+    collections = [
+        _part("CollectionConfig", name=each.name, parameters=dict(each.parameters) or None) for each in hook.collections
+    ]
+    return _part(
+        "DebuggerHookConfig", s3_output_path=hook.s3_uri, container_local_output_path=hook.local_path,
+        hook_parameters=dict(hook.parameters) or None, collection_configs=collections or None,
+    )  # fmt: skip
+
+
+def _rule(cls: str, rule: DebugRule) -> EstimatorCall:
+    kwargs = {
+        "name": rule.name,
+        "image_uri": rule.image_uri,
+        "instance_type": rule.instance,  # said even where there is none: it has no default
+        "volume_size_in_gb": rule.volume_gb,
+        **_given({"container_local_output_path": rule.local_path, "s3_output_path": rule.s3_uri}),
+        "rule_parameters": dict(rule.parameters),
+    }
+    return EstimatorCall(cls=f"sagemaker.debugger.{cls}", maker="custom", kwargs=MappingProxyType(kwargs))
+
+
+def _part(cls: str, **fields: Any) -> EstimatorCall:
+    return EstimatorCall(cls=f"sagemaker.debugger.{cls}", kwargs=_given(fields))
 
 
 def _given(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -164,6 +233,7 @@ def _source(job: JobSpec, at: Destination) -> dict[str, Any]:
         "entry_point": script.entry,
         "source_dir": at.source_uri or script.source_dir or shipped,
         "git_config": None if script.git is None or at.source_uri else _git(script.git),
+        "dependencies": None if at.source_uri else list(script.dependencies) or None,
     }
 
 

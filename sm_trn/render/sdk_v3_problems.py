@@ -52,6 +52,13 @@ TARGET005 = Rule(
 TARGET006 = Rule(
     "TARGET006", (Severity.ERROR,), "source from a repository in SDK v3", "ModelTrainer uploads folders only."
 )
+TARGET019 = Rule(
+    "TARGET019",
+    (Severity.ERROR,),
+    "dependencies beside the source in SDK v3",
+    "SourceCode is one folder; nothing is packed beside it.",
+    "sagemaker-core 2.27.0, training/configs.py, SourceCode; aws/sagemaker-python-sdk, issue 5668",
+)
 TARGET007 = Rule("TARGET007", (Severity.ERROR,), "profiler or debugger in SDK v3", "ModelTrainer has neither.")
 TARGET008 = Rule(
     "TARGET008",
@@ -184,11 +191,30 @@ def git(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def dependencies(job: JobSpec) -> Iterator[Problem]:
+    """TARGET019: SourceCode has no word for what lies beside its folder."""
+    if job.script is not None and job.script.dependencies:
+        got = ", ".join(map(repr, job.script.dependencies))
+        yield _error(
+            TARGET019, "script.dependencies", "SDK v3 uploads one folder, and nothing beside it", got=got, wanted="none",
+            fix=f"copy them into source_dir; or {STAY}", evidence=FIELDS,
+        )  # fmt: skip
+
+
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
     """TARGET007: neither profiler nor debugger."""
-    for name, runs in (("profiler", profiled(job)), ("debugger", debugged(job))):
+    for name, runs, own in (
+        ("profiler", profiled(job), ("profiling", job.profiling)),
+        ("debugger", debugged(job), ("debug_hook", job.debug_hook)),
+    ):
+        field, value = own if own[1] is not None else (name, True)
+        instead = f"{name}=False" if own[1] is None else f"{name}=False, {own[0]}=None"
         if runs:
-            yield _dropped(TARGET007, name, f"ModelTrainer has no {name}", f"{name}=True", f"{name}=False")
+            yield _dropped(TARGET007, field, f"ModelTrainer has no {name}", f"{field}={value}", instead)
+    for name, rules in (("debug_rules", job.debug_rules), ("profiler_rules", job.profiler_rules)):
+        if rules:
+            named = ", ".join(rule.name for rule in rules)
+            yield _dropped(TARGET007, name, "ModelTrainer has no rules", named, f"{name}=()")
 
 
 def mpi_hosts(job: JobSpec) -> Iterator[Problem]:
@@ -389,6 +415,7 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     launcher,
     compiler,
     git,
+    dependencies,
     diagnostics,
     mpi_hosts,
     shell_names,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -126,15 +126,15 @@ def _script(script: Script | None, at: Destination) -> Script | None:
     if script is None or script.git is not None or (script.source_dir or "").startswith("s3://"):
         return script
     folder = Path(script.source_dir) if script.source_dir is not None else _entry.scripts_folder()
-    if at.source_uri is None or f"/{_digest(folder)}/" in at.source_uri:
+    if at.source_uri is None or f"/{_digest(folder, script.dependencies)}/" in at.source_uri:
         return script
     return Script(script.entry, source_dir=at.source_uri)
 
 
-def _digest(folder: Path) -> str:
+def _digest(folder: Path, dependencies: Sequence[str]) -> str:
     from ..aws.storage import source_digest  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
     try:
-        return source_digest(folder) if folder.is_dir() else "no such folder"
+        return source_digest(folder, dependencies) if folder.is_dir() else "no such folder"
     except (OSError, SmTrnError):
         return "not readable, or not a source"

@@ -107,8 +107,5 @@ def _moved(job: JobSpec, move: Callable[[str], str]) -> JobSpec:
         else here(value)
         for name, value in job.inputs.items()
     }
-    script = job.script
-    of_folder = script is not None and script.git is None  # with git, it is a folder of the repository
-    if script is not None and of_folder and script.source_dir is not None:
-        script = dataclasses.replace(script, source_dir=here(script.source_dir))
+    script = job.script.moved(move) if job.script is not None else None
     return job.replace(inputs=inputs, script=script)

@@ -108,8 +108,8 @@ class Staging:
 
     storage: Storage
     allow_secrets: bool = False
-    _sources: dict[tuple[str | None, str | None, Git | None], tuple[str, dict[str, str]]] = dataclasses.field(
-        default_factory=dict
+    _sources: dict[tuple[str | None, str | None, Git | None, tuple[str, ...]], tuple[str, dict[str, str]]] = (
+        dataclasses.field(default_factory=dict)
     )
     _inputs: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -130,7 +130,7 @@ class Staging:
         return self._inputs[uri]
 
     def _source(self, script: Script) -> tuple[str, dict[str, str]]:
-        key = (script.source_dir, script.entry if script.git else None, script.git)
+        key = (script.source_dir, script.entry if script.git else None, script.git, script.dependencies)
         if key not in self._sources:
             self._sources[key] = self._put(script)
         return self._sources[key]
@@ -139,7 +139,7 @@ class Staging:
         git = script.git
         if git is None:
             folder = script.source_dir or str(_entry.scripts_folder())
-            return self.storage.put_source(folder, allow_secrets=self.allow_secrets), {}
+            return self.storage.put_source(folder, script.dependencies, allow_secrets=self.allow_secrets), {}
         from ..aws.git import checkout  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
         pinned = checkout(git)
@@ -148,7 +148,15 @@ class Staging:
             if not below.resolve().is_relative_to(pinned.folder.resolve()) or not (below / script.entry).is_file():
                 path = f"{script.source_dir or '.'}/{script.entry}"
                 raise UnknownName(f"script: got {path!r}, wanted a file of {git.repo} at {pinned.commit}")
-            uri = self.storage.put_source(str(below), allow_secrets=self.allow_secrets)
+            beside = []
+            for path in script.dependencies:
+                found = pinned.folder / path
+                if not found.exists() or not found.resolve().is_relative_to(pinned.folder.resolve()):
+                    raise UnknownName(
+                        f"script.dependencies: got {path!r}, wanted a path of {git.repo} at {pinned.commit}"
+                    )
+                beside.append(f"{found}/" if path.endswith("/") else str(found))
+            uri = self.storage.put_source(str(below), beside, allow_secrets=self.allow_secrets)
             return uri, {"sm_trn:git": f"{git.repo}@{pinned.commit}"[:256]}
         finally:
             shutil.rmtree(pinned.folder, ignore_errors=True)

@@ -13,6 +13,7 @@ from .data import (
     Spread,
     TensorBoard,
 )
+from .debugging import DebugHook, DebugRule, Profiling, TensorCollection
 from .destination import Destination
 from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
 from .guard import Guard
@@ -39,6 +40,8 @@ __all__ = [
     "Checkpoint",
     "Compute",
     "Container",
+    "DebugHook",
+    "DebugRule",
     "Destination",
     "Distribution",
     "Field",
@@ -72,6 +75,7 @@ __all__ = [
     "Output",
     "Problem",
     "Problems",
+    "Profiling",
     "PyTorch",
     "Rule",
     "Runner",
@@ -81,6 +85,7 @@ __all__ = [
     "Spot",
     "Spread",
     "TensorBoard",
+    "TensorCollection",
     "TrainingCompiler",
     "Transition",
     "Usd",

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 from ..formatting.cards import HasCard
 from .compute import Compute, Spot
 from .data import Channel, Checkpoint, FileSystem, Network, Output, TensorBoard
+from .debugging import DebugHook, DebugRule, Profiling
 from .framework import Framework, TrainingCompiler
 from .guard import Guard
 from .kept import Kept
@@ -46,9 +47,10 @@ class Git:
 class Script:
     """The entry point. Without ``source_dir`` it is one of the shipped scripts; with it, a file inside that folder.
 
-    With ``git``, ``source_dir`` is a folder of the repository.
+    With ``git``, ``source_dir`` is a folder of the repository. ``dependencies`` are files and folders that are packed beside it,
+    each under its own name; of one whose path ends with a slash, what it holds. With ``git`` they are paths of the repository.
 
-    >>> st.Script("train.py", source_dir="./src").entry
+    >>> st.Script("train.py", source_dir="./src", dependencies=("../libs/shared",)).entry
     'train.py'
     """
 
@@ -56,6 +58,25 @@ class Script:
     _: KW_ONLY
     source_dir: str | None = None
     git: Git | None = None
+    dependencies: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dependencies", tuple(self.dependencies))
+
+    def moved(self, move: Callable[[str], str]) -> Script:
+        """The script with its relative paths of this machine moved; a slash at the end of one stays."""
+        if self.git is not None:
+            return self
+        folder = None if self.source_dir is None else _moved(self.source_dir, move)
+        return dataclasses.replace(
+            self, source_dir=folder, dependencies=tuple(_moved(p, move) for p in self.dependencies)
+        )
+
+
+def _moved(path: str, move: Callable[[str], str]) -> str:
+    if "://" in path or path.startswith("/"):
+        return path
+    return f"{move(path.rstrip('/'))}/" if path.endswith("/") else move(path)
 
 
 @runtime_checkable
@@ -91,7 +112,8 @@ class JobSpec(HasCard):
     ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
     ``retries`` is how often the service starts the job again after its own internal errors.
     ``guard`` is what the job is watched for while somebody waits for it; it is no part of the request.
-    Profiler and debugger are off: both start machines of their own. ``infra_check`` looks at the machines before the training,
+    Profiler and debugger are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and
+    ``profiler_rules`` are evaluated meanwhile, on machines of their own. ``infra_check`` looks at the machines before the training,
     ``remote_debug`` opens the containers to Systems Manager.
 
     >>> job = st.JobSpec(
@@ -118,6 +140,7 @@ class JobSpec(HasCard):
                 "compute=Compute('ml.…', count=…)",
             ),
             **dict.fromkeys(("entry_point", "source_dir"), "script=Script('train.py', source_dir='./src')"),
+            "dependencies": "script=Script(…, dependencies=('../libs/shared',))",
             **dict.fromkeys(("framework_version", "py_version"), "framework=PyTorch('2.6', python='py312')"),
             **dict.fromkeys(
                 ("transformers_version", "pytorch_version"),
@@ -131,6 +154,9 @@ class JobSpec(HasCard):
             "keep_alive_period_in_seconds": "compute=Compute(…, keep_alive_s=…)",
             "training_plan": "compute=Compute(…, training_plan=…)",
             "tensorboard_output_config": "tensorboard=TensorBoard(s3_uri=…)",
+            "debugger_hook_config": "debug_hook=DebugHook(…), or debugger=True",
+            "rules": "debug_rules=(DebugRule(…),), profiler_rules=(…)",
+            "profiler_config": "profiling=Profiling(interval_ms=…), or profiler=True",
             "enable_infra_check": "infra_check=True",
             "enable_remote_debug": "remote_debug=True",
             "logMonitoringConfiguration": "guard=Guard(stall_s=…)",
@@ -175,6 +201,10 @@ class JobSpec(HasCard):
     guard: Guard | None = None
     profiler: bool = False
     debugger: bool = False
+    profiling: Profiling | None = None
+    profiler_rules: tuple[DebugRule, ...] = ()
+    debug_hook: DebugHook | None = None
+    debug_rules: tuple[DebugRule, ...] = ()
     tensorboard: TensorBoard | None = None
     infra_check: bool = False
     remote_debug: bool = False
@@ -188,7 +218,8 @@ class JobSpec(HasCard):
         for name in ("hyperparameters", "inputs", "environment", "tags"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         object.__setattr__(self, "metrics", tuple(self.metrics))
-        object.__setattr__(self, "kept", tuple(self.kept))
+        for name in ("kept", "profiler_rules", "debug_rules"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def replace(self, **changes: Any) -> JobSpec:
         """A copy with ``changes``; an unknown field is a TypeError with a suggestion."""

@@ -71,7 +71,7 @@ def recognise(sent: Mapping[str, Json]) -> Iterator[Distribution]:
 
 def profiled(job: JobSpec, region: str = "") -> bool:
     """Whether SageMaker's profiler runs: where it was asked for, the region has it, and there are no NeuronCores."""
-    return job.profiler and region not in limits.NO_DEBUGGER and not _on_neuron(job)
+    return (job.profiler or job.profiling is not None) and region not in limits.NO_DEBUGGER and not _on_neuron(job)
 
 
 def debugged(job: JobSpec, region: str = "") -> bool:
@@ -81,7 +81,8 @@ def debugged(job: JobSpec, region: str = "") -> bool:
     """
     checkpointed = job.checkpoints is not None and job.checkpoints.local_path is not None
     dropped = checkpointed and job.script is not None and not isinstance(job.framework, HuggingFace)
-    return job.debugger and region not in limits.NO_DEBUGGER and not _on_neuron(job) and not dropped
+    asked = job.debugger or job.debug_hook is not None
+    return asked and region not in limits.NO_DEBUGGER and not _on_neuron(job) and not dropped
 
 
 def _on_neuron(job: JobSpec) -> bool:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
+import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import jobs
 import pytest
 
 import sm_trn as st
 from sm_trn.aws import checkout
+from sm_trn.aws.storage import pack
+from sm_trn.errors import UnknownName
+from sm_trn.session.launches import Staging
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -79,3 +86,38 @@ def test_a_job_from_a_repository_is_tagged_with_its_commit(emulator: Any, reposi
     assert "version 2" in [event.text for event in job.logs()]
     tags = session.backend.fetch_tags(job.snapshot().arn)
     assert f"file://{repository}@{git(repository, 'rev-parse', 'HEAD')}"[:256] == tags["sm_trn:git"]
+
+
+class Packed:
+    """A storage that packs and uploads nothing: ``files`` are those of the archive."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+
+    def put_source(self, folder: str, dependencies: Sequence[str] = (), *, allow_secrets: bool = False) -> str:
+        with tarfile.open(fileobj=io.BytesIO(pack(Path(folder), dependencies, allow_secrets=allow_secrets))) as tar:
+            self.files = set(tar.getnames())
+        return "s3://a-bucket/sourcedir.tar.gz"
+
+
+def placed(repository: Path, *dependencies: str) -> set[str]:
+    storage: Any = Packed()
+    pinned = st.Git(f"file://{repository}", branch="main")
+    script = st.Script("train.py", source_dir="scripts", git=pinned, dependencies=dependencies)
+    Staging(storage=storage).place(jobs.trainium("./src").replace(script=script, inputs={}))
+    found: set[str] = storage.files
+    return found
+
+
+def test_dependencies_of_a_repository_are_packed_beside_its_script(repository: Path) -> None:
+    (repository / "libs" / "shared").mkdir(parents=True)
+    (repository / "libs" / "shared" / "one.py").write_text("")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "3")
+    assert {"train.py", "shared/one.py", "one.py"} == placed(repository, "libs/shared", "libs/shared/")
+
+
+@pytest.mark.parametrize("path", ["no/such", "../outside"])
+def test_a_dependency_outside_the_repository_is_refused(path: str, repository: Path) -> None:
+    with pytest.raises(UnknownName, match=r"script\.dependencies: got .* wanted a path of file://"):
+        placed(repository, path)

@@ -26,6 +26,70 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
+LIBRARIES = some.tuples(
+    some.sampled_from(["shared", "b/", "b/shared", "./"]),
+    some.dictionaries(NAMES, some.binary(max_size=20), min_size=1, max_size=3),
+)
+
+
+@pytest.mark.sdk
+@given(
+    files=some.dictionaries(NAMES, some.binary(max_size=20), min_size=1, max_size=4),
+    libraries=some.lists(LIBRARIES, max_size=3),
+    file=some.booleans(),
+)
+def test_a_container_finds_what_sdk_v2_packs(
+    files: dict[str, bytes],
+    libraries: list[tuple[str, dict[str, bytes]]],
+    file: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """What is unpacked is the same: the last of two with one name."""
+    fw_utils = pytest.importorskip("sagemaker.fw_utils", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    folder = tmp_path_factory.mktemp("packed")
+    source = write(folder / "source", files)
+    dependencies = []
+    for number, (name, body) in enumerate(libraries):
+        write(folder / str(number) / name, body)
+        dependencies.append(str(folder / str(number) / name) + "/" * name.endswith("/"))
+    if file:
+        dependencies.append(str(write(folder, {"one.py": b"1"}) / "one.py"))
+    sent = Sent()
+    fw_utils.tar_and_upload_dir(None, "b", "k", next(iter(files)), str(source), dependencies, s3_resource=sent)
+    assert sent.files == unpack(pack(source, dependencies))
+
+
+class Sent:
+    """Stands for boto3's S3 resource: ``files`` are those of the archive that is sent."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def Object(self, bucket: str, key: str) -> Sent:  # noqa: N802 - boto3's word
+        del bucket, key
+        return self
+
+    def upload_file(self, path: str, ExtraArgs: object = None) -> None:  # noqa: N803 - boto3's word
+        del ExtraArgs
+        with tarfile.open(path) as tar:
+            found = [(member.name.removeprefix("./"), tar.extractfile(member)) for member in tar if member.isfile()]
+            self.files = {name: body.read() for name, body in found if body is not None}
+
+
+@pytest.mark.parametrize("path", ["no-such", "src/.."])
+def test_a_dependency_that_is_not_there_or_has_no_name_is_refused(path: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        NotConfigured, match=r"dependencies: got .* wanted a file or a folder that is there, by its name"
+    ):
+        pack(write(tmp_path / "src", {"a.py": b""}), [f"{tmp_path}/{path}"])
+
+
+def test_a_key_in_a_dependency_is_refused_by_its_name_in_the_container(tmp_path: Path) -> None:
+    write(tmp_path, {"src/a.py": b"", "libs/shared/.env": b"TOKEN=1"})
+    with pytest.raises(NotConfigured, match=r"got 'shared/\.env'"):
+        pack(tmp_path / "src", [str(tmp_path / "libs/shared")])
+
+
 def unpack(body: bytes) -> dict[str, bytes]:
     with tarfile.open(fileobj=io.BytesIO(body)) as tar:
         return {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]  # files only

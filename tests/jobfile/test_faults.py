@@ -69,9 +69,8 @@ unknown key "distrbution" in gpt2.toml
    = keys here: name, script, framework, compute, distribution,
      hyperparameters, inputs, compiler, spot, max_run_s, metrics, environment,
      tags, image_uri, checkpoint, output, network, neuron, retries, guard,
-     profiler, debugger, tensorboard, infra_check, remote_debug, kept""" == str(
-        only(GOOD.replace("[distribution]", "[distrbution]"))
-    )
+     profiler, debugger, profiling, profiler_rules, debug_hook, debug_rules,
+     tensorboard, infra_check, remote_debug, kept""" == str(only(GOOD.replace("[distribution]", "[distrbution]")))
 
 
 # what is replaced in GOOD, by what; the line of the fault and words of it

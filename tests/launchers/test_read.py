@@ -110,6 +110,14 @@ def test_file_systems_and_plans_are_fields_of_the_job() -> None:
     assert () == job.spec.kept
 
 
+def test_dependencies_are_packed_beside_the_script() -> None:
+    body = "libs = ['../libs/shared']\nlibs += ['loose/']\n"
+    spec = only(f"{body}PyTorch({PYTORCH}, source_dir='src', dependencies=libs).fit()").jobs[0].spec
+    assert st.Script("train.py", source_dir="src", dependencies=("../libs/shared", "loose/")) == spec.script
+    (hole,) = only(f"PyTorch({PYTORCH}, source_dir='src', dependencies=open('x').read()).fit()").holes
+    assert "dependencies" == hole.give
+
+
 def test_an_empty_text_was_left_to_be_filled_in() -> None:
     (hole,) = only(f"PyTorch({PYTORCH}).fit('')").holes
     assert Reason.EMPTY is hole.reason

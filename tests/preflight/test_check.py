@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -145,6 +146,27 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         "inside",
     ),
     ("SCRIPT001", "a", lambda j: j.replace(script=st.Script("train_txt_classification.py")), "train_txt", "shipped"),
+    (
+        "SCRIPT012",
+        "a",
+        lambda j: j.replace(script=dataclasses.replace(j.script, dependencies=("./no/such/library",))),  # type: ignore[type-var]  # every configuration has one
+        "./no/such/library",
+        "a path of this machine",
+    ),
+    (
+        "SCRIPT012",
+        "a",
+        lambda j: j.replace(script=dataclasses.replace(j.script, dependencies=("..",))),  # type: ignore[type-var]  # as above
+        "'..'",
+        "ends in a name",
+    ),
+    (
+        "SCRIPT012",
+        "a",
+        lambda j: j.replace(script=st.Script("a.py", source_dir="s3://b/s.tar.gz", dependencies=("/",))),
+        "'/'",
+        "none",
+    ),
     (
         "SCRIPT002",
         "c",

@@ -198,6 +198,17 @@ def test_a_source_may_be_a_commit_of_a_repository(tmp_path: Path) -> None:
     assert "first" == (tmp_path / "tiny/code/train.py").read_text()
 
 
+def test_dependencies_lie_beside_the_script(tmp_path: Path) -> None:
+    for name in ("src/train.py", "libs/shared/one.py", "loose/two.py", "three.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    script = st.Script("train.py", source_dir="src", dependencies=("libs/shared", "loose/", "three.py"))
+    heard(rendered(small(script=script, distribution=st.TorchDistributed())), tmp_path, "torchrun")
+    code = tmp_path / "tiny/code"
+    found = {path.relative_to(code).as_posix() for path in code.rglob("*.py")}
+    assert {"train.py", "shared/one.py", "two.py", "three.py"} == found
+
+
 def test_a_packed_source_in_s3_is_fetched_and_unpacked() -> None:
     steps = rendered(small(script=st.Script("train.py", source_dir="s3://a-bucket/s.tar.gz"))).prepare
     assert ("aws", "s3", "cp", "s3://a-bucket/s.tar.gz", "tiny/sourcedir.tar.gz") in steps

@@ -32,6 +32,7 @@ REFUSED = {
     "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
     "TARGET009": trainium(hyperparameters={"note": "it's"}),
     "TARGET010": trainium(hyperparameters={"version": "1.10"}),
+    "TARGET019": trainium(script=st.Script("train.py", source_dir="./src", dependencies=("./libs/shared",))),
     "TARGET013": trainium(inputs={"code": "s3://a-bucket/x"}),
     "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.InputMode.FAST_FILE)}),
     "TARGET015": trainium(script=st.Script("train.sh", source_dir="./src")),
@@ -48,6 +49,20 @@ TOLD = {
 def test_what_v3_dropped_is_refused_by_its_id(rule: str) -> None:
     with pytest.raises(st.InvalidJob, match=rf"as 'model-trainer-v3': .*\n(.*\n)*.*error\[{rule}\]"):
         st.render(REFUSED[rule], TARGET)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fix"),
+    [
+        ("debug_hook", st.DebugHook(local_path="/opt/ml/t"), "debugger=False, debug_hook=None"),
+        ("profiling", st.Profiling(interval_ms=500), "profiler=False, profiling=None"),
+        ("debug_rules", (st.DebugRule(name="Overfit", image_uri="an/image:1"),), "debug_rules=()"),
+    ],
+)
+def test_settings_of_the_debugger_are_refused_and_the_fix_makes_the_job_go(field: str, value: object, fix: str) -> None:
+    job = jobs.smddp("./src").replace(distribution=st.TorchDistributed(), **{field: value})
+    (problem,) = [each for each in problems(job, TARGET) if each.id == "TARGET007"]
+    assert str(problem.fix).startswith(fix)
 
 
 @pytest.mark.parametrize("rule", TOLD)

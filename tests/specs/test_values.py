@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime, timezone
+from pathlib import PurePosixPath
 from typing import Any
 
 import botocore.session
@@ -202,3 +203,11 @@ def test_a_record_survives_its_file(points: list[MetricPoint]) -> None:
 def test_something_else_is_not_a_record(text: str) -> None:
     with pytest.raises(st.SmTrnError, match="not a job record"):
         parse_record(text)
+
+
+def test_relative_paths_of_a_script_are_moved_and_a_slash_stays() -> None:
+    script = st.Script("t.py", source_dir="src", dependencies=("libs/a", "loose/", "/own/", "s3://b/x"))
+    moved = script.moved(lambda path: str(PurePosixPath("up", path)))  # which drops a slash
+    assert ("up/src", ("up/libs/a", "up/loose/", "/own/", "s3://b/x")) == (moved.source_dir, moved.dependencies)
+    of_repository = st.Script("t.py", git=st.Git("https://example.com/a.git"), dependencies=("libs/a",))
+    assert of_repository == of_repository.moved(lambda path: f"up/{path}")

@@ -14,7 +14,7 @@ from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
 from ...launchers.launches import LauncherJob, Launchers
-from ...launchers.read import placed, read_launchers
+from ...launchers.read import read_launchers
 from ...launchers.rewrite import rewritten
 from ...launchers.survey import survey
 from ...launchers.values import Place
@@ -214,7 +214,7 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
         )
     taken: set[str] = set()
     for launch, job in jobs:
-        text = _written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
+        text = written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
         if output is None:
             say((f"# {job.spec.name}: {launch.place}\n" if len(jobs) > 1 else "") + text)
             continue
@@ -229,11 +229,10 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
 
 def _from(job: LauncherJob, target: Path) -> JobSpec:
     """The spec with its source's path as it is seen from where it is written to."""
-    script = placed(job.spec.script, job.folder)
-    if script is None or script is job.spec.script:
+    script, folder = job.spec.script, job.folder
+    if script is None or folder is None:
         return job.spec
-    seen = os.path.relpath(str(script.source_dir), target.resolve())
-    return job.spec.replace(script=dataclasses.replace(script, source_dir=seen))
+    return job.spec.replace(script=script.moved(lambda path: os.path.relpath(folder / path, target.resolve())))
 
 
 def _unique(name: str, taken: set[str]) -> str:
@@ -245,7 +244,8 @@ def _unique(name: str, taken: set[str]) -> str:
     return word
 
 
-def _written(job: LauncherJob, form: str) -> str:
+def written(job: LauncherJob, form: str) -> str:
+    """The text of a job in one of the forms. Raises InvalidJob where the form refuses it."""
     if form == "job.toml":
         return dump_job(job.spec, "toml")
     if form == "python":

@@ -48,6 +48,8 @@ def of_sdk(state: State, node: ast.expr, function: Ref, given: Arguments, names:
     if last in estimators.PARTS:
         arguments: dict[str, object] = dict(zip(estimators.PARTS[last], given, strict=False)) | names
         return Instance("TrainingInput" if last == "s3_input" else last, arguments, state.place(node))
+    if (made := _of_debugger(state, node, path, given, names)) is not None:
+        return made
     if last in estimators.PIPELINE_PARAMETERS:
         return _parameter(state, node, given, names)
     if last in _SESSIONS:
@@ -63,6 +65,18 @@ def of_sdk(state: State, node: ast.expr, function: Ref, given: Arguments, names:
     if "workflow" in path.split("."):
         return _of_pipeline(state, node, last, given, names)
     return _SDK.get(last, _other)(state, node, given, names)
+
+
+def _of_debugger(state: State, node: ast.expr, path: str, given: Arguments, names: Names) -> Instance | None:
+    """A rule, or a configuration of one, by the two last words of its call."""
+    owner, _, last = path.rpartition(".")
+    owner = owner.rpartition(".")[2]
+    if owner == "rule_configs":
+        return Instance(owner, {**names, "": last}, state.place(node))
+    order = estimators.RULES.get(f"{owner}.{last}")
+    if order is None:
+        return None
+    return Instance(f"{owner}.{last}", {**dict(zip(order, given, strict=False)), **names}, state.place(node))
 
 
 def _other(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
@@ -101,18 +115,11 @@ def _joined_s3(state: State, node: ast.expr, given: Arguments, names: Names) -> 
     return methods.s3_joined(given, state.cause(node, Reason.CALL))
 
 
-def _rule(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
-    del given
-    return Instance("Rule", dict(names), state.place(node))
-
-
 _SDK: Final[Mapping[str, Callable[[State, ast.expr, Arguments, Names], object]]] = MappingProxyType(
     {
         "name_from_base": _base_named,
         "unique_name_from_base": _base_named,
         "s3_path_join": _joined_s3,
         "upload": surroundings.s3_uploaded,
-        "sagemaker": _rule,
-        "custom": _rule,
     }
 )

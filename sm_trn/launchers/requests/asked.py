@@ -9,6 +9,7 @@ from ...specs.json import Json
 from ..state import Site
 from ..values import Cause, Instance, Reason
 from .ledger import Ledger
+from .words import collection
 
 FRAMEWORKS: Final = frozenset({"PyTorch", "HuggingFace", "TensorFlow", "MXNet", "SKLearn", "XGBoost"})
 
@@ -60,6 +61,20 @@ class Asked:
 
     def resolved(self, part: Instance) -> dict[str, Json]:
         return {name: self.ledger.plain(value) for name, value in part.arguments.items()}
+
+    def collections(self, value: object) -> list[dict[str, Json]]:
+        """The CollectionConfigs of a list as they are sent."""
+        if not isinstance(value, (list, tuple)):
+            self.ledger.plain(value)
+            return []
+        return [self._collection(each) for each in value]
+
+    def _collection(self, item: object) -> dict[str, Json]:
+        if not isinstance(item, Instance) or item.cls != "CollectionConfig":
+            self.ledger.plain(item)
+            return {}
+        settings = self.resolved(item)
+        return collection(settings.get("name"), settings.get("parameters"))
 
     def isolated(self) -> bool:
         return bool(self.get("enable_network_isolation"))

@@ -17,7 +17,7 @@ from ...specs.destination import Destination
 from ...specs.json import Json
 from ..state import Site
 from ..values import Cause, Instance, Reason, Symbol, causes_in
-from . import channels, distribution, images, watching
+from . import channels, distribution, images, rules, watching
 from .asked import Asked
 from .ledger import PLACEHOLDERS, TIME, Ledger
 from .words import encoded, given
@@ -51,6 +51,7 @@ class Read:
     entry: str | None = None
     source_dir: str | None = None
     git: Mapping[str, str] | None = None
+    dependencies: tuple[str, ...] = ()
 
 
 def request_of(site: Site, region: str, words: Mapping[Symbol, str] = PLACEHOLDERS) -> Read:
@@ -86,10 +87,19 @@ class _Builder(Asked):
         request = self._request(at, image, where, entry if folder else posixpath.basename(entry or "") or None)
         if source is None and at.source_uri is None and not request["ResourceConfig"]:
             return Read(request=None, at=at, ledger=self.ledger)
-        complete = not self.ledger.causes
+        beside = self._dependencies()
         return Read(
-            request=request if complete else None, at=at, ledger=self.ledger, entry=entry, source_dir=folder, git=git
-        )
+            request=None if self.ledger.causes else request, at=at, ledger=self.ledger, entry=entry, source_dir=folder, git=git,
+            dependencies=beside,
+        )  # fmt: skip
+
+    def _dependencies(self) -> tuple[str, ...]:
+        """What is packed beside the script."""
+        found = self.get("dependencies") or []
+        if isinstance(found, list) and all(isinstance(path, str) for path in found):
+            return tuple(found)
+        self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, f"dependencies={found!r}", give="dependencies"))
+        return ()
 
     def _bucket(self) -> str:
         session = self.raw.get("sagemaker_session")
@@ -113,12 +123,6 @@ class _Builder(Asked):
             return folder
         location = self.text("code_location")
         place = (location or f"s3://{where.removeprefix('s3://').partition('/')[0]}").rstrip("/")
-        dependencies = self.raw.get("dependencies")
-        if dependencies:
-            packed = self.ledger.plain(dependencies)
-            self.ledger.remarks.append(
-                f"dependencies={packed!r} are packed beside the script: copy them into source_dir"
-            )
         return f"{place}/{name}/source/sourcedir.tar.gz"
 
     def _request(self, at: Destination, image: str | None, where: str, program: str | None) -> dict[str, Json]:
@@ -147,7 +151,8 @@ class _Builder(Asked):
         request |= {"HyperParameters": hyperparameters} if hyperparameters else {}
         listed = [*channels.inputs(self, algorithm), *channels.of_model(self), *channels.of_code(self, at, program)]
         request |= {"InputDataConfig": listed} if listed else {}
-        return request | self._around(where) | watching.watched(self, where)
+        ruled = rules.rules(self)
+        return request | self._around(where) | watching.watched(self, where, ruled.collections) | ruled.sent()
 
     def _image_config(self) -> dict[str, Json] | None:
         mode, arn = (

@@ -6,31 +6,20 @@ import re
 
 from ...catalog import limits
 from ...specs.json import Json
-from ..values import Cause, Instance, Reason, causes_in
+from ..values import Cause, Instance, Reason
 from .asked import Asked
 from .words import enabled, given
 
 
-def watched(asked: Asked, where: str) -> dict[str, Json]:
-    """Debugger, profiler and TensorBoard."""
+def watched(asked: Asked, where: str, needed: list[dict[str, Json]]) -> dict[str, Json]:
+    """Debugger, profiler and TensorBoard; ``needed`` are the tensors that rules ask for."""
     supported = asked.region not in limits.NO_DEBUGGER
     found: dict[str, Json] = {}
-    if asked.raw.get("rules"):
-        asked.ledger.lacks(*causes_in(asked.raw["rules"]))
-        asked.ledger.lacks(
-            Cause(
-                Reason.VALUE,
-                asked.site.place,
-                "rules=[…]",
-                give="rules",
-                detail="debugger rules have no word in a spec",
-            )
-        )
     wish = asked.raw.get("distribution")
     server = isinstance(wish, dict) and enabled(
         {"parameter_server": asked.ledger.plain(wish.get("parameter_server"))}, "parameter_server"
     )
-    hook = _hook(asked, where) if supported and not (server and asked.site.cls == "TensorFlow") else None
+    hook = _hook(asked, where, needed) if supported and not (server and asked.site.cls == "TensorFlow") else None
     if hook is not None:
         found["DebugHookConfig"] = hook
     board = asked.raw.get("tensorboard_output_config")
@@ -45,16 +34,14 @@ def watched(asked: Asked, where: str) -> dict[str, Json]:
     return found
 
 
-def _hook(asked: Asked, where: str) -> dict[str, Json] | None:
+def _hook(asked: Asked, where: str, needed: list[dict[str, Json]]) -> dict[str, Json] | None:
+    """The hook with the tensors that it is given and those that the rules need, each once."""
     hook = asked.raw.get("debugger_hook_config")
     if _dropped(asked) or hook is False:
         return None
     if isinstance(hook, Instance):
         settings = hook.arguments
-        collections = settings.get("collection_configs")
-        listed = [_collection(asked, item) for item in collections] if isinstance(collections, (list, tuple)) else []
-        if collections is not None and not isinstance(collections, (list, tuple)):
-            asked.ledger.plain(collections)
+        listed = asked.collections(settings.get("collection_configs"))
         path = asked.ledger.plain(settings.get("s3_output_path")) or where
         return {
             "S3OutputPath": path,
@@ -62,19 +49,15 @@ def _hook(asked: Asked, where: str) -> dict[str, Json] | None:
                 LocalPath=asked.ledger.plain(settings.get("container_local_output_path")),
                 HookParameters=asked.ledger.plain(settings.get("hook_parameters")),
             ),
-            "CollectionConfigurations": listed,
+            "CollectionConfigurations": _once(needed + listed),
         }  # fmt: skip
     if hook is not None and hook is not True and hook != {}:
         asked.ledger.plain(hook)
-    return {"S3OutputPath": where, "CollectionConfigurations": []}
+    return {"S3OutputPath": where, "CollectionConfigurations": _once(needed)}
 
 
-def _collection(asked: Asked, item: object) -> dict[str, Json]:
-    if not isinstance(item, Instance) or item.cls != "CollectionConfig":
-        asked.ledger.plain(item)
-        return {}
-    settings = asked.resolved(item)
-    return {"CollectionName": settings.get("name")} | given(CollectionParameters=settings.get("parameters"))
+def _once(collections: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    return [each for index, each in enumerate(collections) if each not in collections[:index]]
 
 
 def _dropped(asked: Asked) -> bool:

@@ -24,3 +24,8 @@ def encoded(value: Any) -> str:
 
 def given(**fields: Any) -> dict[str, Json]:
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def collection(name: Json, parameters: Json) -> dict[str, Json]:
+    """A collection of tensors as it is sent."""
+    return {"CollectionName": name} | given(CollectionParameters=parameters or None)

@@ -25,7 +25,7 @@ def _facts(job: JobSpec) -> Iterator[tuple[str, str | Cell]]:
     if job.script is not None:
         git, folder = job.script.git, job.script.source_dir
         where = f" of {git.repo}" if git else f" in {folder}" if folder else ", which ships with the package"
-        yield "script", job.script.entry + where
+        yield "script", ", beside ".join((job.script.entry + where, *job.script.dependencies))
     yield "framework", _said(job.framework)
     if job.image_uri:
         yield "image", Cell(job.image_uri, "code")
