@@ -19,8 +19,9 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from kit.data import Table, drop_missing, encode, labels_of, pick_columns, read_table, split
+from kit.data import Table, encode, pick_columns, read_table
 from kit.device import load_config, load_tokenizer, longest_input
+from kit.labels import drop_missing, labels_of, split
 from kit.spot import SWITCH, Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"

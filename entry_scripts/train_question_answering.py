@@ -23,8 +23,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
-from kit.data import CHUNK, Encoded, Questions, questions_of
+from kit.data import CHUNK, Encoded
 from kit.device import load_config, load_tokenizer, longest_input
+from kit.questions import Questions, questions_of
 from kit.spot import SWITCH, Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "questions.jsonl"

@@ -22,8 +22,9 @@ import torch
 
 import kit.loop as loop
 import kit.spot as spot
-from kit.data import drop_missing, encode, labels_of, pick_columns, read_table, split
+from kit.data import encode, pick_columns, read_table
 from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
+from kit.labels import drop_missing, labels_of, split
 from kit.report import Console
 from kit.spot import Parser, UsageError, fraction, integer, not_negative, proper_fraction, str2bool
 

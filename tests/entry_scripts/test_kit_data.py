@@ -20,20 +20,9 @@ pytest.importorskip("pyarrow")
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from kit import data
-from kit.data import (
-    KINDS,
-    Labels,
-    Questions,
-    Table,
-    drop_missing,
-    encode,
-    labels_of,
-    pick_columns,
-    questions_of,
-    read_table,
-    split,
-    table_from,
-)
+from kit.data import KINDS, Table, encode, pick_columns, read_table, table_from
+from kit.labels import Labels, drop_missing, labels_of, split
+from kit.questions import Questions, questions_of
 from kit.spot import UsageError
 from train_language_model import blocks_of
 from train_question_answering import windows_of
