@@ -22,7 +22,7 @@ import zlib
 from array import array
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -90,6 +90,10 @@ def table_from(columns: dict[str, list[Any]], name: str) -> Table:
     """Of columns that a library has read, such as `datasets`."""
     count = len(next(iter(columns.values()), []))
     return Table(name, columns, list(range(1, count + 1)), [name] * count)
+
+
+def said_of(tables: Mapping[str, Table]) -> list[str]:
+    return list(dict.fromkeys(sentence for table in tables.values() for sentence in table.said))
 
 
 def some(names: Sequence[Any], count: int = 5, comma: str = ", ") -> str:
@@ -372,10 +376,10 @@ class Columns(NamedTuple):
 
 def pick_columns(
     table: Table,
-    *,
     text: str | None = None,
     pair: str | None = None,
     label: str | None = None,
+    *,
     unlabelled: bool = False,
 ) -> Columns:
     """By name where one is given, else the first that data sets usually have."""

@@ -23,6 +23,9 @@ class Questions(NamedTuple):
         columns: Any = ([column[index] for index in chosen] for column in self)
         return Questions(*columns)
 
+    def first(self, count: int | None) -> Questions:
+        return self.take(range(len(self.ids))[:count])
+
     def split(self, fraction: float, *, seed: int) -> tuple[Questions, Questions]:
         """What to train on, and what is held out."""
         rows = range(len(self.ids))
