@@ -28,16 +28,17 @@ from typing import Any, Callable, List, Mapping, NoReturn, Optional, Sequence
 
 import torch
 
+import kit.trainer as kit
 from kit.data import Table, pick_columns, said_of
 from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
-from kit.spot import SharedArguments, StopRequest, UsageError, exit_code_of, graphs_only, leave
+from kit.spot import StopRequest, UsageError, exit_code_of, graphs_only, leave
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")  # where LoRA adds, in models that call them so
 
 
 @dataclass
-class Arguments(SharedArguments):
+class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
     model_name_or_path: str = field(
@@ -74,18 +75,16 @@ def on_optimum_neuron() -> bool:
 
 def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, list[str]]:
     """Our own arguments, SFTConfig or NeuronSFTConfig, and what was translated."""
-    from kit.trainer import parse_flags
-
     ours = {"per_device_train_batch_size": 1, "learning_rate": 2e-4}
     ours = {**ours, "push_to_hub": False, "gradient_checkpointing": False}
     if on_optimum_neuron():
         more = {"output_dir": "model", "do_train": True, "report_to": "none", "logging_steps": 20, "save_steps": 200,
                 "disable_tqdm": True, "log_level": "error", "do_eval": False}  # fmt: skip
         kind = importlib.import_module("optimum.neuron").NeuronSFTConfig
-        return parse_flags(Arguments, argv, {**ours, **more}, kind)
+        return kit.parse_flags(Arguments, argv, {**ours, **more}, kind)
     trl = library_of("trl", "finetune_llama.py", "trl and peft")
     on_cpu = {"bf16": False} if choose() == "cpu" else {}
-    return parse_flags(Arguments, argv, {**ours, **on_cpu, "packing_strategy": "wrapped"}, trl.SFTConfig)
+    return kit.parse_flags(Arguments, argv, {**ours, **on_cpu, "packing_strategy": "wrapped"}, trl.SFTConfig)
 
 
 # --- data ---
@@ -93,9 +92,7 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, list[str]]:
 
 def load_sets(own: Arguments, say: Callable[..., None]) -> dict[str, Table]:
     """`train` and `validation`, each with the columns that the trainer knows, and no others."""
-    from kit.trainer import read_tables
-
-    tables = read_tables(own, SAMPLE)
+    tables = kit.read_tables(own, SAMPLE)
     say(*said_of(tables))
     if "validation" not in tables:
         rows = range(len(tables["train"]))
@@ -226,12 +223,10 @@ def judge(trainer: Any, spot: Any, *, neuron: bool) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     from jinja2 import TemplateError
 
-    from kit.trainer import begin, save, train
-
     stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     neuron = on_optimum_neuron()
-    spot = begin(args, stop, notes, reseed=not neuron)
+    spot = kit.begin(args, stop, notes, reseed=not neuron)
     runtime = spot.runtime
     if neuron:  # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line 723)
         args.distributed_state = SimpleNamespace(process_index=runtime.rank, local_process_index=runtime.local_rank)
@@ -270,13 +265,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     digest = hashlib.sha256(repr(list(sets["train"])).encode()).hexdigest()[:16]
     identity = {"model": own.model_name_or_path, "data": digest, "lora": own.use_lora, "block_size": args.max_length}
-    train(trainer, spot, own, identity, resumable=not neuron)
+    kit.train(trainer, spot, own, identity, resumable=not neuron)
     judge(trainer, spot, neuron=neuron)
     if own.use_lora and own.merge_adapters and not neuron and not graphs_only():
         if runtime.is_main:
             save_merged(own, trainer, tokenizer)
     else:
-        save(trainer, spot, tokenizer, own.output_dir)
+        kit.save(trainer, spot, tokenizer, own.output_dir)
     if neuron and (args.tensor_parallel_size > 1 or args.pipeline_parallel_size > 1):
         spot.console.say(
             f"{own.output_dir} holds each worker's shards; `optimum-cli neuron consolidate` makes one model"

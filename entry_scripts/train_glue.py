@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
+from transformers import Trainer
 
+import kit.trainer as kit
 from kit.data import Table, encode, pick_columns
 from kit.device import check_length, load_config, load_tokenizer
 from kit.labels import drop_missing, labels_of, split
-from kit.spot import SharedArguments, StopRequest, UsageError, channel, exit_code_of, leave
+from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
@@ -30,16 +32,15 @@ TASKS = "cola mnli mrpc qnli qqp rte sst2 stsb wnli".split()  # of huggingface.c
 
 
 @dataclass
-class Arguments(SharedArguments):
+class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
     model_name_or_path: str = field(default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"})
     task_name: Optional[str] = field(default=None, metadata={"help": f"of GLUE, from the hub: {', '.join(TASKS)}"})
-    validation_file: Optional[str] = field(
-        default_factory=lambda: channel("validation")
-    )  # a channel `test` is not for it
+    # A channel `test` is not to be judged on.
+    validation_file: Optional[str] = field(default_factory=lambda: kit.channel("validation"))
     test_file: Optional[str] = field(
-        default_factory=lambda: channel("test"), metadata={"help": "what --do_predict labels, every row of it"}
+        default_factory=lambda: kit.channel("test"), metadata={"help": "what --do_predict labels, every row of it"}
     )
     validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
     text_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
@@ -53,10 +54,8 @@ class Arguments(SharedArguments):
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    from kit.trainer import parse_flags
-
     ours = {"train_sampling_strategy": "group_by_length", "do_eval": True, "learning_rate": 2e-5}
-    return parse_flags(Arguments, argv, ours)
+    return kit.parse_flags(Arguments, argv, ours)
 
 
 # --- data ---
@@ -72,12 +71,10 @@ class Examples(NamedTuple):
 
 def load_examples(own: Arguments) -> tuple[dict[str, Examples], Any, list[str]]:
     """`train`, `test`, and under each other name a set to be judged on; the training labels; what is to be said."""
-    from kit.trainer import read_tables
-
     if own.train_file is None and (own.task_name or own.dataset_name or "sample") != "sample":
         tables = hub_tables(own)
     else:
-        found = read_tables(own, SAMPLE, ("train", "validation", "test"))
+        found = kit.read_tables(own, SAMPLE, ("train", "validation", "test"))
         tables = {"eval" if name == "validation" else name: table for name, table in found.items()}
     examples: dict[str, Examples] = {}
     known: Any = None
@@ -104,16 +101,14 @@ def load_examples(own: Arguments) -> tuple[dict[str, Examples], Any, list[str]]:
 
 def hub_tables(own: Arguments) -> dict[str, Table]:
     """The sets of a task, or of another data set, by name; MNLI is judged on two."""
-    from kit.trainer import load_hub
-
     if own.dataset_name:
-        parts, more = load_hub(own.dataset_name, own.dataset_config_name), ""
+        parts, more = kit.load_hub(own.dataset_name, own.dataset_config_name), ""
     else:
         task = str(own.task_name).lower().replace("-", "").replace("_", "")
         if task not in TASKS:
             known = f"wanted one of {', '.join(TASKS)}; or give --train_file"
             raise UsageError(f"--task_name: got {own.task_name!r}, {known}")
-        parts, more = load_hub("nyu-mll/glue", task), "_matched" if task == "mnli" else ""
+        parts, more = kit.load_hub("nyu-mll/glue", task), "_matched" if task == "mnli" else ""
     wanted = {"train": "train", "eval": "validation" + more, "test": "test" + more, "eval_mm": "validation_mismatched"}
     return {name: parts[part] for name, part in wanted.items() if part in parts}
 
@@ -160,14 +155,10 @@ def logits_alone(found: Any, _labels: Any) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    from transformers import Trainer
-
-    from kit.trainer import begin, check_size, in_order, model_of, padding_of, save, train
-
     stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     args.label_names = ["labels"]
-    spot = begin(args, stop, notes)
+    spot = kit.begin(args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
@@ -183,9 +174,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         name: encode(tokenizer, part.texts, part.beside, max_length=own.max_seq_length, labels=part.labels)
         for name, part in examples.items()
     }
-    check_size(len(sets["train"]), args)
-    model = model_of(own, args, runtime, config, "SequenceClassification")
-    collator = padding_of(own, tokenizer, runtime, sets.values())
+    kit.check_size(len(sets["train"]), args)
+    model = kit.model_of(own, args, runtime, config, "SequenceClassification")
+    collator = kit.padding_of(own, tokenizer, runtime, sets.values())
     trainer = Trainer(
         model=model,
         args=args,
@@ -203,12 +194,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{f'{len(names)} labels' if names else 'scores'}, at most {max(sets['train'].lengths)} tokens, {held_out} held out"
     )
     if args.do_train:
-        train(trainer, spot, own, {"model": own.model_name_or_path, "data": sets["train"].fingerprint()})
-    in_order(args)
+        kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": sets["train"].fingerprint()})
+    kit.in_order(args)
     for name in judged if args.do_eval else ():
         trainer.evaluate(sets[name], metric_key_prefix=name)
     if args.do_train:
-        save(trainer, spot, tokenizer, own.output_dir)
+        kit.save(trainer, spot, tokenizer, own.output_dir)
     if args.do_predict and "test" in sets:
         found = trainer.predict(sets["test"], metric_key_prefix="test").predictions
         if runtime.is_main:

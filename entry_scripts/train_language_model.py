@@ -22,10 +22,12 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 import torch
+from transformers import CONFIG_MAPPING, DataCollatorForLanguageModeling, Trainer, default_data_collator
 
+import kit.trainer as kit
 from kit.data import CHUNK, Table, pick_columns, said_of
 from kit.device import TINY, load_config, load_tokenizer, longest_input
-from kit.spot import SharedArguments, StopRequest, UsageError, exit_code_of, leave
+from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 DEFAULT_BLOCK = 1024  # where the model could take more
@@ -37,7 +39,7 @@ MASKED = frozenset(
 
 
 @dataclass
-class Arguments(SharedArguments):
+class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
     model_name_or_path: Optional[str] = field(default=None, metadata={"help": "pretrained: hub id or local folder"})
@@ -60,9 +62,7 @@ class Arguments(SharedArguments):
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    from kit.trainer import parse_flags
-
-    own, args, notes = parse_flags(Arguments, argv, {})
+    own, args, notes = kit.parse_flags(Arguments, argv, {})
     if own.model_name_or_path is None and own.model_type is None and own.config_name is None:
         own.model_name_or_path = "gpt2"
     if own.model_type in {*TINY, "tiny-random"} or own.model_name_or_path in TINY:
@@ -77,8 +77,6 @@ def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, 
 
 def load_names(own: Arguments) -> tuple[Any, Any]:
     """Tokenizer and configuration; a new model's vocabulary is as large as the tokenizer's."""
-    from transformers import CONFIG_MAPPING
-
     name = own.model_name_or_path or own.config_name
     words = own.tokenizer_name or name
     if words is None:
@@ -115,9 +113,7 @@ def block_size_of(own: Arguments, config: Any, tokenizer: Any) -> int:
 
 def load_texts(own: Arguments, say: Callable[..., None]) -> tuple[list[str], list[str]]:
     """What to train on and what is held out: from files, channels, the hub or the sample."""
-    from kit.trainer import read_tables
-
-    tables = read_tables(own, SAMPLE)
+    tables = kit.read_tables(own, SAMPLE)
     texts = {name: texts_of(table, own) for name, table in tables.items()}
     say(*said_of(tables))
     if "validation" not in texts:  # the first part, as the usual example scripts do it with `train[:5%]`
@@ -211,13 +207,9 @@ def perplexity(found: Any) -> dict[str, float]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    from transformers import DataCollatorForLanguageModeling, Trainer, default_data_collator
-
-    from kit.trainer import begin, check_size, in_order, model_of, save, train
-
     stop = StopRequest()
     own, args, notes = parse_arguments(argv)
-    spot = begin(args, stop, notes)
+    spot = kit.begin(args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer, config = load_names(own)
@@ -229,8 +221,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     blocks = blocks_of(tokenizer, texts, block_size, limit=own.max_train_samples)
     evaluates = args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
     held_out = blocks_of(tokenizer, judged, block_size, limit=own.max_eval_samples) if evaluates else None
-    check_size(len(blocks), args)
-    model = model_of(own, args, runtime, config, "MaskedLM" if objective == "mlm" else "CausalLM")
+    kit.check_size(len(blocks), args)
+    model = kit.model_of(own, args, runtime, config, "MaskedLM" if objective == "mlm" else "CausalLM")
     collator: Any = default_data_collator
     if objective == "mlm":
         collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=own.mlm_probability)
@@ -252,12 +244,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.do_train:
         name, data = own.model_name_or_path or config.model_type, blocks.fingerprint()
         identity = {"model": name, "objective": objective, "data": data, "block_size": block_size}
-        train(trainer, spot, own, {**identity, "mlm_probability": own.mlm_probability})
-    in_order(args)
+        kit.train(trainer, spot, own, {**identity, "mlm_probability": own.mlm_probability})
+    kit.in_order(args)
     if args.do_eval:
         trainer.evaluate()
     if args.do_train:
-        save(trainer, spot, tokenizer, own.output_dir)
+        kit.save(trainer, spot, tokenizer, own.output_dir)
 
 
 def _mp_fn(_index: int) -> None:

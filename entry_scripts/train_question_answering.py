@@ -23,10 +23,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
+from transformers import Trainer
+
+import kit.trainer as kit
 from kit.data import CHUNK, Encoded, said_of
 from kit.device import check_length, load_config, load_tokenizer
 from kit.questions import Questions, questions_of
-from kit.spot import SharedArguments, StopRequest, UsageError, exit_code_of, leave
+from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "questions.jsonl"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out questions
@@ -35,7 +38,7 @@ PUNCTUATION = frozenset(string.punctuation)
 
 
 @dataclass
-class Arguments(SharedArguments):
+class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
     model_name_or_path: str = "bert-large-uncased-whole-word-masking"
@@ -50,10 +53,8 @@ class Arguments(SharedArguments):
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    from kit.trainer import parse_flags
-
     ours = {"train_sampling_strategy": "group_by_length", "learning_rate": 3e-5, "num_train_epochs": 2, "do_eval": True}
-    own, args, notes = parse_flags(Arguments, argv, ours)
+    own, args, notes = kit.parse_flags(Arguments, argv, ours)
     if own.doc_stride >= own.max_seq_length:
         raise UsageError(f"--doc_stride: got {own.doc_stride}, wanted less than --max_seq_length {own.max_seq_length}")
     return own, args, notes
@@ -61,9 +62,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, 
 
 def load_questions(own: Arguments, say: Callable[..., None]) -> tuple[Questions, Questions]:
     """What to train on, and what is held out."""
-    from kit.trainer import read_tables
-
-    tables = read_tables(own, SAMPLE)
+    tables = kit.read_tables(own, SAMPLE)
     train = questions_of(tables["train"])
     if "validation" in tables:
         held_out = questions_of(tables["validation"], judged=True)
@@ -206,14 +205,10 @@ def best_span(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    from transformers import Trainer
-
-    from kit.trainer import begin, check_size, in_order, model_of, padding_of, save, train
-
     stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     args.label_names = ["start_positions", "end_positions"]
-    spot = begin(args, stop, notes)
+    spot = kit.begin(args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
@@ -224,9 +219,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         windows_of(tokenizer, part, max_length=own.max_seq_length, stride=own.doc_stride)
         for part in (questions, held_out)
     )
-    check_size(len(windows), args)
-    model = model_of(own, args, runtime, config, "QuestionAnswering")
-    collator = padding_of(own, tokenizer, runtime, (windows, judged))
+    kit.check_size(len(windows), args)
+    model = kit.model_of(own, args, runtime, config, "QuestionAnswering")
+    collator = kit.padding_of(own, tokenizer, runtime, (windows, judged))
     answers: list[str] = []
 
     def compute_metrics(found: Any) -> dict[str, float]:
@@ -250,12 +245,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{len(windows)} windows of at most {max(windows.lengths)} tokens, {len(held_out.ids)} held out"
     )
     if args.do_train:
-        train(trainer, spot, own, {"model": own.model_name_or_path, "data": windows.fingerprint()})
-    in_order(args)
+        kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": windows.fingerprint()})
+    kit.in_order(args)
     if args.do_eval:
         trainer.evaluate()
     if args.do_train:
-        save(trainer, spot, tokenizer, own.output_dir)
+        kit.save(trainer, spot, tokenizer, own.output_dir)
     if answers and runtime.is_main:
         own.output_dir.mkdir(parents=True, exist_ok=True)
         content = json.dumps(dict(zip(held_out.ids, answers)), indent=1, ensure_ascii=False)

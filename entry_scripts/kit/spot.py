@@ -21,9 +21,8 @@ import re
 import shutil
 import signal
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Mapping, NoReturn, Optional
+from typing import Any, Callable, Mapping, NoReturn
 
 DONE, USAGE_ERROR, INTERRUPTED = 0, 2, 75  # 75 is EX_TEMPFAIL of sysexits.h
 FAILURE = Path("/opt/ml/output/failure")  # what SageMaker shows as the job's FailureReason
@@ -42,45 +41,6 @@ class Interrupted(Exception):  # noqa: N818 - not an error: asked for, and answe
 
 
 # --- flags ---
-
-
-@dataclass
-class SharedArguments:
-    """The flags of every script beside its own and those of TrainingArguments."""
-
-    tokenizer_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
-    dataset_name: Optional[str] = field(default=None, metadata={"help": "of the Hugging Face hub, or `sample`"})
-    dataset_config_name: Optional[str] = None
-    train_file: Optional[str] = field(
-        default_factory=lambda: channel("train", "training"), metadata={"help": "csv, json, parquet, txt; or a folder"}
-    )
-    validation_file: Optional[str] = field(default_factory=lambda: channel("validation", "test"))
-    encoding: Optional[str] = field(default=None, metadata={"help": "where it is not UTF-8: latin-1, cp1252, utf-16"})
-    max_train_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
-    max_eval_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
-    attn_implementation: Optional[str] = field(default=None, metadata={"help": "eager (XLA), sdpa, flash_attention_2"})
-    preprocessing_num_workers: Optional[int] = field(default=None, metadata={"help": "accepted; threads do that work"})
-    overwrite_cache: bool = field(default=False, metadata={"help": "accepted; there is no cache"})
-    output_dir: Path = field(default_factory=lambda: Path(os.environ.get("SM_MODEL_DIR") or "model"))
-    checkpoint_dir: Optional[Path] = field(
-        default_factory=lambda: CHECKPOINTS if CHECKPOINTS.is_dir() else None,
-        metadata={"help": "the run goes on from the newest complete checkpoint in it; default: --output_dir"},
-    )
-    overwrite_output_dir: bool = field(
-        default=False, metadata={"help": "forget the checkpoints in --output_dir, but never those in --checkpoint_dir"}
-    )
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, float) and not 0 <= value < 1:
-                raise UsageError(f"--{name}: got {value}, wanted a number from 0 to below 1")
-            if isinstance(value, int) and value < 1 and not isinstance(value, bool):
-                raise UsageError(f"--{name}: got {value}, wanted a whole number, at least 1")
-
-
-def channel(*names: str) -> str | None:
-    """Where SageMaker has put the files of the first of these channels that there is."""
-    return next((found for found in (os.environ.get("SM_CHANNEL_" + name.upper()) for name in names) if found), None)
 
 
 def refuse_unknown(flag: str, known: Any) -> NoReturn:

@@ -6,14 +6,15 @@ Flags are translated by what the installed TrainingArguments has, never by its v
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import re
 import time
 import warnings
+from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
 from pathlib import Path
-from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Sequence
+from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Optional, Sequence
 
 import torch
 from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
@@ -74,6 +75,45 @@ IDENTITY = """seed data_seed learning_rate weight_decay adam_beta1 adam_beta2 ad
 # --- flags ---
 
 
+@dataclass
+class SharedArguments:
+    """The flags of every script beside its own and those of TrainingArguments."""
+
+    tokenizer_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
+    dataset_name: Optional[str] = field(default=None, metadata={"help": "of the Hugging Face hub, or `sample`"})
+    dataset_config_name: Optional[str] = None
+    train_file: Optional[str] = field(
+        default_factory=lambda: channel("train", "training"), metadata={"help": "csv, json, parquet, txt; or a folder"}
+    )
+    validation_file: Optional[str] = field(default_factory=lambda: channel("validation", "test"))
+    encoding: Optional[str] = field(default=None, metadata={"help": "where it is not UTF-8: latin-1, cp1252, utf-16"})
+    max_train_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
+    max_eval_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
+    attn_implementation: Optional[str] = field(default=None, metadata={"help": "eager (XLA), sdpa, flash_attention_2"})
+    preprocessing_num_workers: Optional[int] = field(default=None, metadata={"help": "accepted; threads do that work"})
+    overwrite_cache: bool = field(default=False, metadata={"help": "accepted; there is no cache"})
+    output_dir: Path = field(default_factory=lambda: Path(os.environ.get("SM_MODEL_DIR") or "model"))
+    checkpoint_dir: Optional[Path] = field(
+        default_factory=lambda: safety.CHECKPOINTS if safety.CHECKPOINTS.is_dir() else None,
+        metadata={"help": "the run goes on from the newest complete checkpoint in it; default: --output_dir"},
+    )
+    overwrite_output_dir: bool = field(
+        default=False, metadata={"help": "forget the checkpoints in --output_dir, but never those in --checkpoint_dir"}
+    )
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, float) and not 0 <= value < 1:
+                raise UsageError(f"--{name}: got {value}, wanted a number from 0 to below 1")
+            if isinstance(value, int) and value < 1 and not isinstance(value, bool):
+                raise UsageError(f"--{name}: got {value}, wanted a whole number, at least 1")
+
+
+def channel(*names: str) -> str | None:
+    """Where SageMaker has put the files of the first of these channels that there is."""
+    return next((found for found in (os.environ.get("SM_CHANNEL_" + name.upper()) for name in names) if found), None)
+
+
 def parse_flags(
     own_class: Any, argv: Sequence[str] | None, defaults: Mapping[str, Any], kind: Any = TrainingArguments
 ) -> tuple[Any, Any, list[str]]:
@@ -84,7 +124,7 @@ def parse_flags(
     set_environment()
     how: Any = {"description": own_class.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
     own, rest = parse(own_class, argv, **how)
-    fields = {field.name for field in dataclasses.fields(kind) if field.init}
+    fields = {field.name for field in fields_of(kind) if field.init}
     given = dict(pairs(rest))
     known = {*fields, *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
     for name in given:
@@ -120,7 +160,7 @@ def trainer_defaults(fields: Collection[str]) -> dict[str, Any]:
         ours["optim"] = "adamw_torch"
     else:
         ours["bf16"] = detect(connect=False).bf16
-    known = {field.name: str(field.default) for field in dataclasses.fields(TrainingArguments)}
+    known = {field.name: str(field.default) for field in fields_of(TrainingArguments)}
     if "fused" not in known.get("optim", ""):
         ours.setdefault("optim", "adamw_torch")  # the default of old versions warns
     return {key: value for key, value in ours.items() if key in fields or key in dict(SYNONYMS)}

@@ -13,8 +13,17 @@ torch = pytest.importorskip("torch")
 
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.spot import SharedArguments, UsageError
-from kit.trainer import NEURON_ONLY, SOMETIMES, SYNONYMS, pairs, parse_flags, trainer_defaults, translate
+from kit.spot import UsageError
+from kit.trainer import (
+    NEURON_ONLY,
+    SOMETIMES,
+    SYNONYMS,
+    SharedArguments,
+    pairs,
+    parse_flags,
+    trainer_defaults,
+    translate,
+)
 from recording_torch_xla import RecordingTorchXla
 
 # The fields of TrainingArguments, read from the wheels of these versions.
