@@ -718,3 +718,8 @@ def test_questions_are_split_without_loss() -> None:
     train, held_out = questions_of(table_from({**columns}, "train_file")).split(0.1, seed=20)
     assert 5 == len(held_out.ids)
     assert {str(number) for number in range(rows)} == {*train.ids, *held_out.ids}
+
+
+def test_one_question_alone_cannot_be_split() -> None:
+    with pytest.raises(UsageError, match="--train_file: got 1 question, wanted two to hold one out"):
+        questions_of(asked(answer="Ann")).split(0.1, seed=20)

@@ -137,6 +137,7 @@ def test_the_table_names_nothing_that_no_version_had() -> None:
 @dataclasses.dataclass
 class Arguments(SharedArguments):
     block_size: int = 1
+    share: float = 0.1
 
 
 def parse(argv: list[str]) -> tuple[Any, Any, list[str]]:
@@ -152,6 +153,10 @@ def parse(argv: list[str]) -> tuple[Any, Any, list[str]]:
         (["--learning_rate", "fast"], "--learning_rate: invalid float value: 'fast'"),
         (["7"], "arguments: got '7', wanted flags like"),
         (["--save_strategy", "often"], "--save_strategy: invalid choice: 'often'"),
+        (["--block_size", "0"], "--block_size: got 0, wanted a whole number, at least 1"),
+        (["--max_train_samples", "-5"], "--max_train_samples: got -5, wanted a whole number, at least 1"),
+        (["--share", "1"], "--share: got 1.0, wanted a number from 0 to below 1"),
+        (["--share", "nan"], "--share: got nan, wanted a number from 0 to below 1"),
     ],
 )
 def test_a_mistyped_flag_is_a_mistake_with_a_suggestion(argv: list[str], said: str) -> None:
