@@ -16,104 +16,84 @@ optimum-neuron's trainer does not evaluate and cannot go on from a checkpoint: t
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import importlib
 import importlib.util
 import math
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Callable, Mapping, NoReturn, Sequence
+from typing import Any, Callable, List, Mapping, NoReturn, Optional, Sequence
 
 import torch
 
-from kit.data import Table, pick_columns
+import kit.trainer as kit
+from kit.data import Table, pick_columns, said_of
 from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
-from kit.spot import (
-    SWITCH,
-    Parser,
-    StopRequest,
-    UsageError,
-    exit_code_of,
-    fraction,
-    graphs_only,
-    integer,
-    leave,
-    str2bool,
-)
+from kit.spot import StopRequest, UsageError, exit_code_of, graphs_only, leave
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")  # where LoRA adds, in models that call them so
 
 
-def make_parser() -> Parser:
-    from kit.trainer import add_shared
+@dataclass
+class Arguments(kit.SharedArguments):
+    __doc__ = __doc__
 
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = add_shared(parser)
-    default = "TinyLlama/TinyLlama-1.1B-Chat-v1.0"
-    add("--model_name_or_path", "--model_id", default=default, help="hub id, local folder, tiny-llama or tiny-gpt2")
-    add("--validation_split_percentage", type=integer(1), default=5, help="held out where there is nothing to hold out")
-    add("--text_column", help="default: by the names that data sets use")
-    add("--block_size", type=integer(2), default=2048, help="tokens per example, at most what the model takes")
-    add("--sft", type=str2bool, default=True, help="accepted; NeuronSFTTrainer is always used on Trainium")
-    add("--use_lora", **SWITCH, default=False, help="train small additions only; needs peft")
-    add("--lora_r", type=integer(1), default=16)
-    add("--lora_alpha", type=integer(1), default=32)
-    add("--lora_dropout", type=fraction, default=0.05)
-    add("--lora_target_modules", nargs="+", help="default: q_proj, k_proj, v_proj and o_proj where they are, else all")
-    add("--load_in_4bit", **SWITCH, default=False, help="QLoRA; needs CUDA and bitsandbytes")
-    add("--merge_adapters", type=str2bool, default=True, help="save one model; the additions alone are in adapter/")
-    return parser
+    model_name_or_path: str = field(
+        default="TinyLlama/TinyLlama-1.1B-Chat-v1.0",
+        metadata={"aliases": ["--model_id"], "help": "hub id, local folder, tiny-llama or tiny-gpt2"},
+    )
+    validation_split_percentage: int = field(default=5, metadata={"help": "where there is nothing to hold out"})
+    text_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
+    block_size: int = field(default=2048, metadata={"help": "tokens per example, at most what the model takes"})
+    sft: bool = field(default=True, metadata={"help": "accepted; NeuronSFTTrainer is always used on Trainium"})
+    use_lora: bool = field(default=False, metadata={"help": "train small additions only; needs peft"})
+    lora_r: int = 16
+    lora_alpha: int = 32
+    lora_dropout: float = 0.05
+    lora_target_modules: Optional[List[str]] = field(
+        default=None, metadata={"help": "default: q_proj, k_proj, v_proj and o_proj where they are, else all"}
+    )
+    load_in_4bit: bool = field(default=False, metadata={"help": "QLoRA; needs CUDA and bitsandbytes"})
+    merge_adapters: bool = field(default=True, metadata={"help": "save one model; the additions are in adapter/"})
 
 
 def library_of(name: str, flag: str, needed: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise UsageError(
-            f"{flag}: wanted the library {name} ({error}); install {needed}, or use an image that has it"
-        ) from error
+        wanted = f"wanted the library {name} ({error})"
+        raise UsageError(f"{flag}: {wanted}; install {needed}, or use an image that has it") from error
 
 
 def on_optimum_neuron() -> bool:
-    return choose() == "xla" and bool(
-        importlib.util.find_spec("optimum") and importlib.util.find_spec("optimum.neuron")
-    )
+    there = importlib.util.find_spec
+    return choose() == "xla" and bool(there("optimum") and there("optimum.neuron"))
 
 
 def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, list[str]]:
     """Our own arguments, SFTConfig or NeuronSFTConfig, and what was translated."""
-    from kit.trainer import parse_flags
-
-    ours = {
-        "per_device_train_batch_size": 1,
-        "learning_rate": 2e-4,
-        "push_to_hub": False,
-        "gradient_checkpointing": False,
-    }
+    ours = {"per_device_train_batch_size": 1, "learning_rate": 2e-4}
+    ours = {**ours, "push_to_hub": False, "gradient_checkpointing": False}
     if on_optimum_neuron():
         more = {"output_dir": "model", "do_train": True, "report_to": "none", "logging_steps": 20, "save_steps": 200,
                 "disable_tqdm": True, "log_level": "error", "do_eval": False}  # fmt: skip
-        return parse_flags(
-            make_parser(), argv, {**ours, **more}, importlib.import_module("optimum.neuron").NeuronSFTConfig
-        )
+        kind = importlib.import_module("optimum.neuron").NeuronSFTConfig
+        return kit.parse_flags(Arguments, argv, {**ours, **more}, kind)
     trl = library_of("trl", "finetune_llama.py", "trl and peft")
     on_cpu = {"bf16": False} if choose() == "cpu" else {}
-    return parse_flags(make_parser(), argv, {**ours, **on_cpu, "packing_strategy": "wrapped"}, trl.SFTConfig)
+    return kit.parse_flags(Arguments, argv, {**ours, **on_cpu, "packing_strategy": "wrapped"}, trl.SFTConfig)
 
 
 # --- data ---
 
 
-def load_sets(own: argparse.Namespace, say: Callable[[str], None]) -> dict[str, Table]:
+def load_sets(own: Arguments, say: Callable[..., None]) -> dict[str, Table]:
     """`train` and `validation`, each with the columns that the trainer knows, and no others."""
-    from kit.trainer import read_tables
-
-    tables = read_tables(own, SAMPLE)
-    for sentence in dict.fromkeys(sentence for table in tables.values() for sentence in table.said):
-        say(sentence)
+    tables = kit.read_tables(own, SAMPLE)
+    say(*said_of(tables))
     if "validation" not in tables:
         rows = range(len(tables["train"]))
         held = max(1, len(rows) * own.validation_split_percentage // 100)
@@ -122,7 +102,7 @@ def load_sets(own: argparse.Namespace, say: Callable[[str], None]) -> dict[str, 
     return {name: table.take(range(len(table))[: limits[name]]) for name, table in tables.items()}
 
 
-def data_set(table: Table, own: argparse.Namespace) -> Any:
+def data_set(table: Table, own: Arguments) -> Any:
     """For the trainer: conversations, prompts with completions, or texts."""
     datasets = library_of("datasets", "data", "datasets")
     datasets.disable_progress_bars()
@@ -160,7 +140,7 @@ def refuse_conversation(tables: Mapping[str, Table], tokenizer: Any, error: Exce
 # --- model ---
 
 
-def load_sft_model(own: argparse.Namespace, args: Any, tokenizer: Any, runtime: Any) -> Any:
+def load_sft_model(own: Arguments, args: Any, tokenizer: Any, runtime: Any) -> Any:
     """Without a key/value cache, which training has no use for."""
     config = load_config(own.model_name_or_path, tokenizer)
     config.use_cache = False
@@ -185,7 +165,7 @@ def load_sft_model(own: argparse.Namespace, args: Any, tokenizer: Any, runtime: 
     )
 
 
-def load_neuron_model(own: argparse.Namespace, args: Any) -> Any:
+def load_neuron_model(own: Arguments, args: Any) -> Any:
     """Each worker loads the shard that is its own."""
     return importlib.import_module("optimum.neuron.models.training").NeuronModelForCausalLM.from_pretrained(
         own.model_name_or_path,
@@ -195,7 +175,7 @@ def load_neuron_model(own: argparse.Namespace, args: Any) -> Any:
     )
 
 
-def lora_config(own: argparse.Namespace, model: Any) -> Any:
+def lora_config(own: Arguments, model: Any) -> Any:
     peft = library_of("peft", "--use_lora", "peft")
     names = {name.rsplit(".", 1)[-1]: type(module).__name__ for name, module in model.named_modules()}
     targets = own.lora_target_modules or [name for name in ATTENTION if name in names] or "all-linear"
@@ -212,7 +192,7 @@ def lora_config(own: argparse.Namespace, model: Any) -> Any:
     )  # fmt: skip
 
 
-def save_merged(own: argparse.Namespace, trainer: Any, tokenizer: Any) -> None:
+def save_merged(own: Arguments, trainer: Any, tokenizer: Any) -> None:
     """One model without additions, as `from_pretrained` reads it; the additions themselves are in adapter/."""
     model = trainer.accelerator.unwrap_model(trainer.model)
     model.save_pretrained(str(own.output_dir / "adapter"))
@@ -228,13 +208,25 @@ def save_merged(own: argparse.Namespace, trainer: Any, tokenizer: Any) -> None:
 # --- main ---
 
 
-def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
+def judge(trainer: Any, spot: Any, *, neuron: bool) -> None:
+    """The perplexity; of optimum-neuron's trainer, which writes a file in its place, Trainer's last line."""
+    if neuron:
+        spot.meter.lap(trainer.args.gradient_accumulation_steps)
+        logs = {"train_runtime": round(spot.meter.seconds, 4), "epoch": trainer.state.epoch}
+        spot.on_log(trainer.args, trainer.state, None, logs=logs)
+    elif trainer.args.do_eval:
+        loss, samples = float(trainer.evaluate()["eval_loss"]), len(trainer.eval_dataset)
+        line = {"eval_perplexity": round(math.exp(loss), 6) if loss < 700 else math.inf, "eval_samples": samples}
+        spot.console.metrics({**line, "step": trainer.state.global_step})
+
+
+def main(argv: Sequence[str] | None = None) -> None:
     from jinja2 import TemplateError
 
-    from kit.trainer import begin, save, train
-
+    stop = StopRequest()
+    own, args, notes = parse_arguments(argv)
     neuron = on_optimum_neuron()
-    spot = begin(args, stop, notes, reseed=not neuron)
+    spot = kit.begin(args, stop, notes, reseed=not neuron)
     runtime = spot.runtime
     if neuron:  # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line 723)
         args.distributed_state = SimpleNamespace(process_index=runtime.rank, local_process_index=runtime.local_rank)
@@ -273,26 +265,17 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
     )
     digest = hashlib.sha256(repr(list(sets["train"])).encode()).hexdigest()[:16]
     identity = {"model": own.model_name_or_path, "data": digest, "lora": own.use_lora, "block_size": args.max_length}
-    train(trainer, spot, own, identity, resumable=not neuron)
-    if args.do_eval and not neuron:
-        loss, samples = float(trainer.evaluate()["eval_loss"]), len(trainer.eval_dataset)
-        line = {"eval_perplexity": round(math.exp(loss), 6) if loss < 700 else math.inf, "eval_samples": samples}
-        spot.console.metrics({**line, "step": trainer.state.global_step})
+    kit.train(trainer, spot, own, identity, resumable=not neuron)
+    judge(trainer, spot, neuron=neuron)
     if own.use_lora and own.merge_adapters and not neuron and not graphs_only():
         if runtime.is_main:
             save_merged(own, trainer, tokenizer)
     else:
-        save(trainer, spot, tokenizer, own.output_dir)
+        kit.save(trainer, spot, tokenizer, own.output_dir)
     if neuron and (args.tensor_parallel_size > 1 or args.pipeline_parallel_size > 1):
         spot.console.say(
             f"{own.output_dir} holds each worker's shards; `optimum-cli neuron consolidate` makes one model"
         )
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
-    own, args, notes = parse_arguments(argv)
-    run(own, args, notes, stop)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ Label = Dict[str, Union[str, float]]
 class Request(NamedTuple):
     """Texts, and how many labels are wanted for each."""
 
-    texts: List[str]  # noqa: UP006 - evaluated on Python 3.8
+    texts: List[str]
     top_k: int = 1
 
 

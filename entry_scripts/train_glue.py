@@ -12,58 +12,50 @@ themselves. Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGT
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
+from transformers import Trainer
 
-from kit.data import Table, drop_missing, encode, labels_of, pick_columns, read_table, split
-from kit.device import load_config, load_tokenizer, longest_input
-from kit.spot import SWITCH, Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction
+import kit.trainer as kit
+from kit.data import Table, encode, pick_columns
+from kit.device import check_length, load_config, load_tokenizer
+from kit.labels import drop_missing, labels_of, split
+from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
-TASKS = (
-    "cola",
-    "mnli",
-    "mrpc",
-    "qnli",
-    "qqp",
-    "rte",
-    "sst2",
-    "stsb",
-    "wnli",
-)  # of huggingface.co/datasets/nyu-mll/glue
+TASKS = "cola mnli mrpc qnli qqp rte sst2 stsb wnli".split()  # of huggingface.co/datasets/nyu-mll/glue
 
 
-def make_parser() -> Parser:
-    from kit.trainer import add_shared, channel
+@dataclass
+class Arguments(kit.SharedArguments):
+    __doc__ = __doc__
 
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = add_shared(parser)
-    add("--model_name_or_path", default="roberta-base", help="hub id, local folder, or tiny-random")
-    add("--task_name", help=f"of GLUE, from the hub: {', '.join(TASKS)}")
-    add("--test_file", default=channel("test"), help="what --do_predict labels, every row of it")
-    add("--validation_fraction", type=proper_fraction, default=0.1, help="held out where there is no validation file")
-    add("--text_column", help="default: by the names that data sets use")
-    add("--text_pair_column", help="default: by the names that data sets use")
-    add("--label_column", help="default: by the names that data sets use")
-    add("--num_labels", type=integer(2), help="default: as many as the training data has")
-    add("--max_seq_length", type=integer(2), default=128)
-    add("--pad_to_max_length", **SWITCH, help="one length for all batches; XLA always has it")
-    add("--max_predict_samples", type=integer(1))
-    parser.set_defaults(validation_file=channel("validation"))  # a channel `test` is not for it
-    return parser
+    model_name_or_path: str = field(default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"})
+    task_name: Optional[str] = field(default=None, metadata={"help": f"of GLUE, from the hub: {', '.join(TASKS)}"})
+    # A channel `test` is not to be judged on.
+    validation_file: Optional[str] = field(default_factory=lambda: kit.channel("validation"))
+    test_file: Optional[str] = field(
+        default_factory=lambda: kit.channel("test"), metadata={"help": "what --do_predict labels, every row of it"}
+    )
+    validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
+    text_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
+    text_pair_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
+    label_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
+    num_labels: Optional[int] = field(default=None, metadata={"help": "default: as many as the training data has"})
+    max_seq_length: int = 128
+    pad_to_max_length: bool = field(default=False, metadata={"help": "one length for all batches; XLA always has it"})
+    max_predict_samples: Optional[int] = None
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, Any, list[str]]:
+def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    from kit.trainer import parse_flags
-
     ours = {"train_sampling_strategy": "group_by_length", "do_eval": True, "learning_rate": 2e-5}
-    return parse_flags(make_parser(), argv, ours)
+    return kit.parse_flags(Arguments, argv, ours)
 
 
 # --- data ---
@@ -77,31 +69,19 @@ class Examples(NamedTuple):
     labels: Any
 
 
-def load_examples(own: argparse.Namespace) -> tuple[dict[str, Examples], Any, list[str]]:
+def load_examples(own: Arguments) -> tuple[dict[str, Examples], Any, list[str]]:
     """`train`, `test`, and under each other name a set to be judged on; the training labels; what is to be said."""
-    tables: dict[str, Table] = {}
-    if (
-        own.train_file is None
-        and "sample" not in {own.task_name, own.dataset_name}
-        and (own.task_name or own.dataset_name)
-    ):
+    if own.train_file is None and (own.task_name or own.dataset_name or "sample") != "sample":
         tables = hub_tables(own)
     else:
-        files = {"train": own.train_file or SAMPLE, "eval": own.validation_file, "test": own.test_file}
-        splits = {"train": "train", "eval": "validation", "test": "test"}
-        for name, file in files.items():
-            if file:
-                flag = f"{splits[name]}_file"
-                tables[name] = read_table(
-                    SAMPLE if file == "sample" else file, flag, split=splits[name], encoding=own.encoding
-                )
+        found = kit.read_tables(own, SAMPLE, ("train", "validation", "test"))
+        tables = {"eval" if name == "validation" else name: table for name, table in found.items()}
     examples: dict[str, Examples] = {}
     known: Any = None
     said: list[str] = []
     for name, table in tables.items():
-        columns = pick_columns(
-            table, text=own.text_column, pair=own.text_pair_column, label=own.label_column, unlabelled=name == "test"
-        )
+        chosen = own.text_column, own.text_pair_column, own.label_column
+        columns = pick_columns(table, *chosen, unlabelled=name == "test")
         parts: list[Any] = [(name, table, None)]
         if name != "test":
             labels = labels_of(table, columns.label, names=known.names if known else None, num_labels=own.num_labels)
@@ -119,19 +99,16 @@ def load_examples(own: argparse.Namespace) -> tuple[dict[str, Examples], Any, li
     return examples, known, list(dict.fromkeys(said))
 
 
-def hub_tables(own: argparse.Namespace) -> dict[str, Table]:
+def hub_tables(own: Arguments) -> dict[str, Table]:
     """The sets of a task, or of another data set, by name; MNLI is judged on two."""
-    from kit.trainer import load_hub
-
     if own.dataset_name:
-        parts, more = load_hub(own.dataset_name, own.dataset_config_name), ""
+        parts, more = kit.load_hub(own.dataset_name, own.dataset_config_name), ""
     else:
-        task = own.task_name.lower().replace("-", "").replace("_", "")
+        task = str(own.task_name).lower().replace("-", "").replace("_", "")
         if task not in TASKS:
-            raise UsageError(
-                f"--task_name: got {own.task_name!r}, wanted one of {', '.join(TASKS)}; or give --train_file"
-            )
-        parts, more = load_hub("nyu-mll/glue", task), "_matched" if task == "mnli" else ""
+            known = f"wanted one of {', '.join(TASKS)}; or give --train_file"
+            raise UsageError(f"--task_name: got {own.task_name!r}, {known}")
+        parts, more = kit.load_hub("nyu-mll/glue", task), "_matched" if task == "mnli" else ""
     wanted = {"train": "train", "eval": "validation" + more, "test": "test" + more, "eval_mm": "validation_mismatched"}
     return {name: parts[part] for name, part in wanted.items() if part in parts}
 
@@ -177,35 +154,29 @@ def logits_alone(found: Any, _labels: Any) -> Any:
 # --- main ---
 
 
-def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from transformers import Trainer
-
-    from kit.trainer import begin, check_size, in_order, model_of, padding_of, save, train
-
+def main(argv: Sequence[str] | None = None) -> None:
+    stop = StopRequest()
+    own, args, notes = parse_arguments(argv)
     args.label_names = ["labels"]
-    spot = begin(args, stop, notes)
+    spot = kit.begin(args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
     examples, labels, said = load_examples(own)
-    for sentence in said:
-        spot.console.say(sentence)
+    spot.console.say(*said)
     names = labels.names
     head = {"num_labels": 1, "problem_type": "regression"} if not names else {
         "num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}
     }  # fmt: skip
     config = load_config(own.model_name_or_path, tokenizer, **head)
-    takes = longest_input(config)
-    if takes is not None and own.max_seq_length > takes:
-        raise UsageError(f"--max_seq_length: got {own.max_seq_length}, wanted at most {takes}, which the model takes")
+    check_length("max_seq_length", own.max_seq_length, config)
     sets = {
         name: encode(tokenizer, part.texts, part.beside, max_length=own.max_seq_length, labels=part.labels)
         for name, part in examples.items()
     }
-    if args.do_train:
-        check_size(len(sets["train"]), args)
-    model = model_of(own, args, runtime, config, "SequenceClassification")
-    collator = padding_of(own, tokenizer, runtime, sets.values())
+    kit.check_size(len(sets["train"]), args)
+    model = kit.model_of(own, args, runtime, config, "SequenceClassification")
+    collator = kit.padding_of(own, tokenizer, runtime, sets.values())
     trainer = Trainer(
         model=model,
         args=args,
@@ -216,9 +187,6 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         preprocess_logits_for_metrics=logits_alone,
         callbacks=[spot],
     )
-    # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of labels in the whole step.
-    # Heads for classes do not: with several workers or micro-batches their gradients came out a multiple.
-    trainer.model_accepts_loss_kwargs = False
     judged = [name for name in sets if name not in {"train", "test"}]
     size, held_out = len(sets["train"]), sum(len(sets[name]) for name in judged)
     spot.console.say(
@@ -226,19 +194,17 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         f"{f'{len(names)} labels' if names else 'scores'}, at most {max(sets['train'].lengths)} tokens, {held_out} held out"
     )
     if args.do_train:
-        train(trainer, spot, own, {"model": own.model_name_or_path, "data": sets["train"].fingerprint()})
-    in_order(args)
+        kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": sets["train"].fingerprint()})
+    kit.in_order(args)
     for name in judged if args.do_eval else ():
         trainer.evaluate(sets[name], metric_key_prefix=name)
     if args.do_train:
-        save(trainer, spot, tokenizer, own.output_dir)
+        kit.save(trainer, spot, tokenizer, own.output_dir)
     if args.do_predict and "test" in sets:
         found = trainer.predict(sets["test"], metric_key_prefix="test").predictions
         if runtime.is_main:
-            guesses = (
-                [names[guess] for guess in found.argmax(-1)] if names else [f"{score:.4f}" for score in found[:, 0]]
-            )
-            write_predictions(own.output_dir / "predictions.tsv", guesses)
+            labelled = [names[guess] for guess in found.argmax(-1)] if names else [f"{one:.4f}" for one in found[:, 0]]
+            write_predictions(own.output_dir / "predictions.tsv", labelled)
 
 
 def write_predictions(path: Path, labels: Sequence[str]) -> None:
@@ -246,12 +212,6 @@ def write_predictions(path: Path, labels: Sequence[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"{number}\t{label}\n" for number, label in enumerate(labels)]
     path.write_text("index\tprediction\n" + "".join(lines), encoding="utf-8")
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
-    own, args, notes = parse_arguments(argv)
-    run(own, args, notes, stop)
 
 
 def _mp_fn(_index: int) -> None:

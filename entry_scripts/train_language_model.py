@@ -12,20 +12,22 @@ Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import math
 import sys
 from array import array
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 import torch
+from transformers import CONFIG_MAPPING, DataCollatorForLanguageModeling, Trainer, default_data_collator
 
-from kit.data import CHUNK, Table, pick_columns
+import kit.trainer as kit
+from kit.data import CHUNK, Table, pick_columns, said_of
 from kit.device import TINY, load_config, load_tokenizer, longest_input
-from kit.spot import SWITCH, Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction
+from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 DEFAULT_BLOCK = 1024  # where the model could take more
@@ -36,29 +38,31 @@ MASKED = frozenset(
 )
 
 
-def make_parser() -> Parser:
-    from kit.trainer import add_shared
+@dataclass
+class Arguments(kit.SharedArguments):
+    __doc__ = __doc__
 
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = add_shared(parser)
-    add("--model_name_or_path", help="pretrained: hub id or local folder")
-    add("--model_type", help="from scratch: gpt2, bert, roberta, … or tiny-gpt2, tiny-bert, which need no network")
-    add("--config_name", help="from scratch with this configuration; default: the model type's")
-    add("--objective", choices=("clm", "mlm"), help="causal or masked; default: what the model was made for")
-    add("--validation_split_percentage", type=integer(1), default=5, help="held out where there is nothing to hold out")
-    add("--text_column", help="default: by the names that data sets use")
-    add("--block_size", type=integer(2), help="tokens per example; default: all the model takes, at most 1024")
-    add("--max_seq_length", type=integer(2), help="the same, as scripts for masked models call it")
-    add("--mlm_probability", type=proper_fraction, default=0.15, help="share of the tokens that are hidden")
-    add("--use_fast_tokenizer", **SWITCH, help="accepted; it always is")
-    return parser
+    model_name_or_path: Optional[str] = field(default=None, metadata={"help": "pretrained: hub id or local folder"})
+    model_type: Optional[str] = field(
+        default=None, metadata={"help": "from scratch: gpt2, bert, … or tiny-gpt2, tiny-bert, which need no network"}
+    )
+    config_name: Optional[str] = field(default=None, metadata={"help": "from scratch; default: the model type's"})
+    objective: Optional[str] = field(
+        default=None, metadata={"choices": ("clm", "mlm"), "help": "default: what the model was made for"}
+    )
+    validation_split_percentage: int = field(default=5, metadata={"help": "where there is nothing to hold out"})
+    text_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
+    block_size: Optional[int] = field(default=None, metadata={"help": "default: all the model takes, at most 1024"})
+    max_seq_length: Optional[int] = field(
+        default=None, metadata={"help": "the same, as masked models' scripts call it"}
+    )
+    mlm_probability: float = field(default=0.15, metadata={"help": "share of the tokens that are hidden"})
+    use_fast_tokenizer: bool = field(default=True, metadata={"help": "accepted; it always is"})
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, Any, list[str]]:
+def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    from kit.trainer import parse_flags
-
-    own, args, notes = parse_flags(make_parser(), argv, {})
+    own, args, notes = kit.parse_flags(Arguments, argv, {})
     if own.model_name_or_path is None and own.model_type is None and own.config_name is None:
         own.model_name_or_path = "gpt2"
     if own.model_type in {*TINY, "tiny-random"} or own.model_name_or_path in TINY:
@@ -71,14 +75,13 @@ def parse_arguments(argv: Sequence[str] | None = None) -> tuple[argparse.Namespa
 # --- model ---
 
 
-def load_names(own: argparse.Namespace) -> tuple[Any, Any]:
+def load_names(own: Arguments) -> tuple[Any, Any]:
     """Tokenizer and configuration; a new model's vocabulary is as large as the tokenizer's."""
-    from transformers import CONFIG_MAPPING
-
     name = own.model_name_or_path or own.config_name
-    if name is None and own.tokenizer_name is None:
+    words = own.tokenizer_name or name
+    if words is None:
         raise UsageError(f"--tokenizer_name: wanted one for --model_type {own.model_type!r}, which has none of its own")
-    tokenizer = load_tokenizer(own.tokenizer_name or name)
+    tokenizer = load_tokenizer(words)
     if name is not None:
         config = load_config(name, tokenizer)
     elif own.model_type in CONFIG_MAPPING:
@@ -97,7 +100,7 @@ def masked_by_nature(config: Any) -> bool:
     return config.model_type in (MASKED if both else known.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
 
 
-def block_size_of(own: argparse.Namespace, config: Any, tokenizer: Any) -> int:
+def block_size_of(own: Arguments, config: Any, tokenizer: Any) -> int:
     takes = min(longest_input(config) or DEFAULT_BLOCK, tokenizer.model_max_length)
     asked = own.block_size or own.max_seq_length
     if asked is not None and asked > takes:
@@ -108,24 +111,20 @@ def block_size_of(own: argparse.Namespace, config: Any, tokenizer: Any) -> int:
 # --- data ---
 
 
-def load_texts(own: argparse.Namespace, say: Callable[[str], None]) -> tuple[list[str], list[str]]:
+def load_texts(own: Arguments, say: Callable[..., None]) -> tuple[list[str], list[str]]:
     """What to train on and what is held out: from files, channels, the hub or the sample."""
-    from kit.trainer import read_tables
-
-    tables = read_tables(own, SAMPLE)
+    tables = kit.read_tables(own, SAMPLE)
     texts = {name: texts_of(table, own) for name, table in tables.items()}
-    for sentence in dict.fromkeys(sentence for table in tables.values() for sentence in table.said):
-        say(sentence)
+    say(*said_of(tables))
     if "validation" not in texts:  # the first part, as the usual example scripts do it with `train[:5%]`
         held = max(1, len(texts["train"]) * own.validation_split_percentage // 100)
         return texts["train"][held:], texts["train"][:held]
     return texts["train"], texts["validation"]
 
 
-def texts_of(table: Table, own: argparse.Namespace) -> list[str]:
-    return [
-        text for text in table.texts(pick_columns(table, text=own.text_column, unlabelled=True).text) if text.strip()
-    ]
+def texts_of(table: Table, own: Arguments) -> list[str]:
+    column = pick_columns(table, text=own.text_column, unlabelled=True).text
+    return [text for text in table.texts(column) if text.strip()]
 
 
 class Blocks:
@@ -150,9 +149,8 @@ def blocks_of(tokenizer: Any, texts: Sequence[str], size: int, *, limit: int | N
     """An end-of-text token closes each text; the rest that fills no block is left out."""
     ids, ends = array("i"), {tokenizer.eos_token_id, tokenizer.sep_token_id}
     for start in range(0, len(texts), CHUNK):
-        for own in tokenizer(list(texts[start : start + CHUNK]), return_attention_mask=False, verbose=False)[
-            "input_ids"
-        ]:
+        made = tokenizer(list(texts[start : start + CHUNK]), return_attention_mask=False, verbose=False)
+        for own in made["input_ids"]:
             ids.extend(own)
             if tokenizer.eos_token_id is not None and not (own and own[-1] in ends):
                 ids.append(tokenizer.eos_token_id)
@@ -160,9 +158,8 @@ def blocks_of(tokenizer: Any, texts: Sequence[str], size: int, *, limit: int | N
             break
     count = min(len(ids) // size, limit or len(ids))
     if not count:
-        raise UsageError(
-            f"--block_size: got {size}, wanted at most {len(ids)}, which is what all the texts have; lower it"
-        )
+        wanted = f"wanted at most {len(ids)}, which is what all the texts have"
+        raise UsageError(f"--block_size: got {size}, {wanted}; lower it")
     return Blocks(ids[: count * size], size)
 
 
@@ -209,28 +206,23 @@ def perplexity(found: Any) -> dict[str, float]:
 # --- main ---
 
 
-def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from transformers import DataCollatorForLanguageModeling, Trainer, default_data_collator
-
-    from kit.trainer import begin, check_size, in_order, model_of, save, train
-
-    spot = begin(args, stop, notes)
+def main(argv: Sequence[str] | None = None) -> None:
+    stop = StopRequest()
+    own, args, notes = parse_arguments(argv)
+    spot = kit.begin(args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer, config = load_names(own)
     objective = own.objective or ("mlm" if masked_by_nature(config) else "clm")
     if objective == "mlm" and tokenizer.mask_token is None:
-        raise UsageError(
-            "--objective: got mlm, but the tokenizer has no mask token; wanted clm, or a tokenizer with one"
-        )
+        raise UsageError("--objective: got mlm, the tokenizer has no mask token; wanted clm, or a tokenizer with one")
     block_size = block_size_of(own, config, tokenizer)
     texts, judged = load_texts(own, spot.console.say)
     blocks = blocks_of(tokenizer, texts, block_size, limit=own.max_train_samples)
     evaluates = args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
     held_out = blocks_of(tokenizer, judged, block_size, limit=own.max_eval_samples) if evaluates else None
-    if args.do_train:
-        check_size(len(blocks), args)
-    model = model_of(own, args, runtime, config, "MaskedLM" if objective == "mlm" else "CausalLM")
+    kit.check_size(len(blocks), args)
+    model = kit.model_of(own, args, runtime, config, "MaskedLM" if objective == "mlm" else "CausalLM")
     collator: Any = default_data_collator
     if objective == "mlm":
         collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=own.mlm_probability)
@@ -245,31 +237,19 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         preprocess_logits_for_metrics=token_losses(causal=objective == "clm"),
         callbacks=[spot],
     )
-    # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of labels in the whole step.
-    # BERT's head does not; here all blocks are of one length, so the mean of means is the mean.
-    trainer.model_accepts_loss_kwargs = False
     spot.console.say(
         f"{objective}, {sum(weight.numel() for weight in model.parameters())} weights, on {args.device}, "
         f"{args.world_size} worker(s): {len(blocks)} blocks of {block_size} tokens, {len(held_out or ())} held out"
     )
     if args.do_train:
-        identity = {
-            "model": own.model_name_or_path or config.model_type,
-            "objective": objective,
-            "data": blocks.fingerprint(),
-        }
-        train(trainer, spot, own, {**identity, "block_size": block_size, "mlm_probability": own.mlm_probability})
-    in_order(args)
+        name, data = own.model_name_or_path or config.model_type, blocks.fingerprint()
+        identity = {"model": name, "objective": objective, "data": data, "block_size": block_size}
+        kit.train(trainer, spot, own, {**identity, "mlm_probability": own.mlm_probability})
+    kit.in_order(args)
     if args.do_eval:
         trainer.evaluate()
     if args.do_train:
-        save(trainer, spot, tokenizer, own.output_dir)
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
-    own, args, notes = parse_arguments(argv)
-    run(own, args, notes, stop)
+        kit.save(trainer, spot, tokenizer, own.output_dir)
 
 
 def _mp_fn(_index: int) -> None:

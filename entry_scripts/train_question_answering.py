@@ -13,19 +13,23 @@ Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import string
 import sys
 from array import array
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
-from kit.data import CHUNK, Encoded, Questions, questions_of
-from kit.device import load_config, load_tokenizer, longest_input
-from kit.spot import SWITCH, Parser, StopRequest, UsageError, exit_code_of, integer, leave, proper_fraction
+from transformers import Trainer
+
+import kit.trainer as kit
+from kit.data import CHUNK, Encoded, said_of
+from kit.device import check_length, load_config, load_tokenizer
+from kit.questions import Questions, questions_of
+from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "questions.jsonl"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out questions
@@ -33,48 +37,39 @@ ARTICLES = re.compile(r"\b(a|an|the)\b")
 PUNCTUATION = frozenset(string.punctuation)
 
 
-def make_parser() -> Parser:
-    from kit.trainer import add_shared
+@dataclass
+class Arguments(kit.SharedArguments):
+    __doc__ = __doc__
 
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = add_shared(parser)
-    add("--model_name_or_path", default="bert-large-uncased-whole-word-masking", help="hub id, folder, or tiny-random")
-    add("--validation_fraction", type=proper_fraction, default=0.1, help="held out where there is no validation file")
-    add("--max_seq_length", type=integer(16), default=384, help="tokens of question and context together")
-    add("--doc_stride", type=integer(1), default=128, help="tokens that two windows over a long context share")
-    add("--pad_to_max_length", **SWITCH, help="one length for all batches; XLA always has it")
-    add("--n_best_size", type=integer(1), default=20, help="starts and ends that are tried")
-    add("--max_answer_length", type=integer(1), default=30, help="tokens")
-    add("--version_2_with_negative", **SWITCH, default=False, help="some have no answer")
-    return parser
+    model_name_or_path: str = "bert-large-uncased-whole-word-masking"
+    validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
+    max_seq_length: int = field(default=384, metadata={"help": "tokens of question and context together"})
+    doc_stride: int = field(default=128, metadata={"help": "tokens that two windows over a long context share"})
+    pad_to_max_length: bool = field(default=False, metadata={"help": "one length for all batches; XLA always has it"})
+    n_best_size: int = field(default=20, metadata={"help": "starts and ends that are tried"})
+    max_answer_length: int = field(default=30, metadata={"help": "tokens"})
+    version_2_with_negative: bool = field(default=False, metadata={"help": "some have no answer"})
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> tuple[argparse.Namespace, Any, list[str]]:
+def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
     """Our own arguments, TrainingArguments, and what was translated."""
-    from kit.trainer import parse_flags
-
     ours = {"train_sampling_strategy": "group_by_length", "learning_rate": 3e-5, "num_train_epochs": 2, "do_eval": True}
-    own, args, notes = parse_flags(make_parser(), argv, ours)
+    own, args, notes = kit.parse_flags(Arguments, argv, ours)
     if own.doc_stride >= own.max_seq_length:
         raise UsageError(f"--doc_stride: got {own.doc_stride}, wanted less than --max_seq_length {own.max_seq_length}")
     return own, args, notes
 
 
-def load_questions(own: argparse.Namespace, say: Callable[[str], None]) -> tuple[Questions, Questions]:
+def load_questions(own: Arguments, say: Callable[..., None]) -> tuple[Questions, Questions]:
     """What to train on, and what is held out."""
-    from kit.trainer import read_tables
-
-    tables = read_tables(own, SAMPLE)
+    tables = kit.read_tables(own, SAMPLE)
     train = questions_of(tables["train"])
     if "validation" in tables:
         held_out = questions_of(tables["validation"], judged=True)
     else:
         train, held_out = train.split(own.validation_fraction, seed=SPLIT_SEED)
-    for sentence in dict.fromkeys(sentence for table in tables.values() for sentence in table.said):
-        say(sentence)
-    return train.take(range(len(train.ids))[: own.max_train_samples]), held_out.take(
-        range(len(held_out.ids))[: own.max_eval_samples]
-    )
+    say(*said_of(tables))
+    return train.first(own.max_train_samples), held_out.first(own.max_eval_samples)
 
 
 # --- windows ---
@@ -96,9 +91,8 @@ class Windows(Encoded):
 def windows_of(tokenizer: Any, questions: Questions, *, max_length: int, stride: int) -> Windows:
     """Of at most `max_length` tokens, of which two over one context share `stride`. Labels: the first answer's tokens, or 0."""
     if not tokenizer.is_fast:
-        raise UsageError(
-            f"--tokenizer_name: got {type(tokenizer).__name__}, wanted a fast one, which knows where tokens stand"
-        )
+        got = f"--tokenizer_name: got {type(tokenizer).__name__}"
+        raise UsageError(f"{got}, wanted a fast one, which knows where tokens stand")
     found = Windows()
     spans: list[tuple[int, int]] = []
     asked = [question.lstrip() for question in questions.questions]
@@ -210,29 +204,24 @@ def best_span(
 # --- main ---
 
 
-def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest) -> None:
-    from transformers import Trainer
-
-    from kit.trainer import begin, check_size, in_order, model_of, padding_of, save, train
-
+def main(argv: Sequence[str] | None = None) -> None:
+    stop = StopRequest()
+    own, args, notes = parse_arguments(argv)
     args.label_names = ["start_positions", "end_positions"]
-    spot = begin(args, stop, notes)
+    spot = kit.begin(args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
         config = load_config(own.model_name_or_path, tokenizer)
-    takes = longest_input(config)
-    if takes is not None and own.max_seq_length > takes:
-        raise UsageError(f"--max_seq_length: got {own.max_seq_length}, wanted at most {takes}, which the model takes")
+    check_length("max_seq_length", own.max_seq_length, config)
     questions, held_out = load_questions(own, spot.console.say)
     windows, judged = (
         windows_of(tokenizer, part, max_length=own.max_seq_length, stride=own.doc_stride)
         for part in (questions, held_out)
     )
-    if args.do_train:
-        check_size(len(windows), args)
-    model = model_of(own, args, runtime, config, "QuestionAnswering")
-    collator = padding_of(own, tokenizer, runtime, (windows, judged))
+    kit.check_size(len(windows), args)
+    model = kit.model_of(own, args, runtime, config, "QuestionAnswering")
+    collator = kit.padding_of(own, tokenizer, runtime, (windows, judged))
     answers: list[str] = []
 
     def compute_metrics(found: Any) -> dict[str, float]:
@@ -251,30 +240,21 @@ def run(own: argparse.Namespace, args: Any, notes: list[str], stop: StopRequest)
         compute_metrics=compute_metrics,
         callbacks=[spot],
     )
-    # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of labels in the whole step.
-    # Heads for answers do not: with several workers or micro-batches their gradients came out a multiple.
-    trainer.model_accepts_loss_kwargs = False
     spot.console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(questions.ids)} questions in "
         f"{len(windows)} windows of at most {max(windows.lengths)} tokens, {len(held_out.ids)} held out"
     )
     if args.do_train:
-        train(trainer, spot, own, {"model": own.model_name_or_path, "data": windows.fingerprint()})
-    in_order(args)
+        kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": windows.fingerprint()})
+    kit.in_order(args)
     if args.do_eval:
         trainer.evaluate()
     if args.do_train:
-        save(trainer, spot, tokenizer, own.output_dir)
+        kit.save(trainer, spot, tokenizer, own.output_dir)
     if answers and runtime.is_main:
         own.output_dir.mkdir(parents=True, exist_ok=True)
         content = json.dumps(dict(zip(held_out.ids, answers)), indent=1, ensure_ascii=False)
         (own.output_dir / "predictions.json").write_text(content + "\n", encoding="utf-8")
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
-    own, args, notes = parse_arguments(argv)
-    run(own, args, notes, stop)
 
 
 def _mp_fn(_index: int) -> None:

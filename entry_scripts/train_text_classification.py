@@ -22,10 +22,11 @@ import torch
 
 import kit.loop as loop
 import kit.spot as spot
-from kit.data import drop_missing, encode, labels_of, pick_columns, read_table, split
+from kit.data import encode, pick_columns, read_table
 from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
-from kit.report import Console
-from kit.spot import Parser, UsageError, fraction, integer, not_negative, proper_fraction, str2bool
+from kit.labels import drop_missing, labels_of, split
+from kit.loop import Parser, fraction, integer, not_negative, proper_fraction, str2bool
+from kit.spot import Console, UsageError
 
 HERE = Path(__file__).resolve().parent
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
@@ -33,7 +34,7 @@ SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the sam
 
 def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     channel = {name: os.environ.get("SM_CHANNEL_" + name) for name in ("TRAIN", "TRAINING", "VALIDATION", "TEST")}
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser = Parser(__doc__)
     add = parser.add_argument
     add("--model", default="bert-base-cased", help="hub id, local folder, or tiny-random")
     add("--train", default=channel["TRAIN"] or channel["TRAINING"] or "sample", help="file, folder, or `sample`")
@@ -67,9 +68,8 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--checkpoint_dir", type=Path, default=spot.CHECKPOINTS if spot.CHECKPOINTS.is_dir() else None)
     args = parser.parse_strictly(argv)
     if args.baselines and not importlib.util.find_spec("sklearn"):
-        raise UsageError(
-            "--baselines: wanted the library scikit-learn, which is not here; install it, or drop the flag"
-        )
+        wanted = "wanted the library scikit-learn, which is not here"
+        raise UsageError(f"--baselines: {wanted}; install it, or drop the flag")
     return args
 
 
@@ -95,9 +95,8 @@ def load_tables(args: argparse.Namespace, console: Console) -> Any:
     else:
         (table, labels), (held_out, its) = split(table, labels, args.validation_fraction, seed=SPLIT_SEED)
         its_text = text
-    for sentence in dict.fromkeys([*table.said, *held_out.said]):
-        console.say(sentence)
-    console.say(f"read {len(table)} texts to train on and {len(held_out)} held out")
+    held = f"read {len(table)} texts to train on and {len(held_out)} held out"
+    console.say(*dict.fromkeys([*table.said, *held_out.said]), held)
     return (table.texts(text), labels), (held_out.texts(its_text), its)
 
 
@@ -230,7 +229,10 @@ def baseline_accuracies(train: tuple[Sequence[str], Any], held_out: tuple[Sequen
 # --- main ---
 
 
-def train(args: argparse.Namespace, runtime: Any, stop: spot.StopRequest) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
+    stop = spot.StopRequest()
+    args = parse_arguments(argv)
+    runtime = detect()
     console = Console(is_main=runtime.is_main)
     args.bf16 = runtime.bf16 if args.bf16 is None else args.bf16
     texts = load_tables(args, console)
@@ -282,12 +284,6 @@ def train(args: argparse.Namespace, runtime: Any, stop: spot.StopRequest) -> Non
         tokenizer.save_pretrained(str(args.model_dir))
         if args.baselines:
             console.metrics(baseline_accuracies(*texts))
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    stop = spot.StopRequest()
-    args = parse_arguments(argv)
-    train(args, detect(), stop)
 
 
 def _mp_fn(_index: int) -> None:

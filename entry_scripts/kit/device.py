@@ -8,6 +8,7 @@ Only cpu/gloo and (one worker) XLA on CPU have been run by the authors; the othe
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import gc
@@ -17,7 +18,11 @@ import importlib.util
 import inspect
 import json
 import os
+import shutil
 import socket
+import subprocess
+import threading
+import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
 
@@ -56,17 +61,10 @@ class Place(NamedTuple):
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Place:
         """From torchrun's variables, else from Open MPI's (which is what starts SMDDP's and SMP's workers)."""
-
-        def read(name: str, mpi: str, absent: int) -> int:
-            return int(environ.get(name, environ.get("OMPI_COMM_WORLD_" + mpi, absent)))
-
-        size = read("WORLD_SIZE", "SIZE", 1)
-        return cls(
-            read("RANK", "RANK", 0),
-            size,
-            read("LOCAL_RANK", "LOCAL_RANK", 0),
-            read("LOCAL_WORLD_SIZE", "LOCAL_SIZE", size),
-        )
+        names = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOCAL_WORLD_SIZE": "LOCAL_SIZE"}
+        found = [environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) for name, mpi in names.items()]
+        rank, size, local_rank = (int(value or absent) for value, absent in zip(found, "010"))
+        return cls(rank, size, local_rank, int(found[3] or size))
 
 
 # --- choosing ---
@@ -82,7 +80,10 @@ def choose(environ: Mapping[str, str] = os.environ) -> str:
     # Inferentia's older torch_neuron also adds torch.neuron, without a device in it.
     if getattr(getattr(torch, "neuron", None), "is_available", bool)():
         return "neuron"
-    if xla_evidence(environ) and importlib.util.find_spec("torch_xla"):
+    # A launcher that speaks XLA, a Neuron device, or the Training Compiler's own flag.
+    evidence = any(name.startswith(("PJRT_DEVICE", "GPU_NUM_DEVICES", "XRT_", "NEURON_RT_")) for name in environ)
+    evidence = evidence or NEURON_DEVICE.exists() or framework_flag(environ, "sagemaker_training_compiler_enabled")
+    if evidence and importlib.util.find_spec("torch_xla"):
         return "xla"
     if NEURON_DEVICE.exists():
         raise UsageError(
@@ -95,13 +96,6 @@ def choose(environ: Mapping[str, str] = os.environ) -> str:
     return "smddp" if wants_smddp and importlib.util.find_spec("smdistributed") else "cuda"
 
 
-def xla_evidence(environ: Mapping[str, str]) -> bool:
-    """A launcher that speaks XLA, a Neuron device, or the Training Compiler's own flag."""
-    launched = "PJRT_DEVICE" in environ or "GPU_NUM_DEVICES" in environ
-    launched = launched or any(name.startswith(("XRT_", "NEURON_RT_")) for name in environ)
-    return launched or NEURON_DEVICE.exists() or framework_flag(environ, "sagemaker_training_compiler_enabled")
-
-
 def framework_flag(environ: Mapping[str, str], name: str) -> bool:
     """SageMaker's toolkit passes its own hyperparameters as JSON in SM_FRAMEWORK_PARAMS."""
     return bool(json.loads(environ.get("SM_FRAMEWORK_PARAMS") or "{}").get(name, False))
@@ -109,9 +103,8 @@ def framework_flag(environ: Mapping[str, str], name: str) -> bool:
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Before torch_xla is imported and workers are connected; what the job has set itself stays. The runtime's name."""
-    gc.set_threshold(
-        100_000, 50, 100
-    )  # libraries make few cycles and many objects: searched less often, they load faster
+    # Libraries make few cycles and many objects: searched less often, they load faster.
+    gc.set_threshold(100_000, 50, 100)
     name, place = choose(environ), Place.read(environ)
     if name == "xla":
         for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
@@ -205,9 +198,7 @@ class Runtime:
         """Number of this process's compilations, and their seconds; none where nothing compiles."""
         return 0, 0.0
 
-    def cut_graph(self) -> None:
-        return
-
+    memory: Callable[[], float]  # bytes; 0 where the device does not say
     seed_device: Callable[[int], None]
     barrier: Callable[[], None]
     sum_over_workers: Callable[[Sequence[Any]], list[float]]  # one collective; waits for the device
@@ -221,10 +212,8 @@ class TorchRuntime(Runtime):
         if kind != "cpu":
             module = getattr(torch, kind)
             if self.local_rank >= module.device_count():
-                raise UsageError(
-                    f"workers: got local rank {self.local_rank}, wanted below {module.device_count()}, the number of "
-                    f"{kind} devices here; start fewer workers per machine"
-                )
+                wanted = f"below {module.device_count()}, the number of {kind} devices here; start fewer workers"
+                raise UsageError(f"workers: got local rank {self.local_rank}, wanted {wanted} per machine")
             module.set_device(self.local_rank)
             self.device = torch.device(kind, self.local_rank)
         # On a CPU one flat all-reduce keeps the order of every sum, also after a resume: DDP re-cuts its buckets after the
@@ -251,7 +240,7 @@ class TorchRuntime(Runtime):
         return [float(value) for value in total.tolist()]
 
     def memory(self) -> float:
-        """Bytes: the most that tensors have held at once; 0 where the device does not say."""
+        """The most that tensors have held at once."""
         most = getattr(getattr(torch, self.device.type, None), "max_memory_allocated", None)
         return float(most(self.device)) if self.device.type != "cpu" and most else 0.0
 
@@ -293,17 +282,12 @@ class XlaRuntime(Runtime):
             return [float(torch.as_tensor(value).cpu()) for value in values]
         return [float(value) for value in self.xm.all_reduce("sum", stacked(values, self.device)).cpu().tolist()]
 
-    def cut_graph(self) -> None:
-        import torch_xla
-
-        (getattr(torch_xla, "sync", None) or self.xm.mark_step)()  # mark_step until 2.6 or so
-
     def compilations(self) -> tuple[int, float]:
         known = importlib.import_module("torch_xla.debug.metrics").metric_data("CompileTime")
         return (int(known[0]), float(known[1]) / 1e9) if known else (0, 0.0)  # it counts nanoseconds
 
     def memory(self) -> float:
-        """Bytes that are held now; 0 where the device does not say."""
+        """What tensors hold now."""
         with contextlib.suppress(RuntimeError, AttributeError):  # not every device can be asked
             known = self.xm.get_memory_info(self.device)
             if "bytes_used" in known:
@@ -334,18 +318,16 @@ def load_tokenizer(name: str) -> Any:
 
         special = {kind + "_token": f"[{kind.upper()}]" for kind in ("pad", "unk", "cls", "sep", "mask")}
         end = {} if TINY[name] == "bert" else {"eos_token": "[SEP]"}
-        return PreTrainedTokenizerFast(
-            tokenizer_file=str(TINY_RANDOM / "tokenizer.json"), model_max_length=512, **special, **end
-        )
+        file = str(TINY_RANDOM / "tokenizer.json")
+        return PreTrainedTokenizerFast(tokenizer_file=file, model_max_length=512, **special, **end)
     from transformers import AutoTokenizer
 
     with _loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
     if tokenizer.pad_token is None:  # GPT-like models
         if tokenizer.eos_token is None:
-            raise UsageError(
-                f"tokenizer: got {name!r}, which has neither a pad token nor an end token; wanted one of them"
-            )
+            got = f"got {name!r}, which has neither a pad token nor an end token"
+            raise UsageError(f"tokenizer: {got}; wanted one of them")
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
 
@@ -395,9 +377,128 @@ def _loading(name: str) -> Iterator[None]:
         ) from error
 
 
+def check_length(flag: str, asked: int, config: Any) -> None:
+    takes = longest_input(config)
+    if takes is not None and asked > takes:
+        raise UsageError(f"--{flag}: got {asked}, wanted at most {takes}, which the model takes")
+
+
 def longest_input(config: Any) -> int | None:
     """The most tokens the model has positions for, where its configuration says so."""
     longest: int | None = getattr(config, "max_position_embeddings", None)
     if longest is None or longest <= 0:  # XLNet's is -1
         return None
     return longest - (config.pad_token_id + 1 if config.model_type in AFTER_PADDING else 0)
+
+
+# --- what it does ---
+
+
+class Meter:
+    """Speed of all workers together, this worker's waiting, and how full batches are, between two log lines."""
+
+    def __init__(self, runtime: Any, samples_per_step: int) -> None:
+        self._runtime, self._samples, self._workers = runtime, samples_per_step, runtime.world_size
+        self._since, self._seconds, self._waited = time.perf_counter(), 0.0, 0.0
+        self._steps, self.steps, self.seconds = 0, 0, 0.0  # the last two: of this process, evaluations left out
+        self._batches: list[tuple[int, int]] = []  # tokens and positions of batches made and not yet trained on
+        self._tokens = 0
+        self._running, self._compiled, self._before = False, (0, 0.0), (0, 0.0)
+        self._monitor = NeuronMonitor() if runtime.on_neuron and runtime.is_main else None
+
+    def start(self) -> None:
+        if not self._running:
+            self._since, self._before, self._running = time.perf_counter(), self._runtime.compilations(), True
+
+    def stop(self) -> None:
+        """What happens until the next start, evaluation above all, is no training and counts nowhere."""
+        if self._running:
+            self._seconds += time.perf_counter() - self._since
+            self._compiled, self._running = self.compiled(), False
+
+    def compiled(self) -> tuple[int, float]:
+        """Graphs and seconds so far."""
+        if not self._running:
+            return self._compiled
+        now, before, known = self._runtime.compilations(), self._before, self._compiled
+        return known[0] + now[0] - before[0], known[1] + now[1] - before[1]
+
+    def waited(self, seconds: float) -> None:
+        """For a batch."""
+        self._waited += max(0.0, seconds)
+
+    def batch(self, tokens: int, positions: int) -> None:
+        self._batches.append((int(tokens), int(positions)))
+
+    def step(self) -> None:
+        self._steps += 1
+
+    def lap(self, micro_batches: int = 1) -> dict[str, Any]:
+        """Since the last lap. `micro_batches` a step: loaders make batches before they are used."""
+        self.stop()
+        self.start()
+        seconds, steps, self._seconds, self._steps = self._seconds, self._steps, 0.0, 0
+        self.seconds, self.steps = self.seconds + seconds, self.steps + steps
+        used, self._batches = self._batches[: steps * micro_batches], self._batches[steps * micro_batches :]
+        tokens, positions = sum(own for own, _ in used) * self._workers, sum(size for _, size in used) * self._workers
+        self._tokens += tokens
+        found = {**self._rates(seconds, steps), "data_wait": round(min(1.0, self._waited / max(seconds, 1e-9)), 4)}
+        self._waited = 0.0
+        if positions:  # of this worker, whose like the others are taken to be; none where loaders have processes
+            found["tokens_per_second"] = round(tokens / max(seconds, 1e-9), 1)
+            found["padding_fill"] = round(tokens / positions, 4)
+        return {**found, **self.device()}
+
+    def _rates(self, seconds: float, steps: int, prefix: str = "") -> dict[str, float]:
+        rate = steps / max(seconds, 1e-9)
+        rates = {prefix + "samples_per_second": rate * self._samples, prefix + "steps_per_second": rate}
+        return {name: round(value, 3) for name, value in rates.items()}
+
+    def summary(self) -> dict[str, float]:
+        """Speed of all workers together since this process began to train."""
+        found = {"train_runtime": round(self.seconds, 4), **self._rates(self.seconds, self.steps, "train_")}
+        return {**found, **({"train_tokens_per_second": round(self._tokens / self.seconds, 1)} if self._tokens else {})}
+
+    def device(self) -> dict[str, float]:
+        """What the device has to say; nothing on a CPU."""
+        found: dict[str, float] = {}
+        if self._runtime.name == "xla":
+            count, seconds = self.compiled()
+            found.update(compiles=count, compile_seconds=round(seconds, 3))
+        memory = self._runtime.memory()
+        if memory:
+            found["accelerator_memory_gb"] = round(memory / 1e9, 3)
+        return {**found, **(self._monitor.values if self._monitor else {})}
+
+
+class NeuronMonitor:
+    """The program `neuron-monitor` beside the script, and its newest report.
+
+    Form of its reports: https://awsdocs-neuron.readthedocs-hosted.com, "Neuron Monitor User Guide".
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+        program = shutil.which("neuron-monitor")
+        with contextlib.suppress(OSError):  # it is a help, not a need
+            if program is not None:
+                self.process = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603 - a program of the image, by its full path
+                atexit.register(self.process.kill)
+                threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout or ():
+            with contextlib.suppress(ValueError, TypeError, AttributeError):  # half a line, or a later version's form
+                self.values = utilisation(json.loads(line))
+
+
+def utilisation(report: Any) -> dict[str, float]:
+    """Mean of the cores in use, in percent, and gigabytes held on the devices; of all processes of this machine."""
+    cores, held = [], 0.0
+    for runtime in report.get("neuron_runtime_data") or []:
+        own = runtime.get("report") or {}
+        used = (own.get("neuroncore_counters") or {}).get("neuroncores_in_use") or {}
+        cores += [float(core["neuroncore_utilization"]) for core in used.values() if "neuroncore_utilization" in core]
+        held += float(((own.get("memory_used") or {}).get("neuron_runtime_used_bytes") or {}).get("neuron_device") or 0)
+    found = {"neuroncore_utilization": round(sum(cores) / len(cores), 2)} if cores else {}
+    return {**found, **({"neuron_memory_gb": round(held / 1e9, 3)} if held else {})}

@@ -5,21 +5,71 @@ Orders are functions of (seed, epoch), so that a run that was interrupted goes o
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import inspect
 import shutil
 import threading
-from typing import Any, Mapping, NoReturn, Sequence
+from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader
 
-from kit.report import Meter, refuse_nan
-from kit.spot import Checkpoints, Interrupted, UsageError, first_line
+from kit.device import Meter
+from kit.spot import Checkpoints, Interrupted, UsageError, first_line, refuse_nan, refuse_unknown
 
 WINDOW_STEPS = 32  # within which texts of like length come together; longer would make an epoch's order less random
+
+
+# --- flags ---
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would print its usage; refuses unknown flags with a suggestion."""
+
+    def __init__(self, description: str | None = None) -> None:
+        how: Any = argparse.RawDescriptionHelpFormatter
+        super().__init__(description=description, formatter_class=how, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message.replace("argument --", "--", 1))
+
+    def parse_strictly(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        args, unknown = self.parse_known_args(argv)
+        if unknown:
+            refuse_unknown(unknown[0].split("=")[0], self._option_string_actions)
+        return args
+
+
+def str2bool(text: str) -> bool:
+    """SageMaker passes hyperparameters as words: --bf16 True."""
+    if text.lower() not in {"true", "false", "1", "0"}:
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted True or False")
+    return text.lower() in {"true", "1"}
+
+
+def number(kind: Callable[[str], Any], holds: Callable[[Any], bool], wanted: str) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        with contextlib.suppress(ValueError):
+            if holds(kind(text)):
+                return kind(text)
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted {wanted}")
+
+    return parse
+
+
+def integer(least: int) -> Callable[[str], Any]:
+    return number(int, lambda value: value >= least, f"a whole number, at least {least}")
+
+
+not_negative = number(float, lambda value: 0 <= value < float("inf"), "a number, 0 or more")
+fraction = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
+proper_fraction = number(float, lambda value: 0 < value < 1, "a number above 0 and below 1")
+
+
+# --- batches ---
 
 
 class Batches:
@@ -152,7 +202,8 @@ def optimizer_step(runtime: Any, optimizer: Any, scheduler: Any, max_grad_norm: 
     optimizer.step()
     scheduler.step()
     optimizer.zero_grad()
-    runtime.cut_graph()
+    if runtime.name == "xla":
+        (getattr(importlib.import_module("torch_xla"), "sync", None) or runtime.xm.mark_step)()  # until 2.6 or so
 
 
 def to_cpu(state: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What keeps a job safe: checked flags, exit codes, the wish to stop, and checkpoints that count only when every byte is there.
+"""What keeps a job safe: checked flags, its lines, exit codes, the wish to stop, and checkpoints that are proven complete.
 
 Exit codes: 0 done; 2 something that the user can put right; 75 stopped after SIGTERM, run the same command again.
 
@@ -9,20 +9,20 @@ https://docs.aws.amazon.com/sagemaker/latest/dg/model-checkpoints.html
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import contextlib
 import difflib
 import hashlib
 import json
 import logging
+import math
 import os
 import re
 import shutil
 import signal
 import sys
 from pathlib import Path
-from typing import Any, Callable, Mapping, NoReturn, Sequence
+from typing import Any, Callable, Mapping, NoReturn
 
 DONE, USAGE_ERROR, INTERRUPTED = 0, 2, 75  # 75 is EX_TEMPFAIL of sysexits.h
 FAILURE = Path("/opt/ml/output/failure")  # what SageMaker shows as the job's FailureReason
@@ -43,49 +43,9 @@ class Interrupted(Exception):  # noqa: N818 - not an error: asked for, and answe
 # --- flags ---
 
 
-class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would print its usage; refuses unknown flags with a suggestion."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message.replace("argument --", "--", 1))
-
-    def parse_strictly(self, argv: Sequence[str] | None) -> argparse.Namespace:
-        args, unknown = self.parse_known_args(argv)
-        if unknown:
-            refuse_unknown(unknown[0].split("=")[0], self._option_string_actions)
-        return args
-
-
 def refuse_unknown(flag: str, known: Any) -> NoReturn:
     close = difflib.get_close_matches(flag, sorted(known), n=1)
     raise UsageError(f"{flag}: unknown flag; " + (f"did you mean {close[0]}?" if close else "see --help"))
-
-
-def str2bool(text: str) -> bool:
-    """SageMaker passes hyperparameters as words: --bf16 True."""
-    if text.lower() not in {"true", "false", "1", "0"}:
-        raise argparse.ArgumentTypeError(f"got {text!r}, wanted True or False")
-    return text.lower() in {"true", "1"}
-
-
-def number(kind: Callable[[str], Any], holds: Callable[[Any], bool], wanted: str) -> Callable[[str], Any]:
-    def parse(text: str) -> Any:
-        with contextlib.suppress(ValueError):
-            if holds(kind(text)):
-                return kind(text)
-        raise argparse.ArgumentTypeError(f"got {text!r}, wanted {wanted}")
-
-    return parse
-
-
-def integer(least: int) -> Callable[[str], Any]:
-    return number(int, lambda value: value >= least, f"a whole number, at least {least}")
-
-
-SWITCH: dict[str, Any] = {"type": str2bool, "nargs": "?", "const": True}  # a bare --name means True
-not_negative = number(float, lambda value: 0 <= value < float("inf"), "a number, 0 or more")
-fraction = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
-proper_fraction = number(float, lambda value: 0 < value < 1, "a number above 0 and below 1")
 
 
 def graphs_only() -> bool:
@@ -96,39 +56,74 @@ def graphs_only() -> bool:
     return os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY", "0") not in {"", "0"}
 
 
+# --- what a script says ---
+
+
+def metric_line(values: Mapping[str, Any]) -> str:
+    """One dictionary in Trainer's form that `ast.literal_eval` and the classic metric regexes read alike.
+
+    Floats are written out in full: 0.00005, never 5e-05, of which `'learning_rate': ([0-9.]*)` would read 5.
+    """
+    return "{" + ", ".join(f"'{name}': {_literal(value)}" for name, value in values.items()) + "}"
+
+
+def _literal(value: Any) -> str:
+    value = value.item() if hasattr(value, "item") else value  # numpy's and torch's numbers
+    if not isinstance(value, float) or not math.isfinite(value):
+        return repr(value)
+    whole, _, decimals = f"{value:.10f}".partition(".")
+    return whole + "." + (decimals.rstrip("0") or "0")
+
+
+class Console:
+    """Prints on the main worker only, each line at once: a killed process has said what it knew."""
+
+    def __init__(self, *, is_main: bool) -> None:
+        self.is_main = is_main
+
+    def metrics(self, values: Mapping[str, Any]) -> None:
+        if not graphs_only():
+            self.say(metric_line(values))
+
+    def say(self, *texts: str) -> None:
+        for text in texts if self.is_main else ():
+            print(text, flush=True)
+
+
+def refuse_nan(loss: float) -> None:
+    if not math.isfinite(loss) and not graphs_only():
+        wanted = "wanted a finite number; lower the learning rate, or use bf16 instead of fp16"
+        raise UsageError(f"loss: got {loss}, {wanted}")
+
+
 # --- how a script ends ---
 
 
 def exit_code_of(run: Callable[[], None]) -> int:
     """Run, and turn the end into an exit code. What is neither UsageError nor Interrupted nor a full disk is raised."""
+    code = DONE
     try:
         run()
-        code = DONE
     except Interrupted as stop:
         _tell(f"interrupted: {stop}")
         code = INTERRUPTED
-    except UsageError as error:
-        return _fail(str(error))
     except Exception as error:
-        if not disk_refused(error):
+        if not (isinstance(error, UsageError) or disk_refused(error)):
             raise
-        return _fail(
+        message = str(error) if isinstance(error, UsageError) else (
             f"disk: a file could not be written ({first_line(error)}); give the job a larger volume, or free space, and "
             "run the same command again: it goes on from the newest checkpoint"
-        )
+        )  # fmt: skip
+        _tell(f"error: {message}")
+        with contextlib.suppress(OSError):
+            if FAILURE.parent.is_dir() and os.environ.get("RANK", "0") == "0":
+                FAILURE.write_text(message[:1024], encoding="utf-8")
+        return USAGE_ERROR
     dist = sys.modules.get("torch.distributed")
     # The workers' group; libraries other than these two close theirs by themselves.
     if dist and dist.is_available() and dist.is_initialized() and dist.get_backend() in {"gloo", "nccl"}:
         dist.destroy_process_group()
     return code
-
-
-def _fail(message: str) -> int:
-    _tell(f"error: {message}")
-    with contextlib.suppress(OSError):
-        if FAILURE.parent.is_dir() and os.environ.get("RANK", "0") == "0":
-            FAILURE.write_text(message[:1024], encoding="utf-8")
-    return USAGE_ERROR
 
 
 def _tell(text: str) -> None:
@@ -180,7 +175,7 @@ class Checkpoints:
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, Any], say: Callable[[str], None], keep: int = KEEP) -> None:
-        self.folder, self._identity, self._keep = folder, json.loads(json.dumps(identity)), max(KEEP, keep)
+        self.folder, self._identity, self._keep = folder, json.loads(json.dumps(identity, default=str)), max(KEEP, keep)
         self.say, self.saved_step = say, 0
 
     def path(self, step: int) -> Path:

@@ -5,37 +5,25 @@ Flags are translated by what the installed TrainingArguments has, never by its v
 
 from __future__ import annotations
 
-import dataclasses
+import argparse
 import json
 import os
 import re
 import time
 import warnings
+from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
 from pathlib import Path
-from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Sequence
+from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Optional, Sequence
 
 import torch
-from transformers import DataCollatorWithPadding, HfArgumentParser, TrainerCallback, TrainingArguments
+from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
+import kit.spot as safety
 from kit.data import Table, read_table, table_from
-from kit.device import choose, detect, load_model, set_environment
-from kit.report import Console, Meter, refuse_nan
-from kit.spot import (
-    CHECKPOINTS,
-    GRAPHS_ONLY_STEPS,
-    SWITCH,
-    Checkpoints,
-    Interrupted,
-    Parser,
-    StopRequest,
-    UsageError,
-    disk_refused,
-    first_line,
-    graphs_only,
-    integer,
-    refuse_unknown,
-)
+from kit.device import Meter, choose, detect, load_model, set_environment
+from kit.spot import Console, Interrupted, StopRequest, UsageError, first_line, graphs_only
 
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
 # Several names for one thing, with the same values; the first is today's.
@@ -55,10 +43,8 @@ NEURON_ONLY: Mapping[str, tuple[str, ...] | None] = {
     "pipeline_parallel_size": ("1",),
     "pipeline_parallel_num_microbatches": ("-1", "1"),
     **dict.fromkeys(("zero_1", "zero1"), ("False", "false", "0")),
-    **dict.fromkeys(
-        "disable_sequence_parallel kv_size_multiplier num_local_ranks_per_step use_xser async_save".split()
-    ),
-    **dict.fromkeys("stochastic_rounding_enabled skip_cache_push use_autocast".split()),
+    **dict.fromkeys("disable_sequence_parallel kv_size_multiplier num_local_ranks_per_step use_xser".split()),
+    **dict.fromkeys("async_save stochastic_rounding_enabled skip_cache_push use_autocast".split()),
 }
 # Of some version, and without a meaning, or with another way to say it, in another: left out with a line in the log.
 SOMETIMES = frozenset(
@@ -89,62 +75,74 @@ IDENTITY = """seed data_seed learning_rate weight_decay adam_beta1 adam_beta2 ad
 # --- flags ---
 
 
-def add_shared(parser: Parser) -> Any:
-    """The flags of every script, and what adds its own."""
-    add = parser.add_argument
-    add("--tokenizer_name", help="default: the model's")
-    add("--dataset_name", help="of the Hugging Face hub, or `sample`")
-    add("--dataset_config_name")
-    add("--train_file", default=channel("train") or channel("training"), help="csv, json, parquet, txt; or a folder")
-    add("--validation_file", default=channel("validation") or channel("test"))
-    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
-    add("--max_train_samples", type=integer(1), help="examples at most")
-    add("--max_eval_samples", type=integer(1), help="examples at most")
-    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
-    add("--preprocessing_num_workers", type=integer(1), help="accepted; the tokenizer's threads do that work")
-    add("--overwrite_cache", **SWITCH, help="accepted; there is no cache")
-    add("--output_dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR") or "model"), help="for the model")
-    add("--checkpoint_dir", type=Path, default=CHECKPOINTS if CHECKPOINTS.is_dir() else None,
-        help="checkpoints go here, and the run goes on from the newest complete one; default: --output_dir")  # fmt: skip
-    add("--overwrite_output_dir", default=False, **SWITCH,
-        help="forget the checkpoints in --output_dir; from those in --checkpoint_dir the run always goes on")  # fmt: skip
-    return add
+@dataclass
+class SharedArguments:
+    """The flags of every script beside its own and those of TrainingArguments."""
+
+    tokenizer_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
+    dataset_name: Optional[str] = field(default=None, metadata={"help": "of the Hugging Face hub, or `sample`"})
+    dataset_config_name: Optional[str] = None
+    train_file: Optional[str] = field(
+        default_factory=lambda: channel("train", "training"), metadata={"help": "csv, json, parquet, txt; or a folder"}
+    )
+    validation_file: Optional[str] = field(default_factory=lambda: channel("validation", "test"))
+    encoding: Optional[str] = field(default=None, metadata={"help": "where it is not UTF-8: latin-1, cp1252, utf-16"})
+    max_train_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
+    max_eval_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
+    attn_implementation: Optional[str] = field(default=None, metadata={"help": "eager (XLA), sdpa, flash_attention_2"})
+    preprocessing_num_workers: Optional[int] = field(default=None, metadata={"help": "accepted; threads do that work"})
+    overwrite_cache: bool = field(default=False, metadata={"help": "accepted; there is no cache"})
+    output_dir: Path = field(default_factory=lambda: Path(os.environ.get("SM_MODEL_DIR") or "model"))
+    checkpoint_dir: Optional[Path] = field(
+        default_factory=lambda: safety.CHECKPOINTS if safety.CHECKPOINTS.is_dir() else None,
+        metadata={"help": "the run goes on from the newest complete checkpoint in it; default: --output_dir"},
+    )
+    overwrite_output_dir: bool = field(
+        default=False, metadata={"help": "forget the checkpoints in --output_dir, but never those in --checkpoint_dir"}
+    )
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, float) and not 0 <= value < 1:
+                raise UsageError(f"--{name}: got {value}, wanted a number from 0 to below 1")
+            if isinstance(value, int) and value < 1 and not isinstance(value, bool):
+                raise UsageError(f"--{name}: got {value}, wanted a whole number, at least 1")
 
 
-def channel(name: str) -> str | None:
-    """Where SageMaker has put a channel's files."""
-    return os.environ.get("SM_CHANNEL_" + name.upper())
+def channel(*names: str) -> str | None:
+    """Where SageMaker has put the files of the first of these channels that there is."""
+    return next((found for found in (os.environ.get("SM_CHANNEL_" + name.upper()) for name in names) if found), None)
 
 
 def parse_flags(
-    parser: Parser, argv: Sequence[str] | None, defaults: Mapping[str, Any], arguments_class: Any = None
+    own_class: Any, argv: Sequence[str] | None, defaults: Mapping[str, Any], kind: Any = TrainingArguments
 ) -> tuple[Any, Any, list[str]]:
     """The script's own flags, TrainingArguments (or a library's own class like it), and what is to be said about them.
 
     `defaults` are by their newest names and give way to the command line.
     """
     set_environment()
-    own, rest = parser.parse_known_args(argv)
-    kind = arguments_class or TrainingArguments
-    fields = {field.name for field in dataclasses.fields(kind) if field.init}
+    how: Any = {"description": own_class.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    own, rest = parse(own_class, argv, **how)
+    fields = {field.name for field in fields_of(kind) if field.init}
     given = dict(pairs(rest))
-    own_names = [name.lstrip("-") for name in parser._option_string_actions]  # noqa: SLF001 - argparse has no public list
-    known = {*own_names, *fields, *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
+    known = {*fields, *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
     for name in given:
         if name not in known:
-            refuse_unknown("--" + name, ["--" + other for other in known])
+            safety.refuse_unknown("--" + name, ["--" + other for other in (*known, *vars(own))])
     wanted, notes = translate(given, fields)
     ours = {**(trainer_defaults(fields) if issubclass(kind, TrainingArguments) else {}), **defaults}
     by_default, _ = translate({name: str(value) for name, value in ours.items()}, fields)
-    args = build(kind, {**by_default, **wanted})
+    flags = {**by_default, **wanted}
+    args, _ = parse(kind, [part for name, value in flags.items() for part in ("--" + name, *value.split("\n"))])
     if getattr(args, "bf16", False) and "bf16" not in given:
         notes.append("computing in bfloat16, which this device has; --bf16 False computes in float32")
     if graphs_only():
-        args.max_steps = min(args.max_steps, GRAPHS_ONLY_STEPS) if args.max_steps > 0 else GRAPHS_ONLY_STEPS
+        few = safety.GRAPHS_ONLY_STEPS
+        args.max_steps = min(args.max_steps, few) if args.max_steps > 0 else few
         args.save_strategy = type(args.save_strategy)("no")
         notes.append(f"{args.max_steps} steps, to collect graphs only: nothing is saved and no number is printed")
-    if hasattr(own, "output_dir"):
-        args.output_dir = str(own.checkpoint_dir or own.output_dir)
+    args.output_dir = str(own.checkpoint_dir or own.output_dir)
     return own, args, notes
 
 
@@ -156,14 +154,13 @@ def trainer_defaults(fields: Collection[str]) -> dict[str, Any]:
         "disable_tqdm": True, "dataloader_drop_last": True, "log_level": "error", "logging_nan_inf_filter": False,
     }  # fmt: skip
     if name == "cpu":  # without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone
-        ours.update({"use_cpu": True, "dataloader_pin_memory": False})
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            ours["ddp_backend"] = "gloo"
+        gloo = {"ddp_backend": "gloo"} if int(os.environ.get("WORLD_SIZE", "1")) > 1 else {}
+        ours.update({"use_cpu": True, "dataloader_pin_memory": False, **gloo})
     elif name == "xla":  # the fused optimizer is not for XLA
         ours["optim"] = "adamw_torch"
     else:
         ours["bf16"] = detect(connect=False).bf16
-    known = {field.name: str(field.default) for field in dataclasses.fields(TrainingArguments)}
+    known = {field.name: str(field.default) for field in fields_of(TrainingArguments)}
     if "fused" not in known.get("optim", ""):
         ours.setdefault("optim", "adamw_torch")  # the default of old versions warns
     return {key: value for key, value in ours.items() if key in fields or key in dict(SYNONYMS)}
@@ -197,15 +194,14 @@ def translate(given: Mapping[str, str], fields: Collection[str]) -> tuple[dict[s
             continue
         harmless = NEURON_ONLY.get(name, (value,))
         other = next((pair for pair in _other_words(name, value) if pair[0] in fields), None)
-        if other is None and harmless is not None and value not in harmless:
-            raise UsageError(
-                f"--{name}: got {value!r}, which only optimum-neuron on Trainium can do; leave it out here"
-            )
-        if other is None:
-            notes.append(f"--{name} {value}: this transformers has no such argument; left out")
-        else:
+        if other is not None:
             flags[other[0]] = other[1]
             notes.append(f"--{name} {value}: passed on as --{other[0]} {other[1]}")
+        elif harmless is None or value in harmless:
+            notes.append(f"--{name} {value}: this transformers has no such argument; left out")
+        else:
+            got = f"--{name}: got {value!r}, which only optimum-neuron on Trainium can do"
+            raise UsageError(f"{got}; leave it out here")
     return flags, notes
 
 
@@ -223,31 +219,28 @@ def _other_words(name: str, value: str) -> Iterator[tuple[str, str]]:
         yield ({"warmup_ratio", "warmup_steps"} - {name}).pop(), value
 
 
-def build(arguments_class: Any, flags: Mapping[str, str]) -> Any:
-    """The dataclass, its values converted by transformers' own parser."""
+def parse(kind: Any, argv: Sequence[str] | None, **more: Any) -> Any:
+    """The dataclass, its values converted by transformers' own parser, and what was no flag of it."""
 
     class Strict(HfArgumentParser):  # type: ignore[misc]  # transformers is untyped here
         def error(self, message: str) -> NoReturn:
             raise UsageError(re.sub(r"^argument (--\w+)(/--[\w-]+)*", r"\1", message))
 
-    argv = [part for name, value in flags.items() for part in ("--" + name, *value.split("\n"))]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of one library about another's defaults
-            (arguments,) = Strict(arguments_class).parse_args_into_dataclasses(argv)
+            parser = Strict(kind, allow_abbrev=False, **more)
+            return parser.parse_args_into_dataclasses(argv, return_remaining_strings=True, look_for_args_file=False)
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(f"arguments: {first_line(error)}") from error
-    return arguments
 
 
 def check_size(samples: int, args: Any) -> None:
-    needed = samples_per_step(args)
-    if samples < needed:
-        raise UsageError(
-            f"data: got {samples} examples, wanted at least {needed} (= {args.per_device_train_batch_size} per device x "
-            f"{args.world_size} workers x {args.gradient_accumulation_steps} micro-batches); lower "
-            "--per_device_train_batch_size"
-        )
+    sizes = f"{args.per_device_train_batch_size} per device x {args.world_size} workers"
+    needed, sizes = samples_per_step(args), f"{sizes} x {args.gradient_accumulation_steps} micro-batches"
+    if args.do_train and samples < needed:
+        wanted = f"wanted at least {needed} (= {sizes})"
+        raise UsageError(f"data: got {samples} examples, {wanted}; lower --per_device_train_batch_size")
 
 
 def samples_per_step(args: Any) -> int:
@@ -278,9 +271,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self.runtime, self.stop, self.reseed = runtime, stop, reseed
         self.console = Console(is_main=runtime.is_main)
         self.meter = Meter(runtime, samples_per_step(args))
-        self.checkpoints: Checkpoints | None = None
-        self.epoch = 0
-        self.interrupted, self._summed, self._first, self._heard = False, False, 0, 0.0
+        self.checkpoints: safety.Checkpoints | None = None
+        self.epoch, self.interrupted, self._first, self._heard = 0, False, 0, 0.0
 
     def collate(self, model: Any, collator: Any) -> Any:
         """The same collator; what it makes for training is counted, padding and all."""
@@ -288,10 +280,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         def counted(features: Any) -> Any:
             batch = collator(features)
             if model.training:
-                ids = batch["input_ids"]
-                self.meter.batch(
-                    batch["attention_mask"].sum() if "attention_mask" in batch else ids.numel(), ids.numel()
-                )
+                size = batch["input_ids"].numel()
+                self.meter.batch(batch["attention_mask"].sum() if "attention_mask" in batch else size, size)
             return batch
 
         return counted
@@ -347,24 +337,15 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
     def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         self.meter.stop()
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """optimum-neuron's trainer writes a file in the place of Trainer's last line."""
-        if not (self._summed or self.interrupted):
-            self.meter.lap(args.gradient_accumulation_steps)
-            self.on_log(
-                args, state, control, logs={"train_runtime": round(self.meter.seconds, 4), "epoch": state.epoch}
-            )
-
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
         values = {name: value for name, value in (logs or {}).items() if name != "total_flos"}
         for name in ("loss", "train_loss"):
-            refuse_nan(float(values.get(name, 0.0)))
+            safety.refuse_nan(float(values.get(name, 0.0)))
         if "train_runtime" in values:
             if self.interrupted:
                 return  # the summary of a run that has not ended
             self.meter.lap(args.gradient_accumulation_steps)
             values.update({**self.meter.summary(), "train_runtime": values["train_runtime"]})
-            self._summed = True
         elif "loss" in values:
             values.update(self.meter.lap(args.gradient_accumulation_steps))
         self.console.metrics({**values, "step": state.global_step})
@@ -376,13 +357,14 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
     A trainer that is not `resumable` begins anew, and puts the checkpoints that it finds aside.
     """
     args, runtime, say = trainer.args, spot.runtime, spot.console.say
-    values = {name: getattr(args, name) for name in IDENTITY if hasattr(args, name)}
-    same = {
-        name: value if isinstance(value, (int, float, type(None))) else str(value) for name, value in values.items()
-    }
+    same = {name: getattr(args, name) for name in IDENTITY if hasattr(args, name)}
     same = {**same, "samples_per_step": samples_per_step(args), **identity}
-    spot.checkpoints = checkpoints = Checkpoints(Path(args.output_dir), same, say, args.save_total_limit or 2)
+    spot.checkpoints = checkpoints = safety.Checkpoints(Path(args.output_dir), same, say, args.save_total_limit or 2)
     args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
+    # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of labels in the whole step.
+    # BERT's heads do not: with several workers or micro-batches their gradients came out a multiple.
+    if type(trainer) is Trainer:
+        trainer.model_accepts_loss_kwargs = False
     for printer in (PrinterCallback, ProgressCallback):  # one rounds to words, the other draws bars
         trainer.remove_callback(printer)
     if own.overwrite_output_dir and own.checkpoint_dir is None and runtime.is_main and not graphs_only():
@@ -405,15 +387,13 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
     try:
         trainer.train(resume_from_checkpoint=str(checkpoints.path(newest)) if newest else None)
     except Exception as error:
-        if not disk_refused(error):
+        if not safety.disk_refused(error):
             raise
-        last = checkpoints.saved_step or newest
-        kind = Interrupted if spot.stop.seen else UsageError
-        raise kind(
-            f"after step {trainer.state.global_step}: not saved, the disk refused the checkpoint ({first_line(error)}); "
-            + (f"checkpoint-{last} is kept; " if last else "")
-            + "give the job a larger volume, or free space, and run the same command again"
-        ) from error
+        last, got = checkpoints.saved_step or newest, f"after step {trainer.state.global_step}: not saved"
+        got = f"{got}, the disk refused the checkpoint ({first_line(error)})"
+        kept = f"; checkpoint-{last} is kept" if last else ""
+        fix = "give the job a larger volume, or free space, and run the same command again"
+        raise (Interrupted if spot.stop.seen else UsageError)(f"{got}{kept}; {fix}") from error
     if spot.interrupted:
         kept = f"saved in {args.output_dir}" if checkpoints.saved_step == trainer.state.global_step else "not saved"
         raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}; {kept}")
@@ -425,20 +405,19 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
 def begin(args: Any, stop: StopRequest, notes: Iterable[str], *, reseed: bool = True) -> SpotCallback:
     args.device  # noqa: B018 - asking for it connects the workers
     spot = SpotCallback(detect(connect=False), args, stop, reseed=reseed)
-    for note in notes:
-        spot.console.say(note)
+    spot.console.say(*notes)
     return spot
 
 
-def read_tables(own: Any, sample: Path) -> dict[str, Table]:
-    """`train` and, where there is one, `validation`: from files or channels, else the hub, else the sample."""
+def read_tables(own: Any, sample: Path, names: Sequence[str] = ("train", "validation")) -> dict[str, Table]:
+    """Those of `names` that there are: from files or channels, else the hub, else the sample."""
     if own.train_file is None and own.dataset_name not in {None, "sample"}:
         parts = load_hub(own.dataset_name, own.dataset_config_name)
-        return {name: parts[name] for name in ("train", "validation") if name in parts}
-    files = {"train": own.train_file or "sample", "validation": own.validation_file}
+        return {name: parts[name] for name in names if name in parts}
+    files = {name: getattr(own, f"{name}_file") for name in names}
     return {
         name: read_table(sample if file == "sample" else file, f"{name}_file", split=name, encoding=own.encoding)
-        for name, file in files.items()
+        for name, file in {**files, "train": own.train_file or "sample"}.items()
         if file
     }
 

@@ -16,11 +16,11 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 
 import train_text_classification as script
-from kit.data import encode, labels_of, read_table
+from kit.data import encode, read_table
 from kit.device import detect, load_config, load_model, load_tokenizer
+from kit.labels import labels_of
 from kit.loop import BackgroundCheckpoints, prepare, to_cpu
-from kit.report import Console
-from kit.spot import StopRequest
+from kit.spot import Console, StopRequest
 
 STEPS, BATCH = 96, 8
 

@@ -20,20 +20,9 @@ pytest.importorskip("pyarrow")
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from kit import data
-from kit.data import (
-    KINDS,
-    Labels,
-    Questions,
-    Table,
-    drop_missing,
-    encode,
-    labels_of,
-    pick_columns,
-    questions_of,
-    read_table,
-    split,
-    table_from,
-)
+from kit.data import KINDS, Table, encode, pick_columns, read_table, table_from
+from kit.labels import Labels, drop_missing, labels_of, split
+from kit.questions import Questions, questions_of
 from kit.spot import UsageError
 from train_language_model import blocks_of
 from train_question_answering import windows_of
@@ -727,5 +716,10 @@ def test_questions_are_split_without_loss() -> None:
     rows = 50
     columns = {"question": ["Who?"] * rows, "context": [CONTEXT] * rows, "answer": ["Ann"] * rows}
     train, held_out = questions_of(table_from({**columns}, "train_file")).split(0.1, seed=20)
-    assert 5 == len(held_out.ids)
+    assert (45, 5) == (len(train.ids), len(held_out.ids))
     assert {str(number) for number in range(rows)} == {*train.ids, *held_out.ids}
+
+
+def test_one_question_alone_cannot_be_split() -> None:
+    with pytest.raises(UsageError, match="--train_file: got 1 question, wanted two to hold one out"):
+        questions_of(asked(answer="Ann")).split(0.1, seed=20)

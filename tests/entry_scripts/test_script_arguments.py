@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +13,17 @@ torch = pytest.importorskip("torch")
 
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.spot import Parser, UsageError
-from kit.trainer import NEURON_ONLY, SOMETIMES, SYNONYMS, pairs, parse_flags, trainer_defaults, translate
+from kit.spot import UsageError
+from kit.trainer import (
+    NEURON_ONLY,
+    SOMETIMES,
+    SYNONYMS,
+    SharedArguments,
+    pairs,
+    parse_flags,
+    trainer_defaults,
+    translate,
+)
 from recording_torch_xla import RecordingTorchXla
 
 # The fields of TrainingArguments, read from the wheels of these versions.
@@ -125,10 +134,14 @@ def test_the_table_names_nothing_that_no_version_had() -> None:
     assert set(NEURON_ONLY) <= {*neuron, "zero1"}
 
 
-def parse(argv: list[str]) -> tuple[argparse.Namespace, object, list[str]]:
-    parser = Parser(allow_abbrev=False)
-    parser.add_argument("--block_size", type=int)
-    return parse_flags(parser, argv, {"seed": 3})
+@dataclasses.dataclass
+class Arguments(SharedArguments):
+    block_size: int = 1
+    share: float = 0.1
+
+
+def parse(argv: list[str]) -> tuple[Any, Any, list[str]]:
+    return parse_flags(Arguments, argv, {"seed": 3})
 
 
 @pytest.mark.parametrize(
@@ -140,6 +153,10 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, object, list[str]]:
         (["--learning_rate", "fast"], "--learning_rate: invalid float value: 'fast'"),
         (["7"], "arguments: got '7', wanted flags like"),
         (["--save_strategy", "often"], "--save_strategy: invalid choice: 'often'"),
+        (["--block_size", "0"], "--block_size: got 0, wanted a whole number, at least 1"),
+        (["--max_train_samples", "-5"], "--max_train_samples: got -5, wanted a whole number, at least 1"),
+        (["--share", "1"], "--share: got 1.0, wanted a number from 0 to below 1"),
+        (["--share", "nan"], "--share: got nan, wanted a number from 0 to below 1"),
     ],
 )
 def test_a_mistyped_flag_is_a_mistake_with_a_suggestion(argv: list[str], said: str) -> None:
@@ -154,10 +171,10 @@ def test_the_command_line_overrules_our_defaults_and_json_stays_in_one_piece() -
     own, args, notes = parse(
         ["--seed=5", "--block_size", "9", "--bf16", "--label_names", "a", "b", "--lr_scheduler_kwargs", '{"x": 1}']
     )
-    assert (5, 9, True, ["a", "b"]) == (args.seed, own.block_size, args.bf16, args.label_names)  # type: ignore[attr-defined]
-    assert {"x": 1} == args.lr_scheduler_kwargs  # type: ignore[attr-defined]
+    assert (5, 9, True, ["a", "b"]) == (args.seed, own.block_size, args.bf16, args.label_names)
+    assert {"x": 1} == args.lr_scheduler_kwargs
     assert [] == notes
-    assert 3 == parse([])[1].seed  # type: ignore[attr-defined]
+    assert 3 == parse([])[1].seed
 
 
 FIELDS_HERE = {field.name for field in dataclasses.fields(pytest.importorskip("transformers").TrainingArguments)}
@@ -169,7 +186,7 @@ def test_the_optimizer_is_fused_where_the_library_would_have_it_and_never_on_xla
     transformers = pytest.importorskip("transformers")
     (own,) = (field.default for field in dataclasses.fields(transformers.TrainingArguments) if field.name == "optim")
     wanted = "adamw_torch_fused" if "fused" in str(own) else "adamw_torch"
-    assert wanted == parse([])[1].optim.value  # type: ignore[attr-defined]
+    assert wanted == parse([])[1].optim.value
     monkeypatch.setenv("SM_TRN_RUNTIME", "xla")
     with RecordingTorchXla().installed():
         assert "adamw_torch" == trainer_defaults(FIELDS_HERE)["optim"]
@@ -196,5 +213,5 @@ def test_trainers_workers_on_the_cpu_are_connected_by_gloo(monkeypatch: pytest.M
 
 def test_nothing_is_computed_in_less_than_float32_on_a_cpu_and_a_loss_that_is_no_number_is_not_smoothed_over() -> None:
     _, args, notes = parse([])
-    assert (False, False, False) == (args.bf16, args.fp16, args.logging_nan_inf_filter)  # type: ignore[attr-defined]
+    assert (False, False, False) == (args.bf16, args.fp16, args.logging_nan_inf_filter)
     assert [] == notes

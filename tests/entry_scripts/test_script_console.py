@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.report import Console, metric_line
-from kit.spot import DONE, INTERRUPTED, USAGE_ERROR, Interrupted, UsageError, exit_code_of
+from kit.spot import DONE, INTERRUPTED, USAGE_ERROR, Console, Interrupted, UsageError, exit_code_of, metric_line
 
 NAMES = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 NUMBERS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6))

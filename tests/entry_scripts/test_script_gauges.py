@@ -16,8 +16,7 @@ pytest.importorskip("transformers")
 import kit.trainer  # noqa: F401 - with it transformers loads its parts before torch_xla is only a recording
 import train_language_model
 import train_text_classification
-from kit.device import TorchRuntime, XlaRuntime, set_environment
-from kit.report import Meter, NeuronMonitor, utilisation
+from kit.device import Meter, NeuronMonitor, TorchRuntime, XlaRuntime, set_environment, utilisation
 from recording_torch_xla import RecordingTorchXla
 
 from launch import Finished, run_here

@@ -16,7 +16,8 @@ pytest.importorskip("accelerate")
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kit.data import labels_of, read_table, split
+from kit.data import read_table
+from kit.labels import labels_of, split
 from kit.spot import UsageError
 from train_glue import compute_metrics, hub_tables, main, parse_arguments
 

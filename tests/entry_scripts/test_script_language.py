@@ -216,3 +216,15 @@ def test_a_mistake_is_told_before_the_first_step(
     assert USAGE_ERROR == run.code
     assert run.err.startswith(said), run.err
     assert "first_step_seconds" not in run.out
+
+
+def test_the_other_name_of_the_script_is_entered_by_a_spawned_worker_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import run_clm
+
+    monkeypatch.setattr("sys.argv", ["run_clm.py", "--model_type", "tiny-gpt2", "--block_size", "600"])
+    with pytest.raises(SystemExit) as ended:
+        run_clm._mp_fn(0)
+    assert USAGE_ERROR == ended.value.code
+    assert "--block_size: got 600, wanted at most 512" in capsys.readouterr().err

@@ -21,8 +21,7 @@ from fork_server import TORCH, python_with
 from kit.data import encode
 from kit.device import TorchRuntime, XlaRuntime, choose, detect, set_environment
 from kit.loop import optimizer_step, prepare
-from kit.report import Console
-from kit.spot import StopRequest, UsageError
+from kit.spot import Console, StopRequest, UsageError
 from recording_torch_xla import RecordingTorchXla
 
 from launch import QUIET

@@ -9,8 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from kit.data import labels_of, read_table, split
+from kit.data import read_table
 from kit.device import load_tokenizer
+from kit.labels import labels_of, split
 from kit.spot import UsageError
 from train_text_classification import baseline_accuracies, parse_arguments
 
