@@ -112,10 +112,10 @@ def test_tokens_of_the_summary_are_those_of_the_lines(learned: tuple[Finished, P
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
-    """With the hyperparameters that SageMaker's model-parallel jobs carry."""
+    """With the hyperparameters that SageMaker's model-parallel jobs carry, and steps small enough to end alike on every machine."""
     folder = tmp_path_factory.mktemp("glue")
     (folder / "test.csv").write_text("sentence\nThe screen is not bad.\nThe screen is terrible.\n")
-    flags = "--model_name_or_path tiny-random --num_train_epochs 4 --learning_rate 0.002 --warmup_ratio 0.1 "
+    flags = "--model_name_or_path tiny-random --num_train_epochs 8 --learning_rate 0.0007 --warmup_ratio 0.1 "
     flags += "--per_device_train_batch_size 16 --per_device_eval_batch_size 7 --save_strategy no --do_predict True"
     files = ["--output_dir", str(folder / "model"), "--test_file", str(folder / "test.csv")]
     run = run_here(main, *flags.split(), *files, "--mp_parameters", '{"partitions": 4, "ddp": true}')

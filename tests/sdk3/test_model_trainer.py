@@ -254,6 +254,7 @@ WORDS = some.one_of(
 )
 
 
+@pytest.mark.timeout(900)  # two processes an example
 def test_what_v3s_container_passes_to_the_script_is_what_was_asked_or_a_problem(source: str, tmp_path: Path) -> None:
     """Through v3's own container scripts: each value arrives as asked, or TARGET009/TARGET010 said that it would not."""
 
