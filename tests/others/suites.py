@@ -152,7 +152,8 @@ def run_laid_out(suite: Suite, checkout: Path, python: Path, work: Path) -> Outc
     """Run a suite that is laid out already."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "SM_TRN_", "PYTEST_"))}
     kept |= {"PATH": f"{python.parent}:{kept['PATH']}"}
-    kept |= {name: text.replace("{checkout}", str(checkout)) for name, text in suite.environment.items()}
+    for name, text in suite.environment.items():
+        kept[name] = text.replace("{checkout}", str(checkout)).replace("{here}", str(TABLE.parent))
     kept["SAGEMAKER_SUPPRESS_V2_WARNING"] = "1"
     arguments = list(suite.pytest) if suite.pytest else [str(_as_tests(suite, work))]
     options = ["--sm-trn-everywhere", f"--sm-trn-region={REGION}", *(f"--sm-trn-role={role}" for role in suite.roles)]
