@@ -63,7 +63,7 @@ except st.EmulatorError as error:
 
 def registered(copy: Path, line: str) -> None:
     registry = copy / "sm_trn/emulator/operations.py"
-    insert(registry, '        "Search": training.search,', f'        "GetSearchSuggestions": {line},')
+    insert(registry, '        "DeleteTrainingJob": training.delete,', f'        "GetSearchSuggestions": {line},')
     insert(registry, "from .api import shapes", "from .training import suggestions")
 
 
