@@ -337,7 +337,7 @@ def test_an_output_bucket_that_is_missing_fails_the_upload(bench: Bench) -> None
     ("service", "call", "arguments"),
     [
         ("sagemaker", "create_artifact", {"Source": {"SourceUri": "s3://b/k"}, "ArtifactType": "DataSet"}),
-        ("sagemaker", "list_associations", {}),
+        ("sagemaker", "list_contexts", {}),
         ("pricing", "get_products", {"ServiceCode": "AmazonSageMaker"}),
     ],
 )
