@@ -15,7 +15,7 @@ from typing import Any
 import jobs
 import pytest
 from botocore.exceptions import ParamValidationError
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as some
 from strategies_of_values import sensible
 from v3_wire import Wire, command_line, installed
@@ -30,7 +30,10 @@ if not installed():
 pytestmark = pytest.mark.filterwarnings("default")  # the SDK's own deprecations
 
 TARGET = "model-trainer-v3"
-QUICK = (Phase.generate,)  # a failing example is not made smaller: each one drives the SDK, or starts three processes
+QUICK = (
+    Phase.explicit,
+    Phase.generate,
+)  # a failing example is not made smaller: each one drives the SDK, or starts three processes
 EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "100"))
 AT = Destination(
     role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a-bucket/source.tar.gz"
@@ -334,6 +337,7 @@ def test_the_real_training_job_sends_our_request_word_for_word(wire: Wire, sourc
 
     @settings(max_examples=EXAMPLES, derandomize=EXAMPLES == 100, phases=QUICK)
     @given(job=sensible(source).filter(said_by_core))
+    @example(job=jobs.smddp(source))  # seldom drawn, and what ModelTrainer cannot say
     def compare(job: JobSpec) -> None:
         wire.sent = {}
         sdk.build(st.render(job, "training-job-v3", at=AT), session=wire.session.boto_session)
