@@ -122,3 +122,16 @@ def test_a_search_joins_its_filters_as_asked() -> None:
     assert [] == found(failed, team)
     body: Any = {"SearchExpression": {"Filters": [failed, team], "Operator": "Or"}}
     assert 2 == len(search(ROWS, body)[0])
+
+
+def nested(depth: int) -> Any:
+    expression: dict[str, Any] = {"Filters": [{"Name": "Tags.team", "Operator": "Equals", "Value": "x"}]}
+    for _ in range(depth):
+        expression = {"SubExpressions": [expression]}
+    return {"SearchExpression": expression}
+
+
+def test_an_expression_is_followed_as_deep_as_a_user_writes_one_and_no_deeper() -> None:
+    assert ["b-one"] == [row.name for row in search(ROWS, nested(20))[0]]
+    with pytest.raises(AwsError, match="SubExpressions"):
+        search(ROWS, nested(21))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +90,16 @@ def test_a_job_unpacks_archives_that_other_users_packed(bench: Bench, tmp_path: 
         InputDataConfig=[{"ChannelName": "training", "DataSource": data}],
     )
     assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.finished(name)
+
+
+def test_the_file_that_the_container_looks_for_first_is_the_model(tmp_path: Path) -> None:
+    """sagemaker_pytorch_serving_container, default_model_fn: model.pt, else the one file there is."""
+    torch = pytest.importorskip("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript is what the container's default loads
+        torch.jit.save(torch.jit.trace(torch.nn.Identity(), torch.zeros(1)), str(tmp_path / "model.pt"))
+        (tmp_path / "optimizer.pt").write_bytes(b"no model")
+        assert [1.0] == serve.default_model_fn(str(tmp_path))(torch.ones(1)).tolist()
+        (tmp_path / "model.pt").rename(tmp_path / "other.pt")
+        with pytest.raises(ValueError, match="Exactly one"):
+            serve.default_model_fn(str(tmp_path))
