@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 
 from ..errors import CloudError, NotConfigured
 from ..ports import StoredObjects
-from ..preflight.packing import IGNORE_FILE, packed_files, packing
+from ..preflight.packing import IGNORE_FILE, SOURCE_FILES, packed_files, packing
 from ..specs.places import bucket_and_key
 from ..specs.snapshot import parse_time
 from .backend import make_client
@@ -38,12 +38,17 @@ def pack(folder: Path, dependencies: Sequence[str] = (), *, allow_secrets: bool 
     ``dependencies`` lie beside what ``folder`` holds, and win where two have one name, as SDK v2's do when they are unpacked.
     Raises NotConfigured for more than code, for files whose names look like keys or passwords, and for a dependency that is not there.
     """
-    found = packed_files(folder, dependencies)
     for path in dependencies:
         if not Path(path).exists() or posixpath.basename(path) == "..":
             raise NotConfigured(
                 f"dependencies: got {path!r}, wanted a file or a folder that is there, by its name. Nothing was uploaded"
             )
+    found = packed_files(folder, dependencies)
+    if len(found) > SOURCE_FILES:
+        raise NotConfigured(
+            f"source_dir: got more than {SOURCE_FILES:,} files in {str(folder)!r}, wanted a folder of code; name the folder of "
+            f"the script, or leave out the rest in {IGNORE_FILE}. Nothing was uploaded"
+        )
     secrets = [name for name, file in found.items() if file.secret]
     if secrets and not allow_secrets:
         names = ", ".join(map(repr, secrets[:3]))

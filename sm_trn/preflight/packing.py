@@ -9,6 +9,7 @@ and says of a secret-looking file that it is meant to travel.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import os
 import posixpath
 import re
@@ -47,6 +48,13 @@ SCRIPT011 = Rule(
     "files that look like keys",
     "Whoever may read the bucket reads the source, and so does everybody who sees the container.",
 )
+SCRIPT013 = Rule(
+    "SCRIPT013",
+    (Severity.WARNING,),
+    "a source folder that holds more than code",
+    "Everything in it is packed, uploaded, and unpacked by each host before the first step; sm_trn uploads no source of so many files.",
+)
+SOURCE_FILES = 20_000  # a source of more is not looked through: a home folder, or a data set, in the place of the code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +65,10 @@ class Packing:
     secrets: tuple[Path, ...]
 
 
-def packing(folder: Path) -> Packing:
-    """What of ``folder`` would be uploaded. Links that leave the folder are not followed."""
+def packing(folder: Path, *, at_most: int | None = None) -> Packing:
+    """What of ``folder`` would be uploaded; some ``at_most`` files of it. Links that leave the folder are not followed."""
     rules = _rules(folder)
-    files = tuple(sorted(_walk(folder, rules)))
+    files = tuple(sorted(itertools.islice(_walk(folder, rules), at_most)))
     looking = (path for path in files if _looks_secret(path.relative_to(folder)) and not _public(path))
     return Packing(files=files, secrets=tuple(path for path in looking if not _meant(path.relative_to(folder), rules)))
 
@@ -77,11 +85,17 @@ def packed_files(folder: Path, dependencies: Iterable[str]) -> dict[str, PackedF
     """What is uploaded for a script, by its name in the container: the folder's files, and beside them the dependencies.
 
     Each lies under the last part of its path, what it holds where that is empty; of two with one name the later wins.
+    ``..`` is no name (SCRIPT012). Of a folder of more than ``SOURCE_FILES`` files come one more than that.
     Source: sagemaker 2.257.7, fw_utils.py, line 468, and utils.py, line 527.
     """
     found = {}
-    for path, name in ((folder, ""), *((Path(path), posixpath.basename(path)) for path in dependencies)):
-        packed = packing(path) if path.is_dir() else Packing(files=(path,) * path.is_file(), secrets=_secret_file(path))
+    beside = ((Path(path), posixpath.basename(path)) for path in dependencies)
+    for path, name in ((folder, ""), *(pair for pair in beside if pair[1] != "..")):
+        packed = (
+            packing(path, at_most=SOURCE_FILES + 1)
+            if path.is_dir()
+            else Packing(files=(path,) * path.is_file(), secrets=_secret_file(path))
+        )
         for file in packed.files:
             inside = "" if file == path else file.relative_to(path).as_posix()
             found[posixpath.normpath(posixpath.join(name, inside))] = PackedFile(file, file in packed.secrets)
@@ -92,19 +106,29 @@ def _secret_file(path: Path) -> tuple[Path, ...]:
     return (path,) if path.is_file() and _looks_secret(Path(path.name)) and not _public(path) else ()
 
 
-def secret_files(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT011: whoever may read the bucket reads the source, and so does everybody who sees the container."""
+def source_files(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT011, SCRIPT013: whoever may read the bucket reads the source, and every host unpacks it."""
     folder = source.source_folder(job)
     if folder is None or job.script is None or not folder.is_dir():
         return
     if job.script.source_dir is None and not job.script.dependencies:
         return
-    found = [name for name, file in packed_files(folder, job.script.dependencies).items() if file.secret]
+    files = packed_files(folder, job.script.dependencies)
+    where = Field("script.source_dir")
+    if len(files) > SOURCE_FILES:
+        yield SCRIPT013.problem(
+            where,
+            "it holds more than code, and all of it would be uploaded",
+            got=f"more than {SOURCE_FILES:,} files",
+            wanted="a folder of code",
+            fix=Advice(f"name the folder of the script, or leave out the rest in {IGNORE_FILE}"),
+        )
+    found = [name for name, file in files.items() if file.secret]
     if not found:
         return
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     yield SCRIPT011.problem(
-        Field("script.source_dir"),
+        where,
         "files that look like keys or passwords would be uploaded with the source",
         got=", ".join(map(repr, found[:3])) + more,
         wanted="code",
@@ -167,4 +191,4 @@ def _meant(inside: Path, rules: pathspec.GitIgnoreSpec | None) -> bool:
     return rules is not None and rules.check_file(inside.as_posix()).include is False
 
 
-RULES = (secret_files,)
+RULES = (source_files,)

@@ -10,7 +10,7 @@ import pytest
 import sm_trn as st
 from sm_trn.aws import pack
 from sm_trn.errors import NotConfigured
-from sm_trn.preflight.packing import packing
+from sm_trn.preflight.packing import SOURCE_FILES, packed_files, packing
 from sm_trn.specs import Severity
 
 
@@ -103,3 +103,32 @@ def test_the_rule_says_it_offline_with_the_line_to_type(tmp_path: Path) -> None:
     (problem,) = [problem for problem in st.check(job) if problem.id == "SCRIPT011"]
     assert (Severity.ERROR, "'.env', 'a.pem', 'b.pem' and 1 more") == (problem.severity, problem.got)
     assert "with the line /.env in .sm_trn_ignore" in problem.fix
+
+
+def test_the_folder_above_is_no_dependency_and_is_not_looked_through(tmp_path: Path) -> None:
+    place = folder(tmp_path / "code")
+    folder(tmp_path, ".env")
+    alone = packed_files(place, ())
+    for above in ("..", f"{place}/.."):
+        assert alone == packed_files(place, (above,))
+        found = st.check(
+            jobs.trainium(str(place)).replace(
+                script=st.Script("run_clm.py", source_dir=str(place), dependencies=(above,))
+            )
+        )
+        assert ["SCRIPT012"] == [problem.id for problem in found if problem.id.startswith("SCRIPT")]
+
+
+def test_a_folder_of_more_than_code_is_said_and_not_uploaded(tmp_path: Path) -> None:
+    for number in range(SOURCE_FILES):
+        (tmp_path / f"{number}.txt").touch()
+    job = jobs.trainium(str(tmp_path))
+    assert not [problem for problem in st.check(job) if problem.id == "SCRIPT013"]
+    folder(tmp_path)
+    (problem,) = [problem for problem in st.check(job) if problem.id == "SCRIPT013"]
+    assert (Severity.WARNING, "more than 20,000 files") == (problem.severity, problem.got)
+    with pytest.raises(NotConfigured, match=r"more than 20,000 files .* wanted a folder of code"):
+        pack(tmp_path)
+    (tmp_path / ".sm_trn_ignore").write_text("*.txt\n")
+    assert not [problem for problem in st.check(job) if problem.id == "SCRIPT013"]
+    assert pack(tmp_path)
