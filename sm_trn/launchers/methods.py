@@ -7,6 +7,7 @@ import math
 import posixpath
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -362,6 +363,9 @@ def computed(path: str, given: Arguments, names: Names, cause: Cause) -> object:
             return PURE[path](*given, **{str(key): item for key, item in names.items()})
     except ERRORS:
         return Unknown((cause,))
+    if path == "json.dumps" and len(given) == 1 and known(names) and next(causes_in(given), None) is None:
+        with suppress(*ERRORS):
+            return texts.as_json(given[0], {str(key): item for key, item in names.items()})
     return unknown(lacking([*given, *names.values()], cause.place) or [cause])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -25,8 +26,8 @@ from .values import (
 WIDEST: Final = re.compile(r"\d{4,}")
 _FIELD: Final = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}!:]*)(?P<conversion>![rsa])?(?P<spec>:[^{}]*)?\}")
 _PERCENT: Final = re.compile(r"%(?:\((?P<name>\w+)\))?(?P<spec>[-+ #0]*\d{0,3}(?:\.\d{1,3})?)(?P<kind>[sdrifgexX%])")
-
-
+_MARK: Final = "\x7f"
+_MARK_IN_JSON: Final = re.compile(r"\x7f|\\u007f")  # as it is, and with ensure_ascii
 _TOO_LONG: Final = Cause(Reason.CONSTRUCT, Place("", None, 0), "a text", detail=f"more than {LONGEST:,} characters")
 
 
@@ -184,3 +185,29 @@ def ends(value: Text, suffix: str) -> bool | None:
     if len(last) >= len(suffix):
         return last.endswith(suffix)
     return None if suffix.endswith(last) else False
+
+
+def as_json(value: object, names: Mapping[str, Any]) -> str | Text:
+    """``json.dumps(value, **names)`` of something with placeholders in its texts, which stay what they are. Raises TypeError for
+    what JSON cannot hold, and ValueError for a text with the mark that stands for them meanwhile.
+    """
+    found: list[Symbol | Unknown] = []
+
+    def marked(item: object) -> object:
+        if isinstance(item, dict):
+            return {key: marked(inner) for key, inner in item.items()}
+        if isinstance(item, (list, tuple)):
+            return [marked(inner) for inner in item]
+        parts = (item,) if isinstance(item, Symbol) else parts_of(item)
+        return item if parts is None else "".join(map(mark, parts))
+
+    def mark(part: str | Symbol | Unknown) -> str:
+        if isinstance(part, str):
+            return part
+        found.append(part)
+        return f"{_MARK}{len(found) - 1}{_MARK}"
+
+    pieces = _MARK_IN_JSON.split(json.dumps(marked(value), **names))
+    if len(pieces) != 2 * len(found) + 1:
+        raise ValueError("a text holds the mark itself")
+    return text(found[int(piece)] if index % 2 else piece for index, piece in enumerate(pieces))

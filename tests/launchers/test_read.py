@@ -116,6 +116,12 @@ def test_dependencies_are_packed_beside_the_script() -> None:
     assert st.Script("train.py", source_dir="src", dependencies=("../libs/shared", "loose/")) == spec.script
     (hole,) = only(f"PyTorch({PYTORCH}, source_dir='src', dependencies=open('x').read()).fit()").holes
     assert "dependencies" == hole.give
+    (hole,) = only(
+        f"import elsewhere\nPyTorch({PYTORCH}, source_dir='src', dependencies=[elsewhere.here() / 'x']).fit()"
+    ).holes
+    assert ("elsewhere.here()", Reason.CALL) == (hole.expression, hole.reason)
+    (hole,) = only(f"PyTorch({PYTORCH}, source_dir='src', dependencies=[3]).fit()").holes
+    assert Reason.REFUSED is hole.reason
 
 
 def test_an_empty_text_was_left_to_be_filled_in() -> None:

@@ -43,6 +43,14 @@ def value(launch: Launch) -> object:
         ("found = {'us-west-2': 'a', 'eu-west-1': 'b'}[region]", "a"),
         ("if os.path.exists('x'):\n    found = 1\nelse:\n    raise_an_error()", 1),
         ("try:\n    import x\n    found = 1\nexcept ImportError:\n    print('none')", 1),
+        (
+            "import json\nfound = json.dumps({'at': ['s3://é' + region], 'n': 1}, indent=None)",
+            '{"at": ["s3://\\u00e9us-west-2"], "n": 1}',
+        ),
+        (
+            "import json\nfound = {str(k): json.dumps(v) for k, v in {'role': role}.items()}['role']",
+            '"arn:aws:iam::111122223333:role/service-role/YOUR-ROLE"',
+        ),
         ("found = str(datetime.now().timestamp()).split('.')[0]", "TIME"),
     ],
 )

@@ -16,7 +16,7 @@ from ...render.from_describe import CODE_IN_CONTAINER
 from ...specs.destination import Destination
 from ...specs.json import Json
 from ..state import Site
-from ..values import Cause, Instance, Reason, Symbol, causes_in
+from ..values import Cause, Instance, Reason, Symbol, causes_in, known
 from . import channels, distribution, images, rules, watching
 from .asked import Asked
 from .ledger import PLACEHOLDERS, TIME, Ledger
@@ -98,7 +98,8 @@ class _Builder(Asked):
         found = self.get("dependencies") or []
         if isinstance(found, list) and all(isinstance(path, str) for path in found):
             return tuple(found)
-        self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, f"dependencies={found!r}", give="dependencies"))
+        if known(self.raw.get("dependencies")):  # else the ledger has what is missing
+            self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, f"dependencies={found!r}", give="dependencies"))
         return ()
 
     def _bucket(self) -> str:
