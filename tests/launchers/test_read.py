@@ -110,6 +110,13 @@ def test_file_systems_and_plans_are_fields_of_the_job() -> None:
     assert () == job.spec.kept
 
 
+def test_a_channel_is_shuffled() -> None:
+    shuffled = "TrainingInput('s3://b/d', shuffle_config=ShuffleConfig(7), content_type='text/csv')"
+    body = f"from sagemaker.inputs import ShuffleConfig, TrainingInput\nPyTorch({PYTORCH}).fit({{'x': {shuffled}}})"
+    (channel,) = st.render(only(body).jobs[0].spec)["InputDataConfig"]
+    assert {"Seed": 7} == channel["ShuffleConfig"]
+
+
 def test_dependencies_are_packed_beside_the_script() -> None:
     body = "libs = ['../libs/shared']\nlibs += ['loose/']\n"
     spec = only(f"{body}PyTorch({PYTORCH}, source_dir='src', dependencies=libs).fit()").jobs[0].spec

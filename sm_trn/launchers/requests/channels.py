@@ -82,6 +82,7 @@ def _training_input(said: Mapping[str, Json]) -> dict[str, Json]:
     return {"DataSource": {"S3DataSource": source}} | given(
         CompressionType=said.get("compression"), ContentType=said.get("content_type"), RecordWrapperType=said.get("record_wrapping"),
         InputMode=said.get("input_mode"), TargetAttributeName=said.get("target_attribute_name"),
+        ShuffleConfig=said.get("shuffle_config"),
     )  # fmt: skip
 
 
