@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ _OLD_NAMES: Final = (
     ),
     (re.compile(r"\bfrom sagemaker import s3_input\b"), "from sagemaker.inputs import TrainingInput as s3_input"),
 )
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None
     Lines keep their numbers. Names of SDK version 1 are written as version 2 knows them.
     """
     statements = [item for index, cell in enumerate(code) for item in _statements(index, cell)]
+    bodies = {item.node.name: item.reads for item in statements if isinstance(item.node, _DEFINITIONS)}
     wanted = {(place.cell, place.line) for place in launches}
     kept: set[int] = set()
     needed: set[str] = set()
@@ -48,9 +50,19 @@ def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None
         )
         if here or item.writes & needed:
             kept.add(index)
-            needed |= item.reads
+            _need(item.reads, bodies, needed)
     return [(cell.number, _only(cell, [statements[index].node for index in sorted(kept) if statements[index].cell == number]))
             for number, cell in enumerate(code)]  # fmt: skip
+
+
+def _need(names: Iterable[str], bodies: Mapping[str, frozenset[str]], needed: set[str]) -> None:
+    """Add names to those that are needed; where a function is, also what its body reads: it may be made after the function."""
+    todo = list(names)
+    while todo:
+        name = todo.pop()
+        if name not in needed:
+            needed.add(name)
+            todo.extend(bodies.get(name, ()))
 
 
 def _statements(index: int, cell: Cell) -> Iterator[_Statement]:
@@ -67,7 +79,7 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
             (reads if isinstance(inner.ctx, ast.Load) else writes).add(inner.id)
-        elif isinstance(inner, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+        elif isinstance(inner, _DEFINITIONS):
             writes.add(inner.name)
         elif isinstance(inner, ast.alias):
             writes.add((inner.asname or inner.name).partition(".")[0])
