@@ -231,6 +231,7 @@ def _run(state: State, node: ast.expr, function: Function, given: list[object], 
     if len(state.scopes) > DEPTH:
         return state.unknown(node, Reason.CONSTRUCT, detail="calls inside calls")
     scope = Scope(parent=function.scope, file=function.scope.file)
+    caller, state.cell = state.cell, function.cell
     _bind(state, function, scope, given, names)
     state.scopes.append(scope)
     try:
@@ -239,6 +240,7 @@ def _run(state: State, node: ast.expr, function: Function, given: list[object], 
         return state.body(state, function.node)
     finally:
         state.scopes.pop()
+        state.cell = caller
 
 
 def _bind(state: State, function: Function, scope: Scope, given: list[object], names: dict[str, object]) -> None:
@@ -602,7 +604,7 @@ def turns(state: State, value: object, node: ast.AST) -> list[object] | Unknown:
 
 def _lambda(state: State, node: ast.expr) -> object:
     assert isinstance(node, ast.Lambda)  # noqa: S101 - _KINDS chose it
-    return Function(node, state.scope)
+    return Function(node, state.scope, state.cell)
 
 
 def _walrus(state: State, node: ast.expr) -> object:

@@ -40,19 +40,40 @@ def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None
     statements = [item for index, cell in enumerate(code) for item in _statements(index, cell)]
     bodies = {item.node.name: item.reads for item in statements if isinstance(item.node, _DEFINITIONS)}
     wanted = {(place.cell, place.line) for place in launches}
+    here = [
+        any(
+            (code[item.cell].number, line) in wanted
+            for line in range(item.node.lineno, (item.node.end_lineno or item.node.lineno) + 1)
+        )
+        for item in statements
+    ]
+    launching = _callers([item for item, wanted_here in zip(statements, here, strict=True) if wanted_here], statements)
     kept: set[int] = set()
     needed: set[str] = set()
     for index in reversed(range(len(statements))):
         item = statements[index]
-        here = any(
-            (code[item.cell].number, line) in wanted
-            for line in range(item.node.lineno, (item.node.end_lineno or item.node.lineno) + 1)
-        )
-        if here or item.writes & needed:
+        if here[index] or item.reads & launching or item.writes & needed:
             kept.add(index)
             _need(item.reads, bodies, needed)
     return [(cell.number, _only(cell, [statements[index].node for index in sorted(kept) if statements[index].cell == number]))
             for number, cell in enumerate(code)]  # fmt: skip
+
+
+def _callers(launches: Iterable[_Statement], statements: Iterable[_Statement]) -> set[str]:
+    """The functions that launch: those a launch stands in, and those that name one of them."""
+    users: dict[str, list[str]] = {}
+    for item in statements:
+        if isinstance(item.node, _DEFINITIONS):
+            for name in item.reads:
+                users.setdefault(name, []).append(item.node.name)
+    found = set[str]()
+    todo = [item.node.name for item in launches if isinstance(item.node, _DEFINITIONS)]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo.extend(users.get(name, ()))
+    return found
 
 
 def _need(names: Iterable[str], bodies: Mapping[str, frozenset[str]], needed: set[str]) -> None:

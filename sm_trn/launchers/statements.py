@@ -423,7 +423,7 @@ def _function(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))  # noqa: S101 - _KINDS chose it
     for decorator in node.decorator_list:
         evaluate(state, decorator)
-    state.scope.names[node.name] = Function(node, state.scope)
+    state.scope.names[node.name] = Function(node, state.scope, state.cell)
     return Flow.NEXT
 
 

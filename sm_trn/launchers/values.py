@@ -156,10 +156,11 @@ class UserClass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function of the launcher's own."""
+    """A function of the launcher's own, and the cell that it stands in."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     scope: Scope
+    cell: int | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -186,3 +186,12 @@ def test_paths_are_joined_as_python_joins_them(written: str) -> None:
 def test_a_path_that_begins_with_a_placeholder_has_no_slash_before_it() -> None:
     body = "from pathlib import Path\nfound = {'a': str(Path(bucket, './x//y/')), 'b': os.path.join(bucket, 'x')}"
     assert {"a": "YOUR-BUCKET/x/y", "b": "YOUR-BUCKET/x"} == hyperparameters(body)
+
+
+def test_an_estimator_in_a_function_is_placed_in_the_functions_cell() -> None:
+    function = f"def launch(rate):\n    PyTorch({PYTORCH}, hyperparameters=rate).fit()"
+    sources = [HEAD, function, "launch({})\nlaunch(unknown)"]
+    notebook = {"cells": [{"cell_type": "code", "source": source} for source in sources]}
+    one, two = read_text(json.dumps(notebook), "launch.ipynb").launches
+    assert [(2, 2), (2, 2)] == [(launch.place.cell, launch.place.line) for launch in (one, two)]
+    assert [(3, 2)] == [(hole.place.cell, hole.place.line) for hole in two.holes]

@@ -35,3 +35,19 @@ def test_what_a_function_reads_may_be_made_behind_it() -> None:
     """
     assert kept(text) == kept(text.replace("def unused():", "").replace("return os.getcwd()", ""))
     assert {"import os", 'ROOT = "/data"', "def above():"} < set(kept(text).split("\n"))
+
+
+def test_a_launch_in_a_function_is_started_by_what_calls_it() -> None:
+    text = """
+        def launch(rate):
+            fit(rate)
+        def main():
+            launch(RATE)
+        RATE = 3
+        if __name__ == "__main__":
+            main()
+        other = 4
+    """
+    text = textwrap.dedent(text).strip()
+    ((_, code),) = sliced(cells("launch.py", text), [Place("launch.py", None, 2)])
+    assert text.replace("\nother = 4", "") == code.rstrip()
