@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,7 +21,7 @@ from ..render import EstimatorCall, render
 from ..render.calls import Expression
 from ..specs.destination import Destination
 from .launches import Ending, Launch, LauncherJob, Launchers
-from .source import Unread, cells, parsed
+from .uses import Code, Statement
 from .values import Place
 
 _BOM: Final = "\ufeff"
@@ -38,11 +39,15 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
-    """The new text of a file, what was replaced, and which launches were left as they are, and why."""
+    """The new text of a file, what was replaced in it for how many launches, which launches were left as they are, and why, and
+    later uses of an estimator that stay, though its class is another one now.
+    """
 
     text: str
     edits: tuple[Edit, ...]
+    written: int
     left: tuple[tuple[Place, str], ...]
+    later: tuple[tuple[Place, str], ...]
 
 
 def rewritten(found: Launchers, text: str, given: Collection[str] = ()) -> Rewritten:
@@ -50,24 +55,33 @@ def rewritten(found: Launchers, text: str, given: Collection[str] = ()) -> Rewri
 
     Raises SmTrnError for a notebook whose JSON is written in a style that cannot be kept.
     """
+    code = Code(text, found.file)
     edits: list[Edit] = []
-    left: list[tuple[Place, str]] = []
+    left: dict[Place, str] = {}
+    later: list[tuple[Place, str]] = []
+    often = Counter(launch.place for launch in found.launches)
     for launch in found.launches:
-        reason = _unfit(launch, given)
-        made = reason or _edits(launch, text, found.file)
+        reason = _unfit(launch, given, several=often[launch.place] > 1)
+        made = reason or _edits(launch, code)
         if isinstance(made, str):
-            left.append((launch.place, made))
+            left[launch.place] = made
         else:
-            edits += made
-    return Rewritten(text=applied(text, found.file, edits), edits=tuple(edits), left=tuple(left))
+            edits += made[0]
+            later += made[1]
+    return Rewritten(
+        text=applied(text, found.file, edits), edits=tuple(edits), written=len(often) - len(left), left=tuple(left.items()),
+        later=tuple(later),
+    )  # fmt: skip
 
 
-def _unfit(launch: Launch, given: Collection[str]) -> str:
+def _unfit(launch: Launch, given: Collection[str], *, several: bool) -> str:
     """Why a launch is left as it is; '' where it is not."""
     if launch.holes:
         return f"it has {counted(len(launch.holes), 'hole')}"
-    if launch.ending is not Ending.JOB or len(launch.jobs) != 1:
-        return "it starts no job of its own" if launch.ending is not Ending.JOB else "it makes several jobs"
+    if launch.ending is not Ending.JOB:
+        return "it starts no job of its own"
+    if several or len(launch.jobs) != 1:
+        return "it makes several jobs"
     job = launch.jobs[0]
     wanted = [word for word in launch.placeholders if word != "role"]
     wanted += ["bucket"] * (job.at.bucket == Destination().bucket)
@@ -76,29 +90,58 @@ def _unfit(launch: Launch, given: Collection[str]) -> str:
     return f"v3 needs {' and '.join(lacking)}: --set {lacking[0]}=…" if lacking else ""
 
 
-def _edits(launch: Launch, text: str, name: str) -> list[Edit] | str:
-    """The edits of one launch, or why there are none."""
-    made, started = _statement(text, name, launch.place), _statement(text, name, launch.started)
+def _edits(launch: Launch, code: Code) -> tuple[list[Edit], list[tuple[Place, str]]] | str:
+    """The edits of one launch, and the later uses of its estimator; or why there are none."""
+    made, started = code.statement(launch.place), code.statement(launch.started)
     if made is None or started is None:
         return "its statements do not stand alone on their lines"
-    (made_node, made_lines), (started_node, started_lines) = made, started
-    call = made_node.value if isinstance(made_node, ast.Assign) else None
-    target = made_node.targets[0] if isinstance(made_node, ast.Assign) and len(made_node.targets) == 1 else None
-    if not isinstance(call, ast.Call) or not isinstance(target, ast.Name) or not _is_fit(started_node, target.id):
+    if made.repeated() or started.repeated():
+        return made.repeated() or started.repeated()
+    call = made.node.value if isinstance(made.node, ast.Assign) else None
+    target = made.node.targets[0] if isinstance(made.node, ast.Assign) and len(made.node.targets) == 1 else None
+    if not isinstance(call, ast.Call) or not isinstance(target, ast.Name) or not _calls(started.node, target.id, "fit"):
         return "it is not assigned to a name whose fit is called"
+    settings = _between(made, started, target.id, code)
+    if isinstance(settings, str):
+        return settings
     try:
         written = _call(launch.jobs[0], call)
     except (InvalidJob, UnknownName) as error:
         problems = getattr(error, "problems", ())
         return f"ModelTrainer cannot say it: {problems[0].what if problems else error}"
     imports, construct, start = written.statements(target.id)
-    cell = launch.place.cell
-    return [
-        Edit(cell, *made_lines, _indented(f"{imports}\n{construct}", made_node.col_offset)),
-        Edit(
-            launch.started.cell if launch.started else cell, *started_lines, _indented(start, started_node.col_offset)
-        ),
+    new = [(made, f"{imports}\n{construct}"), (started, start), *((each, None) for each in settings)]
+    edits = [
+        Edit(code.place(each.begins).cell, *each.lines, () if text is None else _indented(text, each.node.col_offset))
+        for each, text in new
     ]
+    return edits, _later(started, target.id, code)
+
+
+def _between(made: Statement, started: Statement, name: str, code: Code) -> list[Statement] | str:
+    """What sets hyperparameters between the two, and goes: the new call has them. Or why another use is in the way."""
+    found: list[Statement] = []
+    for use in code.uses(name, made):
+        if not made.ends < use.position < started.begins:
+            continue
+        each = code.statement(code.place(use.position))
+        if each is None or each.above != made.above or not _calls(each.node, name, "set_hyperparameters"):
+            return (
+                f"{name}{'.' * bool(use.attribute)}{use.attribute} is used before its fit, {code.place(use.position)}"
+            )
+        found.append(each)
+    return found
+
+
+def _later(started: Statement, name: str, code: Code) -> list[tuple[Place, str]]:
+    """Uses after the start, up to where the name becomes something else; each attribute once."""
+    found: dict[str, Place] = {}
+    for use in code.uses(name, started):
+        if use.position > started.ends:
+            if use.stored:
+                break
+            found.setdefault(f"{name}.{use.attribute}" if use.attribute else name, code.place(use.position))
+    return [(place, used) for used, place in found.items()]
 
 
 def _call(job: LauncherJob, call: ast.Call) -> EstimatorCall:
@@ -116,33 +159,16 @@ def _call(job: LauncherJob, call: ast.Call) -> EstimatorCall:
     )
 
 
-def _is_fit(node: ast.stmt, name: str) -> bool:
+def _calls(node: ast.stmt, name: str, method: str) -> bool:
+    """Whether the statement is a call of this method of the name, and nothing else."""
     call = node.value if isinstance(node, ast.Expr) else None
     function = call.func if isinstance(call, ast.Call) else None
     return (
         isinstance(function, ast.Attribute)
-        and function.attr == "fit"
+        and function.attr == method
         and isinstance(function.value, ast.Name)
         and function.value.id == name
     )
-
-
-def _statement(text: str, name: str, place: Place | None) -> tuple[ast.stmt, tuple[int, int]] | None:
-    """The statement at a place and its lines, where nothing else stands on them."""
-    if place is None or place.file != name:
-        return None
-    code = next((cell for cell in cells(name, text.replace("\r\n", "\n")) if cell.number == place.cell), None)
-    tree = parsed(code) if code is not None else None
-    if code is None or tree is None or isinstance(tree, Unread):
-        return None
-    lines = code.raw.split("\n")
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Assign, ast.Expr)) and node.lineno <= place.line <= (node.end_lineno or node.lineno):
-            first, last = node.lineno, node.end_lineno or node.lineno
-            before = lines[first - 1].encode()[: node.col_offset]
-            after = lines[last - 1].encode()[node.end_col_offset or 0 :].strip()
-            return (node, (first, last)) if not before.strip() and not after else None
-    return None
 
 
 def _indented(text: str, columns: int) -> tuple[str, ...]:

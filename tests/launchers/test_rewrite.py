@@ -64,6 +64,55 @@ def test_a_launch_that_cannot_be_said_is_left_and_named() -> None:
     assert (text, "v3 needs bucket and region: --set bucket=…") == (new.text, new.left[0][1])
 
 
+MADE = """from sagemaker.pytorch import PyTorch
+e = PyTorch("t.py", role="arn:aws:iam::1:role/r", framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge",
+            instance_count=1, hyperparameters={"rate": rate})
+"""
+FIT = 'e.fit("s3://mine/data")\n'
+
+
+def indented(text: str) -> str:
+    return "".join(f"    {line}" for line in text.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"def launch(rate):\n{indented(MADE + FIT)}launch(1)\nlaunch(2)\n", "it makes several jobs"),
+        (f"for rate in (1, 2):\n{indented(MADE + FIT)}", "it makes several jobs"),
+        (f"rate = 1\n{MADE}{FIT}{FIT}", "it makes several jobs"),
+        (f"def launch(rate):\n{indented(MADE + FIT)}launch(1)\n", "it stands in a function with arguments"),
+        (f"for rate in (1,):\n{indented(MADE + FIT)}", "it stands in a loop"),
+        (f"rate = 1\n{MADE}print(e.role)\n{FIT}", "e.role is used before its fit, launch.py, line 5"),
+        (f"rate = 1\n{MADE}e.max_run = 60\n{FIT}", "e.max_run is used before its fit, launch.py, line 5"),
+        (f"rate = 1\n{MADE}if rate:\n    e.set_hyperparameters(rate=2)\n{FIT}", "e.set_hyperparameters is used before its fit"),
+    ],
+)  # fmt: skip
+def test_a_launch_whose_values_may_be_others_is_left(text: str, why: str) -> None:
+    new = rewritten(read_text(text, "launch.py", given=GIVEN), text, tuple(GIVEN))
+    assert (text, 0) == (new.text, new.written)
+    ((_, told),) = new.left
+    assert told.startswith(why)
+
+
+def test_hyperparameters_that_are_set_later_go_into_the_call_and_later_uses_are_named() -> None:
+    function = "def other(e):\n    e.unseen()\n"
+    text = f"rate = 1\n{MADE}e.set_hyperparameters(\n    rate=2,\n)\n{FIT}{function}e.deploy(1)\nx = [e.deploy(2), e]\ne = None\ne.gone\n"
+    new = rewritten(read_text(text, "launch.py", given=GIVEN), text, tuple(GIVEN))
+    assert "set_hyperparameters" not in new.text
+    assert "hyperparameters={'rate': '2'}" in new.text
+    assert new.text.endswith(text[text.index(function) :])
+    assert (1, ()) == (new.written, new.left)
+    assert [(11, "e.deploy"), (12, "e")] == [(place.line, used) for place, used in new.later]
+
+
+def test_a_function_without_arguments_is_rewritten() -> None:
+    text = f"rate = 1\ndef main():\n{indented(MADE + FIT)}main()\ne.elsewhere()\n"
+    new = rewritten(read_text(text, "launch.py", given=GIVEN), text, tuple(GIVEN))
+    assert (1, (), ()) == (new.written, new.left, new.later)
+    compile(new.text, "launch.py", "exec")
+
+
 @given(
     some.lists(some.lists(some.sampled_from(LINES), max_size=5).map("\n".join), max_size=4),
     some.sampled_from([1, 2]), some.booleans(), some.sampled_from(["", "\n"]), some.booleans(), some.booleans(),

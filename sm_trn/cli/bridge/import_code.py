@@ -15,9 +15,8 @@ from ...formatting import numbers as fmt
 from ...jobfile import dump_job
 from ...launchers.launches import LauncherJob, Launchers
 from ...launchers.read import read_launchers
-from ...launchers.rewrite import rewritten
+from ...launchers.rewrite import Rewritten, rewritten
 from ...launchers.survey import survey
-from ...launchers.values import Place
 from ...launchers.write import python_source
 from ...render import problems, render
 from ...specs.destination import Destination
@@ -125,7 +124,7 @@ def _notebooks(names: tuple[str, ...], values: dict[str, object], output: Path |
                 f"import: got {name!r} for --to notebook, wanted a .ipynb file; --diff and --in-place take scripts"
             )
         new = rewritten(read_launchers(path, given=values), _text_of(path), tuple(values))
-        _say_left(new.left)
+        _say_rest(new)
         left += len(new.left)
         if output is None:
             click.echo(new.text, nl=False)
@@ -144,9 +143,12 @@ def _text_of(path: Path) -> str:
         return file.read()
 
 
-def _say_left(left: tuple[tuple[Place, str], ...]) -> None:
-    for place, why in left:
+def _say_rest(new: Rewritten) -> None:
+    """What was not rewritten: launches, with the reason, and what the rest of the file asks of an object that is another now."""
+    for place, why in new.left:
         click.echo(f"{place}: left as it is; {why}", err=True)
+    for place, used in new.later:
+        click.echo(f"{place}: {used} stays, and is now asked of a ModelTrainer; see migrating.md", err=True)
 
 
 def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
@@ -168,7 +170,7 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
         found = read_launchers(path, given=values)
         old = _text_of(path)
         new = rewritten(found, old, tuple(values))
-        _say_left(new.left)
+        _say_rest(new)
         left += len(new.left)
         if not in_place:
             lines = difflib.unified_diff(
@@ -180,7 +182,7 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.write(new.text)
             say(
-                f"{name}: {fmt.counted(len(new.edits) // 2, 'launch', 'launches')} written for SDK v3; {path.name}.bak is the old file"
+                f"{name}: {fmt.counted(new.written, 'launch', 'launches')} written for SDK v3; {path.name}.bak is the old file"
             )
     return int(left > 0)
 
