@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from . import methods, texts, unfollowed
+from . import methods, records, texts, unfollowed
 from .calls.library import attribute, called
 from .calls.placeholders import given_symbol, in_region
 from .calls.starting import follow
@@ -130,6 +130,9 @@ def _name(state: State, node: ast.expr) -> object:
 def _attribute(state: State, node: ast.expr) -> object:
     assert isinstance(node, ast.Attribute)  # noqa: S101 - _KINDS chose it
     owner = evaluate(state, node.value)
+    own = owner.own.scope.names.get(node.attr) if isinstance(owner, Instance) and owner.own is not None else None
+    if isinstance(own, Function) and own.kind == "property":
+        return _run(state, node, own, [owner], {})
     return attribute(state, node, owner, node.attr)
 
 
@@ -166,12 +169,16 @@ def apply(state: State, node: ast.expr, function: object, given: list[object], n
         return _run(state, node, function, given, names)
     if isinstance(function, UserClass):
         return _instance(state, node, function, given, names)
-    if isinstance(function, Bound) and isinstance(function.owner, Instance) and function.owner.own is not None:
-        method = function.owner.own.scope.names.get(function.name)
+    if isinstance(function, Bound) and isinstance(function.owner, (Instance, UserClass)):
+        own = function.owner if isinstance(function.owner, UserClass) else function.owner.own
+        method = own.scope.names.get(function.name) if own is not None else None
         if isinstance(method, Function):
-            return _run(state, node, method, [function.owner, *given], names)
-    if isinstance(function, Ref) and function.path == "map" and len(given) == 2 and isinstance(given[1], (list, tuple)):
-        return [apply(state, node, given[0], [item], {}) for item in given[1]]
+            first = {"staticmethod": [], "classmethod": [own]}.get(method.kind, [function.owner])
+            return _run(state, node, method, [*first, *given], names)
+        if own is not None and own.fields and function.name in records.AS_MAPPING:
+            return records.fields_of(function.owner)
+    if isinstance(function, Ref) and function.path in records.FUNCTIONS:
+        return records.FUNCTIONS[function.path](given, names, lambda made: apply(state, node, made, [], {}))
     if isinstance(function, Ref) and function.path in _SPECIAL:
         return _SPECIAL[function.path](state, node, function.path, given)
     if isinstance(function, Ref) and function.path == "functools.partial" and given:
@@ -193,6 +200,12 @@ def _scope_names(state: State, node: ast.expr, path: str, given: list[object]) -
     return unfollowed.names(state, path)
 
 
+def _mapped(state: State, node: ast.expr, path: str, given: list[object]) -> object:
+    if len(given) == 2 and isinstance(given[1], (list, tuple)):
+        return [apply(state, node, given[0], [item], {}) for item in given[1]]
+    return called(state, node, Ref(path), given, {})
+
+
 def _magic(state: State, node: ast.expr, path: str, given: list[object]) -> object:
     del path
     unfollowed.magic(state, node, given)
@@ -202,7 +215,7 @@ def _magic(state: State, node: ast.expr, path: str, given: list[object]) -> obje
 _SPECIAL: Final[Mapping[str, Callable[[State, ast.expr, str, list[object]], object]]] = MappingProxyType(
     {
         "exec": unfollowed.code, "eval": unfollowed.code, "globals": _scope_names, "locals": _scope_names, "vars": _scope_names,
-        unfollowed.MAGIC: _magic,
+        "map": _mapped, unfollowed.MAGIC: _magic,
     }
 )  # fmt: skip
 
@@ -219,10 +232,13 @@ def _instance(state: State, node: ast.expr, cls: UserClass, given: list[object],
     start = cls.scope.names.get("__init__")
     if isinstance(start, Function):
         _run(state, node, start, [made, *given], names)
-    else:  # a dataclass or a settings class: its fields, in order
-        fields = [name for name, value in cls.scope.names.items() if not isinstance(value, (Function, UserClass))]
-        made.arguments.update(zip(fields, given, strict=False))
-        made.arguments.update(names)
+        return made
+    made.arguments |= records.defaults(cls)
+    made.arguments.update(zip(cls.fields, given, strict=False))
+    made.arguments.update(names)
+    after = cls.scope.names.get("__post_init__")
+    if isinstance(after, Function):
+        _run(state, node, after, [made], {})
     return made
 
 

@@ -419,11 +419,22 @@ def _with(state: State, node: ast.stmt) -> Flow:
     return flow
 
 
+_DECORATORS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "property": "property", "functools.cached_property": "property", "staticmethod": "staticmethod",
+        "classmethod": "classmethod",
+    }
+)  # fmt: skip
+_WITH_FIELDS: Final = frozenset(
+    {"dataclasses.dataclass", "pydantic.dataclasses.dataclass", "typing.NamedTuple", "pydantic.BaseModel"}
+)
+
+
 def _function(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))  # noqa: S101 - _KINDS chose it
-    for decorator in node.decorator_list:
-        evaluate(state, decorator)
-    state.scope.names[node.name] = Function(node, state.scope, state.cell)
+    found = [evaluate(state, decorator) for decorator in node.decorator_list]
+    kind = next((_DECORATORS[each.path] for each in found if isinstance(each, Ref) and each.path in _DECORATORS), "")
+    state.scope.names[node.name] = Function(node, state.scope, state.cell, kind)
     return Flow.NEXT
 
 
@@ -486,11 +497,17 @@ def _class(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, ast.ClassDef)  # noqa: S101 - _KINDS chose it
     scope = Scope(parent=state.scope, file=state.scope.file)
     made_from: Ref | None = None
+    fields: dict[str, None] = {}
+    decorators = [evaluate(state, each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
+    typed = any(isinstance(each, Ref) and each.path in _WITH_FIELDS for each in decorators)
     for base in node.bases:
         inherited = evaluate(state, base)
+        typed |= isinstance(inherited, Ref) and inherited.path in _WITH_FIELDS
         if isinstance(inherited, UserClass):
             scope.names.update(inherited.scope.names)
             made_from = inherited.base
+            fields.update(dict.fromkeys(inherited.fields))
+            typed |= bool(inherited.fields)
         elif (
             isinstance(inherited, Ref)
             and inherited.path.startswith("sagemaker.")
@@ -500,7 +517,11 @@ def _class(state: State, node: ast.stmt) -> Flow:
     state.scopes.append(scope)
     block(state, node.body)
     state.scopes.pop()
-    state.scope.names[node.name] = UserClass(node.name, scope, made_from)
+    own = [
+        each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    ]
+    fields.update(dict.fromkeys(own if typed else ()))
+    state.scope.names[node.name] = UserClass(node.name, scope, made_from, tuple(fields))
     return Flow.NEXT
 
 

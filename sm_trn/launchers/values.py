@@ -152,15 +152,19 @@ class UserClass:
     name: str
     scope: Scope
     base: Ref | None = None  # a class of the SDK that it is made from
+    fields: tuple[str, ...] = ()  # of a dataclass, a named tuple, a model: what its objects are made with, in order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function of the launcher's own, and the cell that it stands in."""
+    """A function of the launcher's own, the cell that it stands in, and what of a class it is by its decorator: ``property``,
+    ``staticmethod``, ``classmethod``.
+    """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     scope: Scope
     cell: int | None
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,10 @@ is compared field by field with the request that was recorded at its line.
 
 from __future__ import annotations
 
+import ast
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +16,7 @@ from ..launchers.launches import Ending, Launch, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.requests.ledger import TIME
 from ..launchers.slice import sliced
-from ..launchers.source import cells
+from ..launchers.source import Cell, Unread, cells, parsed
 from ..launchers.values import Place
 from ..specs.json import Json
 from . import answers
@@ -67,11 +69,13 @@ def verify(
     code = cells(path.name, path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n"))
     places = [place for launch in found.launches for place in (launch.place, launch.started) if place is not None]
     recorded = record([path.name], folder=path.parent, timeout_s=timeout_s, region=REGION, code=sliced(code, places))
-    return found, list(compared(found, recorded)), recorded
+    return found, list(compared(found, recorded, _ends(code))), recorded
 
 
-def compared(found: Launchers, recorded: Recorded) -> Iterator[Verified]:
-    """Each complete launch with what was sent from its line; several from one line are taken in their order."""
+def compared(found: Launchers, recorded: Recorded, ends: Mapping[tuple[int | None, int], int]) -> Iterator[Verified]:
+    """Each complete launch with what was sent from its statement; several from one are taken in their order. ``ends`` has the
+    last line of the statement at a cell and line.
+    """
     taken: set[int] = set()
     for launch in found.launches:
         if launch.ending is not Ending.JOB or not launch.complete or launch.started is None:
@@ -79,7 +83,7 @@ def compared(found: Launchers, recorded: Recorded) -> Iterator[Verified]:
         sent = [
             (number, call)
             for number, call in enumerate(recorded.jobs)
-            if number not in taken and _from(call, launch.started)
+            if number not in taken and _from(call, launch.started, ends)
         ]
         results = [(number, _differences(job.request, call)) for number, call in sent for job in launch.jobs]
         if not results:
@@ -90,11 +94,21 @@ def compared(found: Launchers, recorded: Recorded) -> Iterator[Verified]:
         yield Verified(launch=launch, fields=fields, differences=differences)
 
 
-def _from(call: RecordedCall, started: Place) -> bool:
-    return any(
-        (place.cell or None) == started.cell and abs(place.line - started.line) <= 30 and place.line >= started.line
-        for place in call.places
-    )
+def _from(call: RecordedCall, started: Place, ends: Mapping[tuple[int | None, int], int]) -> bool:
+    last = ends.get((started.cell, started.line), started.line)
+    return any((place.cell or None) == started.cell and started.line <= place.line <= last for place in call.places)
+
+
+def _ends(code: Iterable[Cell]) -> dict[tuple[int | None, int], int]:
+    """The last line of each call, by its cell and first line: a traceback names any line of a call that has several."""
+    found: dict[tuple[int | None, int], int] = {}
+    for cell in code:
+        tree = parsed(cell)
+        for node in () if isinstance(tree, Unread) else ast.walk(tree):
+            if isinstance(node, ast.Call):
+                at = (cell.number, node.lineno)
+                found[at] = max(found.get(at, 0), node.end_lineno or node.lineno)
+    return found
 
 
 def _differences(read: Mapping[str, Json], call: RecordedCall) -> tuple[int, tuple[FieldDifference, ...]]:
@@ -135,18 +149,17 @@ def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         for key, item in value.items():
             yield from _flat(item, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list) and value:
-        for index, item in enumerate(value):
-            word = (
-                next(
-                    (str(item[key]) for key in _NAMES if key in item),
-                    str(index),
-                )
-                if isinstance(item, Mapping)
-                else str(index)
-            )
-            yield from _flat(item, f"{path}[{word}]")
+        words = [_word(item, str(index)) for index, item in enumerate(value)]
+        twice = {word for word in words if words.count(word) > 1}  # told apart by what they hold
+        for word, item in zip(words, value, strict=True):
+            more = f" {json.dumps(item, sort_keys=True, default=str)}" if word in twice else ""
+            yield from _flat(item, f"{path}[{word}{more}]")
     else:
         yield path, value
+
+
+def _word(item: object, index: str) -> str:
+    return next((str(item[key]) for key in _NAMES if key in item), index) if isinstance(item, Mapping) else index
 
 
 def _pattern(text: str) -> str:

@@ -59,6 +59,55 @@ def test_it_is_known(body: str, expected: object) -> None:
     assert expected == value(only(body, modules=modules))
 
 
+CLASSES = """
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+@dataclass
+class Settings:
+    OTHER = 7
+    rate: float
+    more: list = field(default_factory=lambda: [1])
+    count: int = field(default=2)
+    def __post_init__(self):
+        self.late = self.count + 1
+    @property
+    def name(self):
+        return f"run-{self.rate}"
+    @cached_property
+    def twice(self):
+        return self.double(self.count)
+    @staticmethod
+    def double(n):
+        return 2 * n
+    @classmethod
+    def small(cls, rate):
+        return cls(rate, count=1)
+class Pair(NamedTuple):
+    kind: str
+    n: int = 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("asdict(Settings(0.1))", {"rate": 0.1, "more": [1], "count": 2}),
+        ("asdict(replace(Settings(0.1, [3]), count=5))", {"rate": 0.1, "more": [3], "count": 5}),
+        ("[Settings(1).more.append(2), Settings(1).more][1]", [1]),
+        ("Settings(3).name", "run-3"),
+        ("Settings(3, count=4).twice", 8),
+        ("Settings.double(3)", 6),
+        ("Settings.small(3).count", 1),
+        ("Settings(3).late", 3),
+        ("Pair('a')._asdict()", {"kind": "a", "n": 4}),
+        ("list(map(Settings.double, [1, 2]))", [2, 4]),
+    ],
+)
+def test_a_class_of_the_launchers_own_is_known(expression: str, expected: object) -> None:
+    assert expected == value(only(f"{CLASSES}\nfound = {expression}"))
+
+
 @pytest.mark.parametrize(
     ("body", "reason", "give"),
     [

@@ -152,6 +152,40 @@ def test_what_is_read_is_what_the_sdk_sends(tmp_path: Path) -> None:
     assert verified.fields > 25
 
 
+SEVERAL = """
+from sagemaker import get_execution_role
+from sagemaker.debugger import CollectionConfig, DebuggerHookConfig, Rule, rule_configs
+from sagemaker.pytorch import PyTorch
+def made(version, **more):
+    return PyTorch("train.py", source_dir="src", role=get_execution_role(), framework_version=version, py_version="py310",
+                   instance_type="ml.g5.12xlarge", instance_count=1, **more)
+refused = made("2.1", distribution={"torch_distributed": {"enabled": True}})
+refused.fit()
+hook = DebuggerHookConfig("s3://b/c", collection_configs=[CollectionConfig("losses", {"save_interval": "50"})])
+made("2.1.0", debugger_hook_config=hook, rules=[Rule.sagemaker(rule_configs.loss_not_decreasing())]).fit(
+    {"train": "s3://b/c"},
+)
+spot = made("2.1.0", use_spot_instances=True, max_run=60, max_wait=90)
+spot.fit(wait=True)
+spot.fit("s3://b/again")
+"""
+
+
+@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
+@pytest.mark.sdk
+def test_each_launch_is_compared_with_what_its_own_statement_sent(tmp_path: Path) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    from sm_trn.recorder.verify import verify
+
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text("print('here')\n")
+    (tmp_path / "launch.py").write_text(SEVERAL)
+    _, (refused, *others), recorded = verify(tmp_path / "launch.py")
+    assert (0, ()) == (refused.fields, refused.differences), "it was compared with another's request"
+    assert "ZeroDivisionError" not in recorded.output
+    assert [True] * 3 == [each.equal for each in others], [each.differences for each in others]
+
+
 def test_a_slice_leaves_out_what_no_launch_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from .. import estimators, methods
+from ..records import AS_MAPPING
 from ..state import Sighting, State, expression
 from ..values import (
     Arguments,
@@ -70,7 +71,8 @@ def attribute(state: State, node: ast.AST, owner: object, name: str) -> object:
             return Instance("os.environ", {}, state.place(node))
         return methods.CONSTANTS.get(path, Ref(path))
     if isinstance(owner, UserClass):
-        return owner.scope.names.get(name, state.unknown(node, Reason.UNDEFINED, give=name))
+        value = owner.scope.names.get(name, state.unknown(node, Reason.UNDEFINED, give=name))
+        return Bound(owner, name) if isinstance(value, Function) and value.kind == "classmethod" else value
     if isinstance(owner, Instance):
         return owner.arguments if name == "__dict__" else _of_instance(state, node, owner, name)
     return (
@@ -92,7 +94,7 @@ def _of_instance(state: State, node: ast.AST, owner: Instance, name: str) -> obj
         return owner.arguments[name]
     if owner.own is not None:
         value = owner.own.scope.names.get(name)
-        if isinstance(value, Function):
+        if isinstance(value, Function) or (value is None and owner.own.fields and name in AS_MAPPING):
             return Bound(owner, name)
         return value if name in owner.own.scope.names else state.unknown(node, Reason.UNDEFINED, give=name)
     if owner.cls == "namespace" and "…" in owner.arguments:
