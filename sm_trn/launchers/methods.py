@@ -6,6 +6,7 @@ import json
 import math
 import posixpath
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -285,8 +286,8 @@ def _zipped(given: Arguments) -> object:
 
 
 def _counted(given: Arguments) -> object:
-    items = _items(given[0])
-    return None if items is None else list(enumerate(items))
+    items, start = _items(given[0]), given[1] if len(given) > 1 else 0
+    return list(enumerate(items, start)) if items is not None and isinstance(start, int) else None
 
 
 # Of these, None says that the arguments are not known well enough.
@@ -324,6 +325,7 @@ PURE: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
         "divmod": divmod,
         "json.dumps": json.dumps,
         "json.loads": json.loads,
+        "textwrap.dedent": textwrap.dedent,
         "math.ceil": math.ceil,
         "math.floor": math.floor,
         "math.sqrt": math.sqrt,
@@ -353,6 +355,8 @@ CONSTANTS: Final[Mapping[str, object]] = MappingProxyType(
 
 def computed(path: str, given: Arguments, names: Names, cause: Cause) -> object:
     """One of Python's own functions, where all it needs is known; unknown elsewhere."""
+    if path == "enumerate" and len(given) == 1 and set(names) == {"start"}:
+        given, names = [*given, names["start"]], {}
     try:
         if path in STRUCTURAL and not (names and path not in {"dict", "collections.OrderedDict"}):
             found = STRUCTURAL[path](given)

@@ -51,6 +51,12 @@ def value(launch: Launch) -> object:
             "import json\nfound = {str(k): json.dumps(v) for k, v in {'role': role}.items()}['role']",
             '"arn:aws:iam::111122223333:role/service-role/YOUR-ROLE"',
         ),
+        ("found = [f'{n}{c}' for n, c in enumerate('ab', 1)] + list(enumerate('c', start=5))", ["1a", "2b", [5, "c"]]),
+        ("import textwrap\nfound = textwrap.dedent('  a').upper()", "A"),
+        (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('--kind', default='a')\nfound = p.parse_args().kind",
+            "a",
+        ),
         ("found = str(datetime.now().timestamp()).split('.')[0]", "TIME"),
     ],
 )

@@ -169,9 +169,7 @@ def _of_parser(state: State, node: ast.expr, owner: Instance, name: str, given: 
             owner.arguments[target] = _default(state, node, target, names, required=not long.startswith("-"))
         return None
     if name in {"parse_args", "parse_known_args"}:
-        made = Instance(
-            "namespace", {key: value for key, value in owner.arguments.items() if key != "kind"}, state.place(node)
-        )
+        made = Instance("namespace", dict(owner.arguments), state.place(node))
         return (made, []) if name == "parse_known_args" else made
     return owner
 
