@@ -262,15 +262,7 @@ def _run(state: State, node: ast.expr, function: Function, given: list[object], 
 def _bind(state: State, function: Function, scope: Scope, given: list[object], names: dict[str, object]) -> None:
     wanted = function.node.args
     places = [*wanted.posonlyargs, *wanted.args]
-    state.scopes.append(function.scope)
-    try:
-        for argument, default in zip(reversed(places), reversed(wanted.defaults), strict=False):
-            scope.names[argument.arg] = evaluate(state, default)
-        for argument, other in zip(wanted.kwonlyargs, wanted.kw_defaults, strict=True):
-            if other is not None:
-                scope.names[argument.arg] = evaluate(state, other)
-    finally:
-        state.scopes.pop()
+    scope.names.update(function.defaults)
     scope.names.update((argument.arg, value) for argument, value in zip(places, given, strict=False))
     own = {argument.arg for argument in (*places, *wanted.kwonlyargs)}
     scope.names.update((name, value) for name, value in names.items() if name in own)
@@ -620,7 +612,19 @@ def turns(state: State, value: object, node: ast.AST) -> list[object] | Unknown:
 
 def _lambda(state: State, node: ast.expr) -> object:
     assert isinstance(node, ast.Lambda)  # noqa: S101 - _KINDS chose it
-    return Function(node, state.scope, state.cell)
+    return function_of(state, node)
+
+
+def function_of(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, kind: str = "") -> Function:
+    """A function, with the defaults of its arguments as they are where it is defined."""
+    wanted = node.args
+    places = [*reversed([*wanted.posonlyargs, *wanted.args])]
+    pairs = [
+        *zip(places, reversed(wanted.defaults), strict=False),
+        *zip(wanted.kwonlyargs, wanted.kw_defaults, strict=True),
+    ]
+    defaults = {argument.arg: evaluate(state, default) for argument, default in pairs if default is not None}
+    return Function(node, state.scope, state.cell, defaults, kind)
 
 
 def _walrus(state: State, node: ast.expr) -> object:

@@ -101,30 +101,47 @@ def _of_mixed(value: Text, name: str, given: Arguments, cause: Cause) -> object:
     return unknown(value.causes or (cause,))
 
 
-def of_list(value: list[object], name: str, given: Arguments, cause: Cause) -> object:
+def of_list(value: list[object], name: str, given: Arguments, names: Names, cause: Cause) -> object:
     """A method of a list, done to it."""
+    whole = not any(isinstance(item, Unknown) and item.rest for item in value)
     try:
         if name == "append" and given:
             value.append(given[0])
         elif name == "extend" and isinstance(given[0], (list, tuple)) and len(value) + len(given[0]) <= LONGEST:
             value.extend(given[0])
-        elif name == "insert" and isinstance(given[0], int):
+        elif name == "insert" and whole and isinstance(given[0], int):
             value.insert(given[0], given[1])
-        elif name == "pop":
-            index = given[0] if given else -1
-            return value.pop(index) if isinstance(index, int) else Unknown((cause,))
+        elif name == "pop" and whole and isinstance(given[0] if given else -1, int):
+            return value.pop(*given)  # type: ignore[arg-type]  # a number
         elif name == "copy":
             return list(value)
         elif name in {"index", "count"} and known(value) and known(given):
             return value.index(given[0]) if name == "index" else value.count(given[0])
-        elif name in {"sort", "reverse"} and known(value) and not given:
-            value.reverse() if name == "reverse" else value.sort(key=lambda item: item)  # type: ignore[arg-type,return-value]
+        elif name in {"sort", "reverse"} and known(value) and known(names) and "key" not in names and not given:
+            getattr(value, name)(**{str(key): item for key, item in names.items()})
+        elif name in {"remove", "clear"} and known(value) and known(given):
+            getattr(value, name)(*given)
         else:  # what it does to the list is not followed, so nothing is known of the list any more
             value[:] = [Unknown((cause,), rest=True)]
             return Unknown((cause,))
     except ERRORS:
         return Unknown((cause,))
     return None
+
+
+def of_set(value: set[object], name: str, given: Arguments, cause: Cause) -> object:
+    """A method of a set, done to it."""
+    if known(value) and known(given) and not name.startswith("_"):
+        with suppress(*ERRORS):
+            return getattr(value, name)(*given) if name != "pop" else _lost_set(value, cause)
+    return _lost_set(value, cause)
+
+
+def _lost_set(value: set[object], cause: Cause) -> Unknown:
+    """Nothing is known of it any more: what is done to it is not followed, or takes any of its items."""
+    value.clear()
+    value.add(Unknown((cause,), rest=True))
+    return Unknown((cause,))
 
 
 def of_mapping(value: dict[object, object], name: str, given: Arguments, names: Names, cause: Cause) -> object:
@@ -139,8 +156,15 @@ def of_mapping(value: dict[object, object], name: str, given: Arguments, names: 
             return dict(value)
         if name in {"items", "keys", "values"}:
             return list(getattr(value, name)())
+        if name == "clear":
+            value.clear()
+            return None
+        if name == "popitem" and "…" not in value:
+            return value.popitem()
     except ERRORS:
-        pass
+        return Unknown((cause,))
+    value.clear()  # what it does to the mapping is not followed
+    value["…"] = Unknown((cause,), rest=True)
     return Unknown((cause,))
 
 

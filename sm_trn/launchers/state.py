@@ -130,7 +130,7 @@ class State:
             contents = _contents(held)
             if contents is None:
                 if isinstance(held, Function):
-                    todo.append(held.scope)
+                    todo += (held.scope, held.defaults)
                 elif isinstance(held, Bound):
                     todo.append(held.owner)
                 elif isinstance(held, tuple):

@@ -10,13 +10,12 @@ from typing import Final
 
 from . import estimators, unfollowed
 from .calls import starting
-from .expressions import evaluate, hashable, put, settled, truth, turns
+from .expressions import evaluate, function_of, hashable, put, settled, truth, turns
 from .source import Cell, parsed
 from .state import Noted, State, expression
 from .values import (
     LONGEST,
     Cause,
-    Function,
     Instance,
     Place,
     Reason,
@@ -153,12 +152,7 @@ def _unpacked(state: State, targets: list[ast.expr], value: object) -> None:
 
 
 def _item(state: State, target: ast.Subscript, value: object) -> None:
-    owner = evaluate(state, target.value)
-    if isinstance(target.slice, ast.Slice):
-        if isinstance(owner, list):
-            owner[:] = [state.unknown(target, Reason.CONSTRUCT)]
-        return
-    key = evaluate(state, target.slice)
+    owner, key = evaluate(state, target.value), _key(state, target.slice)
     if isinstance(owner, dict):
         put(owner, key, value, state.unknown(target, Reason.CONSTRUCT))
         if owner is unfollowed.module_scope(state.scope).names and not isinstance(key, str):
@@ -167,10 +161,16 @@ def _item(state: State, target: ast.Subscript, value: object) -> None:
             )
     elif isinstance(owner, Instance) and owner.cls == "os.environ" and isinstance(key, str):
         unfollowed.environment(state)[key] = value
-    elif isinstance(owner, list) and isinstance(key, int) and -len(owner) <= key < len(owner):
-        owner[key] = value
+    elif (
+        isinstance(owner, list)
+        and isinstance(key, slice)
+        and not (isinstance(value, (list, tuple)) and _fits(owner, key))
+    ):
+        owner[:] = [unknown([*causes_in(value)] or [state.cause(target, Reason.CONSTRUCT)], rest=True)]
+    elif isinstance(owner, list) and _fits(owner, key):
+        owner[key] = value  # type: ignore[call-overload]  # a number or a slice: _fits
     elif isinstance(owner, list):
-        owner[:] = [state.unknown(target, Reason.CONSTRUCT)]
+        owner[:] = [Unknown((state.cause(target, Reason.CONSTRUCT),), rest=True)]
 
 
 def _augmented(state: State, node: ast.stmt) -> Flow:
@@ -191,6 +191,13 @@ def _augmented(state: State, node: ast.stmt) -> Flow:
         before.clear()
         before.update(changed)
         return Flow.NEXT
+    if isinstance(before, list) and isinstance(node.op, ast.Mult):
+        before[:] = after if isinstance(after, list) else [unknown(causes_in(after), rest=True)]
+        return Flow.NEXT
+    if isinstance(before, set) and isinstance(after, set):
+        before.clear()
+        before.update(after)
+        return Flow.NEXT
     assign(state, node.target, after)
     return Flow.NEXT
 
@@ -206,13 +213,29 @@ def _deleted(state: State, node: ast.stmt) -> Flow:
     for target in node.targets:
         if isinstance(target, ast.Name):
             state.scope.names.pop(target.id, None)
-        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
-            owner, key = evaluate(state, target.value), evaluate(state, target.slice)
+        elif isinstance(target, ast.Subscript):
+            owner, key = evaluate(state, target.value), _key(state, target.slice)
             if isinstance(owner, dict) and hashable(key):
                 owner.pop(key, None)
+            elif isinstance(owner, list) and _fits(owner, key):
+                del owner[key]  # type: ignore[arg-type]  # a number or a slice: _fits
             elif isinstance(owner, (list, dict)):
                 _lost(state, owner, target)
     return Flow.NEXT
+
+
+def _key(state: State, node: ast.expr) -> object:
+    """What stands in the brackets; a slice of unknown ends is None."""
+    if not isinstance(node, ast.Slice):
+        return evaluate(state, node)
+    ends = [evaluate(state, part) if part is not None else None for part in (node.lower, node.upper, node.step)]
+    return slice(*ends) if all(end is None or isinstance(end, int) for end in ends) else None
+
+
+def _fits(owner: list[object], key: object) -> bool:
+    """Whether all of the list is known by its place, and this is a place in it."""
+    whole = not any(isinstance(item, Unknown) and item.rest for item in owner)
+    return whole and (isinstance(key, slice) or (isinstance(key, int) and -len(owner) <= key < len(owner)))
 
 
 def _lost(state: State, owner: list[object] | dict[object, object], node: ast.AST) -> None:
@@ -304,18 +327,15 @@ def _turns(state: State, node: ast.For | ast.AsyncFor, items: list[object]) -> F
         if index == 0 and state.joins > 0 and (len(items) > 5 or _may_leave(node)):
             before = state.note()
         if before is not None and start - state.steps > _LONG:
-            state.join(
-                before,
-                state.note(),
-                state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed"),
-            )
-            return Flow.NEXT
+            cause = state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed")
+            return _ended(state, node, before, cause)
         flow = block(state, node.body)
         if flow in {Flow.RETURN, Flow.RAISE}:
             return flow
         if state.left_loop and before is not None:
-            state.join(before, state.note(), state.cause(node.iter, Reason.LOOP, detail="a condition may end the loop"))
-            return Flow.NEXT
+            return _ended(
+                state, node, before, state.cause(node.iter, Reason.LOOP, detail="a condition may end the loop")
+            )
         if flow is Flow.BREAK:
             return Flow.NEXT
     return block(state, node.orelse)
@@ -334,7 +354,16 @@ def _unknown_turns(state: State, node: ast.For | ast.AsyncFor | ast.While, items
     if flow is Flow.RAISE:
         state.put_back(before)
         return Flow.NEXT
-    state.join(before, state.note(), items.causes[0])
+    return _ended(state, node, before, items.causes[0])
+
+
+def _ended(state: State, node: ast.For | ast.AsyncFor | ast.While, before: Noted, cause: Cause) -> Flow:
+    """A loop of which nobody knows how far it went: joined with what was before it, and with what its else may do."""
+    state.join(before, state.note(), cause)
+    if node.orelse:
+        without = state.note()
+        block(state, node.orelse)
+        state.join(without, state.note(), cause)
     return Flow.NEXT
 
 
@@ -364,10 +393,9 @@ def _try(state: State, node: ast.stmt) -> Flow:
     if flow is Flow.RAISE and handlers:
         flow = block(state, handlers[0].body)
     else:
+        flow = block(state, getattr(node, "orelse", [])) if flow is Flow.NEXT else flow
         for handler in handlers:
             flow = _handled(state, handler, (before, returns), flow)
-    if flow is Flow.NEXT:
-        flow = block(state, getattr(node, "orelse", []))
     last = block(state, getattr(node, "finalbody", []))
     return last if last is not Flow.NEXT else flow
 
@@ -434,7 +462,7 @@ def _function(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))  # noqa: S101 - _KINDS chose it
     found = [evaluate(state, decorator) for decorator in node.decorator_list]
     kind = next((_DECORATORS[each.path] for each in found if isinstance(each, Ref) and each.path in _DECORATORS), "")
-    state.scope.names[node.name] = Function(node, state.scope, state.cell, kind)
+    state.scope.names[node.name] = function_of(state, node, kind)
     return Flow.NEXT
 
 

@@ -164,6 +164,7 @@ class Function:
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     scope: Scope
     cell: int | None
+    defaults: dict[str, object]  # of its arguments, made once
     kind: str = ""
 
 

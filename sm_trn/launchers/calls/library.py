@@ -202,16 +202,15 @@ def _of_method(state: State, node: ast.expr, owner: object, name: str, given: Ar
             return _TIME_TEXT
         return methods.of_text(owner, name, given, names, cause)
     if isinstance(owner, list):
-        return methods.of_list(owner, name, given, cause)
+        return methods.of_list(owner, name, given, names, cause)
     if isinstance(owner, dict):
         if name == "get" and given:
             given = [in_region(state, node, owner, given[0]), *given[1:]]
         return methods.of_mapping(owner, name, given, names, cause)
     if isinstance(owner, Instance):
         return _of_object(state, node, owner, name, given, names)
-    if isinstance(owner, set) and name in {"add", "update", "discard"} and known(given):
-        getattr(owner, name)(*given)
-        return None
+    if isinstance(owner, set):
+        return methods.of_set(owner, name, given, cause)
     return Unknown((cause,))
 
 
