@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from itertools import compress
+from operator import not_
 
 from .entries import Role
 from .reading import Finding, LogReading, earlier
@@ -16,14 +18,21 @@ _GOES_ON = frozenset(
 
 
 def ordered(reading: LogReading, beats: int) -> list[Finding]:
-    """The findings that can be causes, the likeliest first: roots by time, then watchdogs, then consequences alone."""
+    """The findings that can be causes, the likeliest first: roots by time, watchdogs, vague roots, then consequences alone."""
     alive = [
         each for each in reading.findings if each.role not in {Role.NOISE, Role.STATE} and not _caught(each, beats)
     ]
     alive.sort(key=functools.cmp_to_key(lambda one, two: -1 if earlier(one, two) else 1))
     roots = _first_of_chains([each for each in alive if each.role == Role.ROOT])
-    rest = [each for role in (Role.TIMEOUT, Role.AFTER) for each in alive if each.role == role]
-    return [*roots, *rest]
+    waits, after = ([each for each in alive if each.role == role] for role in (Role.TIMEOUT, Role.AFTER))
+    heard = any(each.match is not None and each.match.sure for each in (*roots, *waits))
+    vague = [heard and _vague(each) for each in roots]
+    return [*compress(roots, map(not_, vague)), *waits, *compress(roots, vague), *after]
+
+
+def _vague(finding: Finding) -> bool:
+    """Whether only a line's words speak for a row, and no exception says them: what another line says for sure comes first."""
+    return finding.match is not None and not finding.match.sure and not finding.error
 
 
 def _caught(finding: Finding, beats: int) -> bool:

@@ -122,10 +122,20 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An entry that a line speaks for; ``certain`` when one of its certain fragments does."""
+    """An entry that a line speaks for; ``strength`` is the place of its list, of which 0 is the strongest."""
 
     entry: Entry
-    certain: bool
+    strength: int
+
+    @property
+    def certain(self) -> bool:
+        """Whether a fragment names the cause."""
+        return self.strength == 0
+
+    @property
+    def sure(self) -> bool:
+        """Whether the line speaks for the cause wherever it stands."""
+        return self.strength < SURE
 
 
 @functools.cache
@@ -238,5 +248,5 @@ def match(text: str, lists: int = ALL) -> Match | None:
     for place in sorted(found, key=lambda each: (max(found[each], noise.get(each, 0)), each)):
         row = rows[place]
         if not any(piece.found_in(lowered) for piece in row.unless):
-            return Match(row, found[place] == 0)
+            return Match(row, found[place])
     return None

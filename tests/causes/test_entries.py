@@ -122,6 +122,22 @@ def test_a_word_that_is_loose_counts_only_where_something_went_wrong() -> None:
     assert "unknown" == st.why("NCCL INFO NET/OFI Using aws-ofi-nccl 1.3.0aws").id
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "cause"),
+    [
+        ("/bin/sh: 1: topgpu: command not found", "torch.OutOfMemoryError: CUDA out of memory.", "mem.cuda_oom"),
+        ("error: Transport endpoint is not connected", "what():  CUDA error: uncorrectable ECC error", "hw.gpu_fault"),
+        ("(raylet) the worker failed; the OOM killer is one reason", "[Rank 3] Watchdog caught collective operation timeout",
+         "dist.nccl_timeout"),
+        ("OSError: [Errno 28] No space left on device", "torch.OutOfMemoryError: CUDA out of memory.", "disk.full"),
+        ("/bin/sh: 1: topgpu: command not found", "RuntimeError: Connection closed by peer", "image.no_entrypoint"),
+    ],
+)  # fmt: skip
+def test_what_is_sure_stands_before_what_only_words_speak_for(first: str, then: str, cause: str) -> None:
+    """Of two that are sure the earlier one counts; a consequence is none, however sure."""
+    assert cause == st.why(f"{first}\n{then}").id
+
+
 STEPS = some.builds(
     lambda step, loss: (
         f"{{'loss': {loss:.4f}, 'grad_norm': {loss * 3:.3f}, 'learning_rate': 5e-05, 'epoch': {step / 100}}}"
