@@ -23,6 +23,10 @@ _OTHER = re.compile(
     r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: "
 )  # exceptions with other names
 _CARETS = re.compile(r"[\s^~]{1,400}")
+_CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
+    r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
+    r"|[-> ]{0,9}\d{1,5} {2}|[│|] {1,9}(?:❱ {1,9})?\d{1,5} │"
+)
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string>")
 _REPORTS = re.compile(
     r"(?:\[?(?:ERROR|FATAL|CRITICAL|E\d{4})\b|[Ee]rror: |\S{1,80}: error: |An error occurred \("
@@ -169,7 +173,7 @@ class LogReading:
             self._begin(worker)
             if said.startswith(_TRACEBACK):
                 return
-        if worker.inside and self._frame(worker, text):
+        if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
         exception = raised(said) or (said if worker.inside and _OTHER.match(said) else "")
         ended = (worker.inside or self.short) and exception != ""
