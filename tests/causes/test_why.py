@@ -104,6 +104,14 @@ def test_real_error_texts_find_their_cause() -> None:
         ("OSError: [Errno 116] Stale file handle: mount of Lustre file system fs-0a1b was lost", "data.mount"),
         ("RuntimeError: DDP expects same model across all ranks, but Rank 1 has 201 params", "dist.desync"),
         ("AlgorithmError: ExecuteUserScriptError:\nCommand \"python train.py\", exit code: 1", "unknown"),
+        ("An error occurred (ValidationException) when calling X: Cannot find the requested image: a/b", "image.pull"),
+        ("An error occurred (ValidationException) when calling X: Requested resource not found.", "api.not_found"),
+        ("WARNING: overflow detected, setting loss scale to: 0.0009765625", "num.loss_scale"),
+        ("WARNING: overflow detected, setting loss scale to: 0.25", "unknown"),
+        ("[WARNING] [runner.py:215] Unable to find hostfile, will proceed with local resources only.", "unknown"),
+        ("Make sure to have access to it at https://huggingface.co/a/b.", "hub.gated"),
+        ("NCCL WARN NET/OFI Failed to initialize rdma protocol\nNCCL INFO Using network Socket", "net.efa_not_used"),
+        ("NCCL WARN NET/OFI Unable to create endpoint", "net.efa_error"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
@@ -142,6 +150,43 @@ def test_of_exceptions_that_led_to_one_another_the_known_one_counts() -> None:
     text = "\n".join([*CRASH, "", "During handling of the above exception, another exception occurred:", "", *CRASH[:3],
                       "OSError: We couldn't connect to 'https://huggingface.co' to load this file"])  # fmt: skip
     assert "hub.offline" == st.why(text).id
+
+
+BUILD = (
+    "RuntimeError:",
+    "      The detected CUDA version (9.1) mismatches the version that was used to compile",
+    "ERROR: Failed building wheel for frobnicate",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        (BUILD, "pip.failed"),
+        (BUILD[:2], "image.abi"),
+        (("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", *BUILD), "mem.cuda_oom"),
+        (("ModuleNotFoundError: No module named 'torch'", "error: metadata-generation-failed"), "pip.failed"),
+    ],
+)
+def test_what_a_build_under_pip_complains_of_is_pips_failure(lines: tuple[str, ...], cause: str) -> None:
+    assert cause == st.why("\n".join(lines)).id
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["    model = DistributedDataParallel(model, find_unused_parameters=True)", "---> 47     find_unused_parameters=True)",
+     "│ ❱  47 │   model = DDP(model, find_unused_parameters=True)    │", "    return DDP(model, find_unused_parameters=True)"],
+)  # fmt: skip
+def test_the_lines_of_code_that_a_cut_traceback_shows_say_nothing(code: str) -> None:
+    assert "script.exception" == st.why(f"{code}\nRuntimeError: no such flavour").id
+    assert "dist.unused_parameters" == st.why(f"RuntimeError: pass {code.strip('->│ ❱47')} to it").id
+
+
+def test_an_errors_message_may_stand_on_a_line_of_its_own() -> None:
+    """A code that says little is followed by what says more."""
+    code = "ValidationException"
+    assert "image.pull" == st.why(f"{code}\nThe repository of image a/b does not grant ecr:BatchGetImage").id
+    assert "api.validation" == st.why(f"{code}\nValue '9' is odd").id
 
 
 def test_the_fix_is_a_change_of_the_spec() -> None:
