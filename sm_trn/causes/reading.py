@@ -16,8 +16,10 @@ from .watchdog import Watchdog
 
 MOST = 2_000  # findings that are kept: the first ones decide
 WINDOW = 300  # lines of a traceback
+NEXT = 4  # lines on which a traceback begins that Python ignores, after it says so
 _TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_IGNORED = "Exception ignored in"  # an object's end raised it
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})')
 _OTHER = re.compile(
     r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: "
@@ -42,6 +44,7 @@ _SUSPECT = re.compile(  # and what may say so
     r"|disconnect|unhandled|unreachable|retr|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
 )
 _CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b")  # a line of this level reports no failure
+_WARNS = re.compile(r"\[W\d{3,4} \d\d:")  # torch's own warnings: what they are about is no failure yet
 _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
@@ -107,6 +110,8 @@ class _Worker:
     code: bool = False  # the next line is source code that a frame shows
     place: str = ""
     left: int = 0  # lines after the exception that still belong to its message
+    ignored: int = -NEXT  # the line that says that Python ignores an exception
+    idle: bool = False  # the exception of this traceback ends nothing
 
 
 @dataclass(slots=True)
@@ -169,8 +174,10 @@ class LogReading:
             self.over = True
         if self.over and "Error for Training job" not in said:
             return
+        if said.startswith(_IGNORED):
+            worker.ignored = at
         if _TRACEBACK in said[:400]:
-            self._begin(worker)
+            self._begin(worker, at)
             if said.startswith(_TRACEBACK):
                 return
         if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
@@ -188,7 +195,8 @@ class LogReading:
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
             worker.chained = any(said.startswith(mark) for mark in _CHAINED)
-        if found is None and not ended:
+        if (found is None and not ended) or (ended and worker.idle):
+            worker.idle = worker.idle and not ended
             return
         self.watchdog.hear(line)
         self.findings.append(
@@ -210,6 +218,8 @@ class LogReading:
         if _CALM.search(said[:160]) is not None:
             return SURE if self.short else 0
         text = said[:LONGEST]
+        if _WARNS.match(text) is not None:
+            return SURE
         if _REPORTS.match(text) is not None or (self.short and _COMPLAINS.search(text.lower()) is not None):
             return ALL
         suspect = self.short and _SUSPECT.search(text.lower()) is not None
@@ -229,11 +239,12 @@ class LogReading:
         self.compiled.add(beats)
         return True
 
-    def _begin(self, worker: _Worker) -> None:
+    def _begin(self, worker: _Worker, at: int) -> None:
         if not worker.chained:
             self._chains += 1
             worker.chain = self._chains
         worker.inside, worker.chained, worker.code, worker.place, worker.left = True, False, False, "", 0
+        worker.idle = at - worker.ignored < NEXT
         self.window = WINDOW
 
     @staticmethod
