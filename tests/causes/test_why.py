@@ -112,6 +112,14 @@ def test_real_error_texts_find_their_cause() -> None:
         ("Make sure to have access to it at https://huggingface.co/a/b.", "hub.gated"),
         ("NCCL WARN NET/OFI Failed to initialize rdma protocol\nNCCL INFO Using network Socket", "net.efa_not_used"),
         ("NCCL WARN NET/OFI Unable to create endpoint", "net.efa_error"),
+        ("[rank5]:[W427 17:25:37.3 ProcessGroupNCCL.cpp:41] give init_process_group() a device, or it may hang", "unknown"),
+        ("AssertionError: the distributed backend is missing, call init_process_group() first", "dist.launcher_mismatch"),
+        ("W horovod/stall.cc:9] tensors were submitted by a subset of ranks", "dist.desync"),
+        ("NCCL WARN Failed to open libibverbs.so[.1]", "unknown"),
+        ("hf://datasets/a/b.parquet not found in cache, downloading to /tmp/x.incomplete", "unknown"),
+        ("there is no quota for ml.g5.xlarge in this region", "api.quota"),
+        ("debug1: Exit status 127\nORTE was unable to reliably start one or more daemons.", "dist.mpi_start"),
+        ("PyTorch no longer supports this GPU because it is too old.", "image.driver"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
@@ -150,6 +158,14 @@ def test_of_exceptions_that_led_to_one_another_the_known_one_counts() -> None:
     text = "\n".join([*CRASH, "", "During handling of the above exception, another exception occurred:", "", *CRASH[:3],
                       "OSError: We couldn't connect to 'https://huggingface.co' to load this file"])  # fmt: skip
     assert "hub.offline" == st.why(text).id
+
+
+def test_an_exception_that_python_ignores_is_no_cause() -> None:
+    ignored = ("Exception ignored in: <function Engine.__del__ at 0x7f>", *CRASH)
+    assert "unknown" == st.why("\n".join(("all is done", *ignored))).id
+    assert "none" == st.why(log(*STEPS, *ignored)).id
+    assert "mem.cuda_oom" == st.why(log(*ignored, *CRASH[:3], "torch.OutOfMemoryError: CUDA out of memory.")).id
+    assert "script.exception" == st.why(log(ignored[0], *STEPS, *CRASH)).id
 
 
 BUILD = (
