@@ -120,6 +120,10 @@ def test_real_error_texts_find_their_cause() -> None:
         ("there is no quota for ml.g5.xlarge in this region", "api.quota"),
         ("debug1: Exit status 127\nORTE was unable to reliably start one or more daemons.", "dist.mpi_start"),
         ("PyTorch no longer supports this GPU because it is too old.", "image.driver"),
+        ("[W socket.cpp:6] [c10d] the addresses of (algo-9, 1) have gai error: Temporary failure in name resolution", "dist.rendezvous"),
+        ("[I socket.cpp:6] [c10d] The server socket has started to listen on [::]:29500.", "unknown"),
+        ("The node was low on resource: memory.", "mem.host_oom"),
+        ("The node was low on resource: ephemeral-storage.", "disk.full"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
