@@ -43,8 +43,8 @@ _SUSPECT = re.compile(  # and what may say so
     r"|insufficient|limit|expired|undefined|malformed|different|only|must|please|required|fault|panic|terminat|hang|stuck|stopped"
     r"|disconnect|unhandled|unreachable|retr|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
 )
-_CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b")  # a line of this level reports no failure
-_WARNS = re.compile(r"\[W\d{3,4} \d\d:")  # torch's own warnings: what they are about is no failure yet
+_CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b|<(?:info|debug)>")  # a line of this level reports no failure
+_WARNS = re.compile(r"(?!.*rror)(?:.{0,60}\bWARNING\b|\[W\d{3,4} \d\d:)")  # what these are about is no failure yet
 _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
