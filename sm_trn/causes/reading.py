@@ -45,6 +45,9 @@ _SUSPECT = re.compile(  # and what may say so
 )
 _CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b|<(?:info|debug)>")  # a line of this level reports no failure
 _WARNS = re.compile(r"(?!.*rror)(?:.{0,60}\bWARNING\b|\[W\d{3,4} \d\d:)")  # what these are about is no failure yet
+_ASKS = re.compile(  # a person, not a program
+    r"(?i:how|is|are|what|why|can|do|does|should|where|which|has|have)\b[^:]{0,400}\?|(?:I|I'm|I've|My|Hi|Hello)\b[ ,]"
+)
 _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
@@ -218,7 +221,7 @@ class LogReading:
         if _CALM.search(said[:160]) is not None:
             return SURE if self.short else 0
         text = said[:LONGEST]
-        if _WARNS.match(text) is not None:
+        if _WARNS.match(text) is not None or (self.short and _ASKS.match(text) is not None):
             return SURE
         if _REPORTS.match(text) is not None or (self.short and _COMPLAINS.search(text.lower()) is not None):
             return ALL
