@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from itertools import compress
-from operator import not_
+from collections.abc import Set as AbstractSet
 
-from .entries import Role
+from .entries import ALL, Role
 from .reading import Finding, LogReading, earlier
 
 CAUGHT = 8  # signs of progress after an exception: the script has caught it
@@ -19,21 +18,26 @@ _GOES_ON = frozenset(
 
 
 def ordered(reading: LogReading, beats: int) -> list[Finding]:
-    """The findings that can be causes, the likeliest first: roots by time, watchdogs, vague roots, then consequences alone."""
+    """The findings that can be causes, the likeliest first."""
     alive = [
         each for each in reading.findings if each.role not in {Role.NOISE, Role.STATE} and not _caught(each, beats)
     ]
     alive.sort(key=functools.cmp_to_key(lambda one, two: -1 if earlier(one, two) else 1))
     roots = _first_of_chains(_pip_before_its_build([each for each in alive if each.role == Role.ROOT]))
-    waits, after = ([each for each in alive if each.role == role] for role in (Role.TIMEOUT, Role.AFTER))
-    heard = any(each.match is not None and each.match.sure for each in (*roots, *waits))
-    vague = [heard and _vague(each) for each in roots]
-    return [*compress(roots, map(not_, vague)), *waits, *compress(roots, vague), *after]
+    found = [*roots, *(each for role in (Role.TIMEOUT, Role.AFTER) for each in alive if each.role == role)]
+    heard = {each.role for each in found if each.match is not None and each.match.sure}
+    return sorted(found, key=functools.partial(_place, heard=heard))
 
 
-def _vague(finding: Finding) -> bool:
-    """Whether only a line's words speak for a row, and no exception says them: what another line says for sure comes first."""
-    return finding.match is not None and not finding.match.sure and not finding.error
+def _place(finding: Finding, heard: AbstractSet[str]) -> int:
+    """Roots stand before watchdogs and these before consequences; but what only words speak for stands behind what is sure."""
+    if finding.role != Role.ROOT:
+        return 2 if finding.role == Role.TIMEOUT else 4
+    if finding.match is None or finding.match.sure or finding.error:
+        return 1
+    if finding.match.strength == ALL - 1 and heard:
+        return 5
+    return 3 if heard - {Role.AFTER} else 1
 
 
 def _caught(finding: Finding, beats: int) -> bool:

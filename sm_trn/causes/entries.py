@@ -74,8 +74,9 @@ class Fragment:
 
 
 def _alone(text: str, start: int, end: int) -> bool:
-    """Whether no letter stands right before or behind a place of the text."""
-    return not (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha())
+    """Whether no letter stands right before or behind a place of the text; a plural's may."""
+    behind = end + (text[end : end + 1] == "s")
+    return not (text[start - 1 : start].isalpha() or text[behind : behind + 1].isalpha())
 
 
 def fragment(text: str, *, words: bool = False) -> Fragment:

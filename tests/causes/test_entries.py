@@ -81,6 +81,7 @@ def test_a_mistake_of_the_script_is_not_what_aws_or_a_library_says_in_like_words
         ("acme.OddPipeModeException: nothing there", "data.pipe"),
         ("RuntimeError: the tokenizer is not what it was", "checkpoint.incompatible"),
         ("RuntimeError: the proxid is gone", "script.exception"),  # nor is xid
+        ("RuntimeError: two tokenizers in one place", "checkpoint.incompatible"),
         (
             "RuntimeError: a supported list was aborted",
             "script.exception",
@@ -131,6 +132,7 @@ def test_a_word_that_is_loose_counts_only_where_something_went_wrong() -> None:
          "dist.nccl_timeout"),
         ("OSError: [Errno 28] No space left on device", "torch.OutOfMemoryError: CUDA out of memory.", "disk.full"),
         ("/bin/sh: 1: topgpu: command not found", "RuntimeError: Connection closed by peer", "image.no_entrypoint"),
+        ("NOTE: Open MPI must end all processes", "MPI_ABORT was invoked on rank 2", "dist.mpi_lost"),
     ],
 )  # fmt: skip
 def test_what_is_sure_stands_before_what_only_words_speak_for(first: str, then: str, cause: str) -> None:
