@@ -24,6 +24,7 @@ _FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})')
 _OTHER = re.compile(
     r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: "
 )  # exceptions with other names
+_DOTTED = re.compile(r"(?:[a-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}: |Exception: ")  # the same without a traceback
 _CARETS = re.compile(r"[\s^~]{1,400}")
 _CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
     r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
@@ -185,7 +186,8 @@ class LogReading:
                 return
         if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
-        exception = raised(said) or (said if worker.inside and _OTHER.match(said) else "")
+        other = (worker.inside and _OTHER.match(said)) or (self.short and _DOTTED.match(said))
+        exception = raised(said) or (said if other else "")
         ended = (worker.inside or self.short) and exception != ""
         if (
             ended and not worker.inside and not worker.chained
