@@ -45,7 +45,8 @@ _SUSPECT = re.compile(  # and what may say so
     r"|disconnect|unhandled|unreachable|retr|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
 )
 _CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b|<(?:info|debug)>")  # a line of this level reports no failure
-_WARNS = re.compile(r"(?!.*rror)(?:.{0,60}\bWARNING\b|\[W\d{3,4} \d\d:)")  # what these are about is no failure yet
+_WARNS = re.compile(r"(?:.{0,60}\bWARNING\b|\[W\d{3,4} \d\d:)(?!.*rror)")  # what these are about is no failure yet
+_MAYBE = re.compile(r"\b(?:may|might)\b")  # has not happened
 _ASKS = re.compile(  # a person, not a program
     r"(?i:how|is|are|what|why|can|do|does|should|where|which|has|have)\b[^:]{0,400}\?|(?:I|I'm|I've|My|Hi|Hello)\b[ ,]"
 )
@@ -200,7 +201,7 @@ class LogReading:
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
             worker.chained = any(said.startswith(mark) for mark in _CHAINED)
-        if (found is None and not ended) or (ended and worker.idle):
+        if (found is None and not ended) or (ended and (worker.idle or at - worker.ignored == 1)):
             worker.idle = worker.idle and not ended
             return
         self.watchdog.hear(line)
@@ -225,10 +226,13 @@ class LogReading:
         text = said[:LONGEST]
         if _WARNS.match(text) is not None or (self.short and _ASKS.match(text) is not None):
             return SURE
-        if _REPORTS.match(text) is not None or (self.short and _COMPLAINS.search(text.lower()) is not None):
+        if _REPORTS.match(text) is not None:
             return ALL
-        suspect = self.short and _SUSPECT.search(text.lower()) is not None
-        return ALL - 1 if suspect or within else SURE
+        low = text.lower() if self.short else ""
+        complaint = _COMPLAINS.search(low) is not None
+        if complaint and _MAYBE.search(low) is None:
+            return ALL
+        return ALL - 1 if complaint or within or _SUSPECT.search(low) is not None else SURE
 
     def _said(self, text: str) -> tuple[str, bool]:
         """A line without what containers, Ray, the service and the toolkit write in front of it, and whether the last two did."""
