@@ -82,6 +82,11 @@ def test_a_mistake_of_the_script_is_not_what_aws_or_a_library_says_in_like_words
         ("RuntimeError: the tokenizer is not what it was", "checkpoint.incompatible"),
         ("RuntimeError: the proxid is gone", "script.exception"),  # nor is xid
         ("RuntimeError: two tokenizers in one place", "checkpoint.incompatible"),
+        ("acme.OddError: all the RAM of the machine is used", "mem.host_oom"),
+        ("RuntimeError: the program is odd", "script.exception"),  # nor is RAM
+        ("ERROR the NAT gateway does not answer", "data.no_route"),
+        ("ERROR the trust policy is another one", "api.access_denied"),
+        ("ERROR no capacity block is left", "capacity.insufficient"),
         (
             "RuntimeError: a supported list was aborted",
             "script.exception",
