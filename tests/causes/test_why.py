@@ -131,6 +131,12 @@ def test_real_error_texts_find_their_cause() -> None:
         ("I get RuntimeError: CUDA out of memory, what can I do?", "mem.cuda_oom"),
         ("CCOM WARN NET/OFI aws-ofi-nccl initialization failed", "net.efa_not_used"),
         ("the call failed (Service: EC2; Error Code: InvalidGroup.Malformed)", "api.validation"),
+        ("ClientError: Failed to invoke sagemaker:CreateModel. The name is odd", "api.validation"),
+        (
+            "ClientError: Failed to invoke sagemaker:CreateModel. Error Details: User: x is not "
+            "authorized to perform: sagemaker:AddTags",
+            "api.access_denied",
+        ),
         ("the call failed (Service: EC2; Error Code: InvalidGroup.NotFound)", "api.not_found"),
         ("RuntimeError: some background workers are no longer alive", "mem.worker_killed"),
         ("ValueError: of 8 GPUs wanted there are 0 available GPUs", "dist.launcher_mismatch"),
