@@ -58,7 +58,7 @@ _SPOKEN = re.compile(  # what the service and the toolkit put in front of a scri
     r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
 )
 _CONTAINER = re.compile(
-    r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| )"
+    r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| |E {3})"
 )
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
@@ -235,7 +235,7 @@ class LogReading:
         return ALL - 1 if complaint or within or _SUSPECT.search(low) is not None else SURE
 
     def _said(self, text: str) -> tuple[str, bool]:
-        """A line without what containers, Ray, the service and the toolkit write in front of it, and whether the last two did."""
+        """A line without what containers, Ray, pytest, the service and the toolkit write in front of it, and whether the last two did."""
         named = _CONTAINER.match(text)
         said = (text[named.end() :] if named is not None else text).strip()
         spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None

@@ -134,6 +134,10 @@ def test_real_error_texts_find_their_cause() -> None:
         ("Error pulling image (latest): ApplyLayer: write /x: no space left on device", "disk.full"),
         ("Error pulling image (latest): the layer is gone", "image.pull"),
         ("srun: error: node7: task 3: Out Of Memory", "mem.host_oom"),
+        ("Unable to load optimizer from checkpoint /c, exiting.", "checkpoint.incompatible"),
+        ("Loaded optimizer from checkpoint /c", "unknown"),
+        ("ConnectionClosedError: closed before we received a valid response from endpoint URL", "data.no_route"),
+        ("Error when retrieving credentials from x: Error retrieving metadata: none", "api.login_expired"),
         ("Failed to get spot instances: capacity-not-available", "capacity.insufficient"),
         ("Host EC2 (instance i-7) terminated.", "spot.interrupted"),
         ("[2/8] torch._dynamo hit config.recompile_limit (8)", "neuron.recompile"),
@@ -362,9 +366,9 @@ def test_a_compiler_that_runs_again_and_again_is_told_though_the_job_goes_on() -
 
 @pytest.mark.parametrize(
     "front",
-    ["(TrainWorker pid=9671) ", "(TrainWorker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | "],
+    ["(Worker pid=9671) ", "(Worker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | ", "E   "],
 )
-def test_what_containers_and_ray_write_in_front_hides_no_exception(front: str) -> None:
+def test_what_containers_ray_and_pytest_write_in_front_hides_no_exception(front: str) -> None:
     found = st.why(f"{front}RuntimeError: Error(s) in loading state_dict for Net:")
     assert "checkpoint.incompatible" == found.id
 
