@@ -26,6 +26,7 @@ _KINDS = ("certain", "likely", "loose", "about")  # lists of a row, the stronges
 SURE, ALL = 2, len(_KINDS)  # how many of the lists count, of any line and of one that says it is an error
 _CLASS = re.compile(r"\b(?:[A-Z]+[a-z0-9]+){2,8}[A-Z]{0,8}\b")  # the name of an exception: each of its words may tell
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_RAISES = re.compile(r"(?:[\w.]{1,120}(?:error|exception)|\S{1,80}\.py: error): ")  # no healthy line begins so
 # Exceptions that a mistake in the script raises; with any other, also ValueError, a library may mean something of its own.
 OF_PYTHON = (
     "ArithmeticError", "AttributeError", "IndexError", "KeyError", "NameError", "SyntaxError", "IndentationError", "TypeError",
@@ -242,11 +243,12 @@ def match(text: str, lists: int = ALL) -> Match | None:
         where = spelled if kind == "about" else lowered
         if not skip and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
             found[place] = strength
-    if any(rows[place].role == Role.HEALTHY for place in found):
+    calm = {place for place in found if rows[place].role == Role.HEALTHY}
+    if calm and _RAISES.match(lowered) is None:
         return None
     # What says little counts after what is sure, and before a loose word.
     noise = {place: SURE - 0.5 for place in found if rows[place].role in {Role.NOISE, Role.STATE}}
-    for place in sorted(found, key=lambda each: (max(found[each], noise.get(each, 0)), each)):
+    for place in sorted(found.keys() - calm, key=lambda each: (max(found[each], noise.get(each, 0)), each)):
         row = rows[place]
         if not any(piece.found_in(lowered) for piece in row.unless):
             return Match(row, found[place])
