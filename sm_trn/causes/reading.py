@@ -20,7 +20,7 @@ NEXT = 4  # lines on which a traceback begins that Python ignores, after it says
 _TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _IGNORED = "Exception ignored in"  # an object's end raised it
-_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})')
+_FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
 _OTHER = re.compile(
     r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: "
 )  # exceptions with other names
@@ -54,11 +54,17 @@ _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reportin
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
-    r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|\s*[Ff]ail(?:ed|ure) [Rr]eason:"
+    r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|[{\s]*\"?[Ff]ail(?:ed|ure) ?[Rr]eason\"?\s{0,4}:[\"\s]{0,4}"
     r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
 )
 _CONTAINER = re.compile(
     r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| |E {3})"
+)
+_STAMP = re.compile(  # what CloudWatch, containers' logs and quotations have at the beginning of each line
+    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t](?:std(?:out|err) [FP] )?|\d{13}[ \t]|> )"
+)
+_LOGGED = re.compile(  # an exception that a logger wrote
+    r".{0,60}\b(?:ERROR|CRITICAL|FATAL)\b(?:\S{0,40}?[\s:]{1,8}){1,4}?(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )"
 )
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
@@ -166,7 +172,8 @@ class LogReading:
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
         prefix = prefix_of(piece)
-        text = piece[prefix.length :]
+        stamp = _STAMP.match(piece, prefix.length)
+        text = piece[stamp.end() if stamp is not None else prefix.length :]
         said, spoken = self._said(text)
         if not said or len(self.findings) >= MOST:
             return
@@ -235,8 +242,8 @@ class LogReading:
         return ALL - 1 if complaint or within or _SUSPECT.search(low) is not None else SURE
 
     def _said(self, text: str) -> tuple[str, bool]:
-        """A line without what containers, Ray, pytest, the service and the toolkit write in front of it, and whether the last two did."""
-        named = _CONTAINER.match(text)
+        """A line without what others write in front of it, and whether the service or the toolkit did."""
+        named = _CONTAINER.match(text) or (_LOGGED.match(text[:LONGEST]) if self.short else None)
         said = (text[named.end() :] if named is not None else text).strip()
         spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
         return (said[spoken.end() :].rstrip('"'), True) if spoken is not None else (said, False)
@@ -295,11 +302,15 @@ class LogReading:
         return False
 
 
+_FLAT = re.compile(r"(?<=\S)\s(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )")  # a whole traceback in a line
+_ESCAPED = re.compile(r"\\n(?![a-z])")  # and no path of Windows
+
+
 def _pieces(text: str) -> list[str]:
-    """The parts that a carriage return or a line break divides; of a long progress bar the last ones."""
-    drawn = plain(text[: 64 * LONGEST])
+    """The parts that a carriage return or a line break divides, also as JSON writes it; of a long progress bar the last ones."""
+    drawn = _ESCAPED.sub("\n", plain(text[: 64 * LONGEST]))
     if "\r" not in drawn and "\n" not in drawn:
-        return [drawn]
+        return _FLAT.split(drawn) if _TRACEBACK in drawn and ", line " in drawn else [drawn]
     parts = re.split(r"[\r\n]", drawn)
     return parts if len(parts) <= 400 else parts[-400:]
 

@@ -369,11 +369,33 @@ def test_a_compiler_that_runs_again_and_again_is_told_though_the_job_goes_on() -
 
 @pytest.mark.parametrize(
     "front",
-    ["(Worker pid=9671) ", "(Worker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | ", "E   "],
-)
-def test_what_containers_ray_and_pytest_write_in_front_hides_no_exception(front: str) -> None:
+    [
+        "(Worker pid=9671) ", "(Worker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | ", "E   ", "> ",
+        "2024-05-01T10:11:12.5Z ", "2024-05-01T10:11:12Z stderr F ", "1714558272123\t", "2024-05-01 10:11:12,123 - me - ERROR - ",
+        "ERROR 02-11 14:20:32 engine.py:389] ",
+    ],
+)  # fmt: skip
+def test_what_others_write_in_front_hides_no_exception(front: str) -> None:
     found = st.why(f"{front}RuntimeError: Error(s) in loading state_dict for Net:")
     assert "checkpoint.incompatible" == found.id
+    assert "script.exception" == st.why(f"{front}ZeroDivisionError: division by zero").id
+
+
+def test_an_error_that_only_mentions_an_exception_is_not_cut_to_it() -> None:
+    assert "pip.failed" == st.why("ERROR: Could not install packages due to an OSError: [Errno 13] no").id
+
+
+@pytest.mark.parametrize("end", ["\\n", " "])
+def test_a_traceback_that_stands_in_one_line_has_its_exception(end: str) -> None:
+    lines = [
+        "Traceback (most recent call last):",
+        '  File \\"train.py\\", line 3, in f',
+        "    g()",
+        "ZeroDivisionError: no",
+    ]
+    reason = '{"FailureReason": "AlgorithmError: ' + end.join(lines) + '"}'
+    assert "script.exception" == st.why(reason).id
+    assert "unknown" == st.why(r"C:\new\node: step 3 of 7").id
 
 
 def test_the_pid_of_a_worker_does_not_make_an_error_healthy() -> None:
