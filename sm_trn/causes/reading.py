@@ -194,6 +194,11 @@ class LogReading:
                 return
         if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
+        self._weigh(worker, line, said, spoken=spoken, beats=beats)
+
+    def _weigh(self, worker: _Worker, line: Evidence, said: str, *, spoken: bool, beats: int) -> None:
+        """Keep a line that is an exception, or that a row knows."""
+        at = line.line
         other = (worker.inside and _OTHER.match(said)) or (self.short and _DOTTED.match(said))
         exception = raised(said) or (said if other else "")
         ended = (worker.inside or self.short) and exception != ""
