@@ -26,6 +26,7 @@ _KINDS = ("certain", "likely", "loose", "about")  # lists of a row, the stronges
 SURE, ALL = 2, len(_KINDS)  # how many of the lists count, of any line and of one that says it is an error
 _CLASS = re.compile(r"\b(?:[A-Z]+[a-z0-9]+){2,8}[A-Z]{0,8}\b")  # the name of an exception: each of its words may tell
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_RAISES = re.compile(r"(?:[\w.]{1,120}(?:error|exception)|\S{1,80}\.py: error): ")  # no healthy line begins so
 # Exceptions that a mistake in the script raises; with any other, also ValueError, a library may mean something of its own.
 OF_PYTHON = (
     "ArithmeticError", "AttributeError", "IndexError", "KeyError", "NameError", "SyntaxError", "IndentationError", "TypeError",
@@ -74,8 +75,9 @@ class Fragment:
 
 
 def _alone(text: str, start: int, end: int) -> bool:
-    """Whether no letter stands right before or behind a place of the text."""
-    return not (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha())
+    """Whether no letter stands right before or behind a place of the text; a plural's may."""
+    behind = end + (text[end : end + 1] == "s")
+    return not (text[start - 1 : start].isalpha() or text[behind : behind + 1].isalpha())
 
 
 def fragment(text: str, *, words: bool = False) -> Fragment:
@@ -122,10 +124,20 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An entry that a line speaks for; ``certain`` when one of its certain fragments does."""
+    """An entry that a line speaks for; ``strength`` is the place of its list, of which 0 is the strongest."""
 
     entry: Entry
-    certain: bool
+    strength: int
+
+    @property
+    def certain(self) -> bool:
+        """Whether a fragment names the cause."""
+        return self.strength == 0
+
+    @property
+    def sure(self) -> bool:
+        """Whether the line speaks for the cause wherever it stands."""
+        return self.strength < SURE
 
 
 @functools.cache
@@ -231,12 +243,13 @@ def match(text: str, lists: int = ALL) -> Match | None:
         where = spelled if kind == "about" else lowered
         if not skip and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
             found[place] = strength
-    if any(rows[place].role == Role.HEALTHY for place in found):
+    calm = {place for place in found if rows[place].role == Role.HEALTHY}
+    if calm and _RAISES.match(lowered) is None:
         return None
     # What says little counts after what is sure, and before a loose word.
     noise = {place: SURE - 0.5 for place in found if rows[place].role in {Role.NOISE, Role.STATE}}
-    for place in sorted(found, key=lambda each: (max(found[each], noise.get(each, 0)), each)):
+    for place in sorted(found.keys() - calm, key=lambda each: (max(found[each], noise.get(each, 0)), each)):
         row = rows[place]
         if not any(piece.found_in(lowered) for piece in row.unless):
-            return Match(row, found[place] == 0)
+            return Match(row, found[place])
     return None

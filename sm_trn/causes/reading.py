@@ -16,13 +16,20 @@ from .watchdog import Watchdog
 
 MOST = 2_000  # findings that are kept: the first ones decide
 WINDOW = 300  # lines of a traceback
+NEXT = 4  # lines on which a traceback begins that Python ignores, after it says so
 _TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
-_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})')
+_IGNORED = "Exception ignored in"  # an object's end raised it
+_FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
 _OTHER = re.compile(
     r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: "
 )  # exceptions with other names
+_DOTTED = re.compile(r"(?:[a-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}: |Exception: ")  # the same without a traceback
 _CARETS = re.compile(r"[\s^~]{1,400}")
+_CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
+    r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
+    r"|[-> ]{0,9}\d{1,5} {2}|[│|] {1,9}(?:❱ {1,9})?\d{1,5} │"
+)
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string>")
 _REPORTS = re.compile(
     r"(?:\[?(?:ERROR|FATAL|CRITICAL|E\d{4})\b|[Ee]rror: |\S{1,80}: error: |An error occurred \("
@@ -37,16 +44,27 @@ _SUSPECT = re.compile(  # and what may say so
     r"|insufficient|limit|expired|undefined|malformed|different|only|must|please|required|fault|panic|terminat|hang|stuck|stopped"
     r"|disconnect|unhandled|unreachable|retr|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
 )
-_CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b")  # a line of this level reports no failure
+_CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b|<(?:info|debug)>")  # a line of this level reports no failure
+_WARNS = re.compile(r"(?:.{0,60}\bWARNING\b|\[W\d{3,4} \d\d:)(?!.*rror)")  # what these are about is no failure yet
+_MAYBE = re.compile(r"\b(?:may|might)\b")  # has not happened
+_ASKS = re.compile(  # a person, not a program
+    r"(?i:how|is|are|what|why|can|do|does|should|where|which|has|have)\b[^:]{0,400}\?|(?:I|I'm|I've|My|Hi|Hello)\b[ ,]"
+)
 _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
-    r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|\s*[Ff]ail(?:ed|ure) [Rr]eason:"
+    r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|[{\s]*\"?[Ff]ail(?:ed|ure) ?[Rr]eason\"?\s{0,4}:[\"\s]{0,4}"
     r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
 )
 _CONTAINER = re.compile(
-    r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| )"
+    r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| |E {3})"
+)
+_STAMP = re.compile(  # what CloudWatch, containers' logs and quotations have at the beginning of each line
+    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t](?:std(?:out|err) [FP] )?|\d{13}[ \t]|> )"
+)
+_LOGGED = re.compile(  # an exception that a logger wrote
+    r".{0,60}\b(?:ERROR|CRITICAL|FATAL)\b(?:\S{0,40}?[\s:]{1,8}){1,4}?(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )"
 )
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
@@ -103,6 +121,8 @@ class _Worker:
     code: bool = False  # the next line is source code that a frame shows
     place: str = ""
     left: int = 0  # lines after the exception that still belong to its message
+    ignored: int = -NEXT  # the line that says that Python ignores an exception
+    idle: bool = False  # the exception of this traceback ends nothing
 
 
 @dataclass(slots=True)
@@ -152,7 +172,8 @@ class LogReading:
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
         prefix = prefix_of(piece)
-        text = piece[prefix.length :]
+        stamp = _STAMP.match(piece, prefix.length)
+        text = piece[stamp.end() if stamp is not None else prefix.length :]
         said, spoken = self._said(text)
         if not said or len(self.findings) >= MOST:
             return
@@ -165,13 +186,21 @@ class LogReading:
             self.over = True
         if self.over and "Error for Training job" not in said:
             return
+        if said.startswith(_IGNORED):
+            worker.ignored = at
         if _TRACEBACK in said[:400]:
-            self._begin(worker)
+            self._begin(worker, at)
             if said.startswith(_TRACEBACK):
                 return
-        if worker.inside and self._frame(worker, text):
+        if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
-        exception = raised(said) or (said if worker.inside and _OTHER.match(said) else "")
+        self._weigh(worker, line, said, spoken=spoken, beats=beats)
+
+    def _weigh(self, worker: _Worker, line: Evidence, said: str, *, spoken: bool, beats: int) -> None:
+        """Keep a line that is an exception, or that a row knows."""
+        at = line.line
+        other = (worker.inside and _OTHER.match(said)) or (self.short and _DOTTED.match(said))
+        exception = raised(said) or (said if other else "")
         ended = (worker.inside or self.short) and exception != ""
         if (
             ended and not worker.inside and not worker.chained
@@ -184,7 +213,8 @@ class LogReading:
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
             worker.chained = any(said.startswith(mark) for mark in _CHAINED)
-        if found is None and not ended:
+        if (found is None and not ended) or (ended and (worker.idle or at - worker.ignored == 1)):
+            worker.idle = worker.idle and not ended
             return
         self.watchdog.hear(line)
         self.findings.append(
@@ -206,14 +236,19 @@ class LogReading:
         if _CALM.search(said[:160]) is not None:
             return SURE if self.short else 0
         text = said[:LONGEST]
-        if _REPORTS.match(text) is not None or (self.short and _COMPLAINS.search(text.lower()) is not None):
+        if _WARNS.match(text) is not None or (self.short and _ASKS.match(text) is not None):
+            return SURE
+        if _REPORTS.match(text) is not None:
             return ALL
-        suspect = self.short and _SUSPECT.search(text.lower()) is not None
-        return ALL - 1 if suspect or within else SURE
+        low = text.lower() if self.short else ""
+        complaint = _COMPLAINS.search(low) is not None
+        if complaint and _MAYBE.search(low) is None:
+            return ALL
+        return ALL - 1 if complaint or within or _SUSPECT.search(low) is not None else SURE
 
     def _said(self, text: str) -> tuple[str, bool]:
-        """A line without what containers, Ray, the service and the toolkit write in front of it, and whether the last two did."""
-        named = _CONTAINER.match(text)
+        """A line without what others write in front of it, and whether the service or the toolkit did."""
+        named = _CONTAINER.match(text) or (_LOGGED.match(text[:LONGEST]) if self.short else None)
         said = (text[named.end() :] if named is not None else text).strip()
         spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
         return (said[spoken.end() :].rstrip('"'), True) if spoken is not None else (said, False)
@@ -225,11 +260,12 @@ class LogReading:
         self.compiled.add(beats)
         return True
 
-    def _begin(self, worker: _Worker) -> None:
+    def _begin(self, worker: _Worker, at: int) -> None:
         if not worker.chained:
             self._chains += 1
             worker.chain = self._chains
         worker.inside, worker.chained, worker.code, worker.place, worker.left = True, False, False, "", 0
+        worker.idle = at - worker.ignored < NEXT
         self.window = WINDOW
 
     @staticmethod
@@ -271,11 +307,15 @@ class LogReading:
         return False
 
 
+_FLAT = re.compile(r"(?<=\S)\s(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )")  # a whole traceback in a line
+_ESCAPED = re.compile(r"\\n(?![a-z])")  # and no path of Windows
+
+
 def _pieces(text: str) -> list[str]:
-    """The parts that a carriage return or a line break divides; of a long progress bar the last ones."""
-    drawn = plain(text[: 64 * LONGEST])
+    """The parts that a carriage return or a line break divides, also as JSON writes it; of a long progress bar the last ones."""
+    drawn = _ESCAPED.sub("\n", plain(text[: 64 * LONGEST]))
     if "\r" not in drawn and "\n" not in drawn:
-        return [drawn]
+        return _FLAT.split(drawn) if _TRACEBACK in drawn and ", line " in drawn else [drawn]
     parts = re.split(r"[\r\n]", drawn)
     return parts if len(parts) <= 400 else parts[-400:]
 

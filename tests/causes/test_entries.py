@@ -81,6 +81,12 @@ def test_a_mistake_of_the_script_is_not_what_aws_or_a_library_says_in_like_words
         ("acme.OddPipeModeException: nothing there", "data.pipe"),
         ("RuntimeError: the tokenizer is not what it was", "checkpoint.incompatible"),
         ("RuntimeError: the proxid is gone", "script.exception"),  # nor is xid
+        ("RuntimeError: two tokenizers in one place", "checkpoint.incompatible"),
+        ("acme.OddError: all the RAM of the machine is used", "mem.host_oom"),
+        ("RuntimeError: the program is odd", "script.exception"),  # nor is RAM
+        ("ERROR the NAT gateway does not answer", "data.no_route"),
+        ("ERROR the trust policy is another one", "api.access_denied"),
+        ("ERROR no capacity block is left", "capacity.insufficient"),
         (
             "RuntimeError: a supported list was aborted",
             "script.exception",
@@ -120,6 +126,23 @@ def test_what_a_line_is_about_counts_only_where_it_reports_an_error() -> None:
 def test_a_word_that_is_loose_counts_only_where_something_went_wrong() -> None:
     assert match("using aws-ofi-nccl", SURE) is None
     assert "unknown" == st.why("NCCL INFO NET/OFI Using aws-ofi-nccl 1.3.0aws").id
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "cause"),
+    [
+        ("/bin/sh: 1: topgpu: command not found", "torch.OutOfMemoryError: CUDA out of memory.", "mem.cuda_oom"),
+        ("error: Transport endpoint is not connected", "what():  CUDA error: uncorrectable ECC error", "hw.gpu_fault"),
+        ("(raylet) the worker failed; the OOM killer is one reason", "[Rank 3] Watchdog caught collective operation timeout",
+         "dist.nccl_timeout"),
+        ("OSError: [Errno 28] No space left on device", "torch.OutOfMemoryError: CUDA out of memory.", "disk.full"),
+        ("/bin/sh: 1: topgpu: command not found", "RuntimeError: Connection closed by peer", "image.no_entrypoint"),
+        ("NOTE: Open MPI must end all processes", "MPI_ABORT was invoked on rank 2", "dist.mpi_lost"),
+    ],
+)  # fmt: skip
+def test_what_is_sure_stands_before_what_only_words_speak_for(first: str, then: str, cause: str) -> None:
+    """Of two that are sure the earlier one counts; a consequence is none, however sure."""
+    assert cause == st.why(f"{first}\n{then}").id
 
 
 STEPS = some.builds(

@@ -104,6 +104,63 @@ def test_real_error_texts_find_their_cause() -> None:
         ("OSError: [Errno 116] Stale file handle: mount of Lustre file system fs-0a1b was lost", "data.mount"),
         ("RuntimeError: DDP expects same model across all ranks, but Rank 1 has 201 params", "dist.desync"),
         ("AlgorithmError: ExecuteUserScriptError:\nCommand \"python train.py\", exit code: 1", "unknown"),
+        ("An error occurred (ValidationException) when calling X: Cannot find the requested image: a/b", "image.pull"),
+        ("An error occurred (ValidationException) when calling X: Requested resource not found.", "api.not_found"),
+        ("WARNING: overflow detected, setting loss scale to: 0.0009765625", "num.loss_scale"),
+        ("WARNING: overflow detected, setting loss scale to: 0.25", "unknown"),
+        ("[WARNING] [runner.py:215] Unable to find hostfile, will proceed with local resources only.", "unknown"),
+        ("Make sure to have access to it at https://huggingface.co/a/b.", "hub.gated"),
+        ("NCCL WARN NET/OFI Failed to initialize rdma protocol\nNCCL INFO Using network Socket", "net.efa_not_used"),
+        ("NCCL WARN NET/OFI Unable to create endpoint", "net.efa_error"),
+        ("[rank5]:[W427 17:25:37.3 ProcessGroupNCCL.cpp:41] give init_process_group() a device, or it may hang", "unknown"),
+        ("AssertionError: the distributed backend is missing, call init_process_group() first", "dist.launcher_mismatch"),
+        ("W horovod/stall.cc:9] tensors were submitted by a subset of ranks", "dist.desync"),
+        ("NCCL WARN Failed to open libibverbs.so[.1]", "unknown"),
+        ("hf://datasets/a/b.parquet not found in cache, downloading to /tmp/x.incomplete", "unknown"),
+        ("there is no quota for ml.g5.xlarge in this region", "api.quota"),
+        ("debug1: Exit status 127\nORTE was unable to reliably start one or more daemons.", "dist.mpi_start"),
+        ("PyTorch no longer supports this GPU because it is too old.", "image.driver"),
+        ("[WARNING] [stage3.py:1850:step] the allocator flushed its cache under high memory pressure", "unknown"),
+        ("WARNING: training failed with RuntimeError: high memory pressure", "mem.host_oom"),
+        ("libfabric:7:core:fi_getinfo_():13<info> provider x returned -61 (No data available)", "unknown"),
+        ("ImportError: 'frob' is not installed. For more information see its page", "script.module_missing"),
+        ("CalledProcessError: Command '['/usr/bin/gcc', 'a.c', '-I/x/python3.10']' returned non-zero exit status 1.", "image.bad"),
+        ("CalledProcessError: Command '['/usr/bin/python3', 'train.py']' returned non-zero exit status 1.", "unknown"),
+        ("Is EFA supported with this type? I could not find it.", "unknown"),
+        ("I could not find out whether the tokenizer is the problem", "unknown"),
+        ("I get RuntimeError: CUDA out of memory, what can I do?", "mem.cuda_oom"),
+        ("CCOM WARN NET/OFI aws-ofi-nccl initialization failed", "net.efa_not_used"),
+        ("the call failed (Service: EC2; Error Code: InvalidGroup.Malformed)", "api.validation"),
+        ("Error pulling image (latest): ApplyLayer: write /x: no space left on device", "disk.full"),
+        ("Error pulling image (latest): the layer is gone", "image.pull"),
+        ("srun: error: node7: task 3: Out Of Memory", "mem.host_oom"),
+        ("train.py: error: unrecognized arguments: --error_level 3", "script.arguments"),
+        ("ModuleNotFoundError: No module named 'smdebug.core'", "script.module_missing"),
+        ("smdebug.core has no module named so", "unknown"),
+        ("Unable to load optimizer from checkpoint /c, exiting.", "checkpoint.incompatible"),
+        ("Loaded optimizer from checkpoint /c", "unknown"),
+        ("ConnectionClosedError: closed before we received a valid response from endpoint URL", "data.no_route"),
+        ("Error when retrieving credentials from x: Error retrieving metadata: none", "api.login_expired"),
+        ("Failed to get spot instances: capacity-not-available", "capacity.insufficient"),
+        ("Host EC2 (instance i-7) terminated.", "spot.interrupted"),
+        ("[2/8] torch._dynamo hit config.recompile_limit (8)", "neuron.recompile"),
+        ("torch._dynamo compiled the frame", "unknown"),
+        ("ClientError: Failed to invoke sagemaker:CreateModel. The name is odd", "api.validation"),
+        ("ClientError: Failed to invoke sagemaker:CreateModel: x is not authorized to perform: y", "api.access_denied"),
+        ("the call failed (Service: EC2; Error Code: InvalidGroup.NotFound)", "api.not_found"),
+        ("RuntimeError: some background workers are no longer alive", "mem.worker_killed"),
+        ("ValueError: of 8 GPUs wanted there are 0 available GPUs", "dist.launcher_mismatch"),
+        ("The tokenizer differs from the checkpoint's, which may result in unexpected tokens", "unknown"),
+        ("ERROR the tokenizer differs from the checkpoint's, which may be why", "checkpoint.incompatible"),
+        ("Exception ignored in: <function close>\nOSError: [Errno 9] Bad file descriptor", "unknown"),
+        ("acme._core.exc.Unsupported: a call of print()", "script.exception"),
+        ("Exception: too short", "script.exception"),
+        ("RuntimeError: weight of size [64, 3, 7, 7], expected an input with 3 channels, but got 1 channels", "script.exception"),
+        ("RuntimeError: the channels are missing", "data.missing_channel"),
+        ("[W socket.cpp:6] [c10d] the addresses of (algo-9, 1) have gai error: Temporary failure in name resolution", "dist.rendezvous"),
+        ("[I socket.cpp:6] [c10d] The server socket has started to listen on [::]:29500.", "unknown"),
+        ("The node was low on resource: memory.", "mem.host_oom"),
+        ("The node was low on resource: ephemeral-storage.", "disk.full"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
@@ -142,6 +199,51 @@ def test_of_exceptions_that_led_to_one_another_the_known_one_counts() -> None:
     text = "\n".join([*CRASH, "", "During handling of the above exception, another exception occurred:", "", *CRASH[:3],
                       "OSError: We couldn't connect to 'https://huggingface.co' to load this file"])  # fmt: skip
     assert "hub.offline" == st.why(text).id
+
+
+def test_an_exception_that_python_ignores_is_no_cause() -> None:
+    ignored = ("Exception ignored in: <function Engine.__del__ at 0x7f>", *CRASH)
+    assert "unknown" == st.why("\n".join(("all is done", *ignored))).id
+    assert "none" == st.why(log(*STEPS, *ignored)).id
+    assert "mem.cuda_oom" == st.why(log(*ignored, *CRASH[:3], "torch.OutOfMemoryError: CUDA out of memory.")).id
+    assert "script.exception" == st.why(log(ignored[0], *STEPS, *CRASH)).id
+
+
+BUILD = (
+    "RuntimeError:",
+    "      The detected CUDA version (9.1) mismatches the version that was used to compile",
+    "ERROR: Failed building wheel for frobnicate",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        (BUILD, "pip.failed"),
+        (BUILD[:2], "image.abi"),
+        (("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", *BUILD), "mem.cuda_oom"),
+        (("ModuleNotFoundError: No module named 'torch'", "error: metadata-generation-failed"), "pip.failed"),
+    ],
+)
+def test_what_a_build_under_pip_complains_of_is_pips_failure(lines: tuple[str, ...], cause: str) -> None:
+    assert cause == st.why("\n".join(lines)).id
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["    model = DistributedDataParallel(model, find_unused_parameters=True)", "---> 47     find_unused_parameters=True)",
+     "│ ❱  47 │   model = DDP(model, find_unused_parameters=True)    │", "    return DDP(model, find_unused_parameters=True)"],
+)  # fmt: skip
+def test_the_lines_of_code_that_a_cut_traceback_shows_say_nothing(code: str) -> None:
+    assert "script.exception" == st.why(f"{code}\nRuntimeError: no such flavour").id
+    assert "dist.unused_parameters" == st.why(f"RuntimeError: pass {code.strip('->│ ❱47')} to it").id
+
+
+def test_an_errors_message_may_stand_on_a_line_of_its_own() -> None:
+    """A code that says little is followed by what says more."""
+    code = "ValidationException"
+    assert "image.pull" == st.why(f"{code}\nThe repository of image a/b does not grant ecr:BatchGetImage").id
+    assert "api.validation" == st.why(f"{code}\nValue '9' is odd").id
 
 
 def test_the_fix_is_a_change_of_the_spec() -> None:
@@ -267,11 +369,33 @@ def test_a_compiler_that_runs_again_and_again_is_told_though_the_job_goes_on() -
 
 @pytest.mark.parametrize(
     "front",
-    ["(TrainWorker pid=9671) ", "(TrainWorker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | "],
-)
-def test_what_containers_and_ray_write_in_front_hides_no_exception(front: str) -> None:
+    [
+        "(Worker pid=9671) ", "(Worker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | ", "E   ", "> ",
+        "2024-05-01T10:11:12.5Z ", "2024-05-01T10:11:12Z stderr F ", "1714558272123\t", "2024-05-01 10:11:12,123 - me - ERROR - ",
+        "ERROR 02-11 14:20:32 engine.py:389] ",
+    ],
+)  # fmt: skip
+def test_what_others_write_in_front_hides_no_exception(front: str) -> None:
     found = st.why(f"{front}RuntimeError: Error(s) in loading state_dict for Net:")
     assert "checkpoint.incompatible" == found.id
+    assert "script.exception" == st.why(f"{front}ZeroDivisionError: division by zero").id
+
+
+def test_an_error_that_only_mentions_an_exception_is_not_cut_to_it() -> None:
+    assert "pip.failed" == st.why("ERROR: Could not install packages due to an OSError: [Errno 13] no").id
+
+
+@pytest.mark.parametrize("end", ["\\n", " "])
+def test_a_traceback_that_stands_in_one_line_has_its_exception(end: str) -> None:
+    lines = [
+        "Traceback (most recent call last):",
+        '  File \\"train.py\\", line 3, in f',
+        "    g()",
+        "ZeroDivisionError: no",
+    ]
+    reason = '{"FailureReason": "AlgorithmError: ' + end.join(lines) + '"}'
+    assert "script.exception" == st.why(reason).id
+    assert "unknown" == st.why(r"C:\new\node: step 3 of 7").id
 
 
 def test_the_pid_of_a_worker_does_not_make_an_error_healthy() -> None:
