@@ -298,10 +298,8 @@ def _binary(state: State, node: ast.expr) -> object:
         joined = texts.added(left, right)
         if joined is not None and (parts_of(left) is not None or parts_of(right) is not None):
             return joined
-        if isinstance(left, list) and isinstance(right, list) and len(left) + len(right) <= LONGEST:
-            return left + right
-        if isinstance(left, tuple) and isinstance(right, tuple) and len(left) + len(right) <= LONGEST:
-            return left + right
+    if (made := _of_items(node.op, left, right)) is not None:
+        return made
     moment = Text((Symbol.TIME,))
     if moment in (left, right) and all(item == moment or isinstance(item, (int, float)) for item in (left, right)):
         return moment
@@ -319,6 +317,16 @@ def _binary(state: State, node: ast.expr) -> object:
         except (*methods.ERRORS, MemoryError):
             return Unknown((cause,))
     return unknown(lacking([left, right], cause.place) or [cause])
+
+
+def _of_items(kind: ast.operator, left: object, right: object) -> object:
+    """Lists and tuples put together or repeated, whatever is in them; None for what is neither."""
+    for items in (list, tuple):
+        if isinstance(kind, ast.Add) and isinstance(left, items) and isinstance(right, items):
+            return left + right if len(left) + len(right) <= LONGEST else None
+        if isinstance(kind, ast.Mult) and isinstance(left, items) and isinstance(right, int):
+            return left * right if len(left) * right <= LONGEST else None
+    return None
 
 
 def _affordable(kind: ast.operator, left: object, right: object) -> bool:

@@ -83,6 +83,9 @@ class State:
     conditions: list[tuple[str, bool]] = field(default_factory=list)
     pending: list[list[object]] = field(default_factory=list)
     splits: list[list[Cause]] = field(default_factory=list)  # conditions on which a function returns, one list a call
+    exits: list[list[tuple[Noted, Cause]]] = field(
+        default_factory=list
+    )  # what they leave when they return, one list a call
     turns: dict[Place, int] = field(default_factory=dict)
     left_loop: bool = False
     runs: list[dict[str, object]] = field(default_factory=list)  # experiment runs that are open, the innermost last

@@ -32,6 +32,7 @@ from .values import (
 
 _LEAVES: Final = frozenset({"exit", "quit", "sys.exit", "os._exit"})
 _TURNS: Final = 2_000
+_ROUNDS: Final = 3  # readings of a loop's body after which nothing new is found out
 _LONG: Final = 5_000  # steps of one loop
 
 
@@ -58,10 +59,13 @@ def returned(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> obje
     """What a function's body returns, in the scope that holds its arguments."""
     state.pending.append([])
     state.splits.append([])
+    state.exits.append([])
     left, state.left_loop = state.left_loop, False
     flow = block(state, node.body)
     state.left_loop = left
     found, splits = state.pending.pop(), state.splits.pop()
+    for noted, cause in state.exits.pop():
+        state.join(noted, state.note(), cause)
     if flow is Flow.NEXT:
         found.append(None)
     if not found:
@@ -294,11 +298,15 @@ def _merged(state: State, cause: Cause, one: tuple[Flow, Noted], second: Flow) -
     if second in dead:
         state.put_back(after)
         return first
+    if Flow.RETURN in {first, second} and first is not second and state.exits:
+        # The other way goes on; what it leaves and returns in the end is joined with this.
+        state.exits[-1].append((after if first is Flow.RETURN else state.note(), cause))
+        if second is Flow.RETURN:
+            state.put_back(after)
+        return second if first is Flow.RETURN else first
     state.join(after, state.note(), cause)
     if first is second:
         return first
-    if Flow.RETURN in {first, second}:  # the other way goes on; what it returns in the end is joined with this
-        return Flow.NEXT
     state.left_loop = True
     return Flow.NEXT
 
@@ -322,11 +330,11 @@ def _for(state: State, node: ast.stmt) -> Flow:
 
 def _turns(state: State, node: ast.For | ast.AsyncFor, items: list[object]) -> Flow:
     before, start = None, state.steps
-    for index, item in enumerate(items[:_TURNS]):
+    for index, item in enumerate(items):
         assign(state, node.target, item)
         if index == 0 and state.joins > 0 and (len(items) > 5 or _may_leave(node)):
             before = state.note()
-        if before is not None and start - state.steps > _LONG:
+        if before is not None and (index == _TURNS or start - state.steps > _LONG):
             cause = state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed")
             return _ended(state, node, before, cause)
         flow = block(state, node.body)
@@ -358,8 +366,20 @@ def _unknown_turns(state: State, node: ast.For | ast.AsyncFor | ast.While, items
 
 
 def _ended(state: State, node: ast.For | ast.AsyncFor | ast.While, before: Noted, cause: Cause) -> Flow:
-    """A loop of which nobody knows how far it went: joined with what was before it, and with what its else may do."""
+    """A loop of which nobody knows how far it goes: joined with what was before it, with any further turn, and with its else."""
     state.join(before, state.note(), cause)
+    sites = len(state.sites)
+    for _ in range(_ROUNDS):
+        start = state.note()
+        if not isinstance(node, ast.While):
+            assign(state, node.target, Unknown((cause,)))
+        if block(state, node.body) is Flow.RAISE:
+            state.put_back(start)
+        after = state.note()
+        if not _differ(start, after):
+            break
+        state.join(start, after, cause)
+    del state.sites[sites:]  # they were seen in the first turn
     if node.orelse:
         without = state.note()
         block(state, node.orelse)
@@ -370,19 +390,31 @@ def _ended(state: State, node: ast.For | ast.AsyncFor | ast.While, before: Noted
 def _while(state: State, node: ast.stmt) -> Flow:
     assert isinstance(node, ast.While)  # noqa: S101 - _KINDS chose it
     outer, state.left_loop = state.left_loop, False
-    flow = Flow.NEXT
+    before = state.note()
+    flow = _while_turns(state, node, before)
+    state.left_loop = outer
+    return flow
+
+
+def _while_turns(state: State, node: ast.While, before: Noted) -> Flow:
     for _ in range(_TURNS):
         decided = truth(evaluate(state, node.test))
         if decided is False:
-            break
+            return block(state, node.orelse)
         if decided is None or (isinstance(node.test, ast.Constant) and _may_leave(node)):
-            _unknown_turns(state, node, state.unknown(node.test, Reason.LOOP))
-            break
+            return _unknown_turns(state, node, state.unknown(node.test, Reason.LOOP))
         flow = block(state, node.body)
-        if flow in {Flow.BREAK, Flow.RETURN, Flow.RAISE} or state.left_loop:
-            break
-    state.left_loop = outer
-    return flow if flow in {Flow.RETURN, Flow.RAISE} else Flow.NEXT
+        if flow in {Flow.RETURN, Flow.RAISE}:
+            return flow
+        if flow is Flow.BREAK and not state.left_loop:
+            return Flow.NEXT
+        if state.left_loop:
+            return _ended(
+                state, node, before, state.cause(node.test, Reason.LOOP, detail="a condition may end the loop")
+            )
+    return _ended(
+        state, node, before, state.cause(node.test, Reason.LOOP, detail="it takes too many steps to be followed")
+    )
 
 
 def _try(state: State, node: ast.stmt) -> Flow:

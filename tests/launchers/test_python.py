@@ -75,6 +75,10 @@ n or NUMBER
 n and NUMBER
 """
 TRUTH = r"""
+id(a) > 0
+id(b) < 0
+id(n) != n
+id(s) == 0
 n > 1
 n == NUMBER
 1 < n <= 3
@@ -550,6 +554,68 @@ try:
     n = int(s)
 except ValueError:
     n = 99
+
+for i in range(4):
+    n += 1
+    if TRUTH:
+        break
+    d["turn"] = i
+
+for i in range(7):
+    if TRUTH:
+        continue
+    n += i
+
+while n < 9:
+    n += 1
+    if TRUTH:
+        break
+    a.append(n)
+else:
+    s = "whole"
+
+def g(k):
+    if TRUTH:
+        return k
+    k += 1
+    for i in range(3):
+        if TRUTH:
+            return i
+        a.append(i)
+    return k * 2
+n = g(n)
+
+if TRUTH:
+    a.append(5)
+    if TRUTH:
+        d["deep"] = s
+    else:
+        del d["k"]
+elif TRUTH:
+    a = [9]
+
+u = [k for k in a if TRUTH]
+
+try:
+    if TRUTH:
+        raise KeyError(n)
+    n = 1
+except KeyError:
+    n = 2
+    a.append(2)
+
+for i in range(3):
+    try:
+        if TRUTH:
+            continue
+        n += 1
+    finally:
+        f += 1
+
+with open("/dev/null") as file:
+    n += 1
+    if TRUTH:
+        s = "read"
 
 for k in sorted(d):
     if k == "m":
