@@ -323,7 +323,7 @@ def _of_items(kind: ast.operator, left: object, right: object) -> object:
     """Lists and tuples put together or repeated, whatever is in them; None for what is neither."""
     for items in (list, tuple):
         if isinstance(kind, ast.Add) and isinstance(left, items) and isinstance(right, items):
-            return left + right if len(left) + len(right) <= LONGEST else None
+            return left + right if len(left) + len(right) <= LONGEST else None  # type: ignore[operator]  # of one kind
         if isinstance(kind, ast.Mult) and isinstance(left, items) and isinstance(right, int):
             return left * right if len(left) * right <= LONGEST else None
     return None
