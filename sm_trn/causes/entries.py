@@ -243,7 +243,11 @@ def match(text: str, lists: int = ALL) -> Match | None:
         where = spelled if kind == "about" else lowered
         if not skip and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
             found[place] = strength
-    calm = {place for place in found if rows[place].role == Role.HEALTHY}
+    calm = {
+        place
+        for place in found
+        if rows[place].role == Role.HEALTHY and not any(piece.found_in(lowered) for piece in rows[place].unless)
+    }
     if calm and _RAISES.match(lowered) is None:
         return None
     # What says little counts after what is sure, and before a loose word.

@@ -92,6 +92,9 @@ def test_real_error_texts_find_their_cause() -> None:
         ("exec /usr/bin/train: exec format error", "image.arch"),
         ("ERROR: No matching distribution found for torch==9.9", "pip.failed"),
         ("[F137] neuronx-cc was forcibly killed", "neuron.compile_oom"),
+        ("{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 0.00001, 'epoch': 0.5}", "num.nan"),
+        ("{'loss': 0.7, 'grad_norm': nan, 'learning_rate': 0.00001, 'epoch': 0.5}", "none"),  # fp16 skips such a step
+        ("W tensorflow/core/framework/op_kernel.cc:1: OP_REQUIRES failed: nrt_execute: status=1004", "neuron.runtime"),
         ("ValueError: label 7 out of range for 2 classes", "script.exception"),
         ("Solving environment: ...working... failed\n\nResolvePackageNotFound: \n  - pyglet=1.5", "pip.failed"),
         ("Memory on the node was 219 GB / 230 GB, which exceeds the memory usage threshold of 0.95.", "mem.host_oom"),
