@@ -175,7 +175,9 @@ def test_dependencies_are_imported_by_the_script_and_a_change_in_one_is_another_
     session: Session, tiny: st.JobSpec, tmp_path: Path
 ) -> None:
     (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "train.py").write_text("from shared import word\nprint('told', word.WORD)\n")
+    (tmp_path / "src" / "train.py").write_text(
+        "from shared import word\nprint('told ' + word.WORD)\n"
+    )  # in one write: the toolkit cuts lines where a read ends
     (tmp_path / "libs" / "shared").mkdir(parents=True)
     library = tmp_path / "libs" / "shared" / "word.py"
     library.write_text("WORD = 'here'\n")

@@ -85,7 +85,7 @@ def compared(found: Launchers, recorded: Recorded, ends: Mapping[tuple[int | Non
             for number, call in enumerate(recorded.jobs)
             if number not in taken and _from(call, launch.started, ends)
         ]
-        results = [(number, _differences(job.request, call)) for number, call in sent for job in launch.jobs]
+        results = [(number, field_differences(job.request, call)) for number, call in sent for job in launch.jobs]
         if not results:
             yield Verified(launch=launch)
             continue
@@ -111,7 +111,8 @@ def _ends(code: Iterable[Cell]) -> dict[tuple[int | None, int], int]:
     return found
 
 
-def _differences(read: Mapping[str, Json], call: RecordedCall) -> tuple[int, tuple[FieldDifference, ...]]:
+def field_differences(read: Mapping[str, Json], call: RecordedCall) -> tuple[int, tuple[FieldDifference, ...]]:
+    """How many fields the two have together, and those that differ. A name that the SDK has stamped is that which was read."""
     sent = dict(call.request)
     name, told = str(sent.get("TrainingJobName", "")), str(read.get("TrainingJobName", ""))
     if _named_so(_STAMP.sub("", name), told) or re.fullmatch(_pattern(told), name):
