@@ -153,7 +153,10 @@ class State:
         for key, (held, contents) in {**one, **other}.items():
             if key in one and key in other:
                 joined = _names_joined if isinstance(held, Scope) else _joined
-                _set(held, joined(one[key][1], other[key][1], cause))
+                both = joined(one[key][1], other[key][1], cause)
+                if isinstance(held, dict) and isinstance(both, dict) and set(one[key][1]) != set(other[key][1]):
+                    both["…"] = Unknown((cause,), rest=True)  # which keys it has is not known
+                _set(held, both)
             else:
                 _set(held, contents)
 

@@ -657,7 +657,9 @@ def program(draw: random.Random) -> tuple[str, dict[str, Any]]:
     return text, names
 
 
-@settings(max_examples=max(80, int(os.environ.get("SM_TRN_EXAMPLES", "0"))))
+@settings(
+    max_examples=max(80, int(os.environ.get("SM_TRN_EXAMPLES", "0"))), derandomize="SM_TRN_EXAMPLES" not in os.environ
+)
 @given(some.integers(0, 10**9))
 def test_a_program_is_read_as_python_runs_it(seed: int) -> None:
     text, names = program(random.Random(seed))

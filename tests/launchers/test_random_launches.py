@@ -196,7 +196,7 @@ def sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[
     logging.disable(before)
 
 
-@settings(max_examples=int(os.environ.get("SM_TRN_LAUNCHES", "15")))
+@settings(max_examples=int(os.environ.get("SM_TRN_LAUNCHES", "15")), derandomize="SM_TRN_LAUNCHES" not in os.environ)
 @given(some.integers(0, 10**9))
 def test_what_is_read_is_what_sdk_v2_sends(sent: list[dict[str, Any]], seed: int) -> None:
     text = launch(random.Random(seed))
