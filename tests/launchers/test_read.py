@@ -195,3 +195,12 @@ def test_an_estimator_in_a_function_is_placed_in_the_functions_cell() -> None:
     one, two = read_text(json.dumps(notebook), "launch.ipynb").launches
     assert [(2, 2), (2, 2)] == [(launch.place.cell, launch.place.line) for launch in (one, two)]
     assert [(3, 2)] == [(hole.place.cell, hole.place.line) for hole in two.holes]
+
+
+def test_scikit_learns_class_does_nothing_with_a_distribution() -> None:
+    plain = 'SKLearn("train.py", role=role, framework_version="1.2-1", py_version="py3", instance_type="ml.c5.xlarge", instance_count=1'
+    body = f"from sagemaker.sklearn import SKLearn\n{plain}{{more}}).fit()"
+    one, other = (
+        only(body.format(more=more)).jobs[0].request for more in ("", ", distribution={'mpi': {'enabled': True}}")
+    )
+    assert one == other

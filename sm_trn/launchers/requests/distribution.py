@@ -25,7 +25,8 @@ def distributed(asked: Asked, at: Destination) -> dict[str, Json]:
     if not isinstance(wish, dict):
         asked.ledger.lacks(Cause(Reason.VALUE, asked.site.place, "distribution", give="distribution"))
         return {}
-    found = _strategy(asked, wish)
+    # Scikit-learn's and XGBoost's classes take the argument and do nothing with it.
+    found = _strategy(asked, wish) if asked.site.cls not in {"SKLearn", "XGBoost"} else {}
     if asked.site.cls == "TensorFlow" and asked.get("model_dir") is not False:
         output = str(asked.get("output_path") or f"s3://{at.bucket}/").rstrip("/")
         default = "/opt/ml/model" if enabled(wish, "mpi") else f"{output}/{at.job_name}/model"
