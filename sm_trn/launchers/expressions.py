@@ -234,7 +234,9 @@ def _instance(state: State, node: ast.expr, cls: UserClass, given: list[object],
         _run(state, node, start, [made, *given], names)
         return made
     made.arguments |= records.defaults(cls)
-    made.arguments.update(zip(cls.fields, given, strict=False))
+    # Of a class whose decorator nobody here knows, what it names is taken for its fields, in order.
+    named = [name for name, value in cls.scope.names.items() if not isinstance(value, (Function, UserClass))]
+    made.arguments.update(zip(cls.fields or named, given, strict=False))
     made.arguments.update(names)
     after = cls.scope.names.get("__post_init__")
     if isinstance(after, Function):

@@ -578,7 +578,11 @@ def _class(state: State, node: ast.stmt) -> Flow:
     block(state, node.body)
     state.scopes.pop()
     own = [
-        each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+        each.target.id
+        for each in node.body
+        if isinstance(each, ast.AnnAssign)
+        and isinstance(each.target, ast.Name)
+        and "ClassVar" not in expression(each.annotation)
     ]
     fields.update(dict.fromkeys(own if typed else ()))
     state.scope.names[node.name] = UserClass(node.name, scope, made_from, tuple(fields))

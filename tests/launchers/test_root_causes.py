@@ -68,10 +68,12 @@ def test_it_is_known(body: str, expected: object) -> None:
 CLASSES = """
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
+import attrs
 @dataclass
 class Settings:
     OTHER = 7
+    SHARED: ClassVar[int] = 8
     rate: float
     more: list = field(default_factory=lambda: [1])
     count: int = field(default=2)
@@ -92,6 +94,9 @@ class Settings:
 class Pair(NamedTuple):
     kind: str
     n: int = 4
+@attrs.define
+class Other:
+    rate: float = 1
 """
 
 
@@ -108,6 +113,7 @@ class Pair(NamedTuple):
         ("Settings(3).late", 3),
         ("Pair('a')._asdict()", {"kind": "a", "n": 4}),
         ("list(map(Settings.double, [1, 2]))", [2, 4]),
+        ("Other(5).rate", 5),
     ],
 )
 def test_a_class_of_the_launchers_own_is_known(expression: str, expected: object) -> None:
@@ -264,3 +270,9 @@ e.set_hyperparameters(found=3)
 def test_a_branch_inside_a_line_is_named_by_its_condition_alone() -> None:
     launch = only('asked = input("epochs? ")\nfound = asked or 1')
     assert {"asked"} == {label for job in launch.jobs for label, _ in job.branch}
+
+
+def test_a_mapping_of_which_a_key_is_not_certain_has_no_known_length() -> None:
+    launch = only("d = {'a': 1}\nif id(d) > 0:\n    d['b'] = 2\nfound = len(d)")
+    sent = [job.request["HyperParameters"] for job in launch.jobs]
+    assert ["1", "2"] == sorted(str(each["found"]) for each in sent if isinstance(each, dict))
