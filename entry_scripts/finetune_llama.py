@@ -26,12 +26,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Callable, List, Mapping, NoReturn, Optional, Sequence
 
-import torch
-
 import kit.trainer as kit
 from kit.data import Table, pick_columns, said_of
 from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
 from kit.spot import StopRequest, UsageError, exit_code_of, graphs_only, leave
+
+import torch
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")  # where LoRA adds, in models that call them so

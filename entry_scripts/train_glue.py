@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Sequence
 
-import numpy as np
-from transformers import Trainer
-
 import kit.trainer as kit
 from kit.data import Table, encode, pick_columns
 from kit.device import check_length, load_config, load_tokenizer
 from kit.labels import drop_missing, labels_of, split
 from kit.spot import StopRequest, UsageError, exit_code_of, leave
+
+import numpy as np
+from transformers import Trainer
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts

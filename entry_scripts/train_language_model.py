@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Optional, Sequence
 
-import numpy as np
-import torch
-from transformers import CONFIG_MAPPING, DataCollatorForLanguageModeling, Trainer, default_data_collator
-
 import kit.trainer as kit
 from kit.data import CHUNK, Table, pick_columns, said_of
 from kit.device import TINY, load_config, load_tokenizer, longest_input
 from kit.spot import StopRequest, UsageError, exit_code_of, leave
+
+import numpy as np
+import torch
+from transformers import CONFIG_MAPPING, DataCollatorForLanguageModeling, Trainer, default_data_collator
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 DEFAULT_BLOCK = 1024  # where the model could take more

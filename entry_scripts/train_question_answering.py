@@ -23,13 +23,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
-from transformers import Trainer
-
 import kit.trainer as kit
 from kit.data import CHUNK, Encoded, said_of
 from kit.device import check_length, load_config, load_tokenizer
 from kit.questions import Questions, questions_of
 from kit.spot import StopRequest, UsageError, exit_code_of, leave
+
+from transformers import Trainer
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "questions.jsonl"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out questions

@@ -18,8 +18,6 @@ import time
 from pathlib import Path
 from typing import Any, Sequence
 
-import torch
-
 import kit.loop as loop
 import kit.spot as spot
 from kit.data import encode, pick_columns, read_table
@@ -27,6 +25,8 @@ from kit.device import detect, load_config, load_model, load_tokenizer, longest_
 from kit.labels import drop_missing, labels_of, split
 from kit.loop import Parser, fraction, integer, not_negative, proper_fraction, str2bool
 from kit.spot import Console, UsageError
+
+import torch
 
 HERE = Path(__file__).resolve().parent
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts

@@ -26,10 +26,10 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
 
+from kit.spot import UsageError, first_line
+
 import torch
 import torch.distributed as dist
-
-from kit.spot import UsageError, first_line
 
 NAMES = ("cpu", "cuda", "smddp", "neuron", "xla")
 COLLECTIVES = {"cpu": "gloo", "cuda": "nccl", "smddp": "smddp", "neuron": "neuron"}

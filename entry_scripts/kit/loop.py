@@ -13,12 +13,12 @@ import shutil
 import threading
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
+from kit.device import Meter
+from kit.spot import Checkpoints, Interrupted, UsageError, first_line, refuse_nan, refuse_unknown
+
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader
-
-from kit.device import Meter
-from kit.spot import Checkpoints, Interrupted, UsageError, first_line, refuse_nan, refuse_unknown
 
 WINDOW_STEPS = 32  # within which texts of like length come together; longer would make an epoch's order less random
 

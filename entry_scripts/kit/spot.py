@@ -24,6 +24,8 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Mapping, NoReturn
 
+import kit
+
 DONE, USAGE_ERROR, INTERRUPTED = 0, 2, 75  # 75 is EX_TEMPFAIL of sysexits.h
 FAILURE = Path("/opt/ml/output/failure")  # what SageMaker shows as the job's FailureReason
 CHECKPOINTS = Path("/opt/ml/checkpoints")  # exists in a job that was given a checkpoint_s3_uri
@@ -160,7 +162,7 @@ class StopRequest:
     """
 
     def __init__(self) -> None:
-        self.seen = False
+        self.seen = bool(kit.EARLY)
         signal.signal(signal.SIGTERM, lambda _number, _frame: setattr(self, "seen", True))
 
 

@@ -16,14 +16,14 @@ from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Optional, Sequence
 
-import torch
-from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
-from transformers.trainer_callback import PrinterCallback, ProgressCallback
-
 import kit.spot as safety
 from kit.data import Table, read_table, table_from
 from kit.device import Meter, choose, detect, load_model, set_environment
 from kit.spot import Console, Interrupted, StopRequest, UsageError, first_line, graphs_only
+
+import torch
+from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
 # Several names for one thing, with the same values; the first is today's.

@@ -12,6 +12,8 @@ import random
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -249,6 +251,22 @@ def test_killed_late_the_last_bytes_are_the_same(script: tuple[str, str, str], m
     last = start(2, *checked)
     assert DONE == last.end(), last.said[-3000:]
     assert weights_of(tmp_path / "straight") == weights_of(tmp_path / "killed")
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
+@pytest.mark.parametrize("script", [pytest.param(RAW, id="raw loop"), pytest.param(GLUE, id="glue")])
+def test_a_stop_that_comes_while_the_libraries_load_is_answered_as_any_other(
+    script: tuple[str, str, str], tmp_path: Path
+) -> None:
+    command = [sys.executable, str(SCRIPTS / f"{script[0]}.py"), *script[1].split(), script[2], str(tmp_path)]
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, **QUIET}, stdout=log, stderr=log)
+    maps = Path(f"/proc/{process.pid}/maps")
+    while "libtorch_cpu" not in maps.read_text():
+        assert process.poll() is None, (tmp_path / "log").read_text()
+    assert "" == (tmp_path / "log").read_text()
+    process.send_signal(signal.SIGTERM)
+    assert INTERRUPTED == process.wait(DEADLINE_S), (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize(
