@@ -103,8 +103,6 @@ def framework_flag(environ: Mapping[str, str], name: str) -> bool:
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Before torch_xla is imported and workers are connected; what the job has set itself stays. The runtime's name."""
-    # Libraries make few cycles and many objects: searched less often, they load faster.
-    gc.set_threshold(100_000, 50, 100)
     name, place = choose(environ), Place.read(environ)
     if name == "xla":
         for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
@@ -130,8 +128,8 @@ def keep_memory(environ: Mapping[str, str]) -> bool:
     if "glibc.malloc" in environ.get("GLIBC_TUNABLES", "") or any(name in environ for name in own):
         return False
     with contextlib.suppress(AttributeError, OSError, TypeError):  # macOS, musl, Windows
-        mallopt = ctypes.CDLL(None).mallopt  # mallopt(3): -3 is M_MMAP_THRESHOLD, -1 M_TRIM_THRESHOLD; an older glibc
-        return any(mallopt(-3, size) for size in (1 << 30, 1 << 25)) and bool(mallopt(-1, (1 << 31) - 1))  # takes less
+        mallopt = ctypes.CDLL(None).mallopt  # mallopt(3): -3 is M_MMAP_THRESHOLD, 32 MB at most, -1 M_TRIM_THRESHOLD
+        return bool(mallopt(-3, 1 << 25) and mallopt(-1, (1 << 31) - 1))
     return False
 
 
