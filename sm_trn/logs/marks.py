@@ -9,6 +9,7 @@ COMPILER = "PARALLEL_COMPILE||:"  # in front of what neuron_parallel_compile say
 HEAD = 500_000  # characters; the toolkit and the compiler's wrapper speak before the script does
 _BRACE, _COMPILER = BRACE.encode(), COMPILER.encode()
 _DENSE = 4  # where every fourth line has a brace, looking at each line is quicker than searching
+_SAMPLE = 16_384  # bytes that tell it of a block
 
 
 def marked_lines(blocks: Iterable[bytes]) -> Iterator[list[str]]:
@@ -16,7 +17,8 @@ def marked_lines(blocks: Iterable[bytes]) -> Iterator[list[str]]:
     at, compiled = 0, False
     for block in blocks:
         compiled = compiled or (at < HEAD and block.find(_COMPILER, 0, HEAD - at) >= 0)
-        if block.count(_BRACE) * _DENSE >= block.count(b"\n"):
+        sample = block[:_SAMPLE]
+        if sample.count(_BRACE) * _DENSE >= sample.count(b"\n"):
             lines = block.decode("utf-8", "replace").split("\n")
             yield [line for line in lines if BRACE in line or (compiled and COMPILER in line)]
         else:
