@@ -178,11 +178,12 @@ def load_neuron_model(own: Arguments, args: Any) -> Any:
 def lora_config(own: Arguments, model: Any) -> Any:
     peft = library_of("peft", "--use_lora", "peft")
     names = {name.rsplit(".", 1)[-1]: type(module).__name__ for name, module in model.named_modules()}
+    linear = [name for name, kind in names.items() if kind in {"Linear", "Conv1D"}]
     targets = own.lora_target_modules or [name for name in ATTENTION if name in names] or "all-linear"
     for name in targets if isinstance(targets, list) else ():
         if name not in names:
             raise UsageError(
-                f"--lora_target_modules: got {name!r}, wanted modules of the model, such as {', '.join(list(names)[-6:])}"
+                f"--lora_target_modules: got {name!r}, wanted linear modules of the model: {', '.join(sorted(linear))}"
             )
     # GPT-2's Conv1D keeps its weights the other way round.
     conv1d = "Conv1D" in (names.values() if targets == "all-linear" else {names[name] for name in targets})
@@ -226,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     neuron = on_optimum_neuron()
-    spot = kit.begin(args, stop, notes, reseed=not neuron)
+    spot = kit.begin(own, args, stop, notes, reseed=not neuron)
     runtime = spot.runtime
     if neuron:  # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line 723)
         args.distributed_state = SimpleNamespace(process_index=runtime.rank, local_process_index=runtime.local_rank)
@@ -250,12 +251,13 @@ def main(argv: Sequence[str] | None = None) -> None:
                               "callbacks": [spot], "peft_config": lora_config(own, model) if own.use_lora else None}  # fmt: skip
     trained_by = importlib.import_module("optimum.neuron" if neuron else "trl")
     try:
-        if neuron:
-            trainer = trained_by.NeuronSFTTrainer(**common)
-        else:
-            evaluates = args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
-            trainer = trained_by.SFTTrainer(**common, eval_dataset=sets["validation"] if evaluates else None)
-            trainer.data_collator = spot.collate(trainer.model, trainer.data_collator)
+        with kit.asked():
+            if neuron:
+                trainer = trained_by.NeuronSFTTrainer(**common)
+            else:
+                evaluates = args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
+                trainer = trained_by.SFTTrainer(**common, eval_dataset=sets["validation"] if evaluates else None)
+                trainer.data_collator = spot.collate(trainer.model, trainer.data_collator)
     except TemplateError as error:
         refuse_conversation(tables, tokenizer, error)
     trainable = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)

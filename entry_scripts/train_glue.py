@@ -158,7 +158,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     args.label_names = ["labels"]
-    spot = kit.begin(args, stop, notes)
+    spot = kit.begin(own, args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
@@ -177,16 +177,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     kit.check_size(len(sets["train"]), args)
     model = kit.model_of(own, args, runtime, config, "SequenceClassification")
     collator = kit.padding_of(own, tokenizer, runtime, sets.values())
-    trainer = Trainer(
-        model=model,
-        args=args,
-        train_dataset=sets["train"],
-        eval_dataset=sets["eval"],
-        data_collator=spot.collate(model, collator),
-        compute_metrics=compute_metrics,
-        preprocess_logits_for_metrics=logits_alone,
-        callbacks=[spot],
-    )
+    with kit.asked():
+        trainer = Trainer(
+            model=model,
+            args=args,
+            train_dataset=sets["train"],
+            eval_dataset=sets["eval"],
+            data_collator=spot.collate(model, collator),
+            compute_metrics=compute_metrics,
+            preprocess_logits_for_metrics=logits_alone,
+            callbacks=[spot],
+        )
     judged = [name for name in sets if name not in {"train", "test"}]
     size, held_out = len(sets["train"]), sum(len(sets[name]) for name in judged)
     spot.console.say(

@@ -209,7 +209,7 @@ def perplexity(found: Any) -> dict[str, float]:
 def main(argv: Sequence[str] | None = None) -> None:
     stop = StopRequest()
     own, args, notes = parse_arguments(argv)
-    spot = kit.begin(args, stop, notes)
+    spot = kit.begin(own, args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer, config = load_names(own)
@@ -227,16 +227,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     if objective == "mlm":
         collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=own.mlm_probability)
         collator = seeded(collator, model, args.seed, lambda: spot.epoch)
-    trainer = Trainer(
-        model=model,
-        args=args,
-        train_dataset=blocks,
-        eval_dataset=held_out,
-        data_collator=spot.collate(model, collator),
-        compute_metrics=perplexity,
-        preprocess_logits_for_metrics=token_losses(causal=objective == "clm"),
-        callbacks=[spot],
-    )
+    with kit.asked():
+        trainer = Trainer(
+            model=model,
+            args=args,
+            train_dataset=blocks,
+            eval_dataset=held_out,
+            data_collator=spot.collate(model, collator),
+            compute_metrics=perplexity,
+            preprocess_logits_for_metrics=token_losses(causal=objective == "clm"),
+            callbacks=[spot],
+        )
     spot.console.say(
         f"{objective}, {sum(weight.numel() for weight in model.parameters())} weights, on {args.device}, "
         f"{args.world_size} worker(s): {len(blocks)} blocks of {block_size} tokens, {len(held_out or ())} held out"

@@ -208,7 +208,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     args.label_names = ["start_positions", "end_positions"]
-    spot = kit.begin(args, stop, notes)
+    spot = kit.begin(own, args, stop, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
@@ -231,15 +231,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         sums = {"exact_match": sum(exact_match(*pair) for pair in pairs), "f1": sum(answer_f1(*pair) for pair in pairs)}
         return {**{name: round(100 * total / len(pairs), 6) for name, total in sums.items()}, "samples": len(pairs)}
 
-    trainer = Trainer(
-        model=model,
-        args=args,
-        train_dataset=windows,
-        eval_dataset=judged,
-        data_collator=spot.collate(model, collator),
-        compute_metrics=compute_metrics,
-        callbacks=[spot],
-    )
+    with kit.asked():
+        trainer = Trainer(
+            model=model,
+            args=args,
+            train_dataset=windows,
+            eval_dataset=judged,
+            data_collator=spot.collate(model, collator),
+            compute_metrics=compute_metrics,
+            callbacks=[spot],
+        )
     spot.console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(questions.ids)} questions in "
         f"{len(windows)} windows of at most {max(windows.lengths)} tokens, {len(held_out.ids)} held out"

@@ -232,6 +232,8 @@ def baseline_accuracies(train: tuple[Sequence[str], Any], held_out: tuple[Sequen
 def main(argv: Sequence[str] | None = None) -> None:
     stop = spot.StopRequest()
     args = parse_arguments(argv)
+    spot.check_folder("model_dir", args.model_dir)
+    spot.check_folder("checkpoint_dir", args.checkpoint_dir)
     runtime = detect()
     console = Console(is_main=runtime.is_main)
     args.bf16 = runtime.bf16 if args.bf16 is None else args.bf16

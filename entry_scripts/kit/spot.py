@@ -22,6 +22,7 @@ import re
 import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, Callable, Mapping, NoReturn
 
@@ -54,6 +55,18 @@ class Interrupted(Exception):  # noqa: N818 - not an error: asked for, and answe
 def refuse_unknown(flag: str, known: Any) -> NoReturn:
     close = difflib.get_close_matches(flag, sorted(known), n=1)
     raise UsageError(f"{flag}: unknown flag; " + (f"did you mean {close[0]}?" if close else "see --help"))
+
+
+def check_folder(flag: str, folder: Path | None) -> None:
+    """That it can be written to is known before hours are spent, not after."""
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise UsageError(
+            f"--{flag}: got {str(folder)!r} ({error}), wanted a folder that this user may write to"
+        ) from error
 
 
 def graphs_only() -> bool:
@@ -222,8 +235,8 @@ class Checkpoints:
             )
         return ""
 
-    def seal(self, step: int, folder: Path | None = None) -> None:
-        """Write the manifest over every file, each on the disk before it; then let the older checkpoints go."""
+    def seal(self, step: int, folder: Path | None = None, best: str | None = None) -> None:
+        """Write the manifest over every file, each on the disk before it; then let the older checkpoints go, but the best."""
         path = folder or self.path(step)
         files = [file for file in sorted(path.rglob("*")) if file.is_file() and file.name != MANIFEST]
         for file in files:
@@ -239,7 +252,8 @@ class Checkpoints:
         sync(self.folder)
         self.saved_step = step
         for old in self.steps()[: -self._keep]:
-            shutil.rmtree(self.path(old), ignore_errors=True)
+            if self.path(old).name != Path(best or "").name:
+                shutil.rmtree(self.path(old), ignore_errors=True)
 
     def put_aside(self, newer_than: int) -> None:
         """What this run will write again, and must not take for its own. Kept under another name until next time."""

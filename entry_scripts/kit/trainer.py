@@ -6,7 +6,9 @@ Flags are translated by what the installed TrainingArguments has, never by its v
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import math
 import os
 import re
 import time
@@ -66,6 +68,15 @@ SOMETIMES = frozenset(
     use_mps_device warmup_ratio
     """.split()
 )
+# The least that a number may be, and what it has to be below. Of our own flags others are 1 or more, or fractions.
+LIMITS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys("per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps".split(), (1, math.inf)),
+    **dict.fromkeys("learning_rate weight_decay adam_epsilon max_grad_norm num_train_epochs".split(), (0, math.inf)),
+    **dict.fromkeys("warmup_steps dataloader_num_workers".split(), (0, math.inf)),
+    **dict.fromkeys("adam_beta1 adam_beta2 label_smoothing_factor warmup_ratio".split(), (0, 1)),
+    **dict.fromkeys("block_size max_seq_length".split(), (2, math.inf)),  # of one token nothing can be foretold
+    "seed": (0, 2**32), "validation_split_percentage": (1, 100), "mlm_probability": (0.001, 1),
+}  # fmt: skip
 # What makes two runs the same run, where the installed version has it.
 IDENTITY = """seed data_seed learning_rate weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm num_train_epochs
     max_steps lr_scheduler_type warmup_steps warmup_ratio label_smoothing_factor bf16 fp16 tf32 optim group_by_length
@@ -103,10 +114,21 @@ class SharedArguments:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if isinstance(value, float) and not 0 <= value < 1:
-                raise UsageError(f"--{name}: got {value}, wanted a number from 0 to below 1")
-            if isinstance(value, int) and value < 1 and not isinstance(value, bool):
-                raise UsageError(f"--{name}: got {value}, wanted a whole number, at least 1")
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                check_range(name, value, LIMITS.get(name, (1, math.inf) if isinstance(value, int) else (0, 1)))
+
+
+def check_range(name: str, value: Any, limits: tuple[float, float]) -> None:
+    """Of a number, or of a flag's text; one that is no number is argparse's to refuse."""
+    least, below = limits
+    try:
+        good = least <= float(value) < below
+    except ValueError:
+        return
+    if not good:
+        wanted = f", at least {least}" if below == math.inf else f" from {least} to below {below}"
+        kind = "a whole number" if isinstance(value, int) else "a number"
+        raise UsageError(f"--{name}: got {value}, wanted {kind}{wanted}")
 
 
 def channel(*names: str) -> str | None:
@@ -127,9 +149,11 @@ def parse_flags(
     fields = {field.name for field in fields_of(kind) if field.init}
     given = dict(pairs(rest))
     known = {*fields, *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
-    for name in given:
+    for name, value in given.items():
         if name not in known:
             safety.refuse_unknown("--" + name, ["--" + other for other in (*known, *vars(own))])
+        if name in LIMITS:
+            check_range(name, value, LIMITS[name])
     wanted, notes = translate(given, fields)
     ours = {**(trainer_defaults(fields) if issubclass(kind, TrainingArguments) else {}), **defaults}
     by_default, _ = translate({name: str(value) for name, value in ours.items()}, fields)
@@ -137,6 +161,10 @@ def parse_flags(
     args, _ = parse(kind, [part for name, value in flags.items() for part in ("--" + name, *value.split("\n"))])
     if getattr(args, "bf16", False) and "bf16" not in given:
         notes.append("computing in bfloat16, which this device has; --bf16 False computes in float32")
+    if getattr(args, "resume_from_checkpoint", None):
+        notes.append(
+            "--resume_from_checkpoint: left out; a run goes on from the newest complete one in --checkpoint_dir"
+        )
     if graphs_only():
         few = safety.GRAPHS_ONLY_STEPS
         args.max_steps = min(args.max_steps, few) if args.max_steps > 0 else few
@@ -325,7 +353,7 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         if self.runtime.is_main:
             for file in self.checkpoints.path(state.global_step).glob("rng_state*.pth") if self.reseed else ():
                 file.unlink()
-            self.checkpoints.seal(state.global_step)
+            self.checkpoints.seal(state.global_step, best=state.best_model_checkpoint)
         self.runtime.barrier()
 
     def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
@@ -386,6 +414,8 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
     trainer.model.train()
     try:
         trainer.train(resume_from_checkpoint=str(checkpoints.path(newest)) if newest else None)
+    except ImportError as error:  # of a library that a flag asks for
+        raise UsageError(f"arguments: {first_line(error)}") from error
     except Exception as error:
         if not safety.disk_refused(error):
             raise
@@ -402,11 +432,24 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
 # --- what the scripts have in common ---
 
 
-def begin(args: Any, stop: StopRequest, notes: Iterable[str], *, reseed: bool = True) -> SpotCallback:
+def begin(own: Any, args: Any, stop: StopRequest, notes: Iterable[str], *, reseed: bool = True) -> SpotCallback:
+    safety.check_folder("output_dir", own.output_dir)
+    safety.check_folder("checkpoint_dir", own.checkpoint_dir)
     args.device  # noqa: B018 - asking for it connects the workers
     spot = SpotCallback(detect(connect=False), args, stop, reseed=reseed)
     spot.console.say(*notes)
     return spot
+
+
+@contextlib.contextmanager
+def asked() -> Iterator[None]:
+    """Around what a library makes of the flags: what it refuses before it trains is the user's to put right."""
+    try:
+        yield
+    except (ValueError, ImportError, OSError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "install" not in str(error):  # such as a device without memory
+            raise
+        raise UsageError(f"arguments: {first_line(error)}") from error
 
 
 def read_tables(own: Any, sample: Path, names: Sequence[str] = ("train", "validation")) -> dict[str, Table]:

@@ -136,7 +136,7 @@ def test_the_table_names_nothing_that_no_version_had() -> None:
 
 @dataclasses.dataclass
 class Arguments(SharedArguments):
-    block_size: int = 1
+    block_size: int = 2
     share: float = 0.1
 
 
@@ -153,7 +153,12 @@ def parse(argv: list[str]) -> tuple[Any, Any, list[str]]:
         (["--learning_rate", "fast"], "--learning_rate: invalid float value: 'fast'"),
         (["7"], "arguments: got '7', wanted flags like"),
         (["--save_strategy", "often"], "--save_strategy: invalid choice: 'often'"),
-        (["--block_size", "0"], "--block_size: got 0, wanted a whole number, at least 1"),
+        (["--block_size", "0"], "--block_size: got 0, wanted a whole number, at least 2"),
+        (["--learning_rate", "-1"], "--learning_rate: got -1, wanted a number, at least 0"),
+        (["--num_train_epochs", "nan"], "--num_train_epochs: got nan, wanted a number, at least 0"),
+        (["--per_device_train_batch_size", "0"], "--per_device_train_batch_size: got 0, wanted a number, at least 1"),
+        (["--warmup_ratio", "2"], "--warmup_ratio: got 2, wanted a number from 0 to below 1"),
+        (["--seed", "-1"], "--seed: got -1, wanted a number from 0 to below 4294967296"),
         (["--max_train_samples", "-5"], "--max_train_samples: got -5, wanted a whole number, at least 1"),
         (["--share", "1"], "--share: got 1.0, wanted a number from 0 to below 1"),
         (["--share", "nan"], "--share: got nan, wanted a number from 0 to below 1"),

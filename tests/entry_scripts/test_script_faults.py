@@ -323,3 +323,59 @@ def test_losses_are_those_of_a_plain_loop_with_transformers_schedule(tmp_path: P
     got = [(line["loss"], line["learning_rate"]) for line in run.having("loss")]
     assert [loss for loss, _ in got] == pytest.approx([loss for loss, _ in wanted], abs=1e-5)
     assert [rate for _, rate in got] == pytest.approx([rate for _, rate in wanted], abs=1e-9)
+
+
+# --- what was asked ---
+
+GLUE = "--model_name_or_path tiny-random --train_file sample --max_train_samples 64 --max_eval_samples 16 --max_steps 1"
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--report_to wandb", "error: arguments: WandbCallback requires wandb to be installed"),
+        ("--fsdp full_shard", "error: arguments: Using fsdp only works in distributed training"),
+        ("--output_dir /proc/none", "error: --output_dir: got '/proc/none'"),
+        ("--checkpoint_dir /proc/none", "error: --checkpoint_dir: got '/proc/none'"),
+        ("--use_liger_kernel True", "error: arguments: You have set `use_liger_kernel` to `True`"),
+    ],
+)
+def test_what_trainer_refuses_is_one_sentence(flags: str, said: str, tmp_path: Path) -> None:
+    found = run_here(train_glue.main, *GLUE.split(), "--output_dir", str(tmp_path / "model"), *flags.split())
+    assert USAGE_ERROR == found.code
+    assert found.err.startswith(said), found.err
+
+
+def test_a_folder_that_cannot_be_written_to_is_known_before_the_loop_trains() -> None:
+    found = run_here(train_text_classification.main, *RAW.split(), "--model_dir", "/proc/none")
+    assert USAGE_ERROR == found.code
+    assert found.err.startswith("error: --model_dir: got '/proc/none'")
+    assert [] == found.metrics
+
+
+def test_an_empty_part_to_train_on_is_refused_and_a_foreign_checkpoint_is_said_to_be_left_out(tmp_path: Path) -> None:
+    found = run_here(train_language_model.main, *CAUSAL.split(), "--validation_split_percentage", "100")
+    assert "--validation_split_percentage: got 100, wanted a whole number from 1 to below 100" in found.err
+    flags = [
+        *CAUSAL.split(),
+        "--max_steps",
+        "1",
+        "--output_dir",
+        str(tmp_path),
+        "--resume_from_checkpoint",
+        "elsewhere",
+    ]
+    assert "--resume_from_checkpoint: left out" in run_here(train_language_model.main, *flags).out
+
+
+def test_the_best_checkpoint_outlives_newer_ones_and_is_what_is_saved(tmp_path: Path) -> None:
+    """Every evaluation counts as many samples, so the first stays the best of six; two checkpoints are kept beside it."""
+    flags = GLUE.replace("--max_steps 1", "--max_steps 6").split()
+    flags += "--save_strategy steps --eval_strategy steps --save_steps 1 --eval_steps 1".split()
+    flags += "--load_best_model_at_end True --metric_for_best_model samples".split()
+    folders = ["--checkpoint_dir", str(tmp_path / "c"), "--output_dir", str(tmp_path / "model")]
+    found = run_here(train_glue.main, *flags, *folders)
+    assert 0 == found.code, found.err
+    kept = sorted(path.name for path in (tmp_path / "c").glob("checkpoint-*"))
+    assert ["checkpoint-1", "checkpoint-5", "checkpoint-6"] == kept
+    assert weights_of(tmp_path / "c" / "checkpoint-1") == weights_of(tmp_path / "model")
