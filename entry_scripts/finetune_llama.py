@@ -27,7 +27,7 @@ from types import SimpleNamespace
 from typing import Any, Callable, List, Mapping, NoReturn, Optional, Sequence
 
 import kit.trainer as kit
-from kit.data import Table, pick_columns, said_of
+from kit.data import TEXTS, Table, pick_columns, said_of
 from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
 from kit.spot import StopRequest, UsageError, exit_code_of, graphs_only, leave
 
@@ -35,6 +35,7 @@ import torch
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")  # where LoRA adds, in models that call them so
+ASKED = ("prompt", "completion")
 
 
 @dataclass
@@ -96,7 +97,7 @@ def load_sets(own: Arguments, say: Callable[..., None]) -> dict[str, Table]:
     say(*said_of(tables))
     if "validation" not in tables:
         rows = range(len(tables["train"]))
-        held = max(1, len(rows) * own.validation_split_percentage // 100)
+        held = kit.first_held_out(len(rows), own.validation_split_percentage)
         tables = {"train": tables["train"].take(rows[held:]), "validation": tables["train"].take(rows[:held])}
     limits = {"train": own.max_train_samples, "validation": own.max_eval_samples}
     return {name: table.take(range(len(table))[: limits[name]]) for name, table in tables.items()}
@@ -114,8 +115,14 @@ def data_set(table: Table, own: Arguments) -> Any:
                     index, """has no conversation in 'messages', wanted a list of {"role": …, "content": …}"""
                 )
         return datasets.Dataset.from_dict({"messages": columns["messages"]})
-    if "prompt" in columns and "completion" in columns:
-        return datasets.Dataset.from_dict({name: columns[name] for name in ("prompt", "completion")})
+    if {*ASKED} <= {*columns}:
+        for index, pair in enumerate(zip(*(columns[name] for name in ASKED))):
+            if not (all(isinstance(one, str) for one in pair) or all(map(conversation, pair))):
+                raise table.wrong(index, f"has {pair!a:.60} in 'prompt' and 'completion', wanted two texts; correct it")
+        return datasets.Dataset.from_dict({name: columns[name] for name in ASKED})
+    if not own.text_column and not {*map(str.lower, columns)} & {*TEXTS}:
+        wanted = "'messages', 'prompt' and 'completion', or a text; rename them, or name one with --text_column"
+        raise UsageError(f"--{table.name}: got the columns {', '.join(columns)}, wanted {wanted}")
     texts = table.texts(pick_columns(table, text=own.text_column, unlabelled=True).text)
     return datasets.Dataset.from_dict({"text": [text for text in texts if text.strip()]})
 

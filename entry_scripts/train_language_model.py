@@ -116,8 +116,8 @@ def load_texts(own: Arguments, say: Callable[..., None]) -> tuple[list[str], lis
     tables = kit.read_tables(own, SAMPLE)
     texts = {name: texts_of(table, own) for name, table in tables.items()}
     say(*said_of(tables))
-    if "validation" not in texts:  # the first part, as the usual example scripts do it with `train[:5%]`
-        held = max(1, len(texts["train"]) * own.validation_split_percentage // 100)
+    if "validation" not in texts:
+        held = kit.first_held_out(len(texts["train"]), own.validation_split_percentage)
         return texts["train"][held:], texts["train"][:held]
     return texts["train"], texts["validation"]
 

@@ -465,6 +465,14 @@ def read_tables(own: Any, sample: Path, names: Sequence[str] = ("train", "valida
     }
 
 
+def first_held_out(count: int, percentage: int) -> int:
+    """How many texts are held out where no others are to judge on: the first, as in `train[:5%]`."""
+    if count < 2:
+        wanted = "wanted two or more, of which one is held out; add some, or give --validation_file"
+        raise UsageError(f"--train_file: got {count} texts, {wanted}")
+    return max(1, count * percentage // 100)
+
+
 def load_hub(name: str, config: str | None) -> dict[str, Table]:
     """A data set of the hub, with the library `datasets`, which containers of Hugging Face have."""
     try:

@@ -368,6 +368,15 @@ def test_an_empty_part_to_train_on_is_refused_and_a_foreign_checkpoint_is_said_t
     assert "--resume_from_checkpoint: left out" in run_here(train_language_model.main, *flags).out
 
 
+@pytest.mark.parametrize("text", ["", "\n \n", "hello world " * 500])
+def test_a_file_of_no_text_or_of_one_is_refused_for_what_it_is(text: str, tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text(text)
+    flags = ["--model_type", "tiny-gpt2", "--block_size", "16", "--train_file", str(tmp_path / "train.txt")]
+    found = run_here(train_language_model.main, *flags, "--output_dir", str(tmp_path / "model"))
+    assert USAGE_ERROR == found.code
+    assert ("got no row in" if not text else "texts, wanted two or more, of which one is held out") in found.err
+
+
 def test_the_best_checkpoint_outlives_newer_ones_and_is_what_is_saved(tmp_path: Path) -> None:
     """Every evaluation counts as many samples, so the first stays the best of six; two checkpoints are kept beside it."""
     flags = GLUE.replace("--max_steps 1", "--max_steps 6").split()

@@ -163,6 +163,24 @@ def test_of_a_prompt_and_its_completion_only_the_completion_is_learnt(tmp_path: 
     assert run.having("loss")[-1]["loss"] < 0.1  # the prompts' words cannot be foretold so well
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"prompt": "Is it good?", "completion": None}, "row 2 of rows.jsonl has ('Is it good?', None)"),
+        ({"prompt": "Is it good?", "completion": 7}, "row 2 of rows.jsonl has ('Is it good?', 7)"),
+        ({"instruction": "Is it good?", "output": "It is."}, "got the columns instruction, output, wanted 'messages'"),
+        ({"conversations": [{"from": "human", "value": "Is it?"}]}, "got the columns conversations, wanted 'messages'"),
+    ],
+)
+def test_data_in_another_form_is_refused_with_the_forms_that_are_known(
+    row: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row))
+    flags = ["--model_name_or_path", "tiny-llama", "--train_file", str(tmp_path / "rows.jsonl")]
+    run = run_here(main, *flags, "--output_dir", str(tmp_path / "m"))
+    assert (USAGE_ERROR, True) == (run.code, said in run.err), run.err
+
+
 def test_a_row_that_is_no_conversation_is_named(tmp_path: Path) -> None:
     (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, [*CHATS[:5], {"messages": [{"text": "x"}]}])))
     run = run_here(main, "--model_name_or_path", "tiny-llama", "--train_file", str(tmp_path / "chats.jsonl"))

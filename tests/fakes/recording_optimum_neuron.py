@@ -17,6 +17,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
+from transformers import TrainerState
 
 _RELEASED = json.loads(Path(__file__).with_name("neuron_training_arguments.json").read_text())
 _TYPES = {"int": int, "float": float, "bool": bool, "str": str}
@@ -68,11 +69,8 @@ class RecordingOptimumNeuron:
                 )
                 self.model, self.args, self.processing_class = model, args, processing_class
                 self.train_dataset, self._callbacks = train_dataset, list(callbacks or [])
-                self.state = (
-                    SimpleNamespace(  # line 260: on every worker of the last pipeline stage's first column, and others
-                        global_step=0, max_steps=recorder._steps, epoch=0.0, is_world_process_zero=True
-                    )
-                )
+                # line 260: on every worker of the last pipeline stage's first column, and others
+                self.state = TrainerState(max_steps=recorder._steps, epoch=0.0, is_world_process_zero=True)
                 self.control = SimpleNamespace(should_save=False, should_training_stop=False, should_evaluate=False)
 
             def add_callback(self, callback: Any) -> None:
