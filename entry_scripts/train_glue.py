@@ -70,7 +70,7 @@ class Examples(NamedTuple):
 
 
 def load_examples(own: Arguments) -> tuple[dict[str, Examples], Any, list[str]]:
-    """`train`, `test`, and under each other name a set to be judged on; the training labels; what is to be said."""
+    """Read `train`, `test`, and under each other name a set to be judged on. Returns these, the training labels, and lines for the log."""
     if own.train_file is None and (own.task_name or own.dataset_name or "sample") != "sample":
         tables = hub_tables(own)
     else:

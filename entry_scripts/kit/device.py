@@ -102,7 +102,7 @@ def framework_flag(environ: Mapping[str, str], name: str) -> bool:
 
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
-    """Before torch_xla is imported and workers are connected; what the job has set itself stays. The runtime's name."""
+    """Set what is not set, before torch_xla is imported and workers are connected, and return the runtime's name."""
     name, place = choose(environ), Place.read(environ)
     if name == "xla":
         for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
@@ -119,7 +119,7 @@ def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
 
 
 def keep_memory(environ: Mapping[str, str]) -> bool:
-    """Blocks of megabytes are kept for the next step, which asks for the same ones; whether that could be had.
+    """Keep blocks of megabytes for the next step, which asks for the same ones, and return whether glibc agreed.
 
     glibc gives them back as soon as they are free, and the system clears every page that it hands out: on a CPU a fifth
     of a tiny language model's time. What the user has set of malloc stays.

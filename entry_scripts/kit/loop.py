@@ -207,7 +207,7 @@ def optimizer_step(runtime: Any, optimizer: Any, scheduler: Any, max_grad_norm: 
 
 
 def to_cpu(state: Any) -> Any:
-    """A nested state with every tensor copied to the host; what it was copied from stays where it is."""
+    """Copy every tensor of a nested state to the host. The originals stay where they are."""
     if isinstance(state, torch.Tensor):
         return state.detach().cpu().clone()
     if isinstance(state, Mapping):

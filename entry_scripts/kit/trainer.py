@@ -303,7 +303,7 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self.epoch, self.interrupted, self._first, self._heard = 0, False, 0, 0.0
 
     def collate(self, model: Any, collator: Any) -> Any:
-        """The same collator; what it makes for training is counted, padding and all."""
+        """Wrap a collator, so that the tokens and padding of what it makes for training are counted."""
 
         def counted(features: Any) -> Any:
             batch = collator(features)

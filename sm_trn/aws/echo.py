@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Describe does not give tags back, and writes these three in its own words.
+# Describe does not give tags back, and writes the other four in its own words.
 NOT_ECHOED = frozenset(
     {"Tags", "ProfilerConfig", "DebugHookConfig", "DebugRuleConfigurations", "ProfilerRuleConfigurations"}
 )
 
 
 def same_content(request: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-    """Every field of a CreateTrainingJob request as DescribeTrainingJob gives it back; what the service adds is no matter."""
+    """Return every field of a CreateTrainingJob request as DescribeTrainingJob gives it back. Fields that the service adds are ignored."""
     return all(_holds(answer.get(name), value) for name, value in request.items() if name not in NOT_ECHOED)
 
 

@@ -63,7 +63,7 @@ _FOREIGN = (ResponseParserError, KeyError, AttributeError, TypeError, ValueError
 
 
 def trouble(error: CloudError) -> Trouble | None:
-    """Which of these it is; None for an error that asking again will not mend."""
+    """Return the kind of an error that may pass by itself, or None for one that asking again will not mend."""
     cause = error.__cause__
     if error.code in EXPIRED | LOGGED_OUT or isinstance(cause, NoCredentialsError):
         return Trouble.EXPIRED
@@ -116,7 +116,7 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
 
 
 def _readable(text: str) -> str:
-    """The service's list of hundreds of values as the one that may have been meant."""
+    """Shorten the service's list of hundreds of values to the one that may have been meant."""
     found = _ENUMERATION.search(text)
     if found is None or len(text) < _LONG:
         return text
@@ -136,12 +136,12 @@ def _status(error: ClientError) -> int:
 
 
 def own_endpoint() -> str | None:
-    """Where the environment sends SageMaker's calls instead of AWS."""
+    """Return the address to which the environment sends SageMaker's calls instead of AWS."""
     return os.environ.get("AWS_ENDPOINT_URL_SAGEMAKER") or os.environ.get("AWS_ENDPOINT_URL")
 
 
 def _unreachable(error: BotoCoreError) -> str:
-    """What to do when nobody answers: an endpoint of one's own is looked at first."""
+    """Say what to do when nobody answers: an endpoint that the user has set is looked at first."""
     if not isinstance(error, EndpointConnectionError):
         return ""
     own = own_endpoint()

@@ -25,7 +25,7 @@ class RenewableSession(boto3.Session):  # type: ignore[misc]  # boto3 has no typ
         super().__init__(botocore_session=core, profile_name=profile, region_name=region)
 
     def renew(self) -> bool:
-        """Look for credentials again; whether there are other ones now."""
+        """Look for credentials again, and return whether there are other ones now."""
         try:
             found = _look(self._source)
             return self._renewable is not None and found is not None and self._renewable.turn_to(found)
@@ -34,12 +34,12 @@ class RenewableSession(boto3.Session):  # type: ignore[misc]  # boto3 has no typ
 
 
 def _look(profile: str | None) -> Any:
-    """What boto3 would find now; None for nothing."""
+    """Return the credentials that boto3 would find now, or None."""
     return botocore.session.Session(profile=profile).get_credentials()
 
 
 class _Renewable:
-    """Credentials that stand for others: botocore asks ``get_frozen_credentials`` for every request that it signs."""
+    """Credentials that can be replaced under a client: botocore asks ``get_frozen_credentials`` for each request it signs."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -54,7 +54,7 @@ class _Renewable:
         return lambda: getattr(self._inner, property_name, None)
 
     def turn_to(self, other: Any) -> bool:
-        """Stand for ``other`` from now on; whether that is another key."""
+        """Sign with ``other`` from now on, and return whether its key is a new one."""
         new = other.get_frozen_credentials()
         try:
             changed = bool(new != self.get_frozen_credentials())

@@ -113,7 +113,7 @@ class _Remover:
                     yield name
 
     def objects(self) -> int:
-        """Delete every object under the run's prefix; how many there were."""
+        """Delete every object under the run's prefix, and return how many there were."""
         where, count = {"Bucket": self._target.bucket, "Prefix": f"{PREFIX}/{self._left.run}/"}, 0
         while True:
             with as_cloud_error("ListObjectsV2", where["Prefix"]):
@@ -142,7 +142,7 @@ class _Remover:
         return [row["TrainingJob"]["TrainingJobName"] for row in answer["Results"]]
 
     def _stopped(self, name: str) -> bool:
-        """Ask a job to stop; whether there is one. A job that was just asked for may not be known yet."""
+        """Ask a job to stop, and return whether there is one. A job that was just asked for may not be known yet."""
         since, until = self._written(name), self._clock.now() + self._patience
         while True:
             found = self._ask("describe_training_job", TrainingJobName=name)
@@ -175,7 +175,7 @@ class _Remover:
             self._clock.sleep(self._look)
 
     def _until(self, done: Callable[[], bool], since: float) -> bool:
-        """Repeat until it is done; whether it took more than one look, so that there was something."""
+        """Repeat until it is done, and return whether it took more than one look, so that there was something."""
         until, looks = self._clock.now() + self._patience, 0
         while not done():
             looks += 1

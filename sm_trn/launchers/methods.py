@@ -258,7 +258,7 @@ def _copied(given: Arguments) -> object:
 
 
 def _deep(value: object, made: dict[int, object]) -> object:
-    """A copy; what is held twice, or holds itself, is copied once."""
+    """Return a copy, in which a value that is held twice, or holds itself, is copied once."""
     if id(value) in made:
         return made[id(value)]
     if isinstance(value, dict):

@@ -232,7 +232,7 @@ def with_causes(value: object, change: Callable[[Cause], Cause]) -> object:
 
 
 def causes_in(value: object) -> Iterator[Cause]:
-    """Every cause in a value and in what it contains; what contains itself is looked at once."""
+    """Yield every cause in a value and in what it contains. A value that contains itself is visited once."""
     todo, seen = [value], set[int]()
     while todo:
         item = todo.pop()

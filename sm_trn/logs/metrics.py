@@ -240,7 +240,7 @@ class _Copies:
         self._latest: dict[str, Key] = {}
 
     def add(self, keys: Sequence[Key], hosts: Sequence[str], times: Sequence[float | None]) -> bool:
-        """Take in lines, of workers without a prefix, that nobody has said before: all of them or none; whether they were."""
+        """Remember lines, of workers without a prefix, if nobody has said any of them before, and return whether that is so."""
         workers: dict[str, Worker] = {host: (host, None) for host in {*hosts}}
         new: dict[Key, tuple[Worker, float | None] | _Tally]
         if (

@@ -18,7 +18,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFilter:
-    """Lines of one host, one rank, that match an expression; what is None does not matter. Raises SmTrnError."""
+    """Return the lines of one host and rank that match an expression. An argument of None does not select. Raises SmTrnError."""
 
     host: str | None = None
     rank: int | None = None

@@ -209,7 +209,7 @@ def _harmless(program: str, action: str, value: object) -> bool:
 
 
 def words(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT004: a text with spaces or quotes travels as JSON; what the script is given is not what the console shows."""
+    """SCRIPT004: a text with spaces or quotes travels as JSON, so that the script is given other characters than the console shows."""
     for name, value in job.hyperparameters.items() if job.script is not None else ():
         if isinstance(value, str) and value and shlex.quote(value) != value and any(c in value for c in " \t\"'"):
             yield SCRIPT004.problem(

@@ -133,7 +133,7 @@ class Poller:
             self._queue.update(dict.fromkeys(name for name in self._open if name in unseen))
 
     def _list(self, query: JobQuery, unseen: set[str], *, whole: bool) -> set[str]:
-        """Hear what the list says; which of ``unseen`` it did not name. Others' jobs are paged over only while that pays."""
+        """Read the list of jobs, and return which of ``unseen`` it did not name. Others' jobs are paged over only while that pays."""
         newest, token, barren = self._newest, None, 0
         while True:
             page = self.feed.fetch_page(query, token)

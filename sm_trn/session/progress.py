@@ -165,7 +165,7 @@ class Progress:
         return job.emulated or reader.looked is None or abs(now - reader.looked) >= every_s
 
     def _advance(self, reader: Reader, job: JobSnapshot) -> bool:
-        """Read one log on; whether it answered. A running job's streams are known, so a look costs one call for each."""
+        """Read one log further, and return whether it answered. A running job's streams are known, so a look costs one call for each."""
         streams = None if job.terminal else expected_streams(job)
         try:
             events, cursor = self.logs.fetch_events(reader.name, reader.cursor, streams=streams)

@@ -11,7 +11,7 @@ from .details import each
 
 
 def stop_one(backend: Backend, name: str) -> bool:
-    """Ask a job to stop; whether it was asked. One that has ended, or is being stopped, is left alone."""
+    """Ask a job to stop, and return whether it was asked. A job that has ended, or is being stopped, is left alone."""
     try:
         backend.stop_job(name)
     except CloudError as error:

@@ -72,7 +72,7 @@ class Moto:
         return self._run(made)
 
     def create_bucket(self, name: str, region: str) -> None:
-        """Let moto know a bucket, for its settings; what is in it is ours."""
+        """Tell moto of a bucket, for its settings. Its objects are in our own store."""
         place = f"<LocationConstraint>{region}</LocationConstraint>"
         body = f"<CreateBucketConfiguration>{place}</CreateBucketConfiguration>"
         self.call("s3", "PUT", f"/{name}", b"" if region == "us-east-1" else body.encode(), region=region)

@@ -109,7 +109,7 @@ class Trials:
         )
 
     def value(self, trial: Trial, job: Job) -> float:
-        """Return the objective's value, to sort by; what has none is the least."""
+        """Return the objective's value, to sort by. A trial without one sorts first."""
         found = score(job, self._objectives[trial["definition"]])
         return float("-inf") if found is None else found
 

@@ -42,7 +42,7 @@ class Ledger:
             self.causes.setdefault(cause.key, cause)
 
     def plain(self, value: object, above: tuple[int, ...] = ()) -> Any:
-        """The value as JSON holds it, with placeholders as visible words; what is unknown is noted and becomes None."""
+        """Return the value as JSON holds it, with placeholders as visible words. What is unknown is noted and becomes None."""
         if isinstance(value, (Text, Symbol)):
             return self._text(value)
         if isinstance(value, Unknown):

@@ -35,7 +35,7 @@ _OBJECTS: Final = frozenset({"base_config", "collections_to_save", "actions"})
 
 
 def rules(asked: Asked) -> Rules:
-    """What the argument ``rules`` makes known; what it does not is noted in the ledger."""
+    """Return what the argument ``rules`` makes known. The rest is noted in the ledger."""
     found, listed = Rules(), asked.raw.get("rules")
     if listed is None:
         return found
