@@ -6,14 +6,17 @@ imports nothing of the other scripts.
 
     curl -d '{"inputs": "not bad at all"}' -H 'Content-Type: application/json'                  [{"label": …, "score": …}]
     curl -d '{"inputs": ["good", "bad"], "parameters": {"top_k": 2}}' -H 'Content-Type: application/json'
+    curl -d '{"inputs": {"text": "It rains.", "text_pair": "It is wet."}}' -H 'Content-Type: application/json'
     curl --data-binary @texts.csv -H 'Content-Type: text/csv' -H 'Accept: text/csv'             one text a line, in and out
 
+A score is a probability; of a model that was trained on scores, as for stsb, it is the score that the model gives.
 A request that cannot be answered is a ValueError whose message the caller reads.
 """
 
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 from pathlib import Path
@@ -30,33 +33,29 @@ Label = Dict[str, Union[str, float]]
 
 
 class Request(NamedTuple):
-    """Texts, and how many labels are wanted for each."""
+    """Texts, or pairs {"text": …, "text_pair": …}, and how many labels are wanted for each."""
 
-    texts: List[str]
+    texts: List[Any]
     top_k: int = 1
-
-
-class Classifier(NamedTuple):
-    model: Any
-    tokenizer: Any
-    device: Any
-    max_length: int
 
 
 # --- model_fn ---
 
 
-def model_fn(model_dir: str) -> Classifier:
-    """The model and its tokenizer, ready to answer on the GPU if there is one."""
-    from transformers import AutoModelForSequenceClassification
+def model_fn(model_dir: str) -> Any:
+    """transformers' pipeline, ready to answer on the GPU if there is one."""
+    from transformers import AutoModelForSequenceClassification, pipeline
 
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     tokenizer = _load_tokenizer(model_dir)
-    model = AutoModelForSequenceClassification.from_pretrained(model_dir).to(device).eval()
+    model = AutoModelForSequenceClassification.from_pretrained(model_dir)
     positions = getattr(model.config, "max_position_embeddings", None) or 512
     if model.config.model_type in {"roberta", "xlm-roberta", "camembert"}:
         positions -= 2  # their positions start after the padding's
-    return Classifier(model, tokenizer, device, min(positions, tokenizer.model_max_length))
+    tokenizer.model_max_length = min(positions, tokenizer.model_max_length)
+    known = inspect.signature(model.forward).parameters  # a tokenizer of no class of its own makes more
+    tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in known]
+    device = 0 if torch.cuda.is_available() else -1
+    return pipeline("text-classification", model=model, tokenizer=tokenizer, device=device)
 
 
 def _load_tokenizer(model_dir: str) -> Any:
@@ -93,8 +92,11 @@ def input_fn(request_body: Body, content_type: str = JSON) -> Request:
     if len(request.texts) > MAX_TEXTS:
         raise ValueError(f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests")
     for number, one in enumerate(request.texts):
-        if not isinstance(one, str) or not one.strip():
-            raise ValueError(f"inputs: got {one!r} at place {number}, wanted a text that is not empty")
+        texts = [one.get("text"), one.get("text_pair")] if isinstance(one, dict) else [one]
+        if not all(isinstance(text, str) and text.strip() for text in texts):
+            raise ValueError(
+                f"inputs: got {one!r} at place {number}, wanted a text that is not empty, or a pair of them"
+            )
     return request
 
 
@@ -107,14 +109,14 @@ def _read_json(body: str) -> Request:
         shown = ", ".join(content) if isinstance(content, dict) else type(content).__name__
         raise ValueError(f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts')
     inputs, parameters = content["inputs"], content.get("parameters") or {}
-    if not isinstance(inputs, (str, list)):
+    if not isinstance(inputs, (str, dict, list)):
         raise ValueError(  # noqa: TRY004 - the caller's mistake, all of one class
             f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts"
         )
     top_k = parameters.get("top_k", 1) if isinstance(parameters, dict) else None
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
         raise ValueError(f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}')
-    return Request([inputs] if isinstance(inputs, str) else inputs, top_k)
+    return Request(inputs if isinstance(inputs, list) else [inputs], top_k)
 
 
 def _read_json_lines(body: str) -> Request:
@@ -140,26 +142,11 @@ READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, CSV: _read_csv, TEXT:
 # --- predict_fn ---
 
 
-def predict_fn(input_data: Request, model: Classifier) -> list[list[Label]]:
+def predict_fn(input_data: Request, model: Any) -> List[List[Label]]:
     """For each text its likeliest labels, the likeliest first, with their probabilities."""
-    found: list[list[Label]] = []
-    for start in range(0, len(input_data.texts), BATCH):
-        batch = model.tokenizer(
-            input_data.texts[start : start + BATCH],
-            padding=True,
-            truncation=True,
-            max_length=model.max_length,
-            return_token_type_ids=False,
-            return_tensors="pt",
-        )
-        with torch.no_grad():
-            logits = model.model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits
-        scores, labels = logits.float().softmax(-1).sort(dim=-1, descending=True)
-        names = model.model.config.id2label
-        for some_scores, some_labels in zip(scores.tolist(), labels.tolist()):
-            pairs = list(zip(some_labels, some_scores))[: input_data.top_k]
-            found.append([{"label": names[label], "score": score} for label, score in pairs])
-    return found
+    kind = "softmax" if model.model.config.num_labels > 1 else "none"
+    how = {"top_k": input_data.top_k, "function_to_apply": kind, "truncation": True, "batch_size": BATCH}
+    return model(input_data.texts, **how)  # type: ignore[no-any-return]  # transformers is untyped here
 
 
 # --- output_fn ---

@@ -108,6 +108,32 @@ def test_the_likeliest_labels_come_first_and_add_up_to_one(ask: Callable[..., st
         assert sum(scores) == pytest.approx(1.0)
 
 
+def test_pairs_are_answered_as_the_model_reads_them(ask: Callable[..., str], model_dir: Path) -> None:
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(model_dir).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model_dir)
+    with torch.no_grad():
+        scores = model(**tokenizer(TEXTS[0], TEXTS[1], return_tensors="pt")).logits.softmax(-1)[0]
+    pair = {"text": TEXTS[0], "text_pair": TEXTS[1]}
+    (got,) = json.loads(ask(json.dumps({"inputs": pair})))
+    assert (model.config.id2label[int(scores.argmax())], pytest.approx(float(scores.max()))) == tuple(got.values())
+    assert [got, got] == json.loads(ask(json.dumps({"inputs": [pair, pair]})))
+    with pytest.raises(ValueError, match="wanted a text that is not empty, or a pair of them"):
+        ask(json.dumps({"inputs": {"text": TEXTS[0]}}))
+
+
+def test_a_model_of_scores_answers_with_its_score(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer("tiny-random")
+    torch.manual_seed(3)
+    config = load_config("tiny-random", tokenizer, num_labels=1, problem_type="regression")
+    model = load_model("tiny-random", config, "SequenceClassification").eval()
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with torch.no_grad():
+        score = float(model(**tokenizer(TEXTS[0], return_tensors="pt")).logits)
+    (got,) = inference.predict_fn(inference.Request([TEXTS[0]]), inference.model_fn(str(tmp_path)))
+    assert pytest.approx(score, abs=1e-5) == got[0]["score"]
+
+
 def test_csv_answers_line_by_line(ask: Callable[..., str], model_dir: Path) -> None:
     lines = ask(json.dumps({"inputs": TEXTS}), accept="text/csv").splitlines()
     assert [label for label, _ in wanted(model_dir)] == [line.split(",")[0] for line in lines]
