@@ -92,7 +92,7 @@ def fragment(text: str, *, words: bool = False) -> Fragment:
 class Entry:
     """A row of the dictionary. ``certain`` fragments name the cause, ``likely`` ones speak for it; ``loose`` ones do so only on a
     line that reports an error: an exception, a service's reason; ``about`` ones are what such a line is about, where nothing else
-    speaks.
+    speaks. ``files`` are those of libraries: an exception that nothing else tells of is about what the innermost of them does.
 
     ``signal`` is the number of a signal that speaks for the cause when it ends a process, ``codes`` are exit codes that do.
     """
@@ -107,6 +107,7 @@ class Entry:
     loose: tuple[Fragment, ...] = ()
     about: tuple[Fragment, ...] = ()
     unless: tuple[Fragment, ...] = ()
+    files: tuple[str, ...] = ()
     reads: str = ""
     signal: int = 0
     codes: tuple[int, ...] = ()
@@ -157,6 +158,7 @@ def entries() -> tuple[Entry, ...]:
             loose=_fragments(row, "loose"),
             about=_fragments(row, "about"),
             unless=_fragments(row, "unless"),
+            files=tuple(row.get("files", ())),
             codes=tuple(row.get("codes", ())),
         )
         for row in rows
@@ -217,6 +219,18 @@ def _by_ending() -> dict[int, int]:
     return found
 
 
+@functools.lru_cache(maxsize=4096)
+def match_file(path: str) -> Match | None:
+    """The row that knows a file of a traceback, as the weakest word for it."""
+    rows = (row for row in entries() if any(f"/{name}" in path for name in row.files))
+    return next((Match(row, ALL - 1) for row in rows), None)
+
+
+def refused(error: str) -> bool:
+    """Whether an exception is one that Python or a library raises for a mistake of who calls it."""
+    return error.lower().startswith(_REFUSED)
+
+
 def _spelled(text: str) -> str:
     """The words of the names of classes at a line's beginning: ``PipeModeDatasetException`` is ``pipe mode dataset exception``."""
     return " ".join(_WORD.sub(" ", name).lower() for name in _CLASS.findall(text[:200]))
@@ -232,9 +246,7 @@ def match(text: str, lists: int = ALL) -> Match | None:
     ended = _by_ending()
     found = {ended[each]: SURE - 1 for each in endings(lowered) if each in ended}
     rows = entries()
-    foreign = lowered.startswith(
-        _REFUSED
-    )  # Python's own exceptions: nouns say little there, and AWS's words are others'
+    foreign = refused(lowered)  # nouns say little there, and AWS's words are others'
     lists = min(lists, ALL - foreign)
     spelled = f"{lowered} {_spelled(text)}" if lists == ALL else lowered
     for place, kind, piece in _near(spelled.translate(_DIGITS)):

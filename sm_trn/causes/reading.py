@@ -11,7 +11,7 @@ from ..logs.prefixes import prefix_of
 from ..logs.script import raised
 from ..logs.shown import plain, printable
 from .cause import Evidence, FastNetwork
-from .entries import ALL, LONGEST, SURE, Match, Role, match, resembles
+from .entries import ALL, LONGEST, SURE, Match, Role, match, match_file, refused, resembles
 from .watchdog import Watchdog
 
 MOST = 2_000  # findings that are kept: the first ones decide
@@ -52,13 +52,17 @@ _ASKS = re.compile(  # a person, not a program
 )
 _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
-    r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
+    r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|(?:sagemaker\.exceptions\.)?UnexpectedStatusException)\s*:"
     r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
     r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|[{\s]*\"?[Ff]ail(?:ed|ure) ?[Rr]eason\"?\s{0,4}:[\"\s]{0,4}"
-    r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
+    r"|\s*Exception during training:|\s*(?:ExitCode|SystemExit:) \d{1,4}(?=\s|$))+\s*"
 )
 _CONTAINER = re.compile(
     r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| |E {3})"
+)
+_LABEL = re.compile(  # what srun -l and pdsh have there: a task's number or a host's name
+    r" {0,3}(?!\S{0,120}(?:Error|Exception))(?:\d{1,5}|(?=\S{0,62}\d)[\w.-]{2,64}): "
+    r"(?=\[(?:rank)?\d|Traceback \(| {2}File \"|(?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception)\b)"
 )
 _STAMP = re.compile(  # what CloudWatch, containers' logs and quotations have at the beginning of each line
     r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t](?:std(?:out|err) [FP] )?|\d{13}[ \t]|> )"
@@ -120,6 +124,7 @@ class _Worker:
     chained: bool = False
     code: bool = False  # the next line is source code that a frame shows
     place: str = ""
+    inner: Match | None = None  # the row that knows the innermost of a library's files
     left: int = 0  # lines after the exception that still belong to its message
     ignored: int = -NEXT  # the line that says that Python ignores an exception
     idle: bool = False  # the exception of this traceback ends nothing
@@ -171,6 +176,9 @@ class LogReading:
         )
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
+        label = _LABEL.match(piece)
+        if label is not None:
+            piece = piece[label.end() :]
         prefix = prefix_of(piece)
         stamp = _STAMP.match(piece, prefix.length)
         text = piece[stamp.end() if stamp is not None else prefix.length :]
@@ -209,7 +217,7 @@ class LogReading:
             worker.chain = self._chains
         lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
         worker.left = 40 if ended else max(0, worker.left - 1)
-        found = match(line.text, lists)
+        found = match(line.text, lists) or (worker.inner if ended and not refused(exception) else None)
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
             worker.chained = any(said.startswith(mark) for mark in _CHAINED)
@@ -265,6 +273,7 @@ class LogReading:
             self._chains += 1
             worker.chain = self._chains
         worker.inside, worker.chained, worker.code, worker.place, worker.left = True, False, False, "", 0
+        worker.inner = None
         worker.idle = at - worker.ignored < NEXT
         self.window = WINDOW
 
@@ -275,7 +284,8 @@ class LogReading:
         if frame is not None:
             worker.code = True
             if not any(mark in frame["file"] for mark in _LIBRARY):
-                worker.place = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}"
+                worker.place, worker.inner = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}", None
+            worker.inner = match_file(frame["file"]) or worker.inner
             return True
         if (worker.code and text[:2] == "  ") or _CARETS.fullmatch(text[:LONGEST]):
             return True

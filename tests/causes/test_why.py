@@ -164,6 +164,21 @@ def test_real_error_texts_find_their_cause() -> None:
         ("[I socket.cpp:6] [c10d] The server socket has started to listen on [::]:29500.", "unknown"),
         ("The node was low on resource: memory.", "mem.host_oom"),
         ("The node was low on resource: ephemeral-storage.", "disk.full"),
+        ("sagemaker.exceptions.UnexpectedStatusException: Error for Training job a: Failed. Reason: AlgorithmError: "
+         "ExecuteUserScriptError:\nCommand \"python train.py\", exit code: 1", "unknown"),
+        ("SystemExit: 1", "unknown"),
+        ("AssertionError: Check batch related parameters. 8 != 4 * 1 * 1", "dist.launcher_mismatch"),
+        ("OCI runtime create failed: nvidia-container-cli: requirement error: unsatisfied condition: cuda >= 9", "image.driver"),
+        ("cuda_dnn.cc:385] could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR", "cuda.kernel_error"),
+        ("E cuda_dnn.cc:9] Unable to register cuDNN factory: one is there already", "unknown"),
+        ("InternalError: Blas SGEMM launch failed : m=10", "cuda.kernel_error"),
+        ("RuntimeError: Failed to download s3://b/index.json -> /tmp/index.json", "data.not_found"),
+        ("src/storage/pool.h:161: cudaMalloc retry failed: out of memory", "mem.cuda_oom"),
+        ("NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 bytes", "mem.shm"),
+        ("ClientError: the role may not: User is not authorized to perform kms:Decrypt", "data.kms"),
+        ("ValueError: the state dictionary is corrupted", "checkpoint.incompatible"),
+        ("RuntimeError: Pipe mode channel train: closed before all records were read", "data.pipe"),
+        ("error: Invalid distribution name or version syntax: ./a-1.0.0", "pip.failed"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
@@ -443,6 +458,42 @@ def test_an_exception_that_a_library_may_mean_otherwise_is_not_certain(text: str
     found = st.why(text).cause
     assert found is not None
     assert ("script.exception", confidence) == (found.id, found.confidence.value)
+
+
+def traced(error: str, *files: str) -> str:
+    frames = [f'  File "{file}", line 7, in f\n    g()' for file in files]
+    return "\n".join(["Traceback (most recent call last):", *frames, error])
+
+
+@pytest.mark.parametrize(
+    ("file", "cause"),
+    [
+        ("torch/serialization.py", "checkpoint.incompatible"),
+        ("datasets/packaged_modules/json/json.py", "data.bad"),
+        ("huggingface_hub/file_download.py", "hub.offline"),
+        ("odd/library.py", "script.exception"),
+    ],
+)
+def test_an_error_that_nothing_else_tells_of_is_about_what_the_innermost_library_does(file: str, cause: str) -> None:
+    script, library, below = (
+        "/opt/ml/code/train.py",
+        f"/opt/lib/python3.10/site-packages/{file}",
+        "/usr/lib/python3.10/abc.py",
+    )
+    found = st.why(traced("RuntimeError: odd", script, library, below))
+    assert (cause, "likely") == (found.id, found.confidence.value)
+    assert "script.exception" == st.why(traced("TypeError: odd", script, library)).id
+    assert "script.exception" == st.why(traced("RuntimeError: odd", script, library, script)).id
+    assert "mem.cuda_oom" == st.why(traced("RuntimeError: CUDA out of memory.", script, library)).id
+
+
+@pytest.mark.parametrize("label", ["15: ", " 3: ", "ip-10-0-0-7: ", "10.3.35.83: "])
+def test_what_srun_and_pdsh_write_in_front_of_a_line_hides_no_exception(label: str) -> None:
+    lines = traced("AssertionError: odd", "/opt/ml/code/train.py").splitlines()
+    for inner in ("", "[rank15]: "):
+        found = st.why("\n".join(f"{label}{inner}{line}" for line in lines)).cause
+        assert found is not None
+        assert ("script.exception", "train.py:7", 15 if inner else None) == (found.id, found.place, found.rank)
 
 
 def test_the_services_own_word_for_its_failure_is_enough() -> None:
