@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from ..logs.events import LogEvent
 from ..logs.prefixes import prefix_of
 from ..logs.script import raised
-from ..logs.shown import plain, printable
+from ..logs.shown import printable
+from .around import TRACEBACK, pieces, without_label, without_stamp, words_of
 from .cause import Evidence, FastNetwork
 from .entries import ALL, LONGEST, SURE, Match, Role, match, match_file, refused, resembles
 from .watchdog import Watchdog
@@ -17,7 +18,6 @@ from .watchdog import Watchdog
 MOST = 2_000  # findings that are kept: the first ones decide
 WINDOW = 300  # lines of a traceback
 NEXT = 4  # lines on which a traceback begins that Python ignores, after it says so
-_TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _IGNORED = "Exception ignored in"  # an object's end raised it
 _FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
@@ -51,25 +51,6 @@ _ASKS = re.compile(  # a person, not a program
     r"(?i:how|is|are|what|why|can|do|does|should|where|which|has|have)\b[^:]{0,400}\?|(?:I|I'm|I've|My|Hi|Hello)\b[ ,]"
 )
 _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
-_SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
-    r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|(?:sagemaker\.exceptions\.)?UnexpectedStatusException)\s*:"
-    r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
-    r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|[{\s]*\"?[Ff]ail(?:ed|ure) ?[Rr]eason\"?\s{0,4}:[\"\s]{0,4}"
-    r"|\s*Exception during training:|\s*(?:ExitCode|SystemExit:) \d{1,4}(?=\s|$))+\s*"
-)
-_CONTAINER = re.compile(
-    r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| |E {3})"
-)
-_LABEL = re.compile(  # what srun -l and pdsh have there: a task's number or a host's name
-    r" {0,3}(?!\S{0,120}(?:Error|Exception))(?:\d{1,5}|(?=\S{0,62}\d)[\w.-]{2,64}): "
-    r"(?=\[(?:rank)?\d|Traceback \(| {2}File \"|(?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception)\b)"
-)
-_STAMP = re.compile(  # what CloudWatch, containers' logs and quotations have at the beginning of each line
-    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t](?:std(?:out|err) [FP] )?|\d{13}[ \t]|> )"
-)
-_LOGGED = re.compile(  # an exception that a logger wrote
-    r".{0,60}\b(?:ERROR|CRITICAL|FATAL)\b(?:\S{0,40}?[\s:]{1,8}){1,4}?(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )"
-)
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
 _CLIENT = re.compile(r"[A-Z]\w{2,80} {2,200}Traceback \(most recent call last\)")
@@ -157,7 +138,7 @@ class LogReading:
         if self.window:
             self.window -= 1
         self.hosts[event.host] = event.time_s
-        for piece in _pieces(event.text):
+        for piece in pieces(event.text):
             self._take(piece, event, at, beats)
 
     def finish(self) -> None:
@@ -176,13 +157,10 @@ class LogReading:
         )
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
-        label = _LABEL.match(piece)
-        if label is not None:
-            piece = piece[label.end() :]
+        piece = without_label(piece)
         prefix = prefix_of(piece)
-        stamp = _STAMP.match(piece, prefix.length)
-        text = piece[stamp.end() if stamp is not None else prefix.length :]
-        said, spoken = self._said(text)
+        text = without_stamp(piece, prefix.length)
+        said, spoken = words_of(text, short=self.short)
         if not said or len(self.findings) >= MOST:
             return
         if self._marks(said) or self._compiles(said, beats):
@@ -196,9 +174,9 @@ class LogReading:
             return
         if said.startswith(_IGNORED):
             worker.ignored = at
-        if _TRACEBACK in said[:400]:
+        if TRACEBACK in said[:400]:
             self._begin(worker, at)
-            if said.startswith(_TRACEBACK):
+            if said.startswith(TRACEBACK):
                 return
         if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
@@ -254,13 +232,6 @@ class LogReading:
             return ALL
         return ALL - 1 if complaint or within or _SUSPECT.search(low) is not None else SURE
 
-    def _said(self, text: str) -> tuple[str, bool]:
-        """A line without what others write in front of it, and whether the service or the toolkit did."""
-        named = _CONTAINER.match(text) or (_LOGGED.match(text[:LONGEST]) if self.short else None)
-        said = (text[named.end() :] if named is not None else text).strip()
-        spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
-        return (said[spoken.end() :].rstrip('"'), True) if spoken is not None else (said, False)
-
     def _compiles(self, said: str, beats: int) -> bool:
         """Take in the Neuron compiler's start and end of a graph."""
         if "ompiler" not in said[:400] or not any(mark in said[:400].lower() for mark in _COMPILES):
@@ -315,19 +286,6 @@ class LogReading:
             if any(mark in lowered for mark in marks):
                 self.network = FastNetwork.SOCKETS
         return False
-
-
-_FLAT = re.compile(r"(?<=\S)\s(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )")  # a whole traceback in a line
-_ESCAPED = re.compile(r"\\n(?![a-z])")  # and no path of Windows
-
-
-def _pieces(text: str) -> list[str]:
-    """The parts that a carriage return or a line break divides, also as JSON writes it; of a long progress bar the last ones."""
-    drawn = _ESCAPED.sub("\n", plain(text[: 64 * LONGEST]))
-    if "\r" not in drawn and "\n" not in drawn:
-        return _FLAT.split(drawn) if _TRACEBACK in drawn and ", line " in drawn else [drawn]
-    parts = re.split(r"[\r\n]", drawn)
-    return parts if len(parts) <= 400 else parts[-400:]
 
 
 _ROOT_RANK = re.compile(r"\brank\s{0,10}: ?(\d{1,6}) \(local_rank")

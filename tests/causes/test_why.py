@@ -164,8 +164,7 @@ def test_real_error_texts_find_their_cause() -> None:
         ("[I socket.cpp:6] [c10d] The server socket has started to listen on [::]:29500.", "unknown"),
         ("The node was low on resource: memory.", "mem.host_oom"),
         ("The node was low on resource: ephemeral-storage.", "disk.full"),
-        ("sagemaker.exceptions.UnexpectedStatusException: Error for Training job a: Failed. Reason: AlgorithmError: "
-         "ExecuteUserScriptError:\nCommand \"python train.py\", exit code: 1", "unknown"),
+        ("sagemaker.exceptions.UnexpectedStatusException: Error for Training job a: Failed. Reason: ClientError: ", "unknown"),
         ("SystemExit: 1", "unknown"),
         ("AssertionError: Check batch related parameters. 8 != 4 * 1 * 1", "dist.launcher_mismatch"),
         ("OCI runtime create failed: nvidia-container-cli: requirement error: unsatisfied condition: cuda >= 9", "image.driver"),
@@ -179,6 +178,15 @@ def test_real_error_texts_find_their_cause() -> None:
         ("ValueError: the state dictionary is corrupted", "checkpoint.incompatible"),
         ("RuntimeError: Pipe mode channel train: closed before all records were read", "data.pipe"),
         ("error: Invalid distribution name or version syntax: ./a-1.0.0", "pip.failed"),
+        ("ValueError: host not found: Name or service not known", "dist.rendezvous"),
+        ("JobId=127441 WTERMSIG 9", "mem.host_oom"),
+        ("ERROR 77 [Tensorizer]: Transformation error on operator: _dot.1", "neuron.compile_error"),
+        ("fire.core.FireError: Could not consume arg: --odd", "script.arguments"),
+        ("RuntimeError: CUDA driver error: invalid argument", "cuda.kernel_error"),
+        ("InternalServerError: we are unable to provision the instances", "capacity.insufficient"),
+        ("OSError: key 'a' in bucket 'b': AWS Error ACCESS_DENIED during HeadObject operation", "data.s3_access_denied"),
+        ("AssertionError: LOCAL_RANK 5 is not below the number of devices 4", "dist.launcher_mismatch"),
+        ("zarr.errors.OddError: odd", "data.bad"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
@@ -494,6 +502,20 @@ def test_what_srun_and_pdsh_write_in_front_of_a_line_hides_no_exception(label: s
         found = st.why("\n".join(f"{label}{inner}{line}" for line in lines)).cause
         assert found is not None
         assert ("script.exception", "train.py:7", 15 if inner else None) == (found.id, found.place, found.rank)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{{"timestamp": 17, "message": {}}}', '{{"log": {}, "stream": "stderr"}}', '            "message": {},',
+     '{{"level": "ERROR", "msg": {}}}'],
+)  # fmt: skip
+def test_a_line_that_is_json_is_read_by_its_message(line: str) -> None:
+    lines = traced("KeyError: 'text'", "/opt/ml/code/train.py").splitlines()
+    found = st.why("\n".join(line.format(json.dumps(each)) for each in lines)).cause
+    assert found is not None
+    assert ("script.exception", "certain", "train.py:7") == (found.id, found.confidence.value, found.place)
+    assert found.id == st.why(line.format(json.dumps("\n".join(lines)))).id
+    assert "unknown" == st.why('{"level": "info", "msg": "the tokenizer is not there yet"}').id
 
 
 def test_the_services_own_word_for_its_failure_is_enough() -> None:
