@@ -187,6 +187,14 @@ def test_real_error_texts_find_their_cause() -> None:
         ("OSError: key 'a' in bucket 'b': AWS Error ACCESS_DENIED during HeadObject operation", "data.s3_access_denied"),
         ("AssertionError: LOCAL_RANK 5 is not below the number of devices 4", "dist.launcher_mismatch"),
         ("zarr.errors.OddError: odd", "data.bad"),
+        ("ERROR TDRV:dma_ring_allocate No more pages for ring type: 1", "mem.neuron_oom"),
+        ("Lost connection with local raylet. Error: IOError: 14", "dist.peer_lost"),
+        ("core_worker.cc:2: Failed to register worker to Raylet: IOError: End of file", "dist.rendezvous"),
+        ("ImportError: Missing optional dependency 'odd'.", "script.module_missing"),
+        ("ncclUnhandledCudaError: Call to CUDA function failed.\nCuda failure 'out of memory'", "mem.cuda_oom"),
+        ("ncclUnhandledCudaError: Call to CUDA function failed.", "dist.nccl_config"),
+        ("worker exceeded 95% memory budget. Restarting", "mem.host_oom"),
+        ("tar: optimizer.pt: Wrote only 4096 of 10240 bytes", "disk.full"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
