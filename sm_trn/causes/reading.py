@@ -22,9 +22,11 @@ _CHAINED = ("During handling of the above exception", "The above exception was t
 _IGNORED = "Exception ignored in"  # an object's end raised it
 _FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
 _OTHER = re.compile(
-    r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: "
+    r"(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror)(?::|$)|[A-Z][a-z]\w{0,80}: "
 )  # exceptions with other names
-_DOTTED = re.compile(r"(?:[a-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}: |Exception: ")  # the same without a traceback
+_DOTTED = re.compile(  # the same without a traceback
+    r"(?:[a-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror): |Exception: "
+)
 _CARETS = re.compile(r"[\s^~]{1,400}")
 _CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
     r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
