@@ -226,6 +226,11 @@ def match_file(path: str) -> Match | None:
     return next((Match(row, ALL - 1) for row in rows), None)
 
 
+def match_class(error: str) -> Match | None:
+    """The row that knows the library whose exception this is: ``PIL.UnidentifiedImageError`` is of ``PIL/``."""
+    return match_file("/" + error.partition(":")[0].replace(".", "/"))
+
+
 def refused(error: str) -> bool:
     """Whether an exception is one that Python or a library raises for a mistake of who calls it."""
     return error.lower().startswith(_REFUSED)

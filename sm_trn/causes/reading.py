@@ -12,7 +12,7 @@ from ..logs.script import raised
 from ..logs.shown import printable
 from .around import TRACEBACK, pieces, without_label, without_stamp, words_of
 from .cause import Evidence, FastNetwork
-from .entries import ALL, LONGEST, SURE, Match, Role, match, match_file, refused, resembles
+from .entries import ALL, LONGEST, SURE, Match, Role, match, match_class, match_file, refused, resembles
 from .watchdog import Watchdog
 
 MOST = 2_000  # findings that are kept: the first ones decide
@@ -39,7 +39,7 @@ _REPORTS = re.compile(
 )
 _COMPLAINS = re.compile(  # of few lines, in small letters: what says that something went wrong
     r"fail|error|cannot|can't|could not|couldn't|unable|not found|missing|invalid|denied|refused|timed out|timeout|exhausted"
-    r"|ran out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|unexpected|does not exist|not available"
+    r"|r[au]n out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|unexpected|does not exist|not available"
 )
 _SUSPECT = re.compile(  # and what may say so
     r"warn|nan\b|\binf|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
@@ -197,7 +197,9 @@ class LogReading:
             worker.chain = self._chains
         lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
         worker.left = 40 if ended else max(0, worker.left - 1)
-        found = match(line.text, lists) or (worker.inner if ended and not refused(exception) else None)
+        found = match(line.text, lists)
+        if found is None and ended and not refused(exception):
+            found = match_class(exception) or worker.inner
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
             worker.chained = any(said.startswith(mark) for mark in _CHAINED)
