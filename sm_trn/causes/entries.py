@@ -32,7 +32,11 @@ OF_PYTHON = (
     "ArithmeticError", "AttributeError", "IndexError", "KeyError", "NameError", "SyntaxError", "IndentationError", "TypeError",
     "UnboundLocalError", "ZeroDivisionError", "RecursionError",
 )  # fmt: skip
-_REFUSED = tuple(name.lower() for name in (*OF_PYTHON, "ValueError", "AssertionError", "NotImplementedError"))
+_MISTAKES = tuple(name.lower() for name in OF_PYTHON)
+_REFUSED = (*_MISTAKES, "valueerror", "assertionerror", "notimplementederror")
+_MACHINES = frozenset(
+    {"neuron", "dist", "mem", "net", "smp", "smddp", "hw", "disk", "cuda"}
+)  # families that nouns name well
 _SERVICE = frozenset({"api", "capacity", "platform", "spot", "stop"})  # families of what AWS itself says
 
 
@@ -241,6 +245,15 @@ def _spelled(text: str) -> str:
     return " ".join(_WORD.sub(" ", name).lower() for name in _CLASS.findall(text[:200]))
 
 
+def _speaks_of_mistakes(family: str, strength: int) -> bool:
+    """Whether a row of this family may speak, so strongly, for what somebody is refused for: AWS's words are others' there,
+    and nouns say little unless they are a machine's.
+    """
+    if strength == ALL - 1:
+        return family in _MACHINES
+    return strength < SURE or family not in _SERVICE
+
+
 @functools.lru_cache(maxsize=4096)
 def match(text: str, lists: int = ALL) -> Match | None:
     """The row that a line speaks for: that with the strongest fragment, of equals the first. Only so many ``lists`` count."""
@@ -251,14 +264,14 @@ def match(text: str, lists: int = ALL) -> Match | None:
     ended = _by_ending()
     found = {ended[each]: SURE - 1 for each in endings(lowered) if each in ended}
     rows = entries()
-    foreign = refused(lowered)  # nouns say little there, and AWS's words are others'
-    lists = min(lists, ALL - foreign)
+    lists = min(lists, ALL - lowered.startswith(_MISTAKES))
+    foreign = refused(lowered)
     spelled = f"{lowered} {_spelled(text)}" if lists == ALL else lowered
     for place, kind, piece in _near(spelled.translate(_DIGITS)):
         strength = _KINDS.index(kind)
-        skip = strength >= lists or (strength >= SURE and foreign and rows[place].family in _SERVICE)
+        silent = strength >= lists or (foreign and not _speaks_of_mistakes(rows[place].family, strength))
         where = spelled if kind == "about" else lowered
-        if not skip and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
+        if not silent and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
             found[place] = strength
     calm = {
         place
