@@ -34,9 +34,8 @@ OF_PYTHON = (
 )  # fmt: skip
 _MISTAKES = tuple(name.lower() for name in OF_PYTHON)
 _REFUSED = (*_MISTAKES, "valueerror", "assertionerror", "notimplementederror")
-_MACHINES = frozenset(
-    {"neuron", "dist", "mem", "net", "smp", "smddp", "hw", "disk", "cuda"}
-)  # families that nouns name well
+# Families that nouns name well.
+_MACHINES = frozenset({"neuron", "dist", "mem", "net", "smp", "smddp", "hw", "disk", "cuda", "num"})
 _SERVICE = frozenset({"api", "capacity", "platform", "spot", "stop"})  # families of what AWS itself says
 
 
