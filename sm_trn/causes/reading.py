@@ -39,9 +39,9 @@ _REPORTS = re.compile(
 )
 _COMPLAINS = re.compile(  # of few lines, in small letters: what says that something went wrong
     r"fail|error|cannot|can't|could not|couldn't|unable|not found|missing|invalid|denied|refused|timed out|timeout|exhausted"
-    r"|r[au]n out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|unexpected|does not exist|not available"
+    r"|r[au]n out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|expected|does not exist|not available"
     r"|does not (?:fit|support)|can not|too (?:small|large|many|few|old)|older than|larger than|back-off"
-    r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to"
+    r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to|insufficient|disappear"
 )
 _SUSPECT = re.compile(  # and what may say so
     r"warn|nan\b|\binf|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
