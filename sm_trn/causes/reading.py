@@ -27,6 +27,9 @@ _OTHER = re.compile(
 _DOTTED = re.compile(  # the same without a traceback
     r"(?:[a-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror): |Exception: "
 )
+_WRAPS = re.compile(
+    r"\S{1,200}: Caught \w{1,80} in |\S{0,200}(?:ProcessRaised|RemoteTraceback|RayTaskError)"
+)  # what follows is the error
 _CARETS = re.compile(r"[\s^~]{1,400}")
 _CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
     r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
@@ -204,7 +207,8 @@ class LogReading:
             found = match_class(exception) or worker.inner
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
-            worker.chained = any(said.startswith(mark) for mark in _CHAINED)
+            wraps = ended and _WRAPS.match(exception) is not None
+            worker.chained = wraps or any(said.startswith(mark) for mark in _CHAINED)
         if (found is None and not ended) or (ended and (worker.idle or at - worker.ignored == 1)):
             worker.idle = worker.idle and not ended
             return

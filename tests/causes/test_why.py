@@ -251,6 +251,19 @@ def test_real_error_texts_find_their_cause() -> None:
         ("ClientError: s3:ListBucket permission is missing", "data.s3_access_denied"),
         ("AccessDeniedException: the role is not allowed to use kms:GenerateDataKey", "data.kms"),
         ("No training data was found in channel 'train'", "data.missing_channel"),
+        ("RuntimeError: storage has wrong byte size: expected 7 got 4", "checkpoint.incompatible"),
+        ("RuntimeError: Couldn't load custom C++ ops.", "image.abi"),
+        ("CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.", "image.bad"),
+        ("ERROR: git clone --quiet a b did not run successfully.", "pip.failed"),
+        ("The conflict is caused by:\n    The user requested a==1", "pip.failed"),
+        ("RuntimeError: store_based_barrier_key:1 timed out", "dist.rendezvous"),
+        ("[Rank 0] Timeout at NCCL work: 1186", "dist.nccl_timeout"),
+        ("mpirun has detected an attempt to run as root.", "dist.mpi_start"),
+        ("InvalidArgumentError: Expected image (JPEG, PNG, or GIF), got another", "data.bad"),
+        ("exec /usr/local/bin/a.sh: no such file or directory", "image.no_entrypoint"),
+        ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGSEGV: 11>.", "neuron.compile_error"),
+        ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGKILL: 9>.", "neuron.compile_oom"),
+        ("RuntimeError: Expected object of backend CUDA", "script.device"),
         ("MissingParameter: The request must contain the parameter A", "api.validation"),
         ("You have requested more vCPU capacity than your current vCPU limit", "api.quota"),
         ("OSError: [Errno 107] Transport endpoint is not connected: '/mnt/s3'", "data.mount"),
@@ -579,6 +592,20 @@ def test_an_error_that_nothing_else_tells_of_is_about_what_the_innermost_library
     assert "script.exception" == st.why(traced("TypeError: odd", script, library)).id
     assert "script.exception" == st.why(traced("RuntimeError: odd", script, library, script)).id
     assert "mem.cuda_oom" == st.why(traced("RuntimeError: CUDA out of memory.", script, library)).id
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        "RuntimeError: Caught OSError in a worker.",
+        "a.b.ProcessRaisedException:",
+        "ray.RayTaskError(OSError): x",
+    ],
+)
+def test_an_error_that_hands_on_a_workers_error_is_not_the_cause(outer: str) -> None:
+    inner = "RuntimeError: CUDA error: out of memory"
+    assert "mem.cuda_oom" == st.why(f"{outer}\n{inner}").id
+    assert "mem.cuda_oom" == st.why(f"{outer}\nOriginal {traced(inner, '/opt/ml/code/train.py')}").id
 
 
 @pytest.mark.parametrize("label", ["15: ", " 3: ", "ip-10-0-0-7: ", "10.3.35.83: "])
