@@ -264,6 +264,16 @@ def test_real_error_texts_find_their_cause() -> None:
         ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGSEGV: 11>.", "neuron.compile_error"),
         ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGKILL: 9>.", "neuron.compile_oom"),
         ("RuntimeError: Expected object of backend CUDA", "script.device"),
+        ("RuntimeError: Unsupported: per_channel_affine", "script.exception"),
+        ("RuntimeError: the call nrt_odd gave up", "neuron.runtime"),
+        ("requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='s3.a.amazonaws.com', port=443)", "data.no_route"),
+        ("torch.distributed.DistNetworkError: odd", "dist.rendezvous"),
+        ("horovod: timed out waiting for all tasks to start.", "dist.rendezvous"),
+        ("The AWS Access Key Id you provided does not exist in our records.", "api.login_expired"),
+        ("RuntimeError: CUDA error: CUDA driver is a stub library", "image.driver"),
+        ("Exception: loss exploded", "num.nan"),
+        ("Killed: 9", "mem.host_oom"),
+        ("AssertionError: ckpt files are from 16 GPUs, now 8", "checkpoint.incompatible"),
         ("MissingParameter: The request must contain the parameter A", "api.validation"),
         ("You have requested more vCPU capacity than your current vCPU limit", "api.quota"),
         ("OSError: [Errno 107] Transport endpoint is not connected: '/mnt/s3'", "data.mount"),
@@ -606,6 +616,12 @@ def test_an_error_that_hands_on_a_workers_error_is_not_the_cause(outer: str) -> 
     inner = "RuntimeError: CUDA error: out of memory"
     assert "mem.cuda_oom" == st.why(f"{outer}\n{inner}").id
     assert "mem.cuda_oom" == st.why(f"{outer}\nOriginal {traced(inner, '/opt/ml/code/train.py')}").id
+
+
+def test_an_iterator_that_ends_is_an_exception_too() -> None:
+    found = st.why(traced("StopIteration", "/opt/ml/code/train.py")).cause
+    assert found is not None
+    assert ("script.exception", "StopIteration") == (found.id, found.error)
 
 
 @pytest.mark.parametrize("label", ["15: ", " 3: ", "ip-10-0-0-7: ", "10.3.35.83: "])
