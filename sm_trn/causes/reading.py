@@ -44,7 +44,7 @@ _COMPLAINS = re.compile(  # of few lines, in small letters: what says that somet
     r"fail|error|cannot|can't|could not|couldn't|unable|not found|missing|invalid|denied|refused|timed out|timeout|exhausted"
     r"|r[au]n out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|expected|does not exist|not available"
     r"|does not (?:fit|support)|can not|too (?:small|large|many|few|old)|older than|larger than|back-off"
-    r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to|insufficient|disappear"
+    r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to|insufficient|disappear|non-finite|not finite"
 )
 _SUSPECT = re.compile(  # and what may say so
     r"warn|nan\b|\binf|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
