@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-_WORDS = ("exit", "return", "signal", "(sig")
+_WORDS = ("exit", "return", "signal", "(sig", "{sig", "wtermsig")
 _ENDED = re.compile(  # in small letters: "exited with code 137", "exitcode : -9", "killed by signal: 9"
     r"(?:exit|return)\w{0,8}[ _-]?(?:with |the |an? |return |exit |error |non-zero ){0,4}(?:code|status)[^\w\n-]{0,4}"
-    r"(?:of |is |was )?(?P<code>-?\d{1,3})\b|\bsignals?(?:\.sig\w{1,8})?[ :(=]{1,3}(?P<signal>\d{1,2})\b"
-    r"|(?:\bsignals?[ :(.]{1,3}|\()sig(?P<name>abrt|bus|ill|kill|segv)\b"
+    r"(?:of |is |was )?(?P<code>-?\d{1,3})\b|\b(?:signals?|wtermsig)(?:\.sig\w{1,8})?[ :(=]{1,3}(?P<signal>\d{1,2})\b"
+    r"|(?:\bsignals?[ :(.]{1,3}|[({])sig(?P<name>abrt|bus|ill|kill|segv)\b"
 )
 _NAMES = {"abrt": 6, "bus": 7, "ill": 4, "kill": 9, "segv": 11}
 _BEYOND_SIGNALS = 128  # a shell adds it to the number of the signal that ended a program

@@ -32,7 +32,10 @@ OF_PYTHON = (
     "ArithmeticError", "AttributeError", "IndexError", "KeyError", "NameError", "SyntaxError", "IndentationError", "TypeError",
     "UnboundLocalError", "ZeroDivisionError", "RecursionError",
 )  # fmt: skip
-_REFUSED = tuple(name.lower() for name in (*OF_PYTHON, "ValueError", "AssertionError", "NotImplementedError"))
+_MISTAKES = tuple(name.lower() for name in OF_PYTHON)
+_REFUSED = (*_MISTAKES, "valueerror", "assertionerror", "notimplementederror")
+# Families that nouns name well.
+_MACHINES = frozenset({"neuron", "dist", "mem", "net", "smp", "smddp", "hw", "disk", "cuda", "num"})
 _SERVICE = frozenset({"api", "capacity", "platform", "spot", "stop"})  # families of what AWS itself says
 
 
@@ -92,7 +95,7 @@ def fragment(text: str, *, words: bool = False) -> Fragment:
 class Entry:
     """A row of the dictionary. ``certain`` fragments name the cause, ``likely`` ones speak for it; ``loose`` ones do so only on a
     line that reports an error: an exception, a service's reason; ``about`` ones are what such a line is about, where nothing else
-    speaks.
+    speaks. ``files`` are those of libraries: an exception that nothing else tells of is about what the innermost of them does.
 
     ``signal`` is the number of a signal that speaks for the cause when it ends a process, ``codes`` are exit codes that do.
     """
@@ -107,6 +110,7 @@ class Entry:
     loose: tuple[Fragment, ...] = ()
     about: tuple[Fragment, ...] = ()
     unless: tuple[Fragment, ...] = ()
+    files: tuple[str, ...] = ()
     reads: str = ""
     signal: int = 0
     codes: tuple[int, ...] = ()
@@ -157,6 +161,7 @@ def entries() -> tuple[Entry, ...]:
             loose=_fragments(row, "loose"),
             about=_fragments(row, "about"),
             unless=_fragments(row, "unless"),
+            files=tuple(row.get("files", ())),
             codes=tuple(row.get("codes", ())),
         )
         for row in rows
@@ -217,9 +222,35 @@ def _by_ending() -> dict[int, int]:
     return found
 
 
+@functools.lru_cache(maxsize=4096)
+def match_file(path: str) -> Match | None:
+    """The row that knows a file of a traceback, as the weakest word for it."""
+    rows = (row for row in entries() if any(f"/{name}" in path for name in row.files))
+    return next((Match(row, ALL - 1) for row in rows), None)
+
+
+def match_class(error: str) -> Match | None:
+    """The row that knows the library whose exception this is: ``PIL.UnidentifiedImageError`` is of ``PIL/``."""
+    return match_file("/" + error.partition(":")[0].replace(".", "/"))
+
+
+def refused(error: str) -> bool:
+    """Whether an exception is one that Python or a library raises for a mistake of who calls it."""
+    return error.lower().startswith(_REFUSED)
+
+
 def _spelled(text: str) -> str:
     """The words of the names of classes at a line's beginning: ``PipeModeDatasetException`` is ``pipe mode dataset exception``."""
     return " ".join(_WORD.sub(" ", name).lower() for name in _CLASS.findall(text[:200]))
+
+
+def _speaks_of_mistakes(family: str, strength: int) -> bool:
+    """Whether a row of this family may speak, so strongly, for what somebody is refused for: AWS's words are others' there,
+    and nouns say little unless they are a machine's.
+    """
+    if strength == ALL - 1:
+        return family in _MACHINES
+    return strength < SURE or family not in _SERVICE
 
 
 @functools.lru_cache(maxsize=4096)
@@ -232,16 +263,14 @@ def match(text: str, lists: int = ALL) -> Match | None:
     ended = _by_ending()
     found = {ended[each]: SURE - 1 for each in endings(lowered) if each in ended}
     rows = entries()
-    foreign = lowered.startswith(
-        _REFUSED
-    )  # Python's own exceptions: nouns say little there, and AWS's words are others'
-    lists = min(lists, ALL - foreign)
+    lists = min(lists, ALL - lowered.startswith(_MISTAKES))
+    foreign = refused(lowered)
     spelled = f"{lowered} {_spelled(text)}" if lists == ALL else lowered
     for place, kind, piece in _near(spelled.translate(_DIGITS)):
         strength = _KINDS.index(kind)
-        skip = strength >= lists or (strength >= SURE and foreign and rows[place].family in _SERVICE)
+        silent = strength >= lists or (foreign and not _speaks_of_mistakes(rows[place].family, strength))
         where = spelled if kind == "about" else lowered
-        if not skip and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
+        if not silent and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
             found[place] = strength
     calm = {
         place

@@ -9,22 +9,27 @@ from dataclasses import dataclass, field, replace
 from ..logs.events import LogEvent
 from ..logs.prefixes import prefix_of
 from ..logs.script import raised
-from ..logs.shown import plain, printable
+from ..logs.shown import printable
+from .around import TRACEBACK, pieces, without_label, without_stamp, words_of
 from .cause import Evidence, FastNetwork
-from .entries import ALL, LONGEST, SURE, Match, Role, match, resembles
+from .entries import ALL, LONGEST, SURE, Match, Role, match, match_class, match_file, refused, resembles
 from .watchdog import Watchdog
 
 MOST = 2_000  # findings that are kept: the first ones decide
 WINDOW = 300  # lines of a traceback
 NEXT = 4  # lines on which a traceback begins that Python ignores, after it says so
-_TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _IGNORED = "Exception ignored in"  # an object's end raised it
 _FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
 _OTHER = re.compile(
-    r"(?:[A-Za-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}(?::|$)|[A-Z][a-z]\w{0,80}: "
+    r"(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror)(?::|$)|[A-Z][a-z]\w{0,80}: "
 )  # exceptions with other names
-_DOTTED = re.compile(r"(?:[a-z_]\w{0,80}\.){1,12}[A-Z]\w{0,80}: |Exception: ")  # the same without a traceback
+_DOTTED = re.compile(  # the same without a traceback
+    r"(?:[a-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror): |Exception: "
+)
+_WRAPS = re.compile(
+    r"\S{1,200}: Caught \w{1,80} in |\S{0,200}(?:ProcessRaised|RemoteTraceback|RayTaskError)"
+)  # what follows is the error
 _CARETS = re.compile(r"[\s^~]{1,400}")
 _CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
     r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
@@ -37,7 +42,9 @@ _REPORTS = re.compile(
 )
 _COMPLAINS = re.compile(  # of few lines, in small letters: what says that something went wrong
     r"fail|error|cannot|can't|could not|couldn't|unable|not found|missing|invalid|denied|refused|timed out|timeout|exhausted"
-    r"|ran out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|unexpected|does not exist|not available"
+    r"|r[au]n out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|expected|does not exist|not available"
+    r"|does not (?:fit|support)|can not|too (?:small|large|many|few|old)|older than|larger than|back-off"
+    r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to|insufficient|disappear|non-finite|not finite"
 )
 _SUSPECT = re.compile(  # and what may say so
     r"warn|nan\b|\binf|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
@@ -51,21 +58,6 @@ _ASKS = re.compile(  # a person, not a program
     r"(?i:how|is|are|what|why|can|do|does|should|where|which|has|have)\b[^:]{0,400}\?|(?:I|I'm|I've|My|Hi|Hello)\b[ ,]"
 )
 _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
-_SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
-    r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|UnexpectedStatusException)\s*:"
-    r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
-    r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|[{\s]*\"?[Ff]ail(?:ed|ure) ?[Rr]eason\"?\s{0,4}:[\"\s]{0,4}"
-    r"|\s*Exception during training:|\s*ExitCode \d{1,4}(?=\s|$))+\s*"
-)
-_CONTAINER = re.compile(
-    r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| |E {3})"
-)
-_STAMP = re.compile(  # what CloudWatch, containers' logs and quotations have at the beginning of each line
-    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t](?:std(?:out|err) [FP] )?|\d{13}[ \t]|> )"
-)
-_LOGGED = re.compile(  # an exception that a logger wrote
-    r".{0,60}\b(?:ERROR|CRITICAL|FATAL)\b(?:\S{0,40}?[\s:]{1,8}){1,4}?(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )"
-)
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
 _CLIENT = re.compile(r"[A-Z]\w{2,80} {2,200}Traceback \(most recent call last\)")
@@ -120,6 +112,7 @@ class _Worker:
     chained: bool = False
     code: bool = False  # the next line is source code that a frame shows
     place: str = ""
+    inner: Match | None = None  # the row that knows the innermost of a library's files
     left: int = 0  # lines after the exception that still belong to its message
     ignored: int = -NEXT  # the line that says that Python ignores an exception
     idle: bool = False  # the exception of this traceback ends nothing
@@ -152,7 +145,7 @@ class LogReading:
         if self.window:
             self.window -= 1
         self.hosts[event.host] = event.time_s
-        for piece in _pieces(event.text):
+        for piece in pieces(event.text):
             self._take(piece, event, at, beats)
 
     def finish(self) -> None:
@@ -171,10 +164,10 @@ class LogReading:
         )
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
+        piece = without_label(piece)
         prefix = prefix_of(piece)
-        stamp = _STAMP.match(piece, prefix.length)
-        text = piece[stamp.end() if stamp is not None else prefix.length :]
-        said, spoken = self._said(text)
+        text = without_stamp(piece, prefix.length)
+        said, spoken = words_of(text, short=self.short)
         if not said or len(self.findings) >= MOST:
             return
         if self._marks(said) or self._compiles(said, beats):
@@ -188,9 +181,9 @@ class LogReading:
             return
         if said.startswith(_IGNORED):
             worker.ignored = at
-        if _TRACEBACK in said[:400]:
+        if TRACEBACK in said[:400]:
             self._begin(worker, at)
-            if said.startswith(_TRACEBACK):
+            if said.startswith(TRACEBACK):
                 return
         if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
@@ -210,9 +203,12 @@ class LogReading:
         lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
         worker.left = 40 if ended else max(0, worker.left - 1)
         found = match(line.text, lists)
+        if found is None and ended and not refused(exception):
+            found = match_class(exception) or worker.inner
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
-            worker.chained = any(said.startswith(mark) for mark in _CHAINED)
+            wraps = ended and _WRAPS.match(exception) is not None
+            worker.chained = wraps or any(said.startswith(mark) for mark in _CHAINED)
         if (found is None and not ended) or (ended and (worker.idle or at - worker.ignored == 1)):
             worker.idle = worker.idle and not ended
             return
@@ -246,13 +242,6 @@ class LogReading:
             return ALL
         return ALL - 1 if complaint or within or _SUSPECT.search(low) is not None else SURE
 
-    def _said(self, text: str) -> tuple[str, bool]:
-        """A line without what others write in front of it, and whether the service or the toolkit did."""
-        named = _CONTAINER.match(text) or (_LOGGED.match(text[:LONGEST]) if self.short else None)
-        said = (text[named.end() :] if named is not None else text).strip()
-        spoken = _SPOKEN.match(said[:LONGEST]) if self.short else None
-        return (said[spoken.end() :].rstrip('"'), True) if spoken is not None else (said, False)
-
     def _compiles(self, said: str, beats: int) -> bool:
         """Take in the Neuron compiler's start and end of a graph."""
         if "ompiler" not in said[:400] or not any(mark in said[:400].lower() for mark in _COMPILES):
@@ -265,6 +254,7 @@ class LogReading:
             self._chains += 1
             worker.chain = self._chains
         worker.inside, worker.chained, worker.code, worker.place, worker.left = True, False, False, "", 0
+        worker.inner = None
         worker.idle = at - worker.ignored < NEXT
         self.window = WINDOW
 
@@ -275,7 +265,8 @@ class LogReading:
         if frame is not None:
             worker.code = True
             if not any(mark in frame["file"] for mark in _LIBRARY):
-                worker.place = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}"
+                worker.place, worker.inner = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}", None
+            worker.inner = match_file(frame["file"]) or worker.inner
             return True
         if (worker.code and text[:2] == "  ") or _CARETS.fullmatch(text[:LONGEST]):
             return True
@@ -305,19 +296,6 @@ class LogReading:
             if any(mark in lowered for mark in marks):
                 self.network = FastNetwork.SOCKETS
         return False
-
-
-_FLAT = re.compile(r"(?<=\S)\s(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )")  # a whole traceback in a line
-_ESCAPED = re.compile(r"\\n(?![a-z])")  # and no path of Windows
-
-
-def _pieces(text: str) -> list[str]:
-    """The parts that a carriage return or a line break divides, also as JSON writes it; of a long progress bar the last ones."""
-    drawn = _ESCAPED.sub("\n", plain(text[: 64 * LONGEST]))
-    if "\r" not in drawn and "\n" not in drawn:
-        return _FLAT.split(drawn) if _TRACEBACK in drawn and ", line " in drawn else [drawn]
-    parts = re.split(r"[\r\n]", drawn)
-    return parts if len(parts) <= 400 else parts[-400:]
 
 
 _ROOT_RANK = re.compile(r"\brank\s{0,10}: ?(\d{1,6}) \(local_rank")

@@ -19,12 +19,12 @@ _TRACEBACK = "Traceback (most recent call last):"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _USAGE = re.compile(r"\S+: error: .+")  # argparse: print_usage, then "prog: error: message"
 _RAISED = re.compile(
-    r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|NotFound|OutOfMemory\w*))"
+    r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Iteration|Exit|Failure|Timeout|NotFound|OutOfMemory\w*))"
     r"(?P<colon>:)?(?P<text>(?<=:).*)?"
 )
 
 _NAMED = re.compile(
-    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|NotFound|Expired|OutOfMemory\w*)(?::(?: |$)|$)"
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Iteration|Exit|Failure|Timeout|NotFound|Expired|OutOfMemory\w*)(?::(?: |$)|$)"
 )
 
 

@@ -98,6 +98,20 @@ def test_an_error_that_no_row_words_is_known_by_what_it_is_about(text: str, caus
     assert (cause, "likely") == (found.id, found.confidence.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("ValueError: the master node is not there", "dist.rendezvous"),
+        ("AssertionError: 8 NeuronCores", "neuron.config"),
+        ("ValueError: the tokenizer has no such token", "script.exception"),
+        ("TypeError: the master node is not there", "script.exception"),
+        ("ValueError: the quota of this is 7", "script.exception"),
+    ],
+)
+def test_what_a_mistake_is_about_counts_where_it_is_a_machine(text: str, cause: str) -> None:
+    assert cause == st.why(text).id
+
+
 def implied(one: Fragment, other: Fragment) -> bool:
     """Whether a line that holds one fragment holds the other."""
     return not (other.at_start or other.at_end or other.words) and other.found_in("\0".join(one.parts))

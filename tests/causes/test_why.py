@@ -164,6 +164,150 @@ def test_real_error_texts_find_their_cause() -> None:
         ("[I socket.cpp:6] [c10d] The server socket has started to listen on [::]:29500.", "unknown"),
         ("The node was low on resource: memory.", "mem.host_oom"),
         ("The node was low on resource: ephemeral-storage.", "disk.full"),
+        ("sagemaker.exceptions.UnexpectedStatusException: Error for Training job a: Failed. Reason: ClientError: ", "unknown"),
+        ("SystemExit: 1", "unknown"),
+        ("AssertionError: Check batch related parameters. 8 != 4 * 1 * 1", "dist.launcher_mismatch"),
+        ("OCI runtime create failed: nvidia-container-cli: requirement error: unsatisfied condition: cuda >= 9", "image.driver"),
+        ("cuda_dnn.cc:385] could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR", "cuda.kernel_error"),
+        ("E cuda_dnn.cc:9] Unable to register cuDNN factory: one is there already", "unknown"),
+        ("InternalError: Blas SGEMM launch failed : m=10", "cuda.kernel_error"),
+        ("RuntimeError: Failed to download s3://b/index.json -> /tmp/index.json", "data.not_found"),
+        ("src/storage/pool.h:161: cudaMalloc retry failed: out of memory", "mem.cuda_oom"),
+        ("NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 bytes", "mem.shm"),
+        ("ClientError: the role may not: User is not authorized to perform kms:Decrypt", "data.kms"),
+        ("ValueError: the state dictionary is corrupted", "checkpoint.incompatible"),
+        ("RuntimeError: Pipe mode channel train: closed before all records were read", "data.pipe"),
+        ("error: Invalid distribution name or version syntax: ./a-1.0.0", "pip.failed"),
+        ("ValueError: host not found: Name or service not known", "dist.rendezvous"),
+        ("JobId=127441 WTERMSIG 9", "mem.host_oom"),
+        ("ERROR 77 [Tensorizer]: Transformation error on operator: _dot.1", "neuron.compile_error"),
+        ("fire.core.FireError: Could not consume arg: --odd", "script.arguments"),
+        ("RuntimeError: CUDA driver error: invalid argument", "cuda.kernel_error"),
+        ("InternalServerError: we are unable to provision the instances", "capacity.insufficient"),
+        ("OSError: key 'a' in bucket 'b': AWS Error ACCESS_DENIED during HeadObject operation", "data.s3_access_denied"),
+        ("AssertionError: LOCAL_RANK 5 is not below the number of devices 4", "dist.launcher_mismatch"),
+        ("zarr.errors.OddError: odd", "data.bad"),
+        ("ERROR TDRV:dma_ring_allocate No more pages for ring type: 1", "mem.neuron_oom"),
+        ("Lost connection with local raylet. Error: IOError: 14", "dist.peer_lost"),
+        ("core_worker.cc:2: Failed to register worker to Raylet: IOError: End of file", "dist.rendezvous"),
+        ("ImportError: Missing optional dependency 'odd'.", "script.module_missing"),
+        ("ncclUnhandledCudaError: Call to CUDA function failed.\nCuda failure 'out of memory'", "mem.cuda_oom"),
+        ("ncclUnhandledCudaError: Call to CUDA function failed.", "dist.nccl_config"),
+        ("worker exceeded 95% memory budget. Restarting", "mem.host_oom"),
+        ("tar: optimizer.pt: Wrote only 4096 of 10240 bytes", "disk.full"),
+        ("E cuda_dnn.cc:4] Loaded runtime CuDNN library: 8.5.0 but source was compiled with: 8.6.0.", "image.abi"),
+        ("odd.errors_impl.UnknownError: : cannot connect to endpoint", "data.no_route"),
+        ("The bucket must be addressed using the specified endpoint", "data.not_found"),
+        ("TerminatedWorkerError: It could be caused by a segmentation fault while calling it or excessive memory usage", "mem.host_oom"),
+        ("The exit codes of the workers are {SIGKILL(-9)}", "mem.host_oom"),
+        ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk.full"),
+        ("PermissionError: [Errno 13] Permission denied: '/opt/ml/checkpoints/a'", "script.exception"),
+        ("RuntimeError: indices should be on the same device as the tensor", "script.device"),
+        ("ValueError: Token is required, but no token found.", "hub.gated"),
+        ("EOFError: the file ended before the end-of-stream marker was reached", "data.bad"),
+        ("ValueError: Expected parameter loc, but found invalid values: tensor([[nan, nan]])", "num.nan"),
+        ("RuntimeError: NCCL communicator was aborted: NCCL error: remote process exited", "dist.peer_lost"),
+        ("odd.error: unpack requires a buffer of 8 bytes", "script.exception"),
+        ("ERROR   NRT:nrt_tensor_allocate  Failed to allocate nrt tensor UNNAMED", "mem.neuron_oom"),
+        ("ERROR   NRT:nrt_allocate_neuron_cores  Neuron cores are not contiguous", "neuron.config"),
+        ("XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed.", "cuda.kernel_error"),
+        ("You've run out of swap space!", "mem.host_oom"),
+        ("odd.OddError: cannot find a video stream", "data.bad"),
+        ("uv: error: No solution found when resolving dependencies: cudnn", "pip.failed"),
+        ("Error: Invalid value for '--epochs': 'x'", "script.arguments"),
+        ("mpirun: Error: unknown option \"--odd\"", "dist.mpi_start"),
+        ("Job hit the wall time limit and was terminated", "stop.max_runtime"),
+        ("ValueError: The parameter probs contains NaN", "num.nan"),
+        ("smdebug.exceptions.OddThing: was not saved", "debugger.hook"),
+        ("AlgorithmError: ExecuteUserScriptError: ExitCode 137", "mem.host_oom"),
+        ("AlgorithmError: ExecuteUserScriptError: ExitCode 1", "unknown"),
+        ("MaxWaitTime exceeded", "stop.max_wait"),
+        ("MaxRuntime exceeded", "stop.max_runtime"),
+        ("ERROR: Could not install packages due to an OSError: [Errno 122] Disk quota exceeded", "disk.full"),
+        ("ERROR: Cannot uninstall 'a'. It is a distutils installed project", "pip.failed"),
+        ("[launch.py:320:sigkill_handler] Killing subprocess 912", "unknown"),
+        ("socket.h:403 NCCL WARN Connect to a failed: Network is unreachable", "dist.nccl_config"),
+        ("ValidationException: The role's trust policy is odd", "api.access_denied"),
+        ("AssertionError: CUDA unavailable, invalid device 0 requested", "script.device"),
+        ("RuntimeError: DataLoader worker (pid 7) is killed by signal: Aborted.", "mem.worker_killed"),
+        ("ValueError: mmap length is greater than file size", "data.bad"),
+        ("It tried to allocate more memory than is available.", "mem.host_oom"),
+        ("You've reached your quota of ml.trn1.32xlarge", "api.quota"),
+        ("RuntimeError: the tensors are not at the same device", "script.device"),
+        ("You need to accept the license of this model", "hub.gated"),
+        ("ValueError: the checkpoint holds 291 parameters, the model 290", "checkpoint.incompatible"),
+        ("A daemon (pid 7) died unexpectedly with status 127", "dist.mpi_start"),
+        ("RuntimeError: the shape of parameter 7 differs between ranks", "dist.desync"),
+        ("AssertionError: the norm is nan at step 33", "num.nan"),
+        ("Insufficient space in /dev/shm", "mem.shm"),
+        ("docker: Error response from daemon: could not select device driver \"\"", "image.driver"),
+        ("Bind for 0.0.0.0:5001 failed: port is already allocated", "dist.rendezvous"),
+        ("[E TCPStore.cpp] TCP client failed to connect to algo-1:29400", "dist.rendezvous"),
+        ("RuntimeError: 8 GPUs wanted but torch.cuda.device_count() = 4", "dist.launcher_mismatch"),
+        ("RuntimeError: [gloo/allreduce.cc] op.preamble.length <= op.nbytes. 8 vs 4", "dist.desync"),
+        ("mpirun has exited due to process rank 2 with PID 7 exiting improperly.", "dist.mpi_lost"),
+        ("RuntimeError: Expected a 'cuda' device type for generator", "script.device"),
+        ("ValueError: Cannot resume: the optimizer is another one", "checkpoint.incompatible"),
+        ("ClientError: s3:ListBucket permission is missing", "data.s3_access_denied"),
+        ("AccessDeniedException: the role is not allowed to use kms:GenerateDataKey", "data.kms"),
+        ("No training data was found in channel 'train'", "data.missing_channel"),
+        ("RuntimeError: storage has wrong byte size: expected 7 got 4", "checkpoint.incompatible"),
+        ("RuntimeError: Couldn't load custom C++ ops.", "image.abi"),
+        ("CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.", "image.bad"),
+        ("ERROR: git clone --quiet a b did not run successfully.", "pip.failed"),
+        ("The conflict is caused by:\n    The user requested a==1", "pip.failed"),
+        ("RuntimeError: store_based_barrier_key:1 timed out", "dist.rendezvous"),
+        ("[Rank 0] Timeout at NCCL work: 1186", "dist.nccl_timeout"),
+        ("mpirun has detected an attempt to run as root.", "dist.mpi_start"),
+        ("InvalidArgumentError: Expected image (JPEG, PNG, or GIF), got another", "data.bad"),
+        ("exec /usr/local/bin/a.sh: no such file or directory", "image.no_entrypoint"),
+        ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGSEGV: 11>.", "neuron.compile_error"),
+        ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGKILL: 9>.", "neuron.compile_oom"),
+        ("RuntimeError: Expected object of backend CUDA", "script.device"),
+        ("RuntimeError: Unsupported: per_channel_affine", "script.exception"),
+        ("RuntimeError: the call nrt_odd gave up", "neuron.runtime"),
+        ("requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='s3.a.amazonaws.com', port=443)", "data.no_route"),
+        ("torch.distributed.DistNetworkError: odd", "dist.rendezvous"),
+        ("horovod: timed out waiting for all tasks to start.", "dist.rendezvous"),
+        ("The AWS Access Key Id you provided does not exist in our records.", "api.login_expired"),
+        ("RuntimeError: CUDA error: CUDA driver is a stub library", "image.driver"),
+        ("Exception: loss exploded", "num.nan"),
+        ("Killed: 9", "mem.host_oom"),
+        ("AssertionError: ckpt files are from 16 GPUs, now 8", "checkpoint.incompatible"),
+        ("AlgorithmError: Hyperparameter validation failed: a must be reg:squarederror", "script.arguments"),
+        ("Check failed: error == cudaSuccess (2 vs. 0)  out of memory", "mem.cuda_oom"),
+        ("run.sh: line 7: 2117 Killed python3 train.py", "mem.host_oom"),
+        ("ImportError: Unable to import required dependencies: numpy", "image.abi"),
+        ("g++: error: unrecognized command line option '-std=c++17'", "image.bad"),
+        ("ClientError: Data download failed: the connection to S3 timed out", "data.no_route"),
+        ("Non-finite norm detected; training stops", "num.nan"),
+        ("wave.Error: file does not start with RIFF id", "data.bad"),
+        ("Essential container in task exited - OutOfMemory", "mem.host_oom"),
+        ("OSError: /opt/ml/input/data/a does not appear to have files named ('b',).", "checkpoint.incompatible"),
+        ("ImportError: a.so.1: cannot allocate memory in static TLS block", "image.abi"),
+        ("InvalidArgumentError: Input is empty. [Op:DecodeJpeg]", "data.bad"),
+        ("MissingParameter: The request must contain the parameter A", "api.validation"),
+        ("You have requested more vCPU capacity than your current vCPU limit", "api.quota"),
+        ("OSError: [Errno 107] Transport endpoint is not connected: '/mnt/s3'", "data.mount"),
+        ("java.nio.file.AccessDeniedException: s3a://b/a: 403 Forbidden", "data.s3_access_denied"),
+        ("ClientError: the data does not fit on the storage volume", "data.too_large"),
+        ("Back-off pulling image \"a/b:c\"", "image.pull"),
+        ("it was compiled to use AVX instructions, but these are not there\nAborted (core dumped)", "image.illegal_instruction"),
+        ("The installed driver does not support this; update the driver", "image.driver"),
+        ("AlgorithmError: Customer Error: The value of the hyperparameter a is not valid", "script.arguments"),
+        ("RuntimeError: CAS service error : Request failed", "hub.offline"),
+        ("TypeError: Couldn't build proto file into descriptor pool", "image.abi"),
+        ("OSError: /opt/ml/input/data/a does not appear to have a file named b.", "checkpoint.incompatible"),
+        ("ValueError: Make sure you have enough GPU RAM to fit the model", "mem.cuda_oom"),
+        ("RuntimeError: NCCL error: ncclTimeoutError: Call timed out", "dist.nccl_timeout"),
+        ("RuntimeError: sizes must match across ranks in all_gather", "dist.desync"),
+        ("!!! Segfault encountered !!!", "proc.segfault"),
+        ("neuronx-cc: Backend exited with code -6", "neuron.compile_error"),
+        ("Neuron driver 2.10 is older than 2.16", "neuron.config"),
+        ("ValueError: NEURON_RT_NUM_CORES=64 is odd", "neuron.config"),
+        ("AlgorithmError: The label column contains non-numeric values", "data.bad"),
+        ("RuntimeError: argument #2 is on CPU", "script.device"),
+        ("decord._ffi.base.DECORDError: odd", "data.bad"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
@@ -443,6 +587,76 @@ def test_an_exception_that_a_library_may_mean_otherwise_is_not_certain(text: str
     found = st.why(text).cause
     assert found is not None
     assert ("script.exception", confidence) == (found.id, found.confidence.value)
+
+
+def traced(error: str, *files: str) -> str:
+    frames = [f'  File "{file}", line 7, in f\n    g()' for file in files]
+    return "\n".join(["Traceback (most recent call last):", *frames, error])
+
+
+@pytest.mark.parametrize(
+    ("file", "cause"),
+    [
+        ("torch/serialization.py", "checkpoint.incompatible"),
+        ("datasets/packaged_modules/json/json.py", "data.bad"),
+        ("huggingface_hub/file_download.py", "hub.offline"),
+        ("odd/library.py", "script.exception"),
+    ],
+)
+def test_an_error_that_nothing_else_tells_of_is_about_what_the_innermost_library_does(file: str, cause: str) -> None:
+    script, library, below = (
+        "/opt/ml/code/train.py",
+        f"/opt/lib/python3.10/site-packages/{file}",
+        "/usr/lib/python3.10/abc.py",
+    )
+    found = st.why(traced("RuntimeError: odd", script, library, below))
+    assert (cause, "likely") == (found.id, found.confidence.value)
+    assert "script.exception" == st.why(traced("TypeError: odd", script, library)).id
+    assert "script.exception" == st.why(traced("RuntimeError: odd", script, library, script)).id
+    assert "mem.cuda_oom" == st.why(traced("RuntimeError: CUDA out of memory.", script, library)).id
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        "RuntimeError: Caught OSError in a worker.",
+        "a.b.ProcessRaisedException:",
+        "ray.RayTaskError(OSError): x",
+    ],
+)
+def test_an_error_that_hands_on_a_workers_error_is_not_the_cause(outer: str) -> None:
+    inner = "RuntimeError: CUDA error: out of memory"
+    assert "mem.cuda_oom" == st.why(f"{outer}\n{inner}").id
+    assert "mem.cuda_oom" == st.why(f"{outer}\nOriginal {traced(inner, '/opt/ml/code/train.py')}").id
+
+
+def test_an_iterator_that_ends_is_an_exception_too() -> None:
+    found = st.why(traced("StopIteration", "/opt/ml/code/train.py")).cause
+    assert found is not None
+    assert ("script.exception", "StopIteration") == (found.id, found.error)
+
+
+@pytest.mark.parametrize("label", ["15: ", " 3: ", "ip-10-0-0-7: ", "10.3.35.83: "])
+def test_what_srun_and_pdsh_write_in_front_of_a_line_hides_no_exception(label: str) -> None:
+    lines = traced("AssertionError: odd", "/opt/ml/code/train.py").splitlines()
+    for inner in ("", "[rank15]: "):
+        found = st.why("\n".join(f"{label}{inner}{line}" for line in lines)).cause
+        assert found is not None
+        assert ("script.exception", "train.py:7", 15 if inner else None) == (found.id, found.place, found.rank)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{{"timestamp": 17, "message": {}}}', '{{"log": {}, "stream": "stderr"}}', '            "message": {},',
+     '{{"level": "ERROR", "msg": {}}}'],
+)  # fmt: skip
+def test_a_line_that_is_json_is_read_by_its_message(line: str) -> None:
+    lines = traced("KeyError: 'text'", "/opt/ml/code/train.py").splitlines()
+    found = st.why("\n".join(line.format(json.dumps(each)) for each in lines)).cause
+    assert found is not None
+    assert ("script.exception", "certain", "train.py:7") == (found.id, found.confidence.value, found.place)
+    assert found.id == st.why(line.format(json.dumps("\n".join(lines)))).id
+    assert "unknown" == st.why('{"level": "info", "msg": "the tokenizer is not there yet"}').id
 
 
 def test_the_services_own_word_for_its_failure_is_enough() -> None:
