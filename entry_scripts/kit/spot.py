@@ -60,7 +60,7 @@ def refuse_unknown(flag: str, known: Any) -> NoReturn:
 def check_folder(flag: str, folder: Path | None) -> None:
     """That it can be written to is known before hours are spent, not after."""
     try:
-        if folder is not None:
+        if folder is not None and not graphs_only():
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
