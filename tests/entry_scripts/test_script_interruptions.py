@@ -77,6 +77,17 @@ QUESTIONS = (
     "--output_dir",
 )
 
+TUNED = (
+    "finetune_llama",
+    (
+        "--model_name_or_path tiny-llama --train_file sample --block_size 32 --packing True --max_train_samples 600"
+        f" --num_train_epochs {3 * LONGER} --logging_steps 1 --save_steps 5 --per_device_train_batch_size 4 --learning_rate 0.001"
+        + EVALUATING
+    ),
+    "--output_dir",
+)
+ADDITIONS = (TUNED[0], f"{TUNED[1]} --use_lora True --lora_dropout 0.1", TUNED[2])
+
 
 class Run:
     """One run, from its start to its end."""
@@ -163,6 +174,7 @@ def tear(checkpoint: Path, dice: random.Random) -> None:
 
 
 ON_DEMAND = pytest.mark.skipif("SM_TRN_INTERRUPTIONS" not in os.environ, reason="set SM_TRN_INTERRUPTIONS to run it")
+CAMPAIGN = pytest.mark.skipif(INTERRUPTIONS < 8, reason="set SM_TRN_INTERRUPTIONS to 8 or more to run it")
 
 
 @pytest.mark.parametrize(
@@ -174,6 +186,8 @@ ON_DEMAND = pytest.mark.skipif("SM_TRN_INTERRUPTIONS" not in os.environ, reason=
         pytest.param(GLUE, id="glue", marks=ON_DEMAND),
         pytest.param(AS_THEY_COME, id="glue, as they come", marks=ON_DEMAND),
         pytest.param(QUESTIONS, id="questions", marks=ON_DEMAND),
+        pytest.param(TUNED, id="fine-tuning", marks=CAMPAIGN),
+        pytest.param(ADDITIONS, id="fine-tuning with additions", marks=CAMPAIGN),
     ],
 )
 def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str, str, str], tmp_path: Path) -> None:
