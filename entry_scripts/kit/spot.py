@@ -30,6 +30,7 @@ DONE, USAGE_ERROR, INTERRUPTED = 0, 2, 75  # 75 is EX_TEMPFAIL of sysexits.h
 FAILURE = Path("/opt/ml/output/failure")  # what SageMaker shows as the job's FailureReason
 CHECKPOINTS = Path("/opt/ml/checkpoints")  # exists in a job that was given a checkpoint_s3_uri
 MANIFEST = "manifest.json"
+MARK = "checkpoints.txt"  # in a folder that a run has written to
 KEEP = 2  # the older one is what survives a torn upload of the newer
 GRAPHS_ONLY_STEPS = 5  # neuron_parallel_compile sees every graph of a training loop within these
 
@@ -205,6 +206,19 @@ class Checkpoints:
     def steps(self) -> list[int]:
         found = (re.fullmatch(r"checkpoint-(\d+)", path.name) for path in self.folder.glob("checkpoint-*"))
         return sorted(int(match[1]) for match in found if match)
+
+    def claim(self) -> None:
+        """Take the folder for runs of this script. UsageError where another program's checkpoints are in it: without a manifest
+        they could not be told from torn ones, and older ones would be deleted.
+        """
+        if graphs_only():
+            return
+        steps, mark = self.steps(), self.folder / MARK
+        if steps and not mark.exists() and not any((self.path(step) / MANIFEST).exists() for step in steps):
+            got = f"got {self.path(steps[-1])}, which another program has written"
+            raise UsageError(f"checkpoint_dir: {got}, wanted this script's own, or an empty folder; give another one")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        mark.write_text("The checkpoints in this folder are proven by their manifests.\n", encoding="utf-8")
 
     def newest(self) -> int:
         """The newest complete checkpoint's step, 0 if there is none. Torn ones are named and passed over."""

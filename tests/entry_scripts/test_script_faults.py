@@ -377,6 +377,20 @@ def test_a_file_of_no_text_or_of_one_is_refused_for_what_it_is(text: str, tmp_pa
     assert ("got no row in" if not text else "texts, wanted two or more, of which one is held out") in found.err
 
 
+def test_another_programs_checkpoints_are_neither_taken_over_nor_deleted(tmp_path: Path) -> None:
+    foreign = tmp_path / "c" / "checkpoint-500"
+    foreign.mkdir(parents=True)
+    (foreign / "trainer_state.json").write_text("{}")
+    flags = ["--checkpoint_dir", str(tmp_path / "c")]
+    loop = run_here(train_text_classification.main, *RAW.split(), *flags, "--model_dir", str(tmp_path / "m"))
+    trainer = run_here(train_glue.main, *GLUE.split(), *flags, "--output_dir", str(tmp_path / "m"))
+    for found in (loop, trainer):
+        assert USAGE_ERROR == found.code
+        assert f"got {foreign}, which another program has written" in found.err
+    assert ["trainer_state.json"] == [path.name for path in foreign.iterdir()]
+    assert [foreign] == [*(tmp_path / "c").iterdir()]
+
+
 def test_the_best_checkpoint_outlives_newer_ones_and_is_what_is_saved(tmp_path: Path) -> None:
     """Every evaluation counts as many samples, so the first stays the best of six; two checkpoints are kept beside it."""
     flags = GLUE.replace("--max_steps 1", "--max_steps 6").split()
