@@ -168,10 +168,7 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
         return
     workers, bytes_each = plan(job).workers_per_host, 2 if _half(job) else 4
     need = size.parameters * bytes_each * workers / GIB
-    found = reading.words(job)
-    if need > instance.memory_gib and not (
-        found and found.any_of("device_map", "low_cpu_mem_usage", "init_empty_weights", "meta")
-    ):
+    if need > instance.memory_gib and not _loads_lean(job):
         yield MEM002.problem(
             Field("compute.instance"),
             _loading(workers, bytes_each),
@@ -184,6 +181,11 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
             if instance.accelerator is Accelerator.NEURON
             else Advice("use a larger instance, or load 16-bit weights with low_cpu_mem_usage"),
         )
+
+
+def _loads_lean(job: JobSpec) -> bool:
+    found = reading.words(job)
+    return bool(found and found.any_of("device_map", "low_cpu_mem_usage", "init_empty_weights", "meta"))
 
 
 def _loading(workers: int, bytes_each: int) -> str:
