@@ -11,7 +11,6 @@ from dataclasses import dataclass
 LOW, HIGH = 0.10, 0.90
 # How much wider the logarithm of an interval is by the number of other groups with the same chip and precision.
 SUPPORT: Mapping[int, float] = {0: 1.6, 1: 1.25, 2: 1.1}
-RELEASE = 0.05  # software that is not named: spread of the logarithm
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
 
-from .configuration import Configuration, Sharding, Style
+from .configuration import Configuration, Sharding
 from .intervals import spread_of
 from .step import Rates
 
@@ -207,14 +207,6 @@ def support_key(c: Configuration) -> str:
     return f"{c.generation} {_precision(c)}{' images' if c.images else ''}"
 
 
-def names_of_rates() -> Iterator[str]:
-    """Fields of Rates, in order."""
-    return (field.name for field in fields(Rates))
-
-
 def fitted_names() -> list[str]:
     """Constants that rows may move."""
     return [name for name, prior in PRIORS.items() if prior.spread > 0]
-
-
-STYLES = tuple(style.value for style in Style)

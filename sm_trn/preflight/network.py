@@ -19,7 +19,7 @@ from ..specs.neuron import NeuronOptions
 from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
 from ..strategies import plan
 
-PROVIDER, RDMA, PROTOCOL, INTERFACE = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO", "NCCL_SOCKET_IFNAME"
+PROVIDER, RDMA, PROTOCOL = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO"
 GPU_DIRECT = ("ml.p4", "ml.p5")  # EFA reads the memory of their GPUs: NCCL's documentation of the plugin
 OWN_LAUNCHER = "/AlgorithmSpecification/ContainerEntrypoint"
 OWN_ARGUMENTS = "/AlgorithmSpecification/ContainerArguments"

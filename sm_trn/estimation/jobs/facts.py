@@ -43,7 +43,6 @@ STEPS = ("max_steps", "max_train_steps", "total_steps", "train_steps", "num_step
 ACCUMULATION = ("gradient_accumulation_steps", "grad_accum", "accumulation_steps")
 RECOMPUTE = ("gradient_checkpointing", "activation_checkpointing", "use_gradient_checkpointing")
 LORA = ("use_lora", "use_peft", "peft", "lora_r", "lora_rank", "use_qlora")
-EVALUATION = ("evaluation_strategy", "eval_strategy")
 NO = frozenset({"", "0", "false", "none", "no", "off"})
 # What the shipped scripts do when they are not told: their own --help.
 SHIPPED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
