@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import sm_trn as st
 
 ROLE = "arn:aws:iam::123456789012:role/SageMakerExecutionRole"
@@ -25,6 +28,20 @@ GPT2: dict[str, str | int | float | bool] = {
     "dataloader_drop_last": True,
     "preprocessing_num_workers": 12,
 }
+
+
+def job_of(folder: Path, text: str, **parts: Any) -> st.JobSpec:
+    """A job of one small machine whose script is this text, written into ``folder``; ``parts`` stand in place of its own."""
+    folder.mkdir(exist_ok=True)
+    (folder / "train.py").write_text(text)
+    job = st.JobSpec(
+        name="plain",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.8.0", python="py312"),
+        compute=st.Compute("ml.c5.xlarge"),
+        max_run_s=600,
+    )
+    return job.replace(**parts)
 
 
 def hyperparameters(batch: int) -> dict[str, str | int | float | bool]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ConnectionClosedError
 from fakes.simulated_wire import World, world
+from jobs import job_of
 
 import sm_trn as st
 
@@ -29,15 +30,7 @@ ENDS = {"Endpoint": "sm-trn delete-endpoint {}", "TransformJob": "stop-transform
 def finished(patch: pytest.MonkeyPatch, folder: Path) -> tuple[World, st.TrainingJob]:
     """A job that has left a model with its code."""
     here = world(patch, folder)
-    (folder / "source").mkdir()
-    (folder / "source/train.py").write_text("")
-    spec = st.JobSpec(
-        name="plain",
-        script=st.Script("train.py", source_dir=str(folder / "source")),
-        framework=st.PyTorch("2.6.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge"),
-        max_run_s=3600,
-    )
+    spec = job_of(folder / "source", "", framework=st.PyTorch("2.6.0", python="py312"), max_run_s=3600)
     job = here.session.submit(spec)
     here.clock.sleep(3600)
     packed = io.BytesIO()
