@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Endpoint, Options
+from sm_trn.session import Session, connect
 
 # The same examples each time, so that a red run is the change's own doing; new ones: --hypothesis-profile=random
 _PROFILE = settings(deadline=None, suppress_health_check=list(HealthCheck))  # machines are slow, fixtures shared
@@ -90,6 +91,12 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
         yield embedded.up(state, options=Options(start_delay_s=0.05, stop_grace_s=5.0, max_jobs=2))
     finally:
         embedded.down(state)
+
+
+@pytest.fixture(scope="module")
+def session(emulator: Endpoint) -> Session:
+    """A session with that emulator."""
+    return connect("emulator", state=emulator.state)
 
 
 @pytest.fixture(scope="session")

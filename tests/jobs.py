@@ -1,6 +1,9 @@
-"""Specs that many tests use: the four configurations of the main job, and their parts."""
+"""Specs that many tests use: the four configurations of the main job, two others, and one of a text."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import sm_trn as st
 
@@ -25,6 +28,53 @@ GPT2: dict[str, str | int | float | bool] = {
     "dataloader_drop_last": True,
     "preprocessing_num_workers": 12,
 }
+
+
+# Shipped scripts with all that an estimate asks for.
+SQUAD = st.JobSpec(
+    name="squad",
+    script=st.Script("train_question_answering.py"),
+    framework=st.PyTorch("2.8.0", python="py312"),
+    compute=st.Compute("ml.p4d.24xlarge"),
+    distribution=st.TorchDistributed(),
+    hyperparameters={
+        "model_name_or_path": "bert-large-uncased",
+        "per_device_train_batch_size": 32,
+        "max_seq_length": 384,
+        "num_train_epochs": 2,
+        "dataset_name": "squad",
+    },
+)
+LLAMA = st.JobSpec(
+    name="llama",
+    script=st.Script("finetune_llama.py"),
+    framework=st.NeuronX("2.9.0"),
+    compute=st.Compute("ml.trn1.32xlarge"),
+    distribution=st.TorchDistributed(),
+    neuron=st.NeuronOptions(tensor_parallel=8, zero_1=True),
+    hyperparameters={
+        "model_name_or_path": "meta-llama/Llama-2-7b-hf",
+        "gradient_accumulation_steps": 16,
+        "dataset_name": "dolly",
+        "block_size": 2048,
+        "num_train_epochs": 1,
+        "gradient_checkpointing": True,
+    },
+)
+
+
+def job_of(folder: Path, text: str, **parts: Any) -> st.JobSpec:
+    """A job of one small machine whose script is this text, written into ``folder``; ``parts`` stand in place of its own."""
+    folder.mkdir(exist_ok=True)
+    (folder / "train.py").write_text(text)
+    job = st.JobSpec(
+        name="plain",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.8.0", python="py312"),
+        compute=st.Compute("ml.c5.xlarge"),
+        max_run_s=600,
+    )
+    return job.replace(**parts)
 
 
 def hyperparameters(batch: int) -> dict[str, str | int | float | bool]:

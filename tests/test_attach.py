@@ -14,6 +14,7 @@ from typing import Any
 import jobs as specs
 import pytest
 from hypothesis import Phase, given, settings
+from jobs import job_of
 from strategies_of_values import sensible
 
 import sm_trn as st
@@ -308,11 +309,7 @@ def live(emulator: Any) -> Session:
 
 
 def stopped_after_three_steps(live: Session, folder: Path, **parts: Any) -> st.TrainingJob:
-    (folder / "train.py").write_text(COUNTER)
-    job = live.submit(
-        st.JobSpec(name="counter", script=st.Script("train.py", source_dir=str(folder)), framework=st.PyTorch("2.8.0", python="py312"),
-                   compute=st.Compute("ml.c5.xlarge"), max_run_s=300, **parts)
-    )  # fmt: skip
+    job = live.submit(job_of(folder, COUNTER, name="counter", max_run_s=300, **parts))
     until = time.monotonic() + 60
     while not any("reached 3" in event.text for event in job.logs()):
         assert time.monotonic() < until, job.snapshot()

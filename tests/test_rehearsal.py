@@ -10,6 +10,7 @@ import pytest
 from command import sm_trn
 from hypothesis import given
 from hypothesis import strategies as some
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn.session.rehearsal import redone_steps
@@ -32,14 +33,7 @@ pathlib.Path(os.environ["SM_MODEL_DIR"], "model.pt").write_text(repr(total))
 
 
 def job(folder: Path, *, exact: bool) -> st.JobSpec:
-    (folder / "train.py").write_text(COUNTER.replace("EXACT", str(exact)))
-    return st.JobSpec(
-        name="counter",
-        script=st.Script("train.py", source_dir=str(folder)),
-        framework=st.PyTorch("2.8.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge"),
-        max_run_s=600,
-    )
+    return job_of(folder, COUNTER.replace("EXACT", str(exact)), name="counter")
 
 
 @pytest.mark.local

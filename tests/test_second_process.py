@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fork_server import SHELL, python_with
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn.specs import parse_snapshot, parse_time
@@ -58,20 +59,10 @@ def run(arguments: list[str], environment: dict[str, str]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def running(emulator: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def running(session: st.Session, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A job that trains until this module is done with it."""
     folder, flag = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("flag") / "go"
-    (folder / "train.py").write_text(WAITING.format(flag=str(flag)))
-    session = st.connect("emulator", state=emulator.state)
-    job = session.submit(
-        st.JobSpec(
-            name="seen-by-all",
-            script=st.Script("train.py", source_dir=str(folder)),
-            framework=st.PyTorch("2.8.0", python="py312"),
-            compute=st.Compute("ml.c5.xlarge"),
-            max_run_s=300,
-        )
-    )
+    job = session.submit(job_of(folder, WAITING.format(flag=str(flag)), name="seen-by-all", max_run_s=300))
     deadline = time.monotonic() + 60
     while "I am training" not in [event.text for event in job.logs()]:
         assert time.monotonic() < deadline, job.snapshot()

@@ -6,12 +6,12 @@ import io
 import re
 import threading
 from pathlib import Path
-from typing import Any
 
 import jobs as specs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn.session import Session, next_delay, unique_name
@@ -38,22 +38,9 @@ open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "w").write("w")
 
 
 @pytest.fixture(scope="module")
-def session(emulator: Any) -> Session:
-    return st.connect("emulator", state=emulator.state)
-
-
-@pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> st.JobSpec:
-    folder = tmp_path_factory.mktemp("source")
-    (folder / "train.py").write_text(TINY)
-    return st.JobSpec(
-        name="tiny",
-        script=st.Script("train.py", source_dir=str(folder)),
-        framework=st.PyTorch("2.8.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge"),
-        metrics=st.TRAINER_METRICS + st.EVALUATION_METRICS,
-        max_run_s=600,
-    )
+    metrics = st.TRAINER_METRICS + st.EVALUATION_METRICS
+    return job_of(tmp_path_factory.mktemp("source"), TINY, name="tiny", metrics=metrics)
 
 
 @pytest.fixture(scope="module")

@@ -126,14 +126,13 @@ class S3Storage:
         if path.startswith("s3://"):
             return path
         root = Path(path)
-        files = [root] if root.is_file() else list(packing(root).files)
+        files = {root.name: root} if root.is_file() else {name: each.path for name, each in packing(root).items()}
         whole = hashlib.sha256()
-        for file in files:
-            whole.update(f"{file.name if root.is_file() else file.relative_to(root).as_posix()}\0".encode())
+        for name, file in files.items():
+            whole.update(f"{name}\0".encode())
             whole.update(_digest(file))
         prefix = f"{PREFIX}/inputs/{whole.hexdigest()}"
-        for file in files:
-            name = file.name if root.is_file() else file.relative_to(root).as_posix()
+        for name, file in files.items():
             self._put_file(f"{prefix}/{name}", file)
         return f"s3://{self._bucket}/{prefix}"
 

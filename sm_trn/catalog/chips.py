@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
 
-PRECISIONS = ("fp16", "bf16", "tf32", "fp32", "fp8")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:

@@ -116,6 +116,7 @@ def builds() -> tuple[Build, ...]:
     return tuple(Build(**row) for row in _table()["images"])
 
 
+@functools.lru_cache(maxsize=256)
 def build_of(framework: Framework) -> Build | None:
     """The newest build of the framework's image for GPUs, or None when no build file of it was read."""
     transformers = None if framework.transformers is None else _short(framework.transformers)

@@ -86,6 +86,13 @@ def rows(family: str) -> tuple[ImageRow, ...]:
     )
 
 
+@functools.cache
+def processors(family: str) -> frozenset[str]:
+    """What the images of one family run on."""
+    return frozenset(name for row in rows(family) for name in row.processors)
+
+
+@functools.cache
 def families() -> tuple[str, ...]:
     return tuple(dict.fromkeys(row["family"] for row in _table()["rows"]))
 

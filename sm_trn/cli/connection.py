@@ -18,7 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def connection_options(command: F) -> F:
     """Add --backend, --region, --profile and --state. The command receives ``connection``: call it for the session.
 
-    It connects at the first call only, so that a command which turns out to need no cloud never asks for one.
+    It connects at the first call only, so that a command which turns out to need no cloud never asks for one. A command's own
+    --role and --bucket go into it too.
     """
 
     @click.option(
@@ -33,9 +34,11 @@ def connection_options(command: F) -> F:
     def connected(
         *args: Any, backend: str | None, region: str | None, profile: str | None, state: Path | None, **kwargs: Any
     ) -> Any:
+        named = {name: kwargs.pop(name) for name in ("role", "bucket") if name in kwargs}
+
         @functools.cache
         def connection() -> Session:
-            session = connect(backend, region=region, profile=profile, state=state)
+            session = connect(backend, region=region, profile=profile, state=state, **named)
             if not kwargs.get("as_json"):
                 click.echo(session.announcement, err=True)
             return session

@@ -50,7 +50,7 @@ class Region:
     def __init__(self, name: str, store: Store, folder: Path, shared: Shared, moto: Moto) -> None:
         self.name = name
         self.store = store
-        self.jobs, self.resources = Jobs(store), Resources(store)
+        self.jobs, self.resources = Jobs(store), Resources(store, name)
         self.metrics = MetricStore(folder / "metrics", moto, name)
         lines, hosted = LogLines(folder / "logs"), LogLines(folder / "hosted-logs")
         context = TrainingContext(
@@ -60,12 +60,12 @@ class Region:
         self.endpoints = Endpoints(self.resources, hosted, context)
         self.transforms = Transforms(self.resources, hosted, context)
         self.training = TrainingApi(self.jobs, shared.objects, self.supervisor, shared.options, name)
-        self.hosting = HostingApi(self.resources, shared.objects, self.endpoints, self.transforms, name)
+        self.hosting = HostingApi(self.resources, shared.objects, self.endpoints, self.transforms)
         self.processing = ProcessingRunner(self.resources, hosted, context)
-        processing = ProcessingApi(self.resources, shared.objects, self.processing, name)
+        processing = ProcessingApi(self.resources, shared.objects, self.processing)
         self.tuner = JobTuner(self.resources, self.jobs, self.training)
-        tuning = TuningApi(self.resources, self.jobs, self.tuner, name)
-        self.experiments = ExperimentsApi(self.resources, name)
+        tuning = TuningApi(self.resources, self.jobs, self.tuner)
+        self.experiments = ExperimentsApi(self.resources)
         self.operations = Operations(self.training, self.hosting, processing, tuning, self.experiments)
         self.logs = LogsApi(lines, name, hosted)
 

@@ -188,7 +188,7 @@ def _stored_key(store: Store) -> Key:
 
 
 def _listen(store: Store, wanted: int) -> Any:
-    """A bound server on loopback. Without a wish, the port of the last run is tried first."""
+    """A bound server on loopback. Without a port asked for, that of the last run is tried first."""
     last = int(store.setting("port") or 0)
     try:
         server = _server(wanted or last)

@@ -290,6 +290,7 @@ _SIZED: tuple[tuple[str, str], ...] = (
 )
 
 
+@functools.lru_cache(maxsize=256)
 def find_model(name: str, parameters: float | None = None) -> Model | None:
     """The shape of a model by any of its public names; by its number of ``parameters`` where only that is known.
 

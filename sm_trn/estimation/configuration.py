@@ -51,7 +51,7 @@ class Configuration:
 
     ``micro_batch`` is samples of one worker's forward pass, ``micro_steps`` how many passes make an optimizer step.
     ``data``, ``tensor``, ``pipeline`` and ``context`` multiply to the workers. ``network_gbps`` is of a host.
-    ``release`` is the software's date in years. ``assumed`` names in words what was not said.
+    ``release`` is the software's date in years.
     """
 
     model: Model
@@ -79,10 +79,8 @@ class Configuration:
     flash: bool = False  # attention that never writes its scores
     autocast: bool = True  # 32-bit weights beside half-precision multiplications
     forward_only: bool = False
-    fused_optimizer: bool = False
     interleaved: bool = False
     release: float = 2023.5
-    assumed: tuple[str, ...] = ()
 
     @property
     def workers(self) -> int:

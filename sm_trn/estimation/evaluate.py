@@ -18,7 +18,7 @@ from pathlib import Path
 from ..specs.json import Object
 from .bounds import fastest_seconds
 from .fields import Refusal
-from .intervals import Interval, around, support_width
+from .intervals import Interval, around, spread_of, support_width
 from .largest import batch_configuration, batch_flag
 from .memory import largest_batch
 from .published import published_rows
@@ -64,9 +64,9 @@ def row_interval(found: Measurement) -> Interval:
     seconds = step_parts(work_of(c), constants.rates(c)).total
     known = fitted.support.get(support_key(c), 0) - (1 if found.group in fitted.without else 0)
     width = support_width(max(0, known)) * found.doubt
-    spread = around(seconds, fitted.residuals, width=width, without=found.group)
-    fastest = min(fastest_seconds(c), spread.p50)
-    bounded = Interval(max(spread.p10, fastest), spread.p50, spread.p90)
+    likely = around(seconds, spread_of(fitted.residuals, found.group), width=width)
+    fastest = min(fastest_seconds(c), likely.p50)
+    bounded = Interval(max(likely.p10, fastest), likely.p50, likely.p90)
     low, middle, high = (found.value(each) for each in (bounded.p10, bounded.p50, bounded.p90))
     return Interval(min(low, high), middle, max(low, high))
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 LOW, HIGH = 0.10, 0.90
 # How much wider the logarithm of an interval is by the number of other groups with the same chip and precision.
 SUPPORT: Mapping[int, float] = {0: 1.6, 1: 1.25, 2: 1.1}
-RELEASE = 0.05  # software that is not named: spread of the logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +42,15 @@ def exactly(value: float) -> Interval:
     return Interval(value, value, value)
 
 
-def spread(residuals: Mapping[str, tuple[float, ...]], without: str = "") -> tuple[float, float]:
+def spread_of(residuals: Mapping[str, tuple[float, ...]], without: str = "") -> tuple[float, float]:
     """The logarithms by which a left-out group's seconds lie below and above the estimate, each group one vote."""
     votes = [(error, 1 / len(errors)) for group, errors in residuals.items() if group != without for error in errors]
     return _quantile(votes, LOW), _quantile(votes, HIGH)
 
 
-def around(
-    seconds: float, residuals: Mapping[str, tuple[float, ...]], *, width: float = 1.0, without: str = ""
-) -> Interval:
-    """The interval of seconds around an estimate; ``width`` multiplies its logarithm."""
-    low, high = spread(residuals, without)
-    low, high = min(low, -0.02), max(high, 0.02)
+def around(seconds: float, spread: tuple[float, float], *, width: float = 1.0) -> Interval:
+    """The interval of seconds around an estimate whose errors have this ``spread``, times ``width``."""
+    low, high = min(spread[0], -0.02), max(spread[1], 0.02)
     return Interval(seconds * math.exp(low * width), seconds, seconds * math.exp(high * width))
 
 

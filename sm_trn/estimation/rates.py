@@ -8,12 +8,13 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
 
-from .configuration import Configuration, Sharding, Style
+from .configuration import Configuration, Sharding
+from .intervals import spread_of
 from .step import Rates
 
 PCIE = 30e9  # links slower than this, a worker, are PCIe and no NVLink
@@ -174,12 +175,13 @@ class Constants:
 class Fit:
     """What the fit left: constants of all rows, constants without each group, and how far each left-out group was off.
 
-    ``residuals`` are natural logarithms of published over estimated seconds, by group.
+    ``residuals`` are natural logarithms of published over estimated seconds, by group; ``spread`` is what bounds most of them.
     """
 
     constants: Constants
     without: Mapping[str, Constants]
     residuals: Mapping[str, tuple[float, ...]]
+    spread: tuple[float, float]
     support: Mapping[str, int]  # groups by generation and precision
 
 
@@ -188,12 +190,14 @@ def shipped() -> Fit:
     """The fit that comes with the package: ``python -m sm_trn.estimation.fit`` makes it again."""
     body = json.loads(files(__package__).joinpath("constants.json").read_text("utf-8"))
     base = {name: prior.median for name, prior in PRIORS.items()} | body["constants"]
+    residuals = MappingProxyType({group: tuple(values) for group, values in body["residuals"].items()})
     return Fit(
         constants=Constants(MappingProxyType(base)),
         without=MappingProxyType(
             {group: Constants(MappingProxyType(base | values)) for group, values in body["without"].items()}
         ),
-        residuals=MappingProxyType({group: tuple(values) for group, values in body["residuals"].items()}),
+        residuals=residuals,
+        spread=spread_of(residuals),
         support=MappingProxyType(body["support"]),
     )
 
@@ -203,14 +207,6 @@ def support_key(c: Configuration) -> str:
     return f"{c.generation} {_precision(c)}{' images' if c.images else ''}"
 
 
-def names_of_rates() -> Iterator[str]:
-    """Fields of Rates, in order."""
-    return (field.name for field in fields(Rates))
-
-
 def fitted_names() -> list[str]:
     """Constants that rows may move."""
     return [name for name, prior in PRIORS.items() if prior.spread > 0]
-
-
-STYLES = tuple(style.value for style in Style)

@@ -96,9 +96,9 @@ class State:
     def scope(self) -> Scope:
         return self.scopes[-1]
 
-    def spend(self, steps: int = 1) -> None:
-        """Take from the budget. Raises ExhaustedError when nothing is left."""
-        self.steps -= steps
+    def spend(self) -> None:
+        """Take a step from the budget. Raises ExhaustedError when nothing is left."""
+        self.steps -= 1
         if self.steps < 0:
             raise ExhaustedError
 

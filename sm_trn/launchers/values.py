@@ -46,7 +46,6 @@ class Reason(enum.Enum):
     PIPELINE = "it is a value of a pipeline, known when that runs"
     MODULE = "its module does not lie beside the launcher"
     CONSTRUCT = "this form of expression is not followed"
-    BUDGET = "the file needs more steps than a reading takes"
     IMAGE = "no table here has this image"
     VALUE = "the value has no form that a request can hold"
     REFUSED = "SDK v2 refuses it"

@@ -17,7 +17,7 @@ from . import memory
 
 if TYPE_CHECKING:
     from ..estimation.configuration import Configuration
-    from ..estimation.jobs.value import Estimate
+    from ..estimation.intervals import Interval
 
 # Nine in ten published largest batches lie within this factor of the estimated one; there are none for NeuronCores.
 DOUBT, NEURON_DOUBT = 1.5, 2.0
@@ -44,31 +44,34 @@ def estimated(job: JobSpec) -> Iterator[Problem]:
     Of memory one rule speaks: where no estimate can, that of ``memory.accelerator_memory``.
     """
     from ..estimation.jobs.configure import configure  # noqa: PLC0415 - its tables load when a job is checked, not before
-    from ..estimation.jobs.estimate import estimate_of  # noqa: PLC0415
+    from ..estimation.jobs.estimate import billable  # noqa: PLC0415
     from ..estimation.jobs.facts import Facts, MissingFact  # noqa: PLC0415
+    from ..estimation.memory import largest_batch  # noqa: PLC0415
 
+    if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
+        return  # the library partitions the model by itself
     facts = Facts(job, {})
     try:
-        if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
-            return  # the library partitions the model by itself
+        facts.batch()  # what most jobs leave to their script, and the quickest to miss
         configured = configure(facts)
     except MissingFact:
         yield from memory.accelerator_memory(job)
         return
-    yield from _memory(EST002, job, configured.configuration)
+    c = configured.configuration
+    most = largest_batch(c)
+    yield from _memory(EST002, job, c, most)
+    if c.micro_batch > most:
+        return
     try:
-        known = estimate_of(facts, configured)
+        seconds = billable(facts, configured)
     except MissingFact:
         return
-    if known.fits and known.step_s is not None and known.billable_s.p90 > job.max_run_s:
-        yield _too_short(EST001, job, known)
+    if seconds is not None and seconds.p90 > job.max_run_s:
+        yield _too_short(EST001, job, seconds)
 
 
-def _memory(rule: Rule, job: JobSpec, c: Configuration) -> Iterator[Problem]:
+def _memory(rule: Rule, job: JobSpec, c: Configuration, most: int) -> Iterator[Problem]:
     """``rule`` where a batch fits and the job's is well beyond it; MEM001 where none does, or the estimate does not know the job's way."""
-    from ..estimation.memory import largest_batch  # noqa: PLC0415 - as above
-
-    most = largest_batch(c)
     if not most or memory.beyond_estimates(job):
         yield from memory.accelerator_memory(job)
     elif c.micro_batch > most * (NEURON_DOUBT if c.neuron else DOUBT):
@@ -77,16 +80,15 @@ def _memory(rule: Rule, job: JobSpec, c: Configuration) -> Iterator[Problem]:
             yield _too_large(rule, job, c, most, unsure)
 
 
-def _too_short(rule: Rule, job: JobSpec, known: Estimate) -> Problem:
+def _too_short(rule: Rule, job: JobSpec, seconds: Interval) -> Problem:
     from ..estimation.jobs.value import enough_s, span  # noqa: PLC0415 - as above
 
-    seconds = known.billable_s
     return rule.problem(
         Field("max_run_s"),
         f"the job is estimated to take {span(seconds.p50)}, up to {span(seconds.p90)}",
         got=f"{job.max_run_s:_} s",
         wanted=f"at least {math.ceil(seconds.p90):_} s",
-        fix=Change(max_run_s=enough_s(known)),
+        fix=Change(max_run_s=enough_s(seconds)),
     )
 
 

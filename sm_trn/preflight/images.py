@@ -98,7 +98,7 @@ def _named(job: JobSpec) -> bool:
 
 def _misfit(job: JobSpec) -> str | None:
     """The instance type that no image of the framework runs on."""
-    return images.misfit(job, {name for row in images.rows(job.framework.family) for name in row.processors})
+    return images.misfit(job, images.processors(job.framework.family))
 
 
 def no_image(job: JobSpec) -> Iterator[Problem]:

@@ -103,12 +103,6 @@ class State:
         return parameters * (mine + self.optimizer / self.optimizer_over) / GIB
 
 
-def state_gib(size: ModelSize, *, tensor: int, pipeline: int, sharded_over: int) -> float:
-    """GiB of bfloat16 weights and gradients, and of float32 optimizer state, on one worker; ZeRO-1 spreads the state alone."""
-    state = State(weights=2, gradients=2, optimizer=12, optimizer_over=sharded_over)
-    return state.gib(size.parameters / (tensor * pipeline))
-
-
 def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
     """MEM001: weights, gradients and optimizer state alone exceed a worker's memory.
 
@@ -168,10 +162,7 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
         return
     workers, bytes_each = plan(job).workers_per_host, 2 if _half(job) else 4
     need = size.parameters * bytes_each * workers / GIB
-    found = reading.words(job)
-    if need > instance.memory_gib and not (
-        found and found.any_of("device_map", "low_cpu_mem_usage", "init_empty_weights", "meta")
-    ):
+    if need > instance.memory_gib and not _loads_lean(job):
         yield MEM002.problem(
             Field("compute.instance"),
             _loading(workers, bytes_each),
@@ -184,6 +175,11 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
             if instance.accelerator is Accelerator.NEURON
             else Advice("use a larger instance, or load 16-bit weights with low_cpu_mem_usage"),
         )
+
+
+def _loads_lean(job: JobSpec) -> bool:
+    found = reading.words(job)
+    return bool(found and found.any_of("device_map", "low_cpu_mem_usage", "init_empty_weights", "meta"))
 
 
 def _loading(workers: int, bytes_each: int) -> str:

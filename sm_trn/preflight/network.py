@@ -19,7 +19,7 @@ from ..specs.neuron import NeuronOptions
 from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
 from ..strategies import plan
 
-PROVIDER, RDMA, PROTOCOL, INTERFACE = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO", "NCCL_SOCKET_IFNAME"
+PROVIDER, RDMA, PROTOCOL = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO"
 GPU_DIRECT = ("ml.p4", "ml.p5")  # EFA reads the memory of their GPUs: NCCL's documentation of the plugin
 OWN_LAUNCHER = "/AlgorithmSpecification/ContainerEntrypoint"
 OWN_ARGUMENTS = "/AlgorithmSpecification/ContainerArguments"
@@ -163,11 +163,13 @@ def neuron_hosts(job: JobSpec) -> Iterator[Problem]:
 
 def overwritten(job: JobSpec) -> Iterator[Problem]:
     """NET003: torchrun's and MPI's launchers set some variables after the job's own environment."""
-    launch, way = plan(job), _way(job)
     rows = find_instances(job.compute.instances)
-    if way.launcher is None or not rows or launch.runner not in {Runner.TORCHRUN, Runner.MPI}:
+    if not rows or job.environment.keys().isdisjoint({PROVIDER, RDMA, PROTOCOL}):
         return
-    for name, value in _sets(way.launcher, launch.runner, rows[0].name).items():
+    runner, way = plan(job).runner, _way(job)
+    if way.launcher is None or runner not in {Runner.TORCHRUN, Runner.MPI}:
+        return
+    for name, value in _sets(way.launcher, runner, rows[0].name).items():
         said = job.environment.get(name)
         if said is not None and said.lower() != value:
             yield NET003.problem(
@@ -182,9 +184,14 @@ def overwritten(job: JobSpec) -> Iterator[Problem]:
 
 def protocol(job: JobSpec) -> Iterator[Problem]:
     """NET004: a note on several hosts, where the forced protocol costs most, and only where the plugin would choose."""
-    rows, way = _hosts_with_efa(job, Accelerator.CUDA), _way(job)
-    forced = way.launcher is not None and way.launcher.simple and plan(job).runner is Runner.TORCHRUN
-    if not rows or not forced or way.selects is not True or PROTOCOL in job.environment:
+    if (
+        not _hosts_with_efa(job, Accelerator.CUDA)
+        or PROTOCOL in job.environment
+        or plan(job).runner is not Runner.TORCHRUN
+    ):
+        return
+    way = _way(job)
+    if way.launcher is None or not way.launcher.simple or way.selects is not True:
         return
     yield NET004.problem(
         Field("distribution"),

@@ -57,28 +57,22 @@ SCRIPT013 = Rule(
 SOURCE_FILES = 20_000  # a source of more is not looked through: a home folder, or a data set, in the place of the code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packing:
-    """``files`` travel, in one order; ``secrets`` are those of them whose names look like keys or passwords."""
-
-    files: tuple[Path, ...]
-    secrets: tuple[Path, ...]
-
-
-def packing(folder: Path, *, at_most: int | None = None) -> Packing:
-    """What of ``folder`` would be uploaded; some ``at_most`` files of it. Links that leave the folder are not followed."""
-    rules = _rules(folder)
-    files = tuple(sorted(itertools.islice(_walk(folder, rules), at_most)))
-    looking = (path for path in files if _looks_secret(path.relative_to(folder)) and not _public(path))
-    return Packing(files=files, secrets=tuple(path for path in looking if not _meant(path.relative_to(folder), rules)))
-
-
 @dataclass(frozen=True, slots=True)
 class PackedFile:
     """A file of this machine that travels; ``secret`` where its name looks like a key or a password."""
 
     path: Path
     secret: bool
+
+
+def packing(folder: Path, *, at_most: int | None = None) -> dict[str, PackedFile]:
+    """What of ``folder`` would be uploaded, by its name in there and in one order; some ``at_most`` files of it.
+
+    Links that leave the folder are not followed.
+    """
+    rules = _rules(folder)
+    found = sorted(itertools.islice(_walk(folder, rules), at_most), key=lambda name: name.split("/"))
+    return {name: PackedFile(path := folder / name, _secret(name, path) and not _meant(name, rules)) for name in found}
 
 
 def packed_files(folder: Path, dependencies: Iterable[str]) -> dict[str, PackedFile]:
@@ -91,19 +85,13 @@ def packed_files(folder: Path, dependencies: Iterable[str]) -> dict[str, PackedF
     found = {}
     beside = ((Path(path), posixpath.basename(path)) for path in dependencies)
     for path, name in ((folder, ""), *(pair for pair in beside if pair[1] != "..")):
-        packed = (
-            packing(path, at_most=SOURCE_FILES + 1)
-            if path.is_dir()
-            else Packing(files=(path,) * path.is_file(), secrets=_secret_file(path))
-        )
-        for file in packed.files:
-            inside = "" if file == path else file.relative_to(path).as_posix()
-            found[posixpath.normpath(posixpath.join(name, inside))] = PackedFile(file, file in packed.secrets)
+        if path.is_dir():
+            packed = packing(path, at_most=SOURCE_FILES + 1)
+        else:
+            packed = {"": PackedFile(path, _secret(path.name, path))} if path.is_file() else {}
+        for inside, file in packed.items():
+            found[posixpath.normpath(posixpath.join(name, inside))] = file
     return found
-
-
-def _secret_file(path: Path) -> tuple[Path, ...]:
-    return (path,) if path.is_file() and _looks_secret(Path(path.name)) and not _public(path) else ()
 
 
 def source_files(job: JobSpec) -> Iterator[Problem]:
@@ -147,30 +135,40 @@ def _rules(folder: Path) -> pathspec.GitIgnoreSpec | None:
     return pathspec.GitIgnoreSpec.from_lines([*sorted(LEFT_OUT), "*.pyc", *asked])
 
 
-def _walk(folder: Path, rules: pathspec.GitIgnoreSpec | None) -> Iterator[Path]:
+def _walk(folder: Path, rules: pathspec.GitIgnoreSpec | None) -> Iterator[str]:
     """Folders that are left out are not entered: a virtual environment has 10,000 files."""
-    root = folder.resolve()
-    for here, folders, files in os.walk(folder):
-        inside = Path(here).relative_to(folder)
-        folders[:] = [name for name in folders if not _left_out(inside / name, rules, mark="/")]
-        for name in files:
-            path = Path(here, name)
-            if _left_out(inside / name, rules) or not path.is_file():
-                continue
-            if not path.is_symlink() or path.resolve().is_relative_to(root):
-                yield path
+    waiting = [""]
+    while waiting:
+        inside = waiting.pop()
+        try:
+            entries = list(os.scandir(folder / inside))
+        except OSError:
+            continue
+        for entry in entries:
+            name = posixpath.join(inside, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                waiting += [] if _left_out(f"{name}/", rules) else [name]
+            elif not _left_out(name, rules) and entry.is_file() and (not entry.is_symlink() or _within(folder, name)):
+                yield name
 
 
-def _left_out(inside: Path, rules: pathspec.GitIgnoreSpec | None, *, mark: str = "") -> bool:
+def _within(folder: Path, link: str) -> bool:
+    return (folder / link).resolve().is_relative_to(folder.resolve())
+
+
+def _left_out(inside: str, rules: pathspec.GitIgnoreSpec | None) -> bool:
     if rules is None:
-        return inside.name in LEFT_OUT or inside.name.endswith(".pyc")
-    return bool(rules.match_file(inside.as_posix() + mark))
+        name = posixpath.basename(inside.rstrip("/"))
+        return name in LEFT_OUT or name.endswith(".pyc")
+    return bool(rules.match_file(inside))
 
 
-def _looks_secret(inside: Path) -> bool:
-    if inside.name.endswith(EXAMPLES):
+def _secret(inside: str, path: Path) -> bool:
+    """Whether the name looks like a key's or a password's, and the contents do not say that they are public."""
+    *folders, name = inside.split("/")
+    if name.endswith(EXAMPLES):
         return False
-    return _SECRET.match(inside.name) is not None or not SECRET_FOLDERS.isdisjoint(inside.parts[:-1])
+    return (_SECRET.match(name) is not None or not SECRET_FOLDERS.isdisjoint(folders)) and not _public(path)
 
 
 def _public(path: Path) -> bool:
@@ -186,9 +184,9 @@ def _public(path: Path) -> bool:
         return False
 
 
-def _meant(inside: Path, rules: pathspec.GitIgnoreSpec | None) -> bool:
+def _meant(inside: str, rules: pathspec.GitIgnoreSpec | None) -> bool:
     """Whether a line of the ignore file brings it back."""
-    return rules is not None and rules.check_file(inside.as_posix()).include is False
+    return rules is not None and rules.check_file(inside).include is False
 
 
 RULES = (source_files,)

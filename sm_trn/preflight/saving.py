@@ -32,12 +32,12 @@ SPOT006 = Rule(
 
 def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
     """SPOT006: the Trainer's checkpoints do not reach S3, or there are none: an interruption starts again at step 0."""
-    if job.spot is None or job.checkpoints is None or not _trainer(job):
+    if job.spot is None or job.checkpoints is None:
         return
     path = job.checkpoints.local_path or DEFAULT_PATH
     output = str(job.hyperparameters.get("output_dir", ""))
     never = job.hyperparameters.get("save_strategy") == "no"
-    if output and (never or not _inside(output, path)):
+    if output and (never or not _inside(output, path)) and _trainer(job):
         yield SPOT006.problem(
             Field("hyperparameters.save_strategy" if never else "hyperparameters.output_dir"),
             f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}",
@@ -74,7 +74,7 @@ def _trainer(job: JobSpec) -> bool:
     """Whether the script seems to be the Trainer's. The shipped scripts know where checkpoints belong."""
     if job.script is None or (job.script.source_dir is None and job.script.git is None):
         return False
-    return bool(TRAINER_FLAGS & set(job.hyperparameters)) or "TrainingArguments" in (source.source_text(job) or "")
+    return bool(TRAINER_FLAGS & set(job.hyperparameters)) or source.mentions(job, "TrainingArguments") is True
 
 
 RULES = (kept_elsewhere, checkpoints_in_the_model)

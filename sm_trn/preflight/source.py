@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from pathlib import Path
 
 from .. import _entry
@@ -50,16 +51,15 @@ def entry_name(job: JobSpec) -> str:
     return job.script.entry if job.script is not None else "script"
 
 
-def source_text(job: JobSpec) -> str | None:
-    """All Python of the source folder's top level and of the kit in it, or None when there is none to read."""
-    folder = source_folder(job)
-    if folder is None or job.script is None or not (folder / job.script.entry).is_file():
+def mentions(job: JobSpec, word: str) -> bool | None:
+    """Whether Python of the source folder's top level, or of the kit in it, holds ``word``; None when there is none to read."""
+    folder, entry = source_folder(job), entry_path(job)
+    if folder is None or entry is None or job.script is None or not entry.is_file():
         return None
-    if job.script.source_dir is None:  # the shipped folder holds other scripts too
-        paths = [folder / job.script.entry, *folder.glob("kit/*.py")]
-    else:
-        paths = [folder / job.script.entry, *folder.glob("*.py"), *folder.glob("kit/*.py")]
-    return "\n".join(found for path in paths if (found := text(path)) is not None)
+    # the shipped folder holds other scripts too
+    beside = ("kit/*.py",) if job.script.source_dir is None else ("*.py", "kit/*.py")
+    paths = itertools.chain((entry,), *map(folder.glob, beside))
+    return any(word in (text(path) or "") for path in paths)
 
 
 def text(path: Path | None) -> str | None:

@@ -12,7 +12,7 @@ from ..specs.job import JobSpec
 from ..specs.places import bucket_and_key
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 from ..specs.units import WallSeconds
-from .source import source_text
+from . import source
 
 API = "API reference, StoppingCondition"
 HOUR_S = 3600
@@ -163,10 +163,9 @@ def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
     """SPOT005: checkpoints are configured, but nothing in the source mentions them."""
     if job.spot is None or job.checkpoints is None:
         return
-    text = source_text(job)
     path = job.checkpoints.local_path or DEFAULT_PATH
     named = any(path in str(value) for value in job.hyperparameters.values())
-    if text is None or job.script is None or named or "checkpoint" in text:
+    if job.script is None or named or source.mentions(job, "checkpoint") is not False:
         return
     yield SPOT005.problem(
         Field("script"),

@@ -1,4 +1,4 @@
-"""The door that notebooks use: ``connect``, jobs as live handles, comparison."""
+"""What notebooks use: ``connect``, jobs as live handles, comparison."""
 
 from .budget import OverBudget
 from .comparison import as_record, calibrate, compare, diff

@@ -64,9 +64,9 @@ class PyTorchDDP:
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
-        wish: dict[str, Json] = {"enabled": True}
+        options: dict[str, Json] = {"enabled": True}
         if self.custom_mpi_options:
-            wish["custom_mpi_options"] = self.custom_mpi_options
+            options["custom_mpi_options"] = self.custom_mpi_options
         toolkit: dict[str, Json] = {"sagemaker_pytorch_ddp_enabled": True}
         if job.compute.instance:
             toolkit["sagemaker_instance_type"] = job.compute.instance
@@ -76,5 +76,5 @@ class PyTorchDDP:
             library=Library.PYTORCH_DDP,
             mpi_options=self.custom_mpi_options,
             toolkit=MappingProxyType(toolkit),
-            estimator=MappingProxyType({"pytorchddp": MappingProxyType(wish)}),
+            estimator=MappingProxyType({"pytorchddp": MappingProxyType(options)}),
         )

@@ -77,9 +77,9 @@ class MPI:
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
         processes = self.processes_per_host or (instance.chips if instance and instance.chips else 1)
-        wish: dict[str, Json] = {"enabled": True, "processes_per_host": processes}
+        options: dict[str, Json] = {"enabled": True, "processes_per_host": processes}
         if self.custom_mpi_options:
-            wish["custom_mpi_options"] = self.custom_mpi_options
+            options["custom_mpi_options"] = self.custom_mpi_options
         return LaunchPlan(
             runner=Runner.MPI,
             workers_per_host=processes,
@@ -92,5 +92,5 @@ class MPI:
                     "sagemaker_mpi_custom_mpi_options": self.custom_mpi_options,
                 }
             ),
-            estimator=MappingProxyType({"mpi": MappingProxyType(wish)}),
+            estimator=MappingProxyType({"mpi": MappingProxyType(options)}),
         )

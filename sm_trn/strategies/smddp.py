@@ -74,9 +74,9 @@ class SMDataParallel:
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
-        wish: dict[str, Json] = {"enabled": True}
+        options: dict[str, Json] = {"enabled": True}
         if self.custom_mpi_options:
-            wish["custom_mpi_options"] = self.custom_mpi_options
+            options["custom_mpi_options"] = self.custom_mpi_options
         return LaunchPlan(
             runner=Runner.SMDDP,
             workers_per_host=instance.workers if instance else 1,
@@ -89,5 +89,7 @@ class SMDataParallel:
                     "sagemaker_distributed_dataparallel_custom_mpi_options": self.custom_mpi_options,
                 }
             ),
-            estimator=MappingProxyType({"smdistributed": MappingProxyType({"dataparallel": MappingProxyType(wish)})}),
+            estimator=MappingProxyType(
+                {"smdistributed": MappingProxyType({"dataparallel": MappingProxyType(options)})}
+            ),
         )

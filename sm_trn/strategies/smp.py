@@ -194,7 +194,7 @@ class SMModelParallel:
         mpi: dict[str, Json] = {"enabled": True, "processes_per_host": processes}
         if self.custom_mpi_options:
             mpi["custom_mpi_options"] = self.custom_mpi_options
-        wish: Mapping[str, Json] = MappingProxyType(
+        options: Mapping[str, Json] = MappingProxyType(
             {"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))}
         )
         return LaunchPlan(
@@ -215,7 +215,7 @@ class SMModelParallel:
                 }
             ),
             estimator=MappingProxyType(
-                {"smdistributed": MappingProxyType({"modelparallel": wish}), "mpi": MappingProxyType(mpi)}
+                {"smdistributed": MappingProxyType({"modelparallel": options}), "mpi": MappingProxyType(mpi)}
             ),
         )
 

@@ -78,7 +78,7 @@ class SMModelParallelV2:
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
-        wish: Mapping[str, Json] = MappingProxyType(
+        options: Mapping[str, Json] = MappingProxyType(
             {"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))}
         )
         return LaunchPlan(
@@ -97,7 +97,7 @@ class SMModelParallelV2:
             estimator=MappingProxyType(
                 {
                     "torch_distributed": MappingProxyType({"enabled": True}),
-                    "smdistributed": MappingProxyType({"modelparallel": wish}),
+                    "smdistributed": MappingProxyType({"modelparallel": options}),
                 }
             ),
         )

@@ -128,7 +128,7 @@ class Page:
 
     async def _stop(self, request: Request) -> Response:
         """Ask one job to stop: only where the page was started for that, and the person typed the job's name."""
-        if not self.watcher.wishes.allow_stop:
+        if not self.watcher.settings.allow_stop:
             return _error("This page is read-only. Start it with sm-trn ui --allow-stop.", 403)
         try:
             sent = orjson.loads(await _body(request))

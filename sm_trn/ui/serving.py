@@ -15,7 +15,7 @@ from ..session.handles import Session
 from .access import Keys
 from .app import Page
 from .board import Board
-from .watcher import Watcher, Wishes
+from .watcher import PageSettings, Watcher
 
 ADDRESS = "127.0.0.1"
 PORT, TRIED = 8765, 20
@@ -69,7 +69,7 @@ def bind(port: int) -> socket.socket:
 
 def make_page(
     session: Session,
-    wishes: Wishes,
+    settings: PageSettings,
     compare: Callable[[Sequence[str], Sequence[int]], str],
     *,
     port: int,
@@ -78,7 +78,7 @@ def make_page(
 ) -> Page:
     """All parts of a page on ``port``; nothing is asked and nothing runs yet. ``pause`` None waits on the wall clock."""
     board = Board()
-    watcher = Watcher(session, board, wishes, calls=calls, pause=pause)
+    watcher = Watcher(session, board, settings, calls=calls, pause=pause)
     return Page(keys=Keys(port), board=board, watcher=watcher, compare=compare)
 
 

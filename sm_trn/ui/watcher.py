@@ -44,7 +44,7 @@ NOTES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class PageSettings:
     """What the page was started with. ``options`` are words that a command to copy needs, each after a space."""
 
     limit: int = 500
@@ -85,14 +85,14 @@ class Watcher:
         self,
         session: Session,
         board: Board,
-        wishes: Wishes,
+        settings: PageSettings,
         *,
         calls: Callable[[], int] = lambda: 0,
         pause: Callable[[float], None] | None = None,
         jitter: Callable[[], float] | None = None,
     ) -> None:
         self.session = session
-        self.wishes = wishes
+        self.settings = settings
         self._board = board
         self._calls = calls
         self._wake = threading.Event()
@@ -170,8 +170,8 @@ class Watcher:
 
     def first(self) -> None:
         """The newest jobs as one list knows them. Raises CloudError: who may not ask is told before there is a page."""
-        page = self.session.backend.fetch_page(JobQuery(containing=self.wishes.containing))
-        for job in page.jobs[: self.wishes.limit]:
+        page = self.session.backend.fetch_page(JobQuery(containing=self.settings.containing))
+        for job in page.jobs[: self.settings.limit]:
             self._poller.known.setdefault(job.name, job)
         self._publish()
 
@@ -220,8 +220,8 @@ class Watcher:
         whole = self._whole_at is None or abs(now - self._whole_at) >= WHOLE_EVERY_S
         newest = max((job.created for job in self._poller.known.values() if job.created is not None), default=None)
         after = None if whole or newest is None else newest - OVERLAP
-        query = JobQuery(containing=self.wishes.containing, created_after=after)
-        found = list(itertools.islice(listed(self.session.backend, query), self.wishes.limit))
+        query = JobQuery(containing=self.settings.containing, created_after=after)
+        found = list(itertools.islice(listed(self.session.backend, query), self.settings.limit))
         self._found_at = now
         new = [job for job in found if job.name not in self._poller.known or not self._ready]
         if not self._ready:
@@ -242,11 +242,11 @@ class Watcher:
     def _forget(self) -> None:
         """Keep the newest jobs, and all that run."""
         known = self._poller.known
-        if len(known) <= self.wishes.limit:
+        if len(known) <= self.settings.limit:
             return
         ended = [job for job in known.values() if job.terminal and job.name not in self._board.opened]
         ended.sort(key=lambda job: job.created.timestamp() if job.created else 0.0)
-        for job in ended[: len(known) - self.wishes.limit]:
+        for job in ended[: len(known) - self.settings.limit]:
             for kept in (known, self._tags, self._final, self._readers, self._opened):
                 kept.pop(job.name, None)
             self._fresh.discard(job.name)
@@ -393,7 +393,7 @@ class Watcher:
                 now=now,
                 ready=opened.read_at is not None,
                 problem=opened.problem,
-                options=self.wishes.options,
+                options=self.settings.options,
             )
         return found
 
@@ -405,7 +405,7 @@ class Watcher:
             "sentence": sentence if self._ready or rows else "Asking for the newest jobs",
             "below": below,
             "ready": self._ready,
-            "needs": needs(rows, now, self.wishes.options)[:6],
+            "needs": needs(rows, now, self.settings.options)[:6],
             "emulated": session.emulated,
             "where": "EMULATED on this machine" if session.emulated else f"AWS {session.region}",
             "seen": self._seen.timestamp() if self._seen is not None else None,
@@ -413,10 +413,10 @@ class Watcher:
             "trouble": self._trouble or self._poller_trouble(),
             "notes": list(self._notes),
             "calls": self._calls(),
-            "allow_stop": self.wishes.allow_stop,
-            "limit": self.wishes.limit,
-            "full": len(rows) >= self.wishes.limit,
-            "options": self.wishes.options,
+            "allow_stop": self.settings.allow_stop,
+            "limit": self.settings.limit,
+            "full": len(rows) >= self.settings.limit,
+            "options": self.settings.options,
             "usd": float(sum(totals)) if totals else None,
         }
 

@@ -13,6 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from command import sm_trn
+from jobs import job_of
 
 from sm_trn.catalog import instances
 from sm_trn.cli.__main__ import COMMANDS, cli, load
@@ -157,17 +158,8 @@ def test_a_copied_script_is_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.local
-def test_a_job_through_the_whole_command_line(emulator: Any, tmp_path: Path) -> None:
-    import sm_trn as st
-
-    (tmp_path / "train.py").write_text("print({'loss': 0.5, 'epoch': 1.0, 'step': 1}, '\\x1b[31m')\n")
-    session = st.connect("emulator", state=emulator.state)
-    spec = st.JobSpec(
-        name="by-cli",
-        script=st.Script("train.py", source_dir=str(tmp_path)),
-        framework=st.PyTorch("2.8.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge"),
-    )
+def test_a_job_through_the_whole_command_line(emulator: Any, session: Any, tmp_path: Path) -> None:
+    spec = job_of(tmp_path, "print({'loss': 0.5, 'epoch': 1.0, 'step': 1}, '\\x1b[31m')\n", name="by-cli")
     name = session.submit(spec).name
     where = ("--backend", "emulator", "--state", str(emulator.state))
     watched = sm_trn("watch", name, *where)

@@ -112,18 +112,18 @@ class World:
         self.now = 1000.0
         store = store or Store(Path(":memory:"))
         self.jobs = Jobs(store, lambda: self.now)
-        self.resources = Resources(store, lambda: self.now)
+        self.resources = Resources(store, "us-west-2", lambda: self.now)
         self.ready = threading.Event()
         self.ready.set()
         me: Any = self
         self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
-        processing = ProcessingApi(self.resources, me, me, "us-west-2")
+        processing = ProcessingApi(self.resources, me, me)
         self.table = Operations(
             self.training,
-            HostingApi(self.resources, me, me, me, "us-west-2"),
+            HostingApi(self.resources, me, me, me),
             processing,
-            TuningApi(self.resources, self.jobs, me, "us-west-2"),
-            ExperimentsApi(self.resources, "us-west-2"),
+            TuningApi(self.resources, self.jobs, me),
+            ExperimentsApi(self.resources),
         )
 
     # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("moto", reason="the emulator needs sm_trn[local]")
-from sm_trn.emulator.hosting.resources import Resource, Resources
+from sm_trn.emulator.hosting.resources import Resources
 from sm_trn.emulator.state.store import Store
 
 pytestmark = pytest.mark.local
@@ -15,13 +15,11 @@ pytestmark = pytest.mark.local
 
 @pytest.mark.parametrize("kind", ["transform-job", "processing-job", "hyper-parameter-tuning-job"])
 def test_what_ran_has_failed_and_what_had_ended_has_not_changed(tmp_path: Path, kind: str) -> None:
-    resources = Resources(Store(tmp_path / "state.db"))
+    resources = Resources(Store(tmp_path / "state.db"), "us-west-2")
     for status in ("InProgress", "Stopping", "Completed", "Stopped"):
-        resources.add(
-            Resource(kind=kind, name=status, arn=status, request={}, tags={}, created=1.0, modified=1.0, status=status)
-        )
+        resources.add(kind, status, {}, tags={}, status=status)
     resources.end_cut_off(kind)
-    again = Resources(Store(tmp_path / "state.db"))
+    again = Resources(Store(tmp_path / "state.db"), "us-west-2")
     ended = {"Completed": "Completed", "Stopped": "Stopped"}
     assert {"InProgress": "Failed", "Stopping": "Failed", **ended} == {
         each.name: each.status for each in again.all(kind)
@@ -30,8 +28,8 @@ def test_what_ran_has_failed_and_what_had_ended_has_not_changed(tmp_path: Path, 
 
 
 def test_a_reason_is_no_longer_than_the_services_model_allows(tmp_path: Path) -> None:
-    resources = Resources(Store(tmp_path / "state.db"))
-    resources.add(Resource(kind="processing-job", name="p", arn="p", request={}, tags={}, created=1.0, modified=1.0))
+    resources = Resources(Store(tmp_path / "state.db"), "us-west-2")
+    resources.add("processing-job", "p", {}, tags={})
     resources.end("processing-job", "p", "Failed", "x" * 5000, message="m")
     (found,) = resources.all("processing-job")
     assert (1024, "m") == (len(found.reason or ""), found.facts["message"])

@@ -122,9 +122,9 @@ def test_the_mark_of_a_rehearsal_cannot_be_taken_off(api: World) -> None:
 def test_records_outlive_the_process(tmp_path: Path) -> None:
     first = World(Store(tmp_path / "db"))
     call(first, "CreateModel", ModelName="m", PrimaryContainer={"ModelDataUrl": "s3://b/model.tar.gz"})
-    assert ["m"] == [resource.name for resource in Resources(Store(tmp_path / "db")).all("model")]
+    assert ["m"] == [resource.name for resource in Resources(Store(tmp_path / "db"), "us-west-2").all("model")]
     call(first, "DeleteModel", ModelName="m")
-    assert [] == Resources(Store(tmp_path / "db")).all("model")
+    assert [] == Resources(Store(tmp_path / "db"), "us-west-2").all("model")
 
 
 @given(some.lists(some.binary(max_size=40).map(lambda raw: raw.replace(b"\n", b"x").replace(b"\r", b"x")), max_size=30))

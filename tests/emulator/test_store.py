@@ -148,7 +148,7 @@ def test_the_documents_of_a_state_are_read_and_written_as_ever(tmp_path: Path) -
     store = Store(tmp_path / "emulator.db")
     store.save_job("j", json.dumps(JOB))
     store.save_record("endpoint", "e", json.dumps(RECORD))
-    jobs, resources = Jobs(store), Resources(store, lambda: 10.5)
+    jobs, resources = Jobs(store), Resources(store, "us-west-2", lambda: 10.5)
     assert (1.5, "Completed") == (jobs.get("j").metrics[0].value, jobs.get("j").state.status)
     jobs.change("j", tags=jobs.get("j").tags)
     resources.change("endpoint", "e", status="InService")

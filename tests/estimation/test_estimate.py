@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from jobs import LLAMA
 
 import sm_trn as st
 from sm_trn.estimation.configuration import Sharding
@@ -144,16 +145,7 @@ def test_spot_is_cheaper_and_slower_and_says_that_it_is_assumed() -> None:
 
 
 def test_the_arguments_decide_the_layout() -> None:
-    job = st.JobSpec(
-        name="llama",
-        script=st.Script("finetune_llama.py"),
-        framework=st.NeuronX("2.9.0"),
-        compute=st.Compute("ml.trn1.32xlarge"),
-        distribution=st.TorchDistributed(),
-        neuron=st.NeuronOptions(tensor_parallel=8, zero_1=True),
-        hyperparameters={"model_name_or_path": "meta-llama/Llama-2-7b-hf", "gradient_accumulation_steps": 16},
-    )
-    c = configure(Facts(job, {})).configuration
+    c = configure(Facts(LLAMA, {})).configuration
     assert (8, 4, 64) == (c.tensor, c.data, c.global_batch)
     assert c.sharding is Sharding.OPTIMIZER
     assert not c.autocast

@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import sys
 from collections.abc import Callable, Iterator
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
+from fakes.stand_in import module, standing_in
 from transformers import TrainerState
 
 _RELEASED = json.loads(Path(__file__).with_name("neuron_training_arguments.json").read_text())
@@ -35,17 +34,8 @@ class RecordingOptimumNeuron:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[RecordingOptimumNeuron]:
-        modules = {module.__name__: module for module in self._modules()}
-        hidden = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "optimum"}
-        for name in hidden:
-            del sys.modules[name]
-        sys.modules.update(modules)
-        try:
+        with standing_in("optimum", self._modules()):
             yield self
-        finally:
-            for name in modules:
-                del sys.modules[name]
-            sys.modules.update(hidden)
 
     def _modules(self) -> Iterator[ModuleType]:  # noqa: C901 - the classes below share the recorder
         recorder = self
@@ -124,10 +114,10 @@ class RecordingOptimumNeuron:
                 return model
 
         root = {"NeuronSFTConfig": _arguments_class(), "NeuronSFTTrainer": NeuronSFTTrainer}
-        yield _module("optimum", {})
-        yield _module("optimum.neuron", root)
-        yield _module("optimum.neuron.models", {})
-        yield _module("optimum.neuron.models.training", {"NeuronModelForCausalLM": NeuronModelForCausalLM})
+        yield module("optimum", {})
+        yield module("optimum.neuron", root)
+        yield module("optimum.neuron.models", {})
+        yield module("optimum.neuron.models.training", {"NeuronModelForCausalLM": NeuronModelForCausalLM})
 
 
 def _arguments_class() -> Any:
@@ -155,11 +145,3 @@ def _arguments_class() -> Any:
         "device": property(lambda _self: torch.device("cpu")),
     }
     return dataclasses.make_dataclass("NeuronSFTConfig", fields, namespace=behaviour)
-
-
-def _module(name: str, content: dict[str, Any]) -> ModuleType:
-    module = ModuleType(name)
-    module.__spec__ = ModuleSpec(name, None)
-    module.__path__ = []
-    module.__dict__.update(content)
-    return module

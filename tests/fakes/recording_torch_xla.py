@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterable, Iterator
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 import torch
+from fakes.stand_in import module, standing_in
 
 
 class RecordingTorchXla:
@@ -30,17 +29,8 @@ class RecordingTorchXla:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[RecordingTorchXla]:
-        modules = {module.__name__: module for module in self._modules()}
-        hidden = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "torch_xla"}
-        for name in hidden:
-            del sys.modules[name]
-        sys.modules.update(modules)
-        try:
+        with standing_in("torch_xla", self._modules()):
             yield self
-        finally:
-            for name in modules:
-                del sys.modules[name]
-            sys.modules.update(hidden)
 
     def _modules(self) -> Iterator[ModuleType]:
         core = {
@@ -62,16 +52,16 @@ class RecordingTorchXla:
             "global_ordinal": lambda: self._rank,
             "local_ordinal": lambda: self._rank,
         }
-        yield _module("torch_xla", {} if self._old else {"sync": self.record("cut")})
-        yield _module("torch_xla.core", {})
-        yield _module("torch_xla.core.xla_model", {**core, **(old_core if self._old else {})})
-        yield _module("torch_xla.distributed", {})
-        yield _module("torch_xla.distributed.parallel_loader", {"MpDeviceLoader": self._loader})
-        yield _module("torch_xla.distributed.xla_backend", {})
-        yield _module("torch_xla.debug", {})
-        yield _module("torch_xla.debug.metrics", {"metric_data": self._metric_data})
+        yield module("torch_xla", {} if self._old else {"sync": self.record("cut")})
+        yield module("torch_xla.core", {})
+        yield module("torch_xla.core.xla_model", {**core, **(old_core if self._old else {})})
+        yield module("torch_xla.distributed", {})
+        yield module("torch_xla.distributed.parallel_loader", {"MpDeviceLoader": self._loader})
+        yield module("torch_xla.distributed.xla_backend", {})
+        yield module("torch_xla.debug", {})
+        yield module("torch_xla.debug.metrics", {"metric_data": self._metric_data})
         if not self._old:
-            yield _module("torch_xla.runtime", new_runtime)
+            yield module("torch_xla.runtime", new_runtime)
 
     def _all_reduce(self, kind: str, tensor: Any) -> Any:
         self.calls.append(f"all_reduce {kind}")
@@ -85,11 +75,3 @@ class RecordingTorchXla:
         for batch in loader:
             self.calls.append("upload")
             yield {name: tensor.to(device) for name, tensor in batch.items()}
-
-
-def _module(name: str, content: dict[str, Any]) -> ModuleType:
-    module = ModuleType(name)
-    module.__spec__ = ModuleSpec(name, None)
-    module.__path__ = []
-    module.__dict__.update(content)
-    return module

@@ -10,6 +10,7 @@ import io
 import json
 import random
 import re
+import signal
 import threading
 import zlib
 from collections import Counter
@@ -62,6 +63,18 @@ class Wire:
     )
     calls: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
+
+    def interrupt(self, at: int, happens: Callable[[], None], *, after: bool) -> list[int]:
+        """Something ``happens`` at the call number ``at``, before or ``after`` it took effect; how many calls began and took effect."""
+        seen = [0, 0]
+
+        def meddle(_operation: str, done: bool) -> None:
+            seen[done] += 1
+            if seen[done] == at and done is after:
+                happens()
+
+        self.meddle = meddle
+        return seen
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
@@ -228,6 +241,11 @@ class Recorder:
     def close(self, words: str = "") -> None:
         if words:
             self.notes.append(words)
+
+
+def sigint() -> None:
+    """Ctrl-C, as the terminal sends it: the main thread is interrupted, whoever is at work."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def attached(session: Session, name: str) -> st.TrainingJob:

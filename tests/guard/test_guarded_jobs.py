@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn.guard.watch import Alarm
@@ -41,21 +42,10 @@ for step in range(1, int(os.environ.get("STEPS", 2000)) + 1):
 GUARD = st.Guard(stall_s=2, pause_s=8, no_first_step_s=30, slower_than=0.4, silence_suffices=True, act="stop")
 
 
-@pytest.fixture(scope="module")
-def session(emulator: Any) -> st.Session:
-    return st.connect("emulator", state=emulator.state)
-
-
 def spec(folder: Path, *, hosts: int = 1, torch: bool = False, steps: int = 2000, **environment: str) -> st.JobSpec:
-    (folder / "train.py").write_text(STEPS)
-    return st.JobSpec(
-        name="guarded",
-        script=st.Script("train.py", source_dir=str(folder)),
-        framework=st.PyTorch("2.8.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge", count=hosts),
-        environment={"STEPS": str(steps), **environment, **({"WITH_TORCH": "1"} if torch else {})},
-        max_run_s=600,
-    )
+    environment |= {"STEPS": str(steps), **({"WITH_TORCH": "1"} if torch else {})}
+    compute = st.Compute("ml.c5.xlarge", count=hosts)
+    return job_of(folder, STEPS, name="guarded", compute=compute, environment=environment)
 
 
 def waited(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import io
-import signal
 import tarfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from botocore.exceptions import ConnectionClosedError
-from fakes.simulated_wire import World, world
+from fakes.simulated_wire import World, sigint, world
+from jobs import job_of
 
 import sm_trn as st
 
@@ -29,15 +28,7 @@ ENDS = {"Endpoint": "sm-trn delete-endpoint {}", "TransformJob": "stop-transform
 def finished(patch: pytest.MonkeyPatch, folder: Path) -> tuple[World, st.TrainingJob]:
     """A job that has left a model with its code."""
     here = world(patch, folder)
-    (folder / "source").mkdir()
-    (folder / "source/train.py").write_text("")
-    spec = st.JobSpec(
-        name="plain",
-        script=st.Script("train.py", source_dir=str(folder / "source")),
-        framework=st.PyTorch("2.6.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge"),
-        max_run_s=3600,
-    )
+    spec = job_of(folder / "source", "", framework=st.PyTorch("2.6.0", python="py312"), max_run_s=3600)
     job = here.session.submit(spec)
     here.clock.sleep(3600)
     packed = io.BytesIO()
@@ -60,25 +51,13 @@ def ended_at(
     here: World, job: st.TrainingJob, step: str, at: int, *, after: bool, happens: Callable[[], None]
 ) -> tuple[BaseException | None, int]:
     """How a step ends when something ``happens`` at its call number ``at``, and how many calls there were."""
-    seen = [0, 0]
-
-    def meddle(_operation: str, done: bool) -> None:
-        seen[done] += 1
-        if seen[done] == at and done is after:
-            happens()
-
     here.service.hosting.made.clear()
-    here.wire.meddle = meddle
+    seen = here.wire.interrupt(at, happens, after=after)
     try:
         STEPS[step](job)
     except BaseException as raised:  # noqa: BLE001 - what it is, the test says
         return raised, seen[0]
     return None, seen[0]
-
-
-def sigint() -> None:
-    """Ctrl-C, as the terminal sends it: the main thread is interrupted, whoever is at work."""
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def unexpected() -> None:

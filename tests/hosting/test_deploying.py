@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from command import sm_trn
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn._entry import scripts_folder
@@ -26,15 +27,8 @@ CODE = "import json\ndef model_fn(f): return 2\ndef input_fn(b, c): return json.
 
 
 def spec(folder: Path, script: str) -> st.JobSpec:
-    folder.mkdir(exist_ok=True)
-    (folder / "train.py").write_text("import os, pathlib\nout = pathlib.Path(os.environ['SM_MODEL_DIR'])\n" + script)
-    return st.JobSpec(
-        name="hosted",
-        script=st.Script("train.py", source_dir=str(folder)),
-        framework=st.PyTorch("2.6.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge"),
-        max_run_s=600,
-    )
+    text = "import os, pathlib\nout = pathlib.Path(os.environ['SM_MODEL_DIR'])\n" + script
+    return job_of(folder, text, name="hosted", framework=st.PyTorch("2.6.0", python="py312"))
 
 
 def trained(session: st.Session, folder: Path, script: str) -> st.TrainingJob:

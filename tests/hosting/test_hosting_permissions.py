@@ -11,6 +11,7 @@ from typing import Any
 
 import jobs
 import pytest
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn import aws
@@ -58,19 +59,10 @@ def allowed(policy: Mapping[str, Any], action: str, resource: str) -> bool:
 
 @pytest.mark.local
 def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: Path) -> None:
-    (tmp_path / "source").mkdir()
-    (tmp_path / "source/train.py").write_text(
-        "import os\nopen(os.environ['SM_MODEL_DIR'] + '/weights', 'w').write('2')\n"
-    )
     (tmp_path / "inference.py").write_text(CODE)
     (tmp_path / "numbers.jsonl").write_text("1\n2\n")
-    spec = st.JobSpec(
-        name="Hosted",
-        script=st.Script("train.py", source_dir=str(tmp_path / "source")),
-        framework=st.PyTorch("2.6.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge"),
-        max_run_s=600,
-    )
+    text = "import os\nopen(os.environ['SM_MODEL_DIR'] + '/weights', 'w').write('2')\n"
+    spec = job_of(tmp_path / "source", text, name="Hosted", framework=st.PyTorch("2.6.0", python="py312"))
     name = session.submit(spec).name
     calls: set[str] = set()
     made: set[str] = set()

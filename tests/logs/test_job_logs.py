@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from command import sm_trn
 from fakes.classic_analysis import classic_lines
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn.ports import LogBatch, LogCursor, StreamPlace, parse_cursor
@@ -39,21 +40,13 @@ print("{'train_runtime': 12.5, 'train_samples_per_second': 8.0, 'train_loss': 0.
 
 
 @pytest.fixture(scope="module")
-def session(emulator: Any) -> Session:
-    return st.connect("emulator", state=emulator.state)
-
-
-@pytest.fixture(scope="module")
 def spec(tmp_path_factory: pytest.TempPathFactory) -> st.JobSpec:
-    folder = tmp_path_factory.mktemp("source")
-    (folder / "train.py").write_text(RANKS)
-    return st.JobSpec(
+    return job_of(
+        tmp_path_factory.mktemp("source"),
+        RANKS,
         name="ranks",
-        script=st.Script("train.py", source_dir=str(folder)),
-        framework=st.PyTorch("2.8.0", python="py312"),
         compute=st.Compute("ml.c5.xlarge", count=2),
         metrics=(*st.TRAINER_METRICS, st.MetricRule("speed", r"speed=([0-9.]+)")),
-        max_run_s=600,
     )
 
 

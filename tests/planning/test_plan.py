@@ -7,42 +7,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from jobs import LLAMA, SQUAD
 
 import sm_trn as st
 from sm_trn.cli.__main__ import cli
 from sm_trn.estimation.jobs.configure import with_batch
 from sm_trn.planning import grid
 
-SQUAD = st.JobSpec(
-    name="squad",
-    script=st.Script("train_question_answering.py"),
-    framework=st.PyTorch("2.8.0", python="py312"),
-    compute=st.Compute("ml.p4d.24xlarge"),
-    distribution=st.TorchDistributed(),
-    hyperparameters={
-        "model_name_or_path": "bert-large-uncased",
-        "per_device_train_batch_size": 32,
-        "max_seq_length": 384,
-        "num_train_epochs": 2,
-        "dataset_name": "squad",
-    },
-)
-LLAMA = st.JobSpec(
-    name="llama",
-    script=st.Script("finetune_llama.py"),
-    framework=st.NeuronX("2.9.0"),
-    compute=st.Compute("ml.trn1.32xlarge"),
-    distribution=st.TorchDistributed(),
-    neuron=st.NeuronOptions(tensor_parallel=8, zero_1=True),
-    hyperparameters={
-        "model_name_or_path": "meta-llama/Llama-2-7b-hf",
-        "gradient_accumulation_steps": 16,
-        "dataset_name": "dolly",
-        "block_size": 2048,
-        "num_train_epochs": 1,
-        "gradient_checkpointing": True,
-    },
-)
 SOME = ("ml.trn1.32xlarge", "ml.p4d.24xlarge", "ml.g5.*xlarge", "ml.p5.48xlarge")
 
 

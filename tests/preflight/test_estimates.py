@@ -10,7 +10,8 @@ import pytest
 
 import sm_trn as st
 from sm_trn.estimation.jobs.configure import configure
-from sm_trn.estimation.jobs.estimate import estimate_of
+from sm_trn.estimation.jobs.estimate import billable
+from sm_trn.estimation.memory import largest_batch
 
 JOB = st.JobSpec(
     name="amazon",
@@ -137,13 +138,13 @@ def test_a_check_looks_at_a_job_once() -> None:
     seen: list[str] = []
 
     def profile(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code in {configure.__code__, estimate_of.__code__}:
+        if event == "call" and frame.f_code in {configure.__code__, largest_batch.__code__, billable.__code__}:
             seen.append(frame.f_code.co_name)
 
-    st.check(with_batch(5000))
     sys.setprofile(profile)
     try:
-        st.check(with_batch(5000))
+        st.check(JOB)
+        st.check(with_batch(5000))  # it does not fit, whatever time it would take
     finally:
         sys.setprofile(None)
-    assert seen == ["configure", "estimate_of"]
+    assert seen == ["configure", "largest_batch", "billable", "configure", "largest_batch"]

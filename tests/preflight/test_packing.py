@@ -25,11 +25,11 @@ def folder(place: Path, *names: str, ignore: str = "") -> Path:
 
 
 def packed(place: Path) -> list[str]:
-    return [path.relative_to(place).as_posix() for path in packing(place).files]
+    return list(packing(place))
 
 
 def secrets(place: Path) -> list[str]:
-    return [path.relative_to(place).as_posix() for path in packing(place).secrets]
+    return [name for name, file in packing(place).items() if file.secret]
 
 
 def test_the_ignore_file_speaks_gitignore(tmp_path: Path) -> None:

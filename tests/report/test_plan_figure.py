@@ -5,30 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from jobs import SQUAD
 from matplotlib.figure import Figure
 
 import sm_trn as st
 from sm_trn.estimation.intervals import Interval
 from sm_trn.report.plans import FrontInfo, FrontPoint, front_info, plot_front, save_front
 
-JOB = st.JobSpec(
-    name="squad",
-    script=st.Script("train_question_answering.py"),
-    framework=st.PyTorch("2.8.0", python="py312"),
-    compute=st.Compute("ml.p4d.24xlarge"),
-    distribution=st.TorchDistributed(),
-    hyperparameters={
-        "model_name_or_path": "bert-large-uncased",
-        "per_device_train_batch_size": 32,
-        "dataset_name": "squad",
-    },
-)
-
 
 @pytest.fixture(scope="module")
 def plan() -> st.Plan:
     return st.plan(
-        JOB, limits=st.Limits(deadline_s=7200, max_usd=50), only=["ml.p4d.*", "ml.g5.12xlarge", "ml.g4dn.xlarge"]
+        SQUAD, limits=st.Limits(deadline_s=7200, max_usd=50), only=["ml.p4d.*", "ml.g5.12xlarge", "ml.g4dn.xlarge"]
     )
 
 
@@ -49,7 +37,7 @@ def test_it_is_drawn(plan: st.Plan, tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_plan_without_a_choice_is_drawn_too(tmp_path: Path) -> None:
-    empty = st.plan(JOB, limits=st.Limits(max_usd=0.01), only=["ml.p4d.*"])
+    empty = st.plan(SQUAD, limits=st.Limits(max_usd=0.01), only=["ml.p4d.*"])
     assert "No choice" in front_info(empty).title
     save_front(empty, tmp_path / "plan.svg", theme="dark")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakes.simulated_wire import World, world
+from jobs import job_of
 
 import sm_trn as st
 
@@ -19,12 +20,9 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 @pytest.fixture
 def spec(tmp_path: Path) -> st.JobSpec:
     """A job of one p4d for an hour, with a source of its own."""
-    (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "train.py").write_text("print('hello')\n")
-    return st.JobSpec(
-        name="plain",
-        script=st.Script("train.py", source_dir=str(tmp_path / "source")),
-        framework=st.PyTorch("2.8.0", python="py312"),
+    return job_of(
+        tmp_path / "source",
+        "print('hello')\n",
         compute=st.Compute("ml.p4d.24xlarge"),
         distribution=st.TorchDistributed(),
         max_run_s=3600,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import Recorder, World, attached, world
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn.logs import LogEvent
@@ -73,15 +74,8 @@ def story(name: str) -> Story:
 
 @pytest.fixture
 def specs(tmp_path: Path) -> list[st.JobSpec]:
-    (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "train.py").write_text("print('hello')\n")
-    base = st.JobSpec(
-        name="fleet",
-        script=st.Script("train.py", source_dir=str(tmp_path / "source")),
-        framework=st.PyTorch("2.8.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge", count=2),
-        distribution=st.MPI(),
-    )
+    two = st.Compute("ml.c5.xlarge", count=2)
+    base = job_of(tmp_path / "source", "print('hello')\n", compute=two, distribution=st.MPI(), max_run_s=86_400)
     return [base.replace(name=f"fleet-{n:03d}") for n in range(FAULTY)]
 
 

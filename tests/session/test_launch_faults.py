@@ -8,15 +8,13 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
-import signal
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from botocore.exceptions import ReadTimeoutError
 from fakes.simulated_sagemaker import SimulatedJob
-from fakes.simulated_wire import World, world
+from fakes.simulated_wire import World, sigint, world
 
 import sm_trn as st
 from sm_trn.aws import Boto3Backend
@@ -42,11 +40,6 @@ def three(spec: st.JobSpec) -> list[st.JobSpec]:
     return [spec.replace(name=f"job-{n}") for n in range(3)]
 
 
-def sigint() -> None:
-    """Ctrl-C, as the terminal sends it: the main thread is interrupted, whoever is at work."""
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-
 def raised(error: BaseException) -> Callable[[], None]:
     def now() -> None:
         raise error
@@ -65,14 +58,7 @@ def launched_with(
 ) -> tuple[World, list[st.TrainingJob], BaseException | None, int]:
     """Launch; at the call number ``at``, before or ``after`` it took effect, something ``happens``."""
     here = world(patch, folder)
-    seen = [0, 0]
-
-    def meddle(_operation: str, done: bool) -> None:
-        seen[done] += 1
-        if seen[done] == at and done is after:
-            happens()
-
-    here.wire.meddle = meddle
+    seen = here.wire.interrupt(at, happens, after=after)
     try:
         jobs = here.session.submit_all(specs)
     except BaseException as error:  # noqa: BLE001 - what it is, the test says

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command import sm_trn
+from jobs import job_of
 
 import sm_trn as st
 from sm_trn.jobfile import dump_job
@@ -28,21 +29,8 @@ time.sleep(600)
 
 
 @pytest.fixture(scope="module")
-def session(emulator: Any) -> st.Session:
-    return st.connect("emulator", state=emulator.state)
-
-
-@pytest.fixture(scope="module")
 def endless(tmp_path_factory: pytest.TempPathFactory) -> st.JobSpec:
-    folder = tmp_path_factory.mktemp("source")
-    (folder / "train.py").write_text(LOOPS)
-    return st.JobSpec(
-        name="endless",
-        script=st.Script("train.py", source_dir=str(folder)),
-        framework=st.PyTorch("2.8.0", python="py312"),
-        compute=st.Compute("ml.c5.xlarge"),
-        max_run_s=600,
-    )
+    return job_of(tmp_path_factory.mktemp("source"), LOOPS, name="endless")
 
 
 def training(job: st.TrainingJob) -> st.TrainingJob:

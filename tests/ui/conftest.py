@@ -9,7 +9,7 @@ import pytest
 from fakes.simulated_wire import World, world
 from served import Serve, Served, served_world
 
-from sm_trn.ui.watcher import Wishes
+from sm_trn.ui.watcher import PageSettings
 
 
 @pytest.fixture
@@ -20,10 +20,10 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 
 @pytest.fixture
 def serve(here: World) -> Serve:
-    """``with serve(wishes) as page``: the page of ``here``."""
+    """``with serve(settings) as page``: the page of ``here``."""
 
-    def served(wishes: Wishes | None = None) -> AbstractContextManager[Served]:
-        found: AbstractContextManager[Served] = served_world(here, wishes or Wishes())
+    def served(settings: PageSettings | None = None) -> AbstractContextManager[Served]:
+        found: AbstractContextManager[Served] = served_world(here, settings or PageSettings())
         return found
 
     return served

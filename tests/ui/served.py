@@ -16,13 +16,13 @@ from sm_trn.ui.app import Page
 from sm_trn.ui.board import Board
 from sm_trn.ui.comparing import Comparer
 from sm_trn.ui.serving import Server, bind, make_page
-from sm_trn.ui.watcher import Watcher, Wishes
+from sm_trn.ui.watcher import PageSettings, Watcher
 
 
-def watcher_of(here: World, wishes: Wishes | None = None) -> tuple[Watcher, Board]:
+def watcher_of(here: World, settings: PageSettings | None = None) -> tuple[Watcher, Board]:
     """The poller of a page that nobody serves: a test opens its tabs and makes its steps, and pauses cost no time."""
     board = Board()
-    watcher = Watcher(here.session, board, wishes or Wishes(), pause=here.clock.sleep, jitter=lambda: 0.5)
+    watcher = Watcher(here.session, board, settings or PageSettings(), pause=here.clock.sleep, jitter=lambda: 0.5)
     return watcher, board
 
 
@@ -107,11 +107,11 @@ def serving(page: Page, listening: Any) -> Iterator[Served]:
 
 
 @contextmanager
-def served_world(here: World, wishes: Wishes) -> Iterator[Served]:
+def served_world(here: World, settings: PageSettings) -> Iterator[Served]:
     """The page of a simulated account. Its poller moves only when a test calls ``page.watcher.step()``."""
     listening = bind(0)
     port = listening.getsockname()[1]
-    page = make_page(here.session, wishes, Comparer(here.session).document, port=port, pause=here.clock.sleep)
+    page = make_page(here.session, settings, Comparer(here.session).document, port=port, pause=here.clock.sleep)
     page.watcher.first()
     page.watcher.step()
     with serving(page, listening) as found:

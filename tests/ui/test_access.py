@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from served import Serve
 
 from sm_trn.ui.access import HEADERS, Keys
-from sm_trn.ui.watcher import Wishes
+from sm_trn.ui.watcher import PageSettings
 
 PATHS = (
     "/", "/static/main.js", "/static/ui.css", "/api/page", "/api/live", "/api/costs", "/api/log?job=a-job", "/comparison?job=a-job",
@@ -148,7 +148,7 @@ def test_the_pages_own_files_need_nothing_that_the_policy_forbids() -> None:
 
 def test_what_is_posted_needs_the_pages_own_token_and_origin(serve: Serve, here: World) -> None:
     here.service.add("a-job", created=here.clock.now() - 200)
-    with serve(Wishes(allow_stop=True)) as page:
+    with serve(PageSettings(allow_stop=True)) as page:
         page.log_in()
         path, body = "/api/stop", STOP
         assert 403 == page.post(path, body, X_CSRF_Token="").status
@@ -170,7 +170,7 @@ def test_a_stop_needs_the_name_of_the_job(serve: Serve, here: World) -> None:
     here.service.add("a-job", created=here.clock.now() - 200)
     typed: tuple[object, ...] = ("a-jo", "", None, ["a-job"], "x" * 9000)
     wrong = ({}, [], "a-job", STOP | {"job": 1}, {"job": "a-job"}, *(STOP | {"confirm": each} for each in typed))
-    with serve(Wishes(allow_stop=True)) as page:
+    with serve(PageSettings(allow_stop=True)) as page:
         page.log_in()
         for sent in wrong:
             assert page.post("/api/stop", sent).status in {400, 404}, sent
@@ -180,7 +180,7 @@ def test_a_stop_needs_the_name_of_the_job(serve: Serve, here: World) -> None:
 
 def test_a_stop_that_is_allowed_and_confirmed_is_sent_once(serve: Serve, here: World) -> None:
     here.service.add("a-job", created=here.clock.now() - 200)
-    with serve(Wishes(allow_stop=True)) as page:
+    with serve(PageSettings(allow_stop=True)) as page:
         page.log_in()
         assert {"asked": True} == page.post("/api/stop", STOP).json
         assert 1 == here.wire.calls["StopTrainingJob"]
@@ -192,7 +192,7 @@ def test_a_stop_that_is_allowed_and_confirmed_is_sent_once(serve: Serve, here: W
 
 def test_a_get_stops_nothing(serve: Serve, here: World) -> None:
     here.service.add("a-job", created=here.clock.now() - 200)
-    with serve(Wishes(allow_stop=True)) as page:
+    with serve(PageSettings(allow_stop=True)) as page:
         page.log_in()
         assert 405 == page.ask("/api/stop").status
         assert 0 == here.wire.calls["StopTrainingJob"]

@@ -16,7 +16,7 @@ from fakes.simulated_wire import World, world
 from served import Serve, Served, served_world
 from shown_jobs import MARKUP, METRIC, TRAINS, a_few, add, hostile, lines_of, many
 
-from sm_trn.ui.watcher import FIND_EVERY_S, Wishes
+from sm_trn.ui.watcher import FIND_EVERY_S, PageSettings
 
 NewTab = Callable[[], Tab]
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=f"no browser: {browser.missing()}")
@@ -72,7 +72,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Serve
     with pytest.MonkeyPatch.context() as patch:
         here = world(patch, tmp_path_factory.mktemp("few"))
         a_few(here.service)
-        with served_world(here, Wishes()) as found:
+        with served_world(here, PageSettings()) as found:
             yield here, found
 
 
@@ -296,7 +296,7 @@ def test_everything_can_be_done_with_keys(tab: Tab, few: tuple[World, Served]) -
 
 def test_a_stop_needs_the_typed_name(new_tab: NewTab, here: World, serve: Serve) -> None:
     add(here.service, "bert", 400, Story(phases=TRAINS))
-    with serve(Wishes(allow_stop=True)) as page:
+    with serve(PageSettings(allow_stop=True)) as page:
         tab = new_tab()
         tab.open(page.page.keys.url)
         tab.ask("location.hash = '#/job/bert'")

@@ -15,7 +15,7 @@ from served import watcher_of
 import sm_trn as st
 from sm_trn.ui.board import Board
 from sm_trn.ui.series import POINTS
-from sm_trn.ui.watcher import FIND_EVERY_S, OPENED, READ_EVERY_S, Watcher, Wishes
+from sm_trn.ui.watcher import FIND_EVERY_S, OPENED, READ_EVERY_S, PageSettings, Watcher
 
 HOSTS = ("algo-1", "algo-2")
 MINUTES = 10
@@ -183,7 +183,7 @@ def test_jobs_that_were_looked_at_are_forgotten(here: World) -> None:
 
 
 def test_the_limit_keeps_the_newest_and_all_that_run(here: World) -> None:
-    watcher, board = watcher_of(here, Wishes(limit=5))
+    watcher, board = watcher_of(here, PageSettings(limit=5))
     here.service.add("old-but-runs", created=here.clock.now() - 50_000, story=story(seconds=90_000, every_s=90_000))
     watcher.first()
     with board.listening(lambda: None):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,12 +13,12 @@ from ...formatting import numbers as fmt
 from ...jobfile.files import JobFile
 from ...preflight import check
 from ...render import render
-from ...session.connection import connect
 from ...session.handles import Session, TrainingJob
 from ...session.launches import LaunchInterrupted, PartialLaunch
 from ...specs.job import JobSpec
 from ...specs.snapshot import JobStatus
 from ...specs.sweeps import SWEEP_TAG, grid, parse_values
+from ..connection import connection_options
 from ..files import files, problems
 from ..files.ceilings import ceiling_of, estimated_cost
 from ..files.problems import Located
@@ -51,14 +51,7 @@ MOST = 1000  # jobs that a grid of the command line may have
 @click.option(
     "--bucket", help="Bucket for sources and models. Default: SM_TRN_BUCKET, else SageMaker's default bucket."
 )
-@click.option(
-    "--backend",
-    type=click.Choice(["aws", "emulator"]),
-    help="Default: SM_TRN_BACKEND, else AWS if credentials are found.",
-)
-@click.option("--region", help="AWS region.")
-@click.option("--profile", help="AWS profile.")
-@click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
+@connection_options
 @json_option
 def command(  # noqa: PLR0913 - an argument for each option
     names: tuple[str, ...],
@@ -70,7 +63,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     ignore: tuple[str, ...],
     max_usd: float | None,
     as_json: bool,
-    **where: Any,
+    connection: Callable[[], Session],
 ) -> int:
     """Check all jobs of FILE…, then start them. If one job has an error, no job starts.
 
@@ -94,9 +87,7 @@ def command(  # noqa: PLR0913 - an argument for each option
         return _preview(jobs, as_json=as_json)
     if grids and len(jobs) > ASKED and not yes:
         _ask(jobs)
-    session = connect(**where)
-    if not as_json:
-        click.echo(session.announcement, err=True)
+    session = connection()
     specs = [job for _, _, job in jobs]
     if not as_json:
         click.echo(_most(session, specs, max_usd), err=True)

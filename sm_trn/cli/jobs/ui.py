@@ -50,7 +50,7 @@ def command(
         from ...ui.calls import Calls  # noqa: PLC0415 - an extra
         from ...ui.comparing import Comparer  # noqa: PLC0415 - an extra
         from ...ui.serving import bind, make_page, serve  # noqa: PLC0415 - an extra
-        from ...ui.watcher import Wishes  # noqa: PLC0415 - an extra
+        from ...ui.watcher import PageSettings  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
             raise
@@ -62,10 +62,10 @@ def command(
     calls = Calls(SystemClock().now)
     with calls.counted():
         session = connection()
-    wishes = Wishes(limit=limit, containing=containing, options=_options(), allow_stop=allow_stop)
+    settings = PageSettings(limit=limit, containing=containing, options=_options(), allow_stop=allow_stop)
     listening = bind(port)
     taken = listening.getsockname()[1]
-    page = make_page(session, wishes, Comparer(session).document, port=taken, calls=calls.recent)
+    page = make_page(session, settings, Comparer(session).document, port=taken, calls=calls.recent)
 
     def ready() -> None:
         if taken != port:

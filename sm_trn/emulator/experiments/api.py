@@ -10,7 +10,6 @@ import statistics
 import threading
 from typing import TYPE_CHECKING, Final, cast
 
-from ...specs.snapshot import EMULATED_ACCOUNT
 from ..api import shapes
 from ..api.paging import ListRequest, select
 from ..api.search import Row, search
@@ -34,9 +33,8 @@ _MAPS: Final = ("Parameters", "InputArtifacts", "OutputArtifacts")  # an update 
 class ExperimentsApi:
     """The operations on experiments. Every one raises AwsError. ``kind`` is one of the three above."""
 
-    def __init__(self, resources: Resources, region: str) -> None:
+    def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._region = region
         self._lock = threading.Lock()  # what is changed is read first
 
     # --- create, update, delete ---
@@ -45,18 +43,8 @@ class ExperimentsApi:
         """Answer the Create of a kind. Raises AwsError for a name that is taken, and for a trial of no experiment."""
         if kind == TRIAL:
             self._get(EXPERIMENT, body["ExperimentName"])
-        name, now, tags = _name(kind, body), self._resources.now(), body.pop("Tags", [])
-        resource = Resource(
-            kind=kind,
-            name=name,
-            arn=f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}",
-            request=body,
-            tags={tag["Key"]: tag["Value"] for tag in tags},
-            created=now,
-            modified=now,
-        )
-        self._resources.add(resource)
-        return _arns(resource)
+        tags = {tag["Key"]: tag["Value"] for tag in body.pop("Tags", [])}
+        return _arns(self._resources.add(kind, _name(kind, body), body, tags=tags))
 
     def update(self, kind: str, body: ExperimentRequest) -> dict[str, str]:
         """Answer the Update of a kind: what is not named stays. Raises AwsError."""
@@ -80,7 +68,7 @@ class ExperimentsApi:
             raise validation(f"Trial '{resource.name}' has trial components; disassociate them first.")
         if kind == COMPONENT and _trials_of(resource):
             raise validation(f"Trial component '{resource.name}' is associated with trials; disassociate it first.")
-        self._resources.drop(kind, resource.name)
+        self._resources.remove(kind, resource.name)
         return _arns(resource)
 
     def associate(self, body: ExperimentRequest) -> dict[str, str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ...specs.snapshot import EMULATED_ACCOUNT
 from ..api.paging import ListRequest, select
 from ..api.shapes import given
 from ..api.tags import Tagged, tags_of
@@ -31,13 +30,12 @@ class HostingApi:
     """The operations on what is hosted. Every one raises AwsError. ``kind`` is one of KINDS."""
 
     def __init__(
-        self, resources: Resources, objects: ObjectStore, endpoints: Endpoints, transforms: Transforms, region: str
+        self, resources: Resources, objects: ObjectStore, endpoints: Endpoints, transforms: Transforms
     ) -> None:
         self._resources = resources
         self._objects = objects
         self._endpoints = endpoints
         self._transforms = transforms
-        self._region = region
 
     def invoke(self, name: str, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
         """Return headers and body of InvokeEndpoint's answer; ``headers`` have lower-case names. Raises AwsError."""
@@ -185,8 +183,7 @@ class HostingApi:
 
     def listed(self, kind: str, body: ListRequest) -> dict[str, Any]:
         """Answer a list of any kind. Raises AwsError for a token that is none."""
-        wanted = body.get("StatusEquals")
-        found, more = select([each for each in self._resources.all(kind) if wanted in {None, each.status}], body)
+        found, more = select(self._resources.all(kind, body.get("StatusEquals")), body)
         rows = [_row(each) for each in found]
         for row in rows:
             row.pop(KINDS[kind].unlisted, None)
@@ -200,32 +197,16 @@ class HostingApi:
         return Tagged(resource.tags, lambda tags: self._resources.change(resource.kind, resource.name, tags=tags))
 
     def _get(self, kind: str, name: str) -> Resource:
-        return self._resources.get(kind, name, self._arn(kind, name))
+        return self._resources.get(kind, name)
 
     def _drop(self, kind: str, name: str) -> dict[str, str]:
-        self._resources.drop(kind, self._get(kind, name).name)
+        self._resources.remove(kind, self._get(kind, name).name)
         return {}
-
-    def _arn(self, kind: str, name: str) -> str:
-        return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}"
 
     def _add(
         self, kind: str, name: str, body: HostingRequest, *, status: str = "", facts: Mapping[str, str] | None = None
     ) -> Resource:
-        now = self._resources.now()
-        resource = Resource(
-            kind=kind,
-            name=name,
-            arn=self._arn(kind, name),
-            tags=tags_of(body.pop("Tags", [])),
-            request=body,
-            created=now,
-            modified=now,
-            status=status,
-            facts=facts or {},
-        )
-        self._resources.add(resource)
-        return resource
+        return self._resources.add(kind, name, body, tags=tags_of(body.pop("Tags", [])), status=status, facts=facts)
 
 
 def _row(resource: Resource) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Endpoints:
                 reason = "InternalServerError: the emulator was killed while the endpoint was being created."
                 self._resources.change(_KIND, resource.name, status="Failed", reason=reason)
             elif resource.status == "Deleting":
-                self._resources.drop(_KIND, resource.name)
+                self._resources.remove(_KIND, resource.name)
 
     def shutdown(self) -> None:
         """End every container; the endpoints stay, and come back with the next start."""
@@ -207,7 +207,7 @@ class Endpoints:
             fleets = [self._fleets.pop(name, {}), self._starting.get(name, {})]
         for server, _ in [entry for fleet in fleets for entry in fleet.values()]:
             server.close()
-        self._resources.drop(_KIND, name)
+        self._resources.remove(_KIND, name)
 
     def _in_thread(self, work: Any, *arguments: Any) -> None:
         def run() -> None:

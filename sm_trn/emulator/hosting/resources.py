@@ -10,6 +10,7 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ...specs.snapshot import EMULATED_ACCOUNT
 from ..errors import AwsError, validation
 from ..state.registry import Registry
 
@@ -68,45 +69,56 @@ class Resource:
 
 
 class Resources(Registry[Resource]):
-    """It keeps all of them, by kind and name."""
+    """It keeps all of a region, by kind and name."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: Store, region: str, clock: Callable[[], float] = time.time) -> None:
         super().__init__(
             (Resource(**json.loads(text)) for text in store.records()),
             lambda resource: store.save_record(resource.kind, resource.name, json.dumps(asdict(resource))),
             lambda resource: store.drop_record(resource.kind, resource.name),
             clock,
         )
+        self._region = region
 
-    def get(self, kind: str, name: str, arn: str) -> Resource:
+    def get(self, kind: str, name: str) -> Resource:
         """Return a resource. Raises AwsError, as the service does, when there is no such thing."""
         found = self.find(kind, name)
         if found is None:
-            raise validation(f'Could not find {KINDS[kind].noun} "{arn}".')
+            raise validation(f'Could not find {KINDS[kind].noun} "{self._arn(kind, name)}".')
         return found
 
-    def all(self, kind: str) -> list[Resource]:
-        """Return those of a kind in order of creation."""
-        return self.of_kind(kind)
+    def all(self, kind: str, status: str | None = None) -> list[Resource]:
+        """Return those of a kind, of one status where it is named, in order of creation."""
+        return [each for each in self.of_kind(kind) if status in {None, each.status}]
 
-    def add(self, resource: Resource) -> None:
-        """Raises AwsError for a name that is taken."""
+    def add(
+        self,
+        kind: str,
+        name: str,
+        request: Any,
+        *,
+        tags: Mapping[str, str],
+        status: str = "",
+        facts: Mapping[str, Any] | None = None,
+    ) -> Resource:
+        """Make a resource of a request. Raises AwsError for a name that is taken."""
+        now = self.now()
+        resource = Resource(
+            kind=kind,
+            name=name,
+            arn=self._arn(kind, name),
+            request=request,
+            tags=tags,
+            created=now,
+            modified=now,
+            status=status,
+            facts=facts or {},
+        )
         with self._lock:
-            if self.find(resource.kind, resource.name) is not None:
-                if resource.kind.endswith("-job"):
-                    raise AwsError(
-                        "ResourceInUse",
-                        "Job name must be unique within an AWS account and region, and a job with this name already "
-                        f"exists ({resource.arn}).",
-                    )
-                kind = KINDS[resource.kind]
-                if kind.unique:
-                    noun = kind.noun.capitalize()
-                    raise validation(
-                        f"{noun} names must be unique within an AWS account and region. {noun} with name ({resource.name}) already exists."
-                    )
-                raise validation(f'Cannot create already existing {kind.noun} "{resource.arn}".')
+            if self.find(kind, name) is not None:
+                raise _taken(resource)
             self._save(resource)
+        return resource
 
     def change(self, kind: str, name: str, **changes: Any) -> None:
         """Change some fields of a resource, if it is still there, and say when."""
@@ -130,5 +142,21 @@ class Resources(Registry[Resource]):
                     kind, resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran."
                 )
 
-    def drop(self, kind: str, name: str) -> None:
-        self.remove(kind, name)
+    def _arn(self, kind: str, name: str) -> str:
+        return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}"
+
+
+def _taken(resource: Resource) -> AwsError:
+    kind = KINDS[resource.kind]
+    if resource.kind.endswith("-job"):
+        return AwsError(
+            "ResourceInUse",
+            "Job name must be unique within an AWS account and region, and a job with this name already "
+            f"exists ({resource.arn}).",
+        )
+    if kind.unique:
+        noun = kind.noun.capitalize()
+        return validation(
+            f"{noun} names must be unique within an AWS account and region. {noun} with name ({resource.name}) already exists."
+        )
+    return validation(f'Cannot create already existing {kind.noun} "{resource.arn}".')

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ...specs.snapshot import EMULATED_ACCOUNT
 from ..api.paging import ListRequest, select
 from ..api.shapes import given
 from ..api.tags import tags_of
@@ -35,35 +34,27 @@ class Runner(Protocol):
 class ProcessingApi:
     """The operations on processing jobs. Every one raises AwsError."""
 
-    def __init__(self, resources: Resources, objects: ObjectStore, runner: Runner, region: str) -> None:
+    def __init__(self, resources: Resources, objects: ObjectStore, runner: Runner) -> None:
         self._resources = resources
         self._objects = objects
         self._runner = runner
-        self._region = region
 
     def create(self, body: ProcessingRequest) -> dict[str, str]:
         """Answer CreateProcessingJob. Raises AwsError for what is not processed here."""
         self._check(body)
-        name, now = body["ProcessingJobName"], self._resources.now()
-        arn = self._arn(name)
         tags = tags_of(body.pop("Tags", []))
-        self._resources.add(
-            Resource(
-                kind=KIND, name=name, arn=arn, tags=tags, request=body, created=now, modified=now, status="InProgress"
-            )
-        )
-        self._runner.start(name)
-        return {"ProcessingJobArn": arn}
+        resource = self._resources.add(KIND, body["ProcessingJobName"], body, tags=tags, status="InProgress")
+        self._runner.start(resource.name)
+        return {"ProcessingJobArn": resource.arn}
 
     def describe(self, body: ProcessingRequest) -> dict[str, object]:
-        resource = self._get(body["ProcessingJobName"])
+        resource = self._get(body)
         limits = {"MaxRuntimeInSeconds": _DAY, **resource.request.get("StoppingCondition", {})}
         return {**resource.request, "StoppingCondition": limits, **_row(resource)}
 
     def listed(self, body: ListRequest) -> dict[str, object]:
         """Answer ListProcessingJobs. Raises AwsError for a token that is none."""
-        wanted = body.get("StatusEquals")
-        found, more = select([each for each in self._resources.all(KIND) if wanted in {None, each.status}], body)
+        found, more = select(self._resources.all(KIND, body.get("StatusEquals")), body)
         rows = [_row(each) for each in found]
         for row in rows:
             row.pop("ProcessingStartTime", None)
@@ -71,7 +62,7 @@ class ProcessingApi:
 
     def stop(self, body: ProcessingRequest) -> dict[str, str]:
         """Answer StopProcessingJob. Raises AwsError for a job that has ended."""
-        resource = self._get(body["ProcessingJobName"])
+        resource = self._get(body)
         if resource.status not in {"InProgress", "Stopping"}:
             raise validation(f"The request was rejected because the processing job is in status {resource.status}.")
         self._runner.stop(resource.name)
@@ -79,12 +70,12 @@ class ProcessingApi:
 
     def delete(self, body: ProcessingRequest) -> dict[str, str]:
         """Answer DeleteProcessingJob. Raises AwsError for a job that still runs."""
-        resource = self._get(body["ProcessingJobName"])
+        resource = self._get(body)
         if resource.status in {"InProgress", "Stopping"}:
             raise AwsError(
                 "ResourceInUse", f"The request was rejected because the processing job is in status {resource.status}."
             )
-        self._resources.drop(KIND, resource.name)
+        self._resources.remove(KIND, resource.name)
         return {}
 
     def _check(self, body: ProcessingRequest) -> None:
@@ -115,11 +106,8 @@ class ProcessingApi:
             if not self._objects.keys(bucket, key):
                 raise validation(f'No S3 objects found under S3 URL "{asked["S3Uri"]}" given in input data source.')
 
-    def _get(self, name: str) -> Resource:
-        return self._resources.get(KIND, name, self._arn(name))
-
-    def _arn(self, name: str) -> str:
-        return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{KIND}/{name.lower()}"
+    def _get(self, body: ProcessingRequest) -> Resource:
+        return self._resources.get(KIND, body["ProcessingJobName"])
 
 
 def _row(resource: Resource) -> dict[str, object]:

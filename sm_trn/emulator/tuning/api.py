@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ...specs.snapshot import EMULATED_ACCOUNT
 from ..api.paging import ListRequest, page, select
 from ..api.shapes import given
 from ..api.tags import tags_of
@@ -47,25 +46,19 @@ class Tuner(Protocol):
 class TuningApi:
     """The operations on tuning jobs. Every one raises AwsError."""
 
-    def __init__(self, resources: Resources, jobs: Jobs, tuner: Tuner, region: str) -> None:
+    def __init__(self, resources: Resources, jobs: Jobs, tuner: Tuner) -> None:
         self._resources = resources
         self._jobs = jobs
         self._tuner = tuner
-        self._region = region
 
     def create(self, body: TuningRequest) -> dict[str, str]:
         """Answer CreateHyperParameterTuningJob. Raises AwsError for what is not tuned here."""
         _check(body)
         self._tuner.check(body)
-        name, now = body["HyperParameterTuningJobName"], self._resources.now()
         tags = tags_of(body.pop("Tags", []))
-        self._resources.add(
-            Resource(
-                kind=KIND, name=name, arn=self._arn(name), tags=tags, request=body, created=now, modified=now, status="InProgress"
-            )
-        )  # fmt: skip
-        self._tuner.start(name)
-        return {"HyperParameterTuningJobArn": self._arn(name)}
+        resource = self._resources.add(KIND, body["HyperParameterTuningJobName"], body, tags=tags, status="InProgress")
+        self._tuner.start(resource.name)
+        return {"HyperParameterTuningJobArn": resource.arn}
 
     def describe(self, body: TuningRequest) -> dict[str, object]:
         resource = self._get(body)
@@ -80,8 +73,7 @@ class TuningApi:
 
     def listed(self, body: ListRequest) -> dict[str, object]:
         """Answer ListHyperParameterTuningJobs. Raises AwsError for a token that is none."""
-        wanted = body.get("StatusEquals")
-        found, more = select([each for each in self._resources.all(KIND) if wanted in {None, each.status}], body)
+        found, more = select(self._resources.all(KIND, body.get("StatusEquals")), body)
         rows = []
         for resource in found:
             config: Config = resource.request["HyperParameterTuningJobConfig"]
@@ -119,15 +111,11 @@ class TuningApi:
         resource = self._get(body)
         if resource.status in _UNENDED:
             raise validation(f"The request was rejected because the tuning job is in status {resource.status}.")
-        self._resources.drop(KIND, resource.name)
+        self._resources.remove(KIND, resource.name)
         return {}
 
     def _get(self, body: TuningRequest) -> Resource:
-        name = body["HyperParameterTuningJobName"]
-        return self._resources.get(KIND, name, self._arn(name))
-
-    def _arn(self, name: str) -> str:
-        return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{KIND}/{name.lower()}"
+        return self._resources.get(KIND, body["HyperParameterTuningJobName"])
 
 
 def _row(resource: Resource) -> dict[str, object]:

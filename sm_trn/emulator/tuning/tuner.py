@@ -87,7 +87,7 @@ class JobTuner:
                 self._entries.pop(name, None)
 
     def _search(self, name: str, entry: _Entry) -> None:
-        resource = self._resources.get(KIND, name, name)
+        resource = self._resources.get(KIND, name)
         request: TuningRequest = resource.request
         config, limits = (
             request["HyperParameterTuningJobConfig"],
@@ -97,7 +97,7 @@ class JobTuner:
         until = time.monotonic() + limits.get("MaxRuntimeInSeconds", _MONTH_S)
         target = (config.get("TuningJobCompletionCriteria") or {}).get("TargetObjectiveMetricValue")
         while True:
-            resource = self._resources.get(KIND, name, name)
+            resource = self._resources.get(KIND, name)
             trials = Trials(resource, self._jobs)
             running, started = trials.running(), len(trials_of(resource))
             done = entry.stopped or time.monotonic() >= until or (target is not None and trials.reached(target))

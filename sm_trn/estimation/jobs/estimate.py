@@ -15,7 +15,7 @@ from ...specs.value import suggestion
 from ..bounds import fastest_seconds
 from ..configuration import Configuration
 from ..fields import Refusal
-from ..intervals import Interval, around, support_width
+from ..intervals import Interval, around, exactly, support_width
 from ..memory import largest_batch, memory, usable_gib
 from ..rates import Fit, shipped, support_key
 from ..rows import read
@@ -26,7 +26,7 @@ from .calibration import Calibration, calibration_key
 from .configure import Configured, configure
 from .data import steps_of
 from .facts import KNOWN, Facts, Known
-from .phases import phases
+from .phases import billed, phases
 from .value import Basis, Estimate
 
 REGION = "us-west-2"  # of most rows of the shipped prices
@@ -72,7 +72,7 @@ def estimate_of(
     book = prices if prices is not None else snapshot_book()
     price = book.of(job.compute.machines, region)
     step, parts, basis = step_interval(configured, calibration)
-    shown = step or Interval(fastest_seconds(c), fastest_seconds(c), fastest_seconds(c))
+    fastest = fastest_seconds(c)
     rate = (
         None
         if step is None
@@ -85,7 +85,7 @@ def estimate_of(
         memory=memory(c),
         memory_limit_gib=usable_gib(c),
         largest_batch=largest_batch(c),
-        fastest_step_s=fastest_seconds(c),
+        fastest_step_s=fastest,
         step_s=step,
         parts=parts,
         steps=steps,
@@ -93,13 +93,21 @@ def estimate_of(
         samples_per_s=rate,
         tokens_per_s=None if rate is None or c.images else rate.scaled(c.tokens_per_sample),
         mfu=None if step is None or not peak else model_flop(c) / c.workers / peak / step.p50,
-        phases=phases(job, c, steps, shown, examples),
+        phases=phases(job, c, steps, step or exactly(fastest), examples),
         price=price,
         region=region,
         ceiling_usd=ceiling(job, price),
         basis=basis,
         assumed=configured.assumed,
     )
+
+
+def billable(facts: Facts, configured: Configured) -> Interval | None:
+    """The billable seconds of ``estimate_of`` alone; None where no published row gives a basis. Raises MissingFact as it does."""
+    c = configured.configuration
+    steps, _, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
+    step, _, _ = step_interval(configured, None)
+    return None if step is None else billed(phases(facts.job, c, steps, step, examples))
 
 
 def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibration:
@@ -120,16 +128,17 @@ def learn_row(row: Object) -> Calibration:
 def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
     """Seconds of an optimizer step, its parts, and what carries it."""
     fitted, c = shipped(), configured.configuration
-    parts = step_parts(work_of(c), fitted.constants.rates(c))
+    work = work_of(c)
+    parts = step_parts(work, fitted.constants.rates(c))
     basis = _basis(c)
     if basis.bounds_only:
         return None, parts, basis
     factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
-    found = around(parts.total * factor, fitted.residuals, width=support_width(basis.groups) * configured.doubt * width)
+    found = around(parts.total * factor, fitted.spread, width=support_width(basis.groups) * configured.doubt * width)
     if configured.other is not None:
-        slow = around(_seconds(configured.other, fitted) * factor, fitted.residuals)
+        slow = around(_seconds(configured.other, fitted) * factor, fitted.spread)
         found = Interval(found.p10, found.p50, max(found.p90, slow.p90))
-    fastest = min(fastest_seconds(c), found.p50)
+    fastest = min(fastest_seconds(c, work), found.p50)
     return Interval(max(found.p10, fastest), found.p50, found.p90), parts, dataclasses.replace(basis, calibrated=jobs)
 
 

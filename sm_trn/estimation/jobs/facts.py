@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -43,7 +43,6 @@ STEPS = ("max_steps", "max_train_steps", "total_steps", "train_steps", "num_step
 ACCUMULATION = ("gradient_accumulation_steps", "grad_accum", "accumulation_steps")
 RECOMPUTE = ("gradient_checkpointing", "activation_checkpointing", "use_gradient_checkpointing")
 LORA = ("use_lora", "use_peft", "peft", "lora_r", "lora_rank", "use_qlora")
-EVALUATION = ("evaluation_strategy", "eval_strategy")
 NO = frozenset({"", "0", "false", "none", "no", "off"})
 # What the shipped scripts do when they are not told: their own --help.
 SHIPPED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
@@ -116,16 +115,13 @@ class Facts:
 
     job: JobSpec
     known: Known
+    arguments: Mapping[str, Json] = field(init=False)
 
-    @property
-    def arguments(self) -> Mapping[str, Json]:
+    def __post_init__(self) -> None:
         script = self.job.script
-        shipped = (
-            SHIPPED.get(script.entry, {})
-            if script is not None and script.source_dir is None and script.git is None
-            else {}
-        )
-        return {**shipped, **self.job.arguments}
+        ours = script is not None and script.source_dir is None and script.git is None
+        shipped = SHIPPED.get(script.entry, {}) if script is not None and ours else {}
+        object.__setattr__(self, "arguments", {**shipped, **self.job.arguments})
 
     def number(self, names: tuple[str, ...]) -> float | None:
         """The first of these arguments that is a positive number."""
@@ -205,17 +201,14 @@ class Facts:
         if named.lstrip().startswith("{"):
             return _object(named)
         folder = self.job.script.source_dir if self.job.script is not None and self.job.script.git is None else None
-        path = Path(folder or "") / named
-        return _object(_read(path)) if named and folder and ".." not in Path(named).parts else {}
+        return _object(_read(Path(folder, named))) if named and folder and ".." not in Path(named).parts else {}
 
 
 def _local(name: str) -> Architecture | None:
     """The shape in a folder's ``config.json``, or in that file itself."""
     if "\n" in name or len(name) > 1000:
         return None
-    path = Path(name)
-    config = path if path.suffix == ".json" else path / "config.json"
-    text = _read(config)
+    text = _read(Path(name) if name.endswith(".json") else Path(name, "config.json"))
     return from_config(_object(text), re.sub(r".*/", "", name.rstrip("/"))) if text else None
 
 

@@ -240,16 +240,18 @@ def warnings(e: Estimate) -> list[str]:
     """What the estimate says against the job: a time limit below its upper end, a batch that does not fit."""
     found = []
     if e.step_s is not None and e.billable_s.p90 > e.job.max_run_s:
-        found.append(f"max_run_s = {e.job.max_run_s:_} is below the upper end. fix: max_run_s = {enough_s(e):_}")
+        found.append(
+            f"max_run_s = {e.job.max_run_s:_} is below the upper end. fix: max_run_s = {enough_s(e.billable_s):_}"
+        )
     if not e.fits and e.largest_batch:
         needs = f"{e.memory.total:.1f} of {e.memory_limit_gib:.1f} GiB"
         found.append(f"a batch of {e.configuration.micro_batch:g} needs {needs}. fix: a batch of {e.largest_batch}")
     return found
 
 
-def enough_s(e: Estimate) -> int:
+def enough_s(billable_s: Interval) -> int:
     """A ``max_run_s`` a fifth above the estimate's upper end, in whole ten minutes."""
-    return -(-round(e.billable_s.p90 * 1.2) // 600) * 600
+    return -(-round(billable_s.p90 * 1.2) // 600) * 600
 
 
 def quantiles(interval: Interval) -> tuple[float, float, float]:

@@ -28,7 +28,7 @@ from ..values import (
     text,
     unknown,
 )
-from . import images, paths, sdk, starting, surroundings
+from . import images, inputs, paths, sdk, starting
 from .placeholders import given_symbol, in_region
 
 _TIMES: Final = frozenset({
@@ -219,7 +219,7 @@ def _of_object(state: State, node: ast.expr, owner: Instance, name: str, given: 
         return starting.method_of_estimator(state, node, owner, name, given, names)
     if owner.cls == "path":
         return paths.method_of_path(state, node, owner, name, given)
-    handler = surroundings.METHODS.get(owner.cls)
+    handler = inputs.METHODS.get(owner.cls)
     if handler is not None:
         return handler(state, node, owner, name, given, names)
     if name == "fit" and owner.cls == "HyperparameterTuner":
@@ -264,7 +264,7 @@ def _get_attribute(state: State, node: ast.expr, given: Arguments, names: Names)
 _FUNCTIONS: Final[Mapping[str, Callable[[State, ast.expr, Arguments, Names], object]]] = MappingProxyType(
     {
         **paths.FUNCTIONS,
-        **surroundings.FUNCTIONS,
+        **inputs.FUNCTIONS,
         "str": _text,
         "isinstance": _is_instance,
         "getattr": _get_attribute,

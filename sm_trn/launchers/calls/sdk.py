@@ -19,7 +19,7 @@ from ..values import (
     parts_of,
     text,
 )
-from . import starting, surroundings
+from . import inputs, starting
 from .placeholders import given_symbol
 
 _SESSIONS: Final = frozenset({"Session", "LocalSession", "PipelineSession", "LocalPipelineSession"})
@@ -53,7 +53,7 @@ def of_sdk(state: State, node: ast.expr, function: Ref, given: Arguments, names:
     if last in estimators.PIPELINE_PARAMETERS:
         return _parameter(state, node, given, names)
     if last in _SESSIONS:
-        return surroundings.session(last, given, names, state, node)
+        return inputs.session(last, given, names, state, node)
     if last in {"get_execution_role", "get_execution_role_arn"}:
         return given_symbol(state, Symbol.ROLE)
     if last in {"get_default_bucket", "default_bucket"}:
@@ -120,6 +120,6 @@ _SDK: Final[Mapping[str, Callable[[State, ast.expr, Arguments, Names], object]]]
         "name_from_base": _base_named,
         "unique_name_from_base": _base_named,
         "s3_path_join": _joined_s3,
-        "upload": surroundings.s3_uploaded,
+        "upload": inputs.s3_uploaded,
     }
 )

@@ -21,15 +21,15 @@ def distributed(asked: Asked, at: Destination) -> dict[str, Json]:
     """What the strategy and the compiler add for the toolkit in the container."""
     raw = asked.raw.get("distribution")
     named = {key: value for key, value in raw.items() if key != "instance_groups"} if isinstance(raw, dict) else raw
-    wish = asked.ledger.plain(named) or {}
-    if not isinstance(wish, dict):
+    options = asked.ledger.plain(named) or {}
+    if not isinstance(options, dict):
         asked.ledger.lacks(Cause(Reason.VALUE, asked.site.place, "distribution", give="distribution"))
         return {}
     # Scikit-learn's and XGBoost's classes take the argument and do nothing with it.
-    found = _strategy(asked, wish) if asked.site.cls not in {"SKLearn", "XGBoost"} else {}
+    found = _strategy(asked, options) if asked.site.cls not in {"SKLearn", "XGBoost"} else {}
     if asked.site.cls == "TensorFlow" and asked.get("model_dir") is not False:
         output = str(asked.get("output_path") or f"s3://{at.bucket}/").rstrip("/")
-        default = "/opt/ml/model" if enabled(wish, "mpi") else f"{output}/{at.job_name}/model"
+        default = "/opt/ml/model" if enabled(options, "mpi") else f"{output}/{at.job_name}/model"
         found["model_dir"] = asked.get("model_dir") or default
     compiler = asked.compiler()
     if compiler is not None:
@@ -41,41 +41,41 @@ def distributed(asked: Asked, at: Destination) -> dict[str, Json]:
     return found
 
 
-def _strategy(asked: Asked, wish: dict[str, Json]) -> dict[str, Json]:
+def _strategy(asked: Asked, options: dict[str, Json]) -> dict[str, Json]:
     torch = asked.site.cls in {"PyTorch", "HuggingFace"}
-    if asked.site.cls == "PyTorch" and "pytorchddp" in wish:
-        wish = {
-            **{key: value for key, value in wish.items() if key != "pytorchddp"},
-            "smdistributed": {"dataparallel": wish["pytorchddp"]},
+    if asked.site.cls == "PyTorch" and "pytorchddp" in options:
+        options = {
+            **{key: value for key, value in options.items() if key != "pytorchddp"},
+            "smdistributed": {"dataparallel": options["pytorchddp"]},
         }
     machine = asked.get("instance_type")
     kind = {"sagemaker_instance_type": machine} if machine is not None else {}
-    if torch and enabled(wish, "pytorchddp"):
+    if torch and enabled(options, "pytorchddp"):
         return {"sagemaker_pytorch_ddp_enabled": True, **kind}
-    if torch and "pytorchddp" not in wish and enabled(wish, "torch_distributed"):
-        inner = _toolkit(asked, wish) if asked.site.cls == "PyTorch" and "smdistributed" in wish else {}
+    if torch and "pytorchddp" not in options and enabled(options, "torch_distributed"):
+        inner = _toolkit(asked, options) if asked.site.cls == "PyTorch" and "smdistributed" in options else {}
         return {**inner, "sagemaker_torch_distributed_enabled": True, **kind}
-    return _toolkit(asked, wish)
+    return _toolkit(asked, options)
 
 
-def _toolkit(asked: Asked, wish: Mapping[str, Json]) -> dict[str, Json]:
+def _toolkit(asked: Asked, options: Mapping[str, Json]) -> dict[str, Json]:
     found: dict[str, Json] = {}
     groups = _distributed_groups(asked)
     if groups:
         found["sagemaker_distribution_instance_groups"] = groups
     for word, name in _SWITCHES.items():
-        if word in wish:
-            found[name] = enabled(wish, word)
-    if "mpi" in wish:
-        mpi = inner(wish, "mpi")
+        if word in options:
+            found[name] = enabled(options, word)
+    if "mpi" in options:
+        mpi = inner(options, "mpi")
         found["sagemaker_mpi_enabled"] = mpi.get("enabled", False)
         if mpi.get("processes_per_host"):
             found["sagemaker_mpi_num_of_processes_per_host"] = mpi["processes_per_host"]
         found["sagemaker_mpi_custom_mpi_options"] = mpi.get("custom_mpi_options", "")
-    if "smdistributed" in wish:
-        found |= _smdistributed(asked, inner(wish, "smdistributed"))
-    if "multi_worker_mirrored_strategy" in wish:
-        found["sagemaker_multi_worker_mirrored_strategy_enabled"] = enabled(wish, "multi_worker_mirrored_strategy")
+    if "smdistributed" in options:
+        found |= _smdistributed(asked, inner(options, "smdistributed"))
+    if "multi_worker_mirrored_strategy" in options:
+        found["sagemaker_multi_worker_mirrored_strategy_enabled"] = enabled(options, "multi_worker_mirrored_strategy")
     return found
 
 
@@ -99,8 +99,8 @@ def _distributed_groups(asked: Asked) -> list[Json]:
     named = raw.get("instance_groups")
     chosen = named if isinstance(named, list) and named else asked.groups() if len(asked.groups()) == 1 else []
     found = [asked.resolved(item).get("instance_group_name") for item in chosen if isinstance(item, Instance)]
-    wish = {str(key): asked.ledger.plain(value) for key, value in raw.items() if key != "instance_groups"}
-    if found and not enabled(wish, "mpi") and not enabled(inner(wish, "smdistributed"), "dataparallel"):
+    options = {str(key): asked.ledger.plain(value) for key, value in raw.items() if key != "instance_groups"}
+    if found and not enabled(options, "mpi") and not enabled(inner(options, "smdistributed"), "dataparallel"):
         why = "instance groups need mpi or smdistributed.dataparallel"
         asked.ledger.lacks(Cause(Reason.REFUSED, asked.site.place, "distribution", "distribution", why))
     return found

@@ -41,12 +41,12 @@ def _chosen_image(asked: Asked) -> str:
     get = asked.get
     version, python, machine = get("framework_version"), get("py_version"), asked.machine()
     raw = asked.raw.get("distribution")
-    wish = (
+    options = (
         asked.ledger.plain({key: value for key, value in raw.items() if key != "instance_groups"})
         if isinstance(raw, dict)
         else None
     )
-    distribution: Mapping[str, Json] = wish if isinstance(wish, Mapping) else {}
+    distribution: Mapping[str, Json] = options if isinstance(options, Mapping) else {}
     if asked.site.cls in {"PyTorch", "HuggingFace"} and get("tensorflow_version") is None:
         if asked.site.cls == "PyTorch":
             framework: PyTorch | HuggingFace = PyTorch(version, python=python)

@@ -15,9 +15,9 @@ def watched(asked: Asked, where: str, needed: list[dict[str, Json]]) -> dict[str
     """Debugger, profiler and TensorBoard; ``needed`` are the tensors that rules ask for."""
     supported = asked.region not in limits.NO_DEBUGGER
     found: dict[str, Json] = {}
-    wish = asked.raw.get("distribution")
-    server = isinstance(wish, dict) and enabled(
-        {"parameter_server": asked.ledger.plain(wish.get("parameter_server"))}, "parameter_server"
+    options = asked.raw.get("distribution")
+    server = isinstance(options, dict) and enabled(
+        {"parameter_server": asked.ledger.plain(options.get("parameter_server"))}, "parameter_server"
     )
     hook = _hook(asked, where, needed) if supported and not (server and asked.site.cls == "TensorFlow") else None
     if hook is not None:

@@ -9,13 +9,13 @@ from typing import Any
 from ...specs.json import Json
 
 
-def inner(wish: Mapping[str, Json], word: str) -> Mapping[str, Json]:
-    inner = wish.get(word)
+def inner(options: Mapping[str, Json], word: str) -> Mapping[str, Json]:
+    inner = options.get(word)
     return inner if isinstance(inner, Mapping) else {}
 
 
-def enabled(wish: Mapping[str, Json], word: str) -> bool:
-    return bool(inner(wish, word).get("enabled", False))
+def enabled(options: Mapping[str, Json], word: str) -> bool:
+    return bool(inner(options, word).get("enabled", False))
 
 
 def encoded(value: Any) -> str:

@@ -132,41 +132,23 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
     children: list[Artist] = []
     if color is not None:
         area = DrawingArea(9, 8, 0, 0)
-        fill = palette["bg"] if bar.emulated else color
-        area.add_artist(
-            Line2D(
-                [4],
-                [3.4],
-                marker=marker(bar.slot).matplotlib,
-                markersize=sheet.text * 0.66,
-                color=color,
-                markerfacecolor=fill,
-                linestyle="",
-            )
-        )
+        look: dict[str, Any] = {
+            "color": color,
+            "markerfacecolor": palette["bg"] if bar.emulated else color,
+            "linestyle": "",
+        }
+        area.add_artist(Line2D([4], [3.4], marker=marker(bar.slot).matplotlib, markersize=sheet.text * 0.66, **look))
         children.append(area)
     room = sheet.room - 16 - 4 * sheet.unit - (EMULATED_WIDTH * sheet.text if bar.emulated else 0)
     fits = _fits(bar, sheet)
     name = fitted(bar.label, room, sheet.text, bold=True)
-    children.append(TextArea(name, textprops={"fontsize": sheet.text, "fontweight": "bold", "color": palette["ink"]}))
+    children.append(_words(name, sheet.text, palette["ink"], fontweight="bold"))
     if bar.emulated:
-        frame = {
-            "boxstyle": "square,pad=0.25",
-            "facecolor": palette["emut"],
-            "edgecolor": palette["emu"],
-            "linestyle": (0, (3, 2)),
-            "linewidth": 1,
-        }
-        children.append(
-            TextArea(
-                " EMULATED ",
-                textprops={"fontsize": sheet.label * 0.8, "fontweight": "bold", "color": palette["emu"], "bbox": frame},
-            )
-        )
+        dashed = {"linestyle": (0, (3, 2)), "linewidth": 1}
+        frame = {"boxstyle": "square,pad=0.25", "facecolor": palette["emut"], "edgecolor": palette["emu"], **dashed}
+        children.append(_words(" EMULATED ", sheet.label * 0.8, palette["emu"], fontweight="bold", bbox=frame))
     if bar.detail and fits:
-        children.append(
-            TextArea(fmt.unbroken(bar.detail), textprops={"fontsize": sheet.label, "color": palette["ink3"]})
-        )
+        children.append(_words(fmt.unbroken(bar.detail), sheet.label, palette["ink3"]))
     packed = HPacker(children=children, align="baseline", pad=0, sep=7 * sheet.unit)
     ax.add_artist(
         AnnotationBbox(
@@ -184,6 +166,10 @@ def _name(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str | None) -> No
         ax.annotate(fmt.unbroken(fitted(bar.detail, sheet.room - 4, sheet.label)), (0, top + (NAME + _SECOND - 4) * sheet.unit), (1, 0),
                     textcoords="offset points", va="baseline", ha="left", fontsize=sheet.label, color=palette["ink3"], bbox=plate,
                     zorder=3)  # fmt: skip
+
+
+def _words(text: str, size: float, color: str, **more: Any) -> TextArea:
+    return TextArea(text, textprops={"fontsize": size, "color": color, **more})
 
 
 def _bar(ax: Axes, bar: Bar, sheet: Sheet, top: float, color: str, origin: float) -> None:  # noqa: PLR0917 - one row
