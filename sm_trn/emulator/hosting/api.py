@@ -181,7 +181,7 @@ class HostingApi:
         last = resource.request.get(_DEPLOYMENT)
         return given(EndpointConfigName=config, LastDeploymentConfig=last, ProductionVariants=rows or None)
 
-    def listed(self, kind: str, body: ListRequest) -> dict[str, Any]:
+    def listed(self, kind: str, body: ListRequest) -> dict[str, object]:
         """Answer a list of any kind. Raises AwsError for a token that is none."""
         return self._resources.listed(kind, body)
 

@@ -76,10 +76,14 @@ class Resource:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def row(resource: Resource) -> dict[str, Any]:
+def row(resource: Resource) -> dict[str, object]:
     """What a describe says of any resource beside its request; a list says it too, but for the ``unlisted``."""
     kind = KINDS[resource.kind]
-    found = {f"{kind.word}Name": resource.name, f"{kind.word}Arn": resource.arn, "CreationTime": resource.created}
+    found: dict[str, object] = {
+        f"{kind.word}Name": resource.name,
+        f"{kind.word}Arn": resource.arn,
+        "CreationTime": resource.created,
+    }
     if kind.has_status:
         found |= {f"{kind.word}Status": resource.status, "LastModifiedTime": resource.modified}
     work = kind.word.removesuffix("Job")
@@ -114,7 +118,7 @@ class Resources(Registry[Resource]):
 
     def listed(
         self, kind: str, body: ListRequest, more: Callable[[Resource], Mapping[str, object]] = lambda _: {}
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Answer a list of any kind; its rows say ``more``. Raises AwsError for a token that is none."""
         found, token = select(self.all(kind, body.get("StatusEquals")), body)
         rows = [{**row(each), **more(each)} for each in found]
@@ -130,7 +134,7 @@ class Resources(Registry[Resource]):
         *,
         tags: Mapping[str, str],
         status: str = "",
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> Resource:
         """Make a resource of a request. Raises AwsError for a name that is taken."""
         now = self.now()
