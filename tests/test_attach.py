@@ -6,7 +6,6 @@ import dataclasses
 import io
 import json
 import tarfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from jobs import job_of
 from strategies_of_values import sensible
+from waiting import within
 
 import sm_trn as st
 from sm_trn import emulator as embedded
@@ -310,10 +310,7 @@ def live(emulator: Any) -> Session:
 
 def stopped_after_three_steps(live: Session, folder: Path, **parts: Any) -> st.TrainingJob:
     job = live.submit(job_of(folder, COUNTER, name="counter", max_run_s=300, **parts))
-    until = time.monotonic() + 60
-    while not any("reached 3" in event.text for event in job.logs()):
-        assert time.monotonic() < until, job.snapshot()
-        time.sleep(0.2)
+    assert within(lambda: any("reached 3" in event.text for event in job.logs()), 60), job.snapshot()
     assert JobStatus.STOPPED is job.stop(wait=True).status
     return job
 

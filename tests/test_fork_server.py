@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from fork_server import python_with
+from waiting import within
 
 CODES = (
     "print('said'); import sys; print('heard', sys.argv[1:], file=sys.stderr)",
@@ -79,7 +79,4 @@ def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
     pid = int(process.stdout.readline())
     process.kill()
     assert "" == process.communicate(timeout=30)[0]  # the pipe is closed by whoever has it last
-    deadline = time.monotonic() + 30
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert within(lambda: not Path(f"/proc/{pid}").exists(), 30)

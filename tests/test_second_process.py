@@ -7,13 +7,13 @@ import os
 import subprocess
 import sys
 import sysconfig
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fork_server import SHELL, python_with
 from jobs import job_of
+from waiting import within
 
 import sm_trn as st
 from sm_trn.specs import parse_snapshot, parse_time
@@ -63,10 +63,7 @@ def running(session: st.Session, tmp_path_factory: pytest.TempPathFactory) -> An
     """A job that trains until this module is done with it."""
     folder, flag = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("flag") / "go"
     job = session.submit(job_of(folder, WAITING.format(flag=str(flag)), name="seen-by-all", max_run_s=300))
-    deadline = time.monotonic() + 60
-    while "I am training" not in [event.text for event in job.logs()]:
-        assert time.monotonic() < deadline, job.snapshot()
-        time.sleep(0.1)
+    assert within(lambda: "I am training" in [event.text for event in job.logs()], 60), job.snapshot()
     yield job, flag
     flag.touch()
     job.wait(progress=False)

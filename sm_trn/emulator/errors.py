@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Final
 from xml.sax.saxutils import escape
+
+# Why a job failed by no fault of its own, as the service says it.
+INTERNAL_ERROR: Final = "InternalServerError: We encountered an internal error. Please try again."
 
 
 class AwsError(Exception):

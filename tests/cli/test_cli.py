@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from command import sm_trn
 from jobs import job_of
+from waiting import within
 
 from sm_trn.catalog import instances
 from sm_trn.cli.__main__ import COMMANDS, cli, load
@@ -197,10 +197,7 @@ def test_the_emulator_comes_and_goes(tmp_path: Path) -> None:
     finally:
         down = sm_trn("local", "down", *state)
     assert "stopped" in down.stdout
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{variables['SM_TRN_PID']}").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert within(lambda: not Path(f"/proc/{variables['SM_TRN_PID']}").exists(), 10)
 
 
 @pytest.mark.parametrize("baseline", ["bert-trn1", "published/bert-trn1"])

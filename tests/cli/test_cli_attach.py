@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import sm_trn
+from waiting import within
 
 import sm_trn as st
 from sm_trn.cli.files import files
@@ -104,10 +104,7 @@ def stopped(emulator: Any, tmp_path: Path) -> str:
     place = st.Checkpoint(s3_uri=f"s3://{session.bucket}/{tmp_path.name}")
     script = st.Script("train.py", source_dir=str(tmp_path / "src"))
     job = session.submit(JOB.replace(script=script, inputs={}, hyperparameters={}, checkpoint=place))
-    until = time.monotonic() + 60
-    while not any("reached" in event.text for event in job.logs()):
-        assert time.monotonic() < until, job.snapshot()
-        time.sleep(0.2)
+    assert within(lambda: any("reached" in event.text for event in job.logs()), 60), job.snapshot()
     job.stop(wait=True)
     return job.name
 

@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from waiting import within
+
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Endpoint, Options
 
@@ -111,10 +113,8 @@ class Bench:
 
     def said(self, name: str, text: str, seconds: float = 30) -> None:
         """Wait until a line of the job's logs holds ``text``."""
-        deadline = time.monotonic() + seconds
-        while not any(text in line for line in self.lines(name)):
-            assert time.monotonic() < deadline, f"{name} never said {text!r}: {self.lines(name)}"
-            time.sleep(0.05)
+        heard = within(lambda: any(text in line for line in self.lines(name)), seconds)
+        assert heard, f"{name} never said {text!r}: {self.lines(name)}"
 
     def streams(self, name: str) -> list[str]:
         found = self.logs.describe_log_streams(logGroupName=GROUP, logStreamNamePrefix=f"{name}/")
@@ -199,16 +199,6 @@ def marked(mark: str) -> list[int]:
             if folder.name.isdecimal() and mark.encode() in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
     return found
-
-
-def within(what: Callable[[], object], seconds: float = 20) -> bool:
-    """Whether it comes true in that time."""
-    deadline = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def client_of(endpoint: Endpoint, service: str, **changed: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from emulator.bench import Bench
+from waiting import within
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Fault, Options
@@ -214,10 +214,7 @@ def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, insta
     if instance == "ml.m5.large":  # a CPU job would wait for ever: it is stopped by hand
         assert "Pending" == jobs.get("a").state.secondary
         supervisor.stop("a")
-    until = time.monotonic() + 10
-    while not jobs.get("a").state.terminal:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    assert within(lambda: jobs.get("a").state.terminal, 10)
     rows = jobs.get("a").state.transitions
     assert "Stopped" == jobs.get("a").state.status
     assert (instance == "ml.p3.2xlarge") == any("MaxPendingTimeInSeconds" in row.message for row in rows)

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 from botocore.exceptions import ClientError
-from emulator.bench import Bench, client_of, lines_of, marked, packed, within
+from emulator.bench import Bench, client_of, lines_of, marked, packed
+from waiting import within
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from emulator.bench import GROUP, Bench, shell, unpacked
+from waiting import within
 
 ALL_REDUCE = """
     import os, pathlib
@@ -168,10 +169,7 @@ def test_the_log_says_first_that_it_is_emulated(bench: Bench, completed: dict[st
 
 
 def test_nothing_of_a_finished_job_stays_in_its_folder(bench: Bench, completed: dict[str, Any]) -> None:
-    deadline = time.monotonic() + 10
-    while (bench.endpoint.state / "jobs" / completed["TrainingJobName"]).exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert within(lambda: not (bench.endpoint.state / "jobs" / completed["TrainingJobName"]).exists(), 10)
 
 
 def test_two_hosts_of_a_gpu_cluster_talk_over_gloo_in_place_of_smddp(bench: Bench) -> None:

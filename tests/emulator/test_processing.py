@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
-from emulator.bench import Bench
+from emulator.bench import TERMINAL, Bench
 from emulator.contract import World
+from waiting import within
 
 from sm_trn.emulator.errors import AwsError
 
@@ -41,13 +42,9 @@ def output(name: str, uri: str, path: str, mode: str = "EndOfJob") -> dict[str, 
 
 
 def ended(bench: Bench, name: str, seconds: float = 60) -> Mapping[str, Any]:
-    until = time.monotonic() + seconds
-    while True:
-        found: dict[str, Any] = bench.sagemaker.describe_processing_job(ProcessingJobName=name)
-        if found["ProcessingJobStatus"] in {"Completed", "Failed", "Stopped"}:
-            return found
-        assert time.monotonic() < until, found
-        time.sleep(0.05)
+    look = partial(bench.sagemaker.describe_processing_job, ProcessingJobName=name)
+    assert within(lambda: look()["ProcessingJobStatus"] in TERMINAL, seconds), look()
+    return dict(look())
 
 
 def lines(bench: Bench, name: str) -> list[str]:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator.bench import Bench, bench_of, client_of, marked, within
+from emulator.bench import Bench, bench_of, client_of, marked
+from waiting import within
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options

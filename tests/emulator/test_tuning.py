@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from emulator.bench import IMAGE, Bench, shell
+from emulator.bench import IMAGE, TERMINAL, Bench, shell
 from emulator.contract import World
 from hypothesis import given
 from hypothesis import strategies as some
+from waiting import within
 
 from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.tuning.api import training_request
@@ -55,13 +56,9 @@ def scripted(bench: Bench, name: str, script: str, **config: Any) -> dict[str, A
 
 
 def ended(bench: Bench, name: str, seconds: float = 100) -> Mapping[str, Any]:
-    until = time.monotonic() + seconds
-    while True:
-        found: dict[str, Any] = bench.sagemaker.describe_hyper_parameter_tuning_job(HyperParameterTuningJobName=name)
-        if found["HyperParameterTuningJobStatus"] in {"Completed", "Failed", "Stopped"}:
-            return found
-        assert time.monotonic() < until, found
-        time.sleep(0.1)
+    look = partial(bench.sagemaker.describe_hyper_parameter_tuning_job, HyperParameterTuningJobName=name)
+    assert within(lambda: look()["HyperParameterTuningJobStatus"] in TERMINAL, seconds), look()
+    return dict(look())
 
 
 def tried(bench: Bench, name: str, **more: Any) -> list[dict[str, Any]]:
@@ -91,10 +88,7 @@ def test_a_search_tries_values_and_names_the_best(bench: Bench) -> None:
 @pytest.mark.local
 def test_a_stop_stops_the_jobs_of_the_search(bench: Bench) -> None:
     bench.sagemaker.create_hyper_parameter_tuning_job(**scripted(bench, "stopped", "import time; time.sleep(600)"))
-    until = time.monotonic() + 30
-    while not tried(bench, "stopped"):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    assert within(lambda: tried(bench, "stopped"), 30)
     bench.sagemaker.stop_hyper_parameter_tuning_job(HyperParameterTuningJobName="stopped")
     assert "Stopped" == ended(bench, "stopped")["HyperParameterTuningJobStatus"]
     assert {"Stopped"} == {row["TrainingJobStatus"] for row in tried(bench, "stopped")}

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..api.paging import ListRequest, select
+from ..api.paging import ListRequest
 from ..api.shapes import given
 from ..api.tags import Tagged, tags_of
 from ..errors import AwsError, validation
 from ..s3.uri import parse_s3_uri
 from .request import HostingRequest, container_of, model_data, variants_of
-from .resources import KINDS, Resource, Resources
+from .resources import KINDS, Resource, Resources, row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,7 +152,7 @@ class HostingApi:
         resource = self._get(kind, body[f"{KINDS[kind].word}Name"])
         hidden = {f"{KINDS[kind].word}Name", "EndpointConfigName", _DEPLOYMENT}
         sent = {name: value for name, value in resource.request.items() if name not in hidden}
-        answer = {**sent, **_row(resource)}
+        answer = {**sent, **row(resource)}
         if kind == "endpoint":
             answer |= self._deployed(resource)
         elif kind == "transform-job":
@@ -181,13 +181,9 @@ class HostingApi:
         last = resource.request.get(_DEPLOYMENT)
         return given(EndpointConfigName=config, LastDeploymentConfig=last, ProductionVariants=rows or None)
 
-    def listed(self, kind: str, body: ListRequest) -> dict[str, Any]:
+    def listed(self, kind: str, body: ListRequest) -> dict[str, object]:
         """Answer a list of any kind. Raises AwsError for a token that is none."""
-        found, more = select(self._resources.all(kind, body.get("StatusEquals")), body)
-        rows = [_row(each) for each in found]
-        for row in rows:
-            row.pop(KINDS[kind].unlisted, None)
-        return {KINDS[kind].rows: rows, **more}
+        return self._resources.listed(kind, body)
 
     def tagged(self, arn: str) -> Tagged | None:
         """Return the tags of a model, a configuration, an endpoint or a transform job; None for the ARN of anything else."""
@@ -207,16 +203,3 @@ class HostingApi:
         self, kind: str, name: str, body: HostingRequest, *, status: str = "", facts: Mapping[str, str] | None = None
     ) -> Resource:
         return self._resources.add(kind, name, body, tags=tags_of(body.pop("Tags", [])), status=status, facts=facts)
-
-
-def _row(resource: Resource) -> dict[str, Any]:
-    """What a list says of a resource; a describe says it too."""
-    kind = KINDS[resource.kind]
-    row = {f"{kind.word}Name": resource.name, f"{kind.word}Arn": resource.arn, "CreationTime": resource.created}
-    if kind.has_status:
-        row |= {f"{kind.word}Status": resource.status, "LastModifiedTime": resource.modified}
-    return row | given(
-        FailureReason=resource.reason or None,
-        TransformStartTime=resource.facts.get("started"),
-        TransformEndTime=resource.facts.get("ended"),
-    )

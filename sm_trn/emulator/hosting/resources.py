@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...specs.snapshot import EMULATED_ACCOUNT
+from ..api.paging import ListRequest, select
+from ..api.shapes import given
 from ..errors import AwsError, validation
 from ..state.registry import Registry
 
@@ -42,9 +44,15 @@ KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
     "transform-job": Kind(
         "transform job", "TransformJob", "TransformJobSummaries", has_status=True, unlisted="TransformStartTime"
     ),
-    "processing-job": Kind("processing job", "ProcessingJob", "ProcessingJobSummaries", has_status=True),
+    "processing-job": Kind(
+        "processing job", "ProcessingJob", "ProcessingJobSummaries", has_status=True, unlisted="ProcessingStartTime"
+    ),
     "hyper-parameter-tuning-job": Kind(
-        "hyperparameter tuning job", "HyperParameterTuningJob", "HyperParameterTuningJobSummaries", has_status=True
+        "hyperparameter tuning job",
+        "HyperParameterTuningJob",
+        "HyperParameterTuningJobSummaries",
+        has_status=True,
+        unlisted="FailureReason",
     ),
     "experiment": Kind("experiment", "Experiment", "ExperimentSummaries", unique=True),
     "experiment-trial": Kind("trial", "Trial", "TrialSummaries", unique=True),
@@ -66,6 +74,23 @@ class Resource:
     status: str = ""
     reason: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def row(resource: Resource) -> dict[str, object]:
+    """What a describe says of any resource beside its request; a list says it too, but for the ``unlisted``."""
+    kind = KINDS[resource.kind]
+    found: dict[str, object] = {
+        f"{kind.word}Name": resource.name,
+        f"{kind.word}Arn": resource.arn,
+        "CreationTime": resource.created,
+    }
+    if kind.has_status:
+        found |= {f"{kind.word}Status": resource.status, "LastModifiedTime": resource.modified}
+    work = kind.word.removesuffix("Job")
+    times = {f"{work}StartTime": resource.facts.get("started"), f"{work}EndTime": resource.facts.get("ended")}
+    return found | given(
+        FailureReason=resource.reason or None, ExitMessage=resource.facts.get("message") or None, **times
+    )
 
 
 class Resources(Registry[Resource]):
@@ -91,6 +116,16 @@ class Resources(Registry[Resource]):
         """Return those of a kind, of one status where it is named, in order of creation."""
         return [each for each in self.of_kind(kind) if status in {None, each.status}]
 
+    def listed(
+        self, kind: str, body: ListRequest, more: Callable[[Resource], Mapping[str, object]] = lambda _: {}
+    ) -> dict[str, object]:
+        """Answer a list of any kind; its rows say ``more``. Raises AwsError for a token that is none."""
+        found, token = select(self.all(kind, body.get("StatusEquals")), body)
+        rows = [{**row(each), **more(each)} for each in found]
+        for each in rows:
+            each.pop(KINDS[kind].unlisted, None)
+        return {KINDS[kind].rows: rows, **token}
+
     def add(
         self,
         kind: str,
@@ -99,7 +134,7 @@ class Resources(Registry[Resource]):
         *,
         tags: Mapping[str, str],
         status: str = "",
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> Resource:
         """Make a resource of a request. Raises AwsError for a name that is taken."""
         now = self.now()

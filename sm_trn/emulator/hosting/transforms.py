@@ -14,6 +14,7 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ..errors import INTERNAL_ERROR
 from ..s3.uri import parse_s3_uri
 from .model_server import ModelServer, NoAnswer, ServingError
 from .request import Transform, container_of
@@ -75,9 +76,7 @@ class Transforms:
                 self._resources.end(_KIND, name, "Failed", f"ClientError: See job logs for more information: {error}")
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             traceback.print_exc()
-            self._resources.end(
-                _KIND, name, "Failed", "InternalServerError: We encountered an internal error. Please try again."
-            )
+            self._resources.end(_KIND, name, "Failed", INTERNAL_ERROR)
         finally:
             self._lines.finish(stream)
             with self._lock:

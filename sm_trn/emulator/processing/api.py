@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ..api.paging import ListRequest, select
-from ..api.shapes import given
+from ..api.paging import ListRequest
 from ..api.tags import tags_of
 from ..errors import AwsError, validation
-from ..hosting.resources import Resource, Resources
+from ..hosting.resources import Resource, Resources, row
 from ..s3.uri import parse_s3_uri
 from .request import ProcessingRequest, inputs_of, outputs_of
 
@@ -50,15 +49,11 @@ class ProcessingApi:
     def describe(self, body: ProcessingRequest) -> dict[str, object]:
         resource = self._get(body)
         limits = {"MaxRuntimeInSeconds": _DAY, **resource.request.get("StoppingCondition", {})}
-        return {**resource.request, "StoppingCondition": limits, **_row(resource)}
+        return {**resource.request, "StoppingCondition": limits, **row(resource)}
 
     def listed(self, body: ListRequest) -> dict[str, object]:
         """Answer ListProcessingJobs. Raises AwsError for a token that is none."""
-        found, more = select(self._resources.all(KIND, body.get("StatusEquals")), body)
-        rows = [_row(each) for each in found]
-        for row in rows:
-            row.pop("ProcessingStartTime", None)
-        return {"ProcessingJobSummaries": rows, **more}
+        return self._resources.listed(KIND, body)
 
     def stop(self, body: ProcessingRequest) -> dict[str, str]:
         """Answer StopProcessingJob. Raises AwsError for a job that has ended."""
@@ -108,18 +103,3 @@ class ProcessingApi:
 
     def _get(self, body: ProcessingRequest) -> Resource:
         return self._resources.get(KIND, body["ProcessingJobName"])
-
-
-def _row(resource: Resource) -> dict[str, object]:
-    """What a list says of a job; a describe says it too."""
-    return given(
-        ProcessingJobName=resource.name,
-        ProcessingJobArn=resource.arn,
-        ProcessingJobStatus=resource.status,
-        CreationTime=resource.created,
-        LastModifiedTime=resource.modified,
-        ProcessingStartTime=resource.facts.get("started"),
-        ProcessingEndTime=resource.facts.get("ended"),
-        FailureReason=resource.reason or None,
-        ExitMessage=resource.facts.get("message") or None,
-    )

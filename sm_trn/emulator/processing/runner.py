@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from ..container import layout, transfer
 from ..container.host import Host
 from ..container.slots import SlotRequest
-from ..errors import AwsError
+from ..errors import INTERNAL_ERROR, AwsError
 from ..iam.keys import Key, new_key
 from ..s3.uri import parse_s3_uri
 from .api import KIND
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 GROUP: Final = "/aws/sagemaker/ProcessingJobs"
 _DAY: Final = 86_400
 _KILLED_S: Final = 15.0
-_INTERNAL: Final = "InternalServerError: We encountered an internal error. Please try again."
 
 
 @dataclass(slots=True)
@@ -105,7 +104,7 @@ class ProcessingRunner:
             self._resources.end(KIND, name, "Failed", str(error))
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             traceback.print_exc()
-            self._resources.end(KIND, name, "Failed", _INTERNAL)
+            self._resources.end(KIND, name, "Failed", INTERNAL_ERROR)
         finally:
             self._context.shared.principals.remove(key)
             for where in places:

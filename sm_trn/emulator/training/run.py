@@ -16,6 +16,7 @@ from ..container import layout, transfer
 from ..container.cluster import Plan
 from ..container.host import Host
 from ..container.isolation import Isolation
+from ..errors import INTERNAL_ERROR
 from ..fault_injection import CAPACITY
 from ..iam.keys import Key, new_key
 from ..telemetry.metrics import MetricReader
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 _OPERATION = "CreateTrainingJob"
 _SHUTDOWN_GRACE_S = 5.0
 _KILLED_S = 15.0
-
-
-_INTERNAL = "InternalServerError: We encountered an internal error. Please try again."
 
 
 class BrokenHostError(Exception):
@@ -77,7 +75,7 @@ class JobRun:
                 self._live()
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             self._note(f"InternalServerError\n{traceback.format_exc()}")
-            self._fail(_INTERNAL)
+            self._fail(INTERNAL_ERROR)
         finally:
             context.shared.principals.remove(self._key)
 
@@ -165,7 +163,7 @@ class JobRun:
             lambda: self._control.stopped,
         )
         if context.shared.faults.breaks_host(_OPERATION):
-            raise BrokenHostError(_INTERNAL)
+            raise BrokenHostError(INTERNAL_ERROR)
         if self._built_in:
             launcher.unpack_source(context.shared.objects, request, places)
         checkpoints = self._checkpoints(places)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ..api.paging import ListRequest, page, select
+from ..api.paging import ListRequest, page
 from ..api.shapes import given
 from ..api.tags import tags_of
 from ..errors import validation
-from ..hosting.resources import Resource, Resources
+from ..hosting.resources import Resource, Resources, row
 from .request import Config, Definition, TuningCluster, TuningRequest, definitions_of
 from .search import grid_size, wrong_range
 from .trials import Trials
@@ -66,20 +66,20 @@ class TuningApi:
         best = trials.best()
         return {
             **resource.request,
-            **_row(resource),
+            **row(resource),
             **trials.counters(),
-            **given(BestTrainingJob=trials.summary(*best) if best else None, FailureReason=resource.reason or None),
+            **given(BestTrainingJob=trials.summary(*best) if best else None),
         }
 
     def listed(self, body: ListRequest) -> dict[str, object]:
         """Answer ListHyperParameterTuningJobs. Raises AwsError for a token that is none."""
-        found, more = select(self._resources.all(KIND, body.get("StatusEquals")), body)
-        rows = []
-        for resource in found:
+
+        def searched(resource: Resource) -> dict[str, object]:
             config: Config = resource.request["HyperParameterTuningJobConfig"]
             limits = {"Strategy": config["Strategy"], "ResourceLimits": config["ResourceLimits"]}
-            rows.append({**_row(resource), **limits, **Trials(resource, self._jobs).counters()})
-        return {"HyperParameterTuningJobSummaries": rows, **more}
+            return {**limits, **Trials(resource, self._jobs).counters()}
+
+        return self._resources.listed(KIND, body, searched)
 
     def training_jobs(self, body: TuningRequest) -> dict[str, object]:
         """Answer ListTrainingJobsForHyperParameterTuningJob. Raises AwsError for a token that is none."""
@@ -116,18 +116,6 @@ class TuningApi:
 
     def _get(self, body: TuningRequest) -> Resource:
         return self._resources.get(KIND, body["HyperParameterTuningJobName"])
-
-
-def _row(resource: Resource) -> dict[str, object]:
-    """What a list says of a job; a describe says it too."""
-    return given(
-        HyperParameterTuningJobName=resource.name,
-        HyperParameterTuningJobArn=resource.arn,
-        HyperParameterTuningJobStatus=resource.status,
-        CreationTime=resource.created,
-        LastModifiedTime=resource.modified,
-        HyperParameterTuningEndTime=resource.facts.get("ended"),
-    )
 
 
 def _check(body: TuningRequest) -> None:

@@ -12,7 +12,7 @@ import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ..errors import AwsError
+from ..errors import INTERNAL_ERROR, AwsError
 from .api import KIND, training_request
 from .request import TuningRequest, definitions_of
 from .search import chosen, grid_size
@@ -79,9 +79,7 @@ class JobTuner:
             self._resources.end(KIND, name, "Failed", f"ClientError: {error.message}")
         except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             traceback.print_exc()
-            self._resources.end(
-                KIND, name, "Failed", "InternalServerError: We encountered an internal error. Please try again."
-            )
+            self._resources.end(KIND, name, "Failed", INTERNAL_ERROR)
         finally:
             with self._lock:
                 self._entries.pop(name, None)
