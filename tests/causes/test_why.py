@@ -661,3 +661,16 @@ def test_a_line_that_is_json_is_read_by_its_message(line: str) -> None:
 
 def test_the_services_own_word_for_its_failure_is_enough() -> None:
     assert "platform.internal_error" == st.why("InternalServerError: the frobnicator is out of order").id
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("[Rank 5] Some NCCL operations have failed or timed out.\nncclRemoteError: A call failed", "dist.peer_lost"),
+        ("NCCL WARN Net : Call to recv from 10.2.8.4<5> failed\nproxy.cc:9 NCCL WARN Socket recv failed", "dist.peer_lost"),
+        ("[rank6]: ProcessGroupNCCL'\ns watchdog got stuck for 480 seconds\ncates a NCCL/CUDA API", "dist.nccl_timeout"),
+        ("RuntimeError: NCCL error: Timeout", "dist.nccl_timeout"),
+    ],
+)  # fmt: skip
+def test_a_workers_end_and_a_watchdog_are_told_before_words_about_nccl(text: str, cause: str) -> None:
+    assert cause == st.why(text).id
