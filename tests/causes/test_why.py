@@ -733,3 +733,32 @@ def test_pythons_own_words_tell_a_mistake_without_the_exceptions_name(text: str)
     assert ("script.exception", "likely") == (found.id, found.confidence.value)
     named = st.why(f"AttributeError: {text}")
     assert ("script.exception", "certain") == (named.id, named.confidence.value)
+
+
+@pytest.mark.parametrize(
+    "launcher", ["torchrun", "/opt/conda/bin/torchrun", "accelerate", "/usr/bin/deepspeed", "mpirun"]
+)
+def test_a_launchers_command_line_tells_nothing_of_why_it_failed(launcher: str) -> None:
+    flags = "'--node_rank', '0', '--nproc_per_node', '2', '--master_addr', '127.0.0.1', 'train.py'"
+    line = f"subprocess.CalledProcessError: Command '['{launcher}', {flags}]' returned non-zero exit status 1."
+    assert "unknown" == st.why(line).id
+    assert "mem.cuda_oom" == st.why(f"{line}\ntorch.OutOfMemoryError: CUDA out of memory.").id
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("Unable to mount volumes for pod: timeout expired waiting for volumes to attach or mount", "data.mount"),
+        ("ClientError: mounting /fsx failed", "data.mount"),
+        (
+            "ClientError: Failed to download data. ListObjectsV2 failed: Unable to execute request to S3",
+            "data.no_route",
+        ),
+        (
+            "Unable to execute HTTP request: Connect to s3.us-east-1.amazonaws.com failed: connect timed out",
+            "data.no_route",
+        ),
+    ],
+)
+def test_what_cannot_be_mounted_or_reached_is_told_by_any_programs_words(text: str, cause: str) -> None:
+    assert cause == st.why(text).id
