@@ -27,10 +27,13 @@ _OTHER = re.compile(
 _DOTTED = re.compile(  # the same without a traceback
     r"(?:[a-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror): |Exception: "
 )
-_UNNAMED = re.compile(  # Python's words for a mistake, without the exception's name
+_HEAD = re.compile(r"[^:]{0,80}(?::\d\d:\d\d[^:]{0,160})?(?:[Ee]rror|[Ee]xception|training): ")  # of a report
+_MISTAKE = re.compile(  # Python's words for a mistake, without the exception's name
     r"[\w.]{0,80}\(\) (?:got an unexpected keyword argument|missing \d{1,2} required|takes \d)"
-    r"|name ['\u2018]\w{1,80}['\u2019] is not defined"
-    r"|['\u2018][\w.]{1,80}['\u2019] object (?:has no attribute|is not (?:subscriptable|callable|iterable))"
+    r"|name ['\u2018]\w{1,80}['\u2019] is not defined|local variable '\w{1,80}' referenced before"
+    r"|['\u2018`][\w.]{1,80}['\u2019`] (?:object )?(?:has no attribute|is not (?:subscriptable|callable|iterable))"
+    r"|(?:list|string|tuple) index out of range|index -?\d{1,20} is out of bounds for (?:axis|dimension)"
+    r"|unsupported operand type|unhashable type: |(?:too many|not enough) values to unpack|division by zero|maximum recursion depth"
 )
 _WRAPS = re.compile(
     r"\S{1,200}: Caught \w{1,80} in |\S{0,200}(?:ProcessRaised|RemoteTraceback|RayTaskError)"
@@ -207,7 +210,7 @@ class LogReading:
         """Keep a line that is an exception, or that a row knows."""
         at = line.line
         other = (worker.inside and _OTHER.match(said)) or (self.short and _DOTTED.match(said))
-        unnamed = self.short and _UNNAMED.match(said) is not None
+        unnamed = self.short and _mistakes(said)
         exception = raised(said) or (said if other or unnamed else "")
         ended = (worker.inside or self.short or spoken) and exception != ""
         if (
@@ -216,6 +219,7 @@ class LogReading:
             self._chains += 1
             worker.chain = self._chains
         lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
+        lists = min(lists, ALL - unnamed)  # nouns say as little there as behind the exception's name
         worker.left = 40 if ended else max(0, worker.left - 1)
         found = match(line.text, lists)
         if found is None and ended and (not refused(exception) or (worker.inner and worker.inner.entry.id == _PIP)):
@@ -321,6 +325,12 @@ class LogReading:
             if any(mark in lowered for mark in marks):
                 self.network = FastNetwork.SOCKETS
         return False
+
+
+def _mistakes(said: str) -> bool:
+    """Whether a line says in Python's own words, behind a report's head or not, that the script is mistaken."""
+    head = _HEAD.match(said[:400])
+    return _MISTAKE.match(said, head.end() if head is not None else 0) is not None
 
 
 _ROOT_RANK = re.compile(r"\brank\s{0,10}: ?(\d{1,6}) \(local_rank")

@@ -725,12 +725,20 @@ def test_what_pip_raises_is_pips_failure_whatever_it_is() -> None:
     "text",
     [
         "'Trainer' object has no attribute 'proc_rank'", "name 'PeftModel' is not defined", "f() got an unexpected keyword argument 'x'",
-        "'NoneType' object is not subscriptable", "f() missing 1 required positional argument: 'x'",
+        "'NoneType' object is not subscriptable", "f() missing 1 required positional argument: 'x'", "list index out of range",
+        "index 18 is out of bounds for axis 0 with size 18", "`triton.language' has no attribute cast`",
+        "unsupported operand type(s) for +: 'int' and 'str'", "local variable 'x' referenced before assignment",
     ],
 )  # fmt: skip
 def test_pythons_own_words_tell_a_mistake_without_the_exceptions_name(text: str) -> None:
     found = st.why(text)
     assert ("script.exception", "likely") == (found.id, found.confidence.value)
+    for before in ("Error: ", "2018-08-03 03:06:04,743 ERROR - a.training - uncaught exception during training: "):
+        assert "script.exception" == st.why(before + text).id
+    reason = (
+        f'"ValueError: Error training x-1: Failed Reason: AlgorithmError: uncaught exception during training: {text}"'
+    )
+    assert "script.exception" == st.why(reason).id
     named = st.why(f"AttributeError: {text}")
     assert ("script.exception", "certain") == (named.id, named.confidence.value)
 
