@@ -11,9 +11,10 @@ from .entries import LONGEST
 TRACEBACK = "Traceback (most recent call last)"
 _SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
     r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|(?:sagemaker\.exceptions\.)?UnexpectedStatusException)\s*:"
-    r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "|\s*Error for Training job \S{1,200}: \w{1,20}\.\s*Reason:'
+    r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "'
+    r"|\s*\"?(?:ValueError: )?Error (?:for Training job|training) [^:]{1,200}: \w{1,20}\.?\s*Reason:"
     r"|\s*FailedStatusError: Encountered unexpected failed state.{0,200}|[{\s]*\"?[Ff]ail(?:ed|ure) ?[Rr]eason\"?\s{0,4}:[\"\s]{0,4}"
-    r"|\s*Exception during training:|\s*(?:ExitCode|SystemExit:) (?!1[23]\d\b)\d{1,4}(?=\s|$))+\s*"
+    r"|\s*(?:uncaught )?[Ee]xception during training:|\s*(?:ExitCode|SystemExit:) (?!1[23]\d\b)\d{1,4}(?=\s|$))+\s*"
 )
 _CONTAINER = re.compile(
     r"(?:\([A-Z]\w{0,80} pid=\d{1,9}(?:, ip=[\d.]{1,15})?\) |(?:\w{1,40}-)?algo-\d{1,5}-\w{1,20} {1,20}\| |E {3})"

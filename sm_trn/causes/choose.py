@@ -32,7 +32,8 @@ def ordered(reading: LogReading, beats: int) -> list[Finding]:
 def _place(finding: Finding, heard: AbstractSet[str]) -> int:
     """Roots stand before watchdogs and these before consequences; but what only words speak for stands behind what is sure."""
     if finding.role != Role.ROOT:
-        return 2 if finding.role == Role.TIMEOUT else 4
+        heeded = finding.role == Role.TIMEOUT and (Role.AFTER not in heard or _says(finding) > 1)
+        return 2 if heeded else 4 + (finding.role == Role.TIMEOUT)
     if finding.match is None or finding.match.sure or finding.error:
         return 1
     if finding.match.strength == ALL - 1 and heard:

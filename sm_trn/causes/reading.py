@@ -27,9 +27,20 @@ _OTHER = re.compile(
 _DOTTED = re.compile(  # the same without a traceback
     r"(?:[a-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror): |Exception: "
 )
+_HEAD = re.compile(r"[^:]{0,80}(?::\d\d:\d\d[^:]{0,160})?(?:[Ee]rror|[Ee]xception|training): ")  # of a report
+_MISTAKE = re.compile(  # Python's words for a mistake, without the exception's name
+    r"[\w.]{0,80}\(\) (?:got an unexpected keyword argument|missing \d{1,2} required|takes \d)"
+    r"|name ['\u2018]\w{1,80}['\u2019] is not defined|local variable '\w{1,80}' referenced before"
+    r"|['\u2018`][\w.]{1,80}['\u2019`] (?:object )?(?:has no attribute|is not (?:subscriptable|callable|iterable))"
+    r"|(?:list|string|tuple) index out of range|index -?\d{1,20} is out of bounds for (?:axis|dimension)"
+    r"|unsupported operand type|unhashable type: |(?:too many|not enough) values to unpack|division by zero|maximum recursion depth"
+)
 _WRAPS = re.compile(
     r"\S{1,200}: Caught \w{1,80} in |\S{0,200}(?:ProcessRaised|RemoteTraceback|RayTaskError)"
 )  # what follows is the error
+_LAST = "Last error:"  # NCCL's kind of error stands before it, behind it what happened
+_NCCL = "dist.nccl_config"
+_PIP = "pip.failed"
 _CARETS = re.compile(r"[\s^~]{1,400}")
 _CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
     r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
@@ -65,6 +76,7 @@ LOG_MARK = re.compile(  # a line of the toolkit, or a status line of the SDK
     rb"^(?:\x1b\[\d\dm)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3} \S{1,80} +[A-Z]{4,8} | [A-Z][a-z]{3,20} - )",
     re.MULTILINE,
 )
+_CLIENTS = "Error for Training job"  # the SDK's exception: the service's reason stands behind it
 _FAILURE = (
     "Reporting training FAILURE",
     "ExecuteUserScriptError:",
@@ -115,6 +127,7 @@ class _Worker:
     inner: Match | None = None  # the row that knows the innermost of a library's files
     left: int = 0  # lines after the exception that still belong to its message
     ignored: int = -NEXT  # the line that says that Python ignores an exception
+    last: int = -NEXT  # the line that announces NCCL's last error
     idle: bool = False  # the exception of this traceback ends nothing
 
 
@@ -158,7 +171,8 @@ class LogReading:
     def wants(self, lowered: str) -> bool:
         """Whether a line of this shape – small letters, no digits – could matter."""
         return (
-            _TROUBLE.search(lowered) is not None
+            self.short  # few lines: each is read
+            or _TROUBLE.search(lowered) is not None
             or any(mark in lowered for mark in _MARKS)
             or resembles(lowered)  # what takes long is asked last
         )
@@ -167,7 +181,8 @@ class LogReading:
         piece = without_label(piece)
         prefix = prefix_of(piece)
         text = without_stamp(piece, prefix.length)
-        said, spoken = words_of(text, short=self.short)
+        said, spoken = words_of(text, short=self.short or _CLIENTS in text)
+        self.failed = self.failed or _CLIENTS in text
         if not said or len(self.findings) >= MOST:
             return
         if self._marks(said) or self._compiles(said, beats):
@@ -177,10 +192,12 @@ class LogReading:
         line = Evidence(text=printable(said)[:LONGEST], stream=host, rank=prefix.rank, time_s=event.time_s, line=at)
         if not self.short and _CLIENT.match(said[:400]):
             self.over = True
-        if self.over and "Error for Training job" not in said:
+        if self.over and not spoken and _CLIENTS not in said:
             return
         if said.startswith(_IGNORED):
             worker.ignored = at
+        if said == _LAST:
+            worker.last = at
         if TRACEBACK in said[:400]:
             self._begin(worker, at)
             if said.startswith(TRACEBACK):
@@ -193,18 +210,22 @@ class LogReading:
         """Keep a line that is an exception, or that a row knows."""
         at = line.line
         other = (worker.inside and _OTHER.match(said)) or (self.short and _DOTTED.match(said))
-        exception = raised(said) or (said if other else "")
-        ended = (worker.inside or self.short) and exception != ""
+        unnamed = self.short and _mistakes(said)
+        exception = raised(said) or (said if other or unnamed else "")
+        ended = (worker.inside or self.short or spoken) and exception != ""
         if (
             ended and not worker.inside and not worker.chained
         ):  # no traceback stands before it: its message is a chain of its own
             self._chains += 1
             worker.chain = self._chains
         lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
+        lists = min(lists, ALL - unnamed)  # nouns say as little there as behind the exception's name
         worker.left = 40 if ended else max(0, worker.left - 1)
         found = match(line.text, lists)
-        if found is None and ended and not refused(exception):
+        if found is None and ended and (not refused(exception) or (worker.inner and worker.inner.entry.id == _PIP)):
             found = match_class(exception) or worker.inner
+        if found is not None and found.sure and at - worker.last == 1:
+            self._refine(line.stream, at, found)
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
             wraps = ended and _WRAPS.match(exception) is not None
@@ -224,6 +245,14 @@ class LogReading:
                 beats=beats,
             )
         )
+
+    def _refine(self, stream: str, at: int, found: Match) -> None:
+        """Let what NCCL's last error says stand for the kind of error that the lines before it name."""
+        for place in range(max(0, len(self.findings) - NEXT), len(self.findings)):
+            each = self.findings[place]
+            near = each.evidence.stream == stream and at - each.at <= 2 * NEXT
+            if near and each.match is not None and each.match.entry.id == _NCCL:
+                self.findings[place] = replace(each, match=found)
 
     def _lists(self, said: str, *, complains: bool, within: bool) -> int:
         """How many of a row's lists count for a line; ``within`` says that it belongs to an exception's message."""
@@ -296,6 +325,12 @@ class LogReading:
             if any(mark in lowered for mark in marks):
                 self.network = FastNetwork.SOCKETS
         return False
+
+
+def _mistakes(said: str) -> bool:
+    """Whether a line says in Python's own words, behind a report's head or not, that the script is mistaken."""
+    head = _HEAD.match(said[:400])
+    return _MISTAKE.match(said, head.end() if head is not None else 0) is not None
 
 
 _ROOT_RANK = re.compile(r"\brank\s{0,10}: ?(\d{1,6}) \(local_rank")

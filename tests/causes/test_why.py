@@ -661,3 +661,112 @@ def test_a_line_that_is_json_is_read_by_its_message(line: str) -> None:
 
 def test_the_services_own_word_for_its_failure_is_enough() -> None:
     assert "platform.internal_error" == st.why("InternalServerError: the frobnicator is out of order").id
+
+
+@pytest.mark.parametrize(
+    ("last", "cause"),
+    [
+        ("Net : Connection closed by remote peer user<50260>", "dist.peer_lost"),
+        ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 10", "dist.launcher_mismatch"),
+        ("Cuda failure 2 'out of memory'", "mem.cuda_oom"),
+        ("Proxy Call to rank 3 failed (Connect)", "dist.nccl_config"),
+    ],
+)
+def test_nccls_last_error_says_more_than_its_kind(last: str, cause: str) -> None:
+    kind = "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:275, internal error, NCCL version 2.20.5"
+    named = "ncclInternalError: Internal check failed."
+    assert cause == st.why(f"{kind}\n{named}\nLast error:\n{last}").id
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("[Rank 5] Some NCCL operations have failed or timed out.\nncclRemoteError: A call failed", "dist.peer_lost"),
+        ("NCCL WARN Net : Call to recv from 10.2.8.4<5> failed\nproxy.cc:9 NCCL WARN Socket recv failed", "dist.peer_lost"),
+        ("[rank6]: ProcessGroupNCCL'\ns watchdog got stuck for 480 seconds\ncates a NCCL/CUDA API", "dist.nccl_timeout"),
+        ("RuntimeError: NCCL error: Timeout", "dist.nccl_timeout"),
+    ],
+)  # fmt: skip
+def test_a_workers_end_and_a_watchdog_are_told_before_words_about_nccl(text: str, cause: str) -> None:
+    assert cause == st.why(text).id
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ValueError: Error for Training job my job: Failed Reason: AlgorithmError: ExecuteUserScriptError: Command \"python\"",
+        "2022-06-02 17:28:14 Failed - Training job failed\n" + traced(
+            "sagemaker.exceptions.UnexpectedStatusException: Error for Training job x-1: Failed. Reason: AlgorithmError: "
+            "ExecuteUserScriptError:", "/opt/conda/lib/python3.6/site-packages/sagemaker/session.py"),
+        r'{"name": "torchelastic.worker.status.FAILED", "raw_error": "{\"message\": \"<NONE>\"}", "metadata": "{\"local_rank\": [3]}"}',
+        "2024-06-20 06:08:19.000682:  65821  ERROR ||NEURON_PARALLEL_COMPILE||: There was an error in the training script.",
+    ],
+)  # fmt: skip
+def test_what_only_says_that_a_job_or_a_worker_failed_decides_nothing(text: str) -> None:
+    assert "unknown" == st.why(text).id
+
+
+def test_the_sdks_exception_in_a_log_is_read_by_the_services_reason() -> None:
+    reason = "UnexpectedStatusException: Error for Training job x-1: Failed. Reason: AlgorithmError: "
+    log = "2022-06-02 17:28:14 Failed - Training job failed\n"
+    assert "mem.host_oom" == st.why(f"{log}{reason}ExitCode 137").id
+    assert "script.exception" == st.why(f"{log}{reason}KeyError: 'colour'").id
+
+
+def test_what_pip_raises_is_pips_failure_whatever_it_is() -> None:
+    inside = "/opt/conda/lib/python3.10/site-packages/pip/_internal/vcs/git.py"
+    assert "pip.failed" == st.why(traced("IndexError: list index out of range", inside)).id
+    assert (
+        "script.exception" == st.why(traced("IndexError: list index out of range", inside, "/opt/ml/code/train.py")).id
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'Trainer' object has no attribute 'proc_rank'", "name 'PeftModel' is not defined", "f() got an unexpected keyword argument 'x'",
+        "'NoneType' object is not subscriptable", "f() missing 1 required positional argument: 'x'", "list index out of range",
+        "index 18 is out of bounds for axis 0 with size 18", "`triton.language' has no attribute cast`",
+        "unsupported operand type(s) for +: 'int' and 'str'", "local variable 'x' referenced before assignment",
+    ],
+)  # fmt: skip
+def test_pythons_own_words_tell_a_mistake_without_the_exceptions_name(text: str) -> None:
+    found = st.why(text)
+    assert ("script.exception", "likely") == (found.id, found.confidence.value)
+    for before in ("Error: ", "2018-08-03 03:06:04,743 ERROR - a.training - uncaught exception during training: "):
+        assert "script.exception" == st.why(before + text).id
+    reason = (
+        f'"ValueError: Error training x-1: Failed Reason: AlgorithmError: uncaught exception during training: {text}"'
+    )
+    assert "script.exception" == st.why(reason).id
+    named = st.why(f"AttributeError: {text}")
+    assert ("script.exception", "certain") == (named.id, named.confidence.value)
+
+
+@pytest.mark.parametrize(
+    "launcher", ["torchrun", "/opt/conda/bin/torchrun", "accelerate", "/usr/bin/deepspeed", "mpirun"]
+)
+def test_a_launchers_command_line_tells_nothing_of_why_it_failed(launcher: str) -> None:
+    flags = "'--node_rank', '0', '--nproc_per_node', '2', '--master_addr', '127.0.0.1', 'train.py'"
+    line = f"subprocess.CalledProcessError: Command '['{launcher}', {flags}]' returned non-zero exit status 1."
+    assert "unknown" == st.why(line).id
+    assert "mem.cuda_oom" == st.why(f"{line}\ntorch.OutOfMemoryError: CUDA out of memory.").id
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("Unable to mount volumes for pod: timeout expired waiting for volumes to attach or mount", "data.mount"),
+        ("ClientError: mounting /fsx failed", "data.mount"),
+        (
+            "ClientError: Failed to download data. ListObjectsV2 failed: Unable to execute request to S3",
+            "data.no_route",
+        ),
+        (
+            "Unable to execute HTTP request: Connect to s3.us-east-1.amazonaws.com failed: connect timed out",
+            "data.no_route",
+        ),
+    ],
+)
+def test_what_cannot_be_mounted_or_reached_is_told_by_any_programs_words(text: str, cause: str) -> None:
+    assert cause == st.why(text).id
