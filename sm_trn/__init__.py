@@ -1,6 +1,13 @@
-"""sm_trn: check a training job offline, rehearse it here, launch it unchanged, compare what it cost.
+"""Train Hugging Face and PyTorch scripts on Amazon SageMaker, and know the cost before and after.
 
     import sm_trn as st
+
+    job = st.JobSpec(...)                       # one training job, as a value
+    st.check(job)                               # its problems, found without an account
+    st.estimate(job)                            # its time and cost, before the launch
+    st.render(job, "request")                   # the exact CreateTrainingJob request
+    session = st.connect("emulator")            # this machine; "aws" is the account
+    session.wait([session.submit(job)])         # the same job on both
 
 Names are loaded when they are first used: importing the package loads neither boto3 nor pandas nor torch.
 """
