@@ -266,7 +266,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     checkpoints = None
     if args.checkpoint_dir is not None and not spot.graphs_only():
         checkpoints = loop.BackgroundCheckpoints(args.checkpoint_dir, run.identity(), console.say)
-        checkpoints.claim()
+        checkpoints.claim(is_main=runtime.is_main)
         run.resume(checkpoints)
     console.say(
         f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, batches of "

@@ -207,7 +207,7 @@ class Checkpoints:
         found = (re.fullmatch(r"checkpoint-(\d+)", path.name) for path in self.folder.glob("checkpoint-*"))
         return sorted(int(match[1]) for match in found if match)
 
-    def claim(self) -> None:
+    def claim(self, *, is_main: bool) -> None:
         """Take the folder for runs of this script. UsageError where another program's checkpoints are in it: without a manifest
         they could not be told from torn ones, and older ones would be deleted.
         """
@@ -217,8 +217,9 @@ class Checkpoints:
         if steps and not mark.exists() and not any((self.path(step) / MANIFEST).exists() for step in steps):
             got = f"got {self.path(steps[-1])}, which another program has written"
             raise UsageError(f"checkpoint_dir: {got}, wanted this script's own, or an empty folder; give another one")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        mark.write_text("The checkpoints in this folder are proven by their manifests.\n", encoding="utf-8")
+        if is_main:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            mark.write_text("The checkpoints in this folder are proven by their manifests.\n", encoding="utf-8")
 
     def newest(self) -> int:
         """The newest complete checkpoint's step, 0 if there is none. Torn ones are named and passed over."""

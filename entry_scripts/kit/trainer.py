@@ -398,7 +398,7 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
     if own.overwrite_output_dir and own.checkpoint_dir is None and runtime.is_main and not graphs_only():
         checkpoints.put_aside(newer_than=0)
     runtime.barrier()
-    checkpoints.claim()
+    checkpoints.claim(is_main=runtime.is_main)
     newest = 0 if graphs_only() else checkpoints.newest()
     runtime.barrier()  # all have looked before anything is moved
     if newest and not resumable:

@@ -47,16 +47,16 @@ def test_an_empty_folder_means_the_start(checkpoints: Checkpoints) -> None:
 def test_a_folder_is_claimed_so_that_a_first_checkpoint_that_is_torn_is_known_as_ones_own(
     checkpoints: Checkpoints, folder: Path
 ) -> None:
-    checkpoints.claim()
+    checkpoints.claim(is_main=True)
     (folder / "checkpoint-5").mkdir()
-    checkpoints.claim()
+    checkpoints.claim(is_main=True)
     assert 0 == checkpoints.newest()
 
 
 def test_checkpoints_of_a_version_that_claimed_no_folder_are_ones_own(checkpoints: Checkpoints, folder: Path) -> None:
     save(checkpoints, 5)
     (folder / "checkpoint-9").mkdir()
-    checkpoints.claim()
+    checkpoints.claim(is_main=True)
     assert 5 == checkpoints.newest()
 
 
