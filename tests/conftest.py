@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,6 +36,13 @@ _LONG = (
     "test_rehearsal.py", "test_lifecycle.py", "test_launcher.py", "test_isolation.py", "test_kills.py", "test_cli_files.py",
     "test_every_request.py", "test_script_waves.py", "test_cli_attach.py", "test_job_logs.py", "test_situations.py",
 )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def no_default_session() -> None:
+    """boto3's default session keeps the keys that the environment had first: those of an earlier test's emulator."""
+    if "boto3" in sys.modules:
+        sys.modules["boto3"].DEFAULT_SESSION = None  # type: ignore[attr-defined]
 
 
 def pytest_configure() -> None:
