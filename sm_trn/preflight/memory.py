@@ -103,6 +103,12 @@ class State:
         return parameters * (mine + self.optimizer / self.optimizer_over) / GIB
 
 
+def state_gib(size: ModelSize, *, tensor: int, pipeline: int, sharded_over: int) -> float:
+    """GiB of bfloat16 weights and gradients, and of float32 optimizer state, on one worker; ZeRO-1 spreads the state alone."""
+    state = State(weights=2, gradients=2, optimizer=12, optimizer_over=sharded_over)
+    return state.gib(size.parameters / (tensor * pipeline))
+
+
 def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
     """MEM001: weights, gradients and optimizer state alone exceed a worker's memory.
 
