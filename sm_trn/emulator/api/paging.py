@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from typing_extensions import TypedDict
@@ -68,7 +69,16 @@ class NextPage(TypedDict, total=False):
 
 def select(found: Iterable[T], body: ListRequest) -> tuple[list[T], NextPage]:
     """Return the page that is asked for, the newest first unless asked otherwise. Raises AwsError for a token that is none."""
-    kept = [each for each in found if _wanted(each, body)]
+    name = body.get("NameContains", "").lower()
+    created = _between(body.get("CreationTimeAfter"), body.get("CreationTimeBefore"))
+    modified = _between(body.get("LastModifiedTimeAfter"), body.get("LastModifiedTimeBefore"))
+    kept = [
+        each
+        for each in found
+        if name in each.name.lower()
+        and created[0] < each.created < created[1]
+        and modified[0] < each.modified < modified[1]
+    ]
     attribute = _SORT_BY[body.get("SortBy", "CreationTime")]
     backwards = body.get("SortOrder", "Descending") == "Descending"
     kept.sort(key=lambda each: (getattr(each, attribute), each.name), reverse=backwards)
@@ -87,13 +97,8 @@ def page(found: list[N], token: str | None, size: int | None) -> tuple[list[N], 
     return rows, {"NextToken": base64.urlsafe_b64encode(json.dumps({"last": rows[-1].name}).encode()).decode()}
 
 
-def _wanted(each: Listed, body: ListRequest) -> bool:
-    return (
-        body.get("NameContains", "").lower() in each.name.lower()
-        and float(body.get("CreationTimeAfter", "-inf")) < each.created < float(body.get("CreationTimeBefore", "inf"))
-        and float(body.get("LastModifiedTimeAfter", "-inf")) < each.modified
-        and each.modified < float(body.get("LastModifiedTimeBefore", "inf"))
-    )
+def _between(after: float | None, before: float | None) -> tuple[float, float]:
+    return (-math.inf if after is None else float(after)), (math.inf if before is None else float(before))
 
 
 def _decode(token: str) -> str:

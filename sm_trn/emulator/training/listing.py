@@ -15,13 +15,10 @@ if TYPE_CHECKING:
 
 def list_jobs(jobs: Sequence[Job], body: ListRequest, now: float) -> dict[str, Any]:
     """List jobs; StatusEquals thins a page after it was cut, as the service documents. Raises AwsError."""
-    rows, more = select([job for job in jobs if _wanted(job, body, now)], body)
-    status = body.get("StatusEquals")
+    pool, plan, status = body.get("WarmPoolStatusEquals"), body.get("TrainingPlanArnEquals"), body.get("StatusEquals")
+    if pool is not None:
+        jobs = [job for job in jobs if getattr(pool_of(job, now), "status", None) == pool]
+    if plan is not None:
+        jobs = [job for job in jobs if (job.request.get("ResourceConfig") or {}).get("TrainingPlanArn") == plan]
+    rows, more = select(jobs, body)
     return {"TrainingJobSummaries": [summary(job, now) for job in rows if status in {None, job.status}], **more}
-
-
-def _wanted(job: Job, body: ListRequest, now: float) -> bool:
-    pool, plan = body.get("WarmPoolStatusEquals"), (job.request.get("ResourceConfig") or {}).get("TrainingPlanArn")
-    return (pool is None or getattr(pool_of(job, now), "status", None) == pool) and body.get(
-        "TrainingPlanArnEquals"
-    ) in {None, plan}
