@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -285,6 +286,7 @@ BENCHMARKS = {
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an end of ours: no emulator is left at work
     for name in sys.argv[1:] or BENCHMARKS:
         BENCHMARKS[name]()
 
