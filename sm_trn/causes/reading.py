@@ -58,12 +58,23 @@ _COMPLAINS = re.compile(  # of few lines, in small letters: what says that somet
     r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to|insufficient|disappear|non-finite|not finite"
 )
 _SUSPECT = re.compile(  # and what may say so
-    r"warn|nan\b|\binf|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
+    r"warn|nan\b|\binf(?:init[ey])?\b|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|returned:? -"
+    r"|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
     r"|insufficient|limit|expired|undefined|malformed|different|only|must|please|required|fault|panic|terminat|hang|stuck|stopped"
-    r"|disconnect|unhandled|unreachable|retr|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
+    r"|disconnect|unhandled|unreachable|\bretr[iy]|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
 )
-_CALM = re.compile(r"(?:^|[\s\[])(?:INFO|DEBUG)\b|<(?:info|debug)>")  # a line of this level reports no failure
-_WARNS = re.compile(r"(?:.{0,60}\bWARNING\b|\[W\d{3,4} \d\d:)(?!.*rror)")  # what these are about is no failure yet
+_CALM = re.compile(  # a line of this level reports no failure
+    r"(?:^|[\s\[:|])(?:INFO|DEBUG)\b|<(?:info|debug)>|^\[?I\d{4} \d\d:|: [ID] [\w./-]{1,120}(?::\d|\.cc|\.py)"
+)
+_WARNS = re.compile(  # what these are about is no failure yet
+    r"(?:.{0,60}(?:\bWARNING\b|\[Warning\])|\[?W\d{3,4} \d\d:|.{0,60}: W [\w./-]{1,120}(?::\d|\.cc|\.py)"
+    r"|\S{1,300}\.py:\d{1,6}: \w{1,40}Warning: )(?!.*rror)"
+)
+_DUMPS = re.compile(  # a configuration, and no metrics that went wrong
+    r"(?!.{0,400}\b(?:nan|inf)\b)(?:(?:[\w ]{0,40}[:=] ?)?(?:\{['\"]\w|Namespace\()|SM_[A-Z_]{1,80}="
+    r"|\s{0,40}\"(?!\w{0,40}(?i:error|message|reason|fail|exception|status))[\w-]{1,80}\": )"
+)
+_PLACED = re.compile(r"\[[\w./-]{1,120}\.(?:py|cc|cpp|h):\d{1,6}:\w{1,80}\]")  # where a program wrote the line
 _MAYBE = re.compile(r"\b(?:may|might)\b")  # has not happened
 _ASKS = re.compile(  # a person, not a program
     r"(?i:how|is|are|what|why|can|do|does|should|where|which|has|have)\b[^:]{0,400}\?|(?:I|I'm|I've|My|Hi|Hello)\b[ ,]"
@@ -221,7 +232,7 @@ class LogReading:
         lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
         lists = min(lists, ALL - unnamed)  # nouns say as little there as behind the exception's name
         worker.left = 40 if ended else max(0, worker.left - 1)
-        found = match(line.text, lists)
+        found = match(_PLACED.sub("", line.text), lists)
         if found is None and ended and (not refused(exception) or (worker.inner and worker.inner.entry.id == _PIP)):
             found = match_class(exception) or worker.inner
         if found is not None and found.sure and at - worker.last == 1:
@@ -258,15 +269,15 @@ class LogReading:
         """How many of a row's lists count for a line; ``within`` says that it belongs to an exception's message."""
         if complains:
             return ALL
-        if _CALM.search(said[:160]) is not None:
-            return SURE if self.short else 0
         text = said[:LONGEST]
-        if _WARNS.match(text) is not None or (self.short and _ASKS.match(text) is not None):
+        low = text.lower() if self.short else ""
+        complaint = _COMPLAINS.search(low) is not None
+        if _CALM.search(said[:160]) is not None:
+            return SURE if complaint or _SUSPECT.search(low) is not None else 0
+        if _WARNS.match(text) is not None or (self.short and (_ASKS.match(text) or _DUMPS.match(text))):
             return SURE
         if _REPORTS.match(text) is not None:
             return ALL
-        low = text.lower() if self.short else ""
-        complaint = _COMPLAINS.search(low) is not None
         if complaint and _MAYBE.search(low) is None:
             return ALL
         return ALL - 1 if complaint or within or _SUSPECT.search(low) is not None else SURE
