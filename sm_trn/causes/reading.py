@@ -30,14 +30,15 @@ _DOTTED = re.compile(  # the same without a traceback
 _HEAD = re.compile(r"[^:]{0,80}(?::\d\d:\d\d[^:]{0,160})?(?:[Ee]rror|[Ee]xception|training): ")  # of a report
 _MISTAKE = re.compile(  # Python's words for a mistake, without the exception's name
     r"[\w.]{0,80}\(\) (?:got an unexpected keyword argument|missing \d{1,2} required|takes \d)"
-    r"|name ['\u2018]\w{1,80}['\u2019] is not defined|local variable '\w{1,80}' referenced before"
-    r"|['\u2018`][\w.]{1,80}['\u2019`] (?:object )?(?:has no attribute|is not (?:subscriptable|callable|iterable))"
+    r"|name '\w{1,80}' is not defined|local variable '\w{1,80}' referenced before"
+    r"|['`][\w.]{1,80}['`] (?:object )?(?:has no attribute|is not (?:subscriptable|callable|iterable))"
     r"|(?:list|string|tuple) index out of range|index -?\d{1,20} is out of bounds for (?:axis|dimension)"
     r"|unsupported operand type|unhashable type: |(?:too many|not enough) values to unpack|division by zero|maximum recursion depth"
 )
 _WRAPS = re.compile(
     r"\S{1,200}: Caught \w{1,80} in |\S{0,200}(?:ProcessRaised|RemoteTraceback|RayTaskError)"
 )  # what follows is the error
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # as pages print them
 _LAST = "Last error:"  # NCCL's kind of error stands before it, behind it what happened
 _NCCL = "dist.nccl_config"
 _PIP = "pip.failed"
@@ -70,8 +71,8 @@ _WARNS = re.compile(  # what these are about is no failure yet
     r"(?:.{0,60}(?:\bWARNING\b|\[Warning\])|\[?W\d{3,4} \d\d:|.{0,60}: W [\w./-]{1,120}(?::\d|\.cc|\.py)"
     r"|\S{1,300}\.py:\d{1,6}: \w{1,40}Warning: )(?!.*rror)"
 )
-_DUMPS = re.compile(  # a configuration, and no metrics that went wrong
-    r"(?!.{0,400}\b(?:nan|inf)\b)(?:(?:[\w ]{0,40}[:=] ?)?(?:\{['\"]\w|Namespace\()|SM_[A-Z_]{1,80}="
+_DUMPS = re.compile(  # a configuration or what a shell runs, and no metrics that went wrong
+    r"(?!.{0,400}\b(?:nan|inf)\b)(?:\+ |\S{1,60}@\S{1,120}[#$] |\$ |(?:[\w ]{0,40}[:=] ?)?(?:\{['\"]\w|Namespace\()|SM_[A-Z_]{1,80}="
     r"|\s{0,40}\"(?!\w{0,40}(?i:error|message|reason|fail|exception|status))[\w-]{1,80}\": )"
 )
 _PLACED = re.compile(r"\[[\w./-]{1,120}\.(?:py|cc|cpp|h):\d{1,6}:\w{1,80}\]")  # where a program wrote the line
@@ -175,9 +176,10 @@ class LogReading:
     def finish(self) -> None:
         """Say that no line comes any more: a traceback that was cut before its exception counts where it names the script."""
         for (host, rank), worker in self._workers.items():
-            if self.short and worker.inside and worker.place and not self.findings:
-                line = Evidence(text=f"a traceback that ends at {worker.place}", stream=host, rank=rank)
-                self.findings.append(Finding(at=0, evidence=line, match=None, place=worker.place, chain=worker.chain))
+            if self.short and worker.inside and (worker.place or worker.inner) and not self.findings:
+                line = Evidence(text="a traceback that ends before its exception", stream=host, rank=rank)
+                inner = worker.inner if not worker.place else None
+                self.findings.append(Finding(at=0, evidence=line, match=inner, place=worker.place, chain=worker.chain))
 
     def wants(self, lowered: str) -> bool:
         """Whether a line of this shape – small letters, no digits – could matter."""
@@ -189,7 +191,7 @@ class LogReading:
         )
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
-        piece = without_label(piece)
+        piece = without_label(piece.translate(_QUOTES))
         prefix = prefix_of(piece)
         text = without_stamp(piece, prefix.length)
         said, spoken = words_of(text, short=self.short or _CLIENTS in text)
@@ -211,7 +213,7 @@ class LogReading:
             worker.last = at
         if TRACEBACK in said[:400]:
             self._begin(worker, at)
-            if said.startswith(TRACEBACK):
+            if said.startswith(TRACEBACK) or said.endswith(f": {TRACEBACK}:"):
                 return
         if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
