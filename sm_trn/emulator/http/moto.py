@@ -10,7 +10,7 @@ import io
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from werkzeug.test import EnvironBuilder
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from .body import Spool
     from .request import HttpRequest
 
+_POLICIES: Final = "MOTO_IAM_LOAD_MANAGED_POLICIES"
+
 
 def settle_environment() -> None:
     """Make moto keep our account and send no cross-origin headers. Call before the first import of moto."""
     os.environ["MOTO_ACCOUNT_ID"] = EMULATED_ACCOUNT
     os.environ["MOTO_DISABLE_GLOBAL_CORS"] = "true"
     os.environ["MOTO_ALLOW_NONEXISTENT_REGION"] = "true"
-    os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = (
-        "true"  # launchers attach AmazonSageMakerFullAccess to a role that they make
-    )
+    os.environ[_POLICIES] = "true"  # launchers attach AmazonSageMakerFullAccess to a role that they make
 
 
 class Moto:
@@ -44,7 +44,15 @@ class Moto:
             create_backend_app,
         )
 
-        self._application: Any = DomainDispatcherApplication(create_backend_app)
+        def create_lean_app(service: str | None) -> Any:
+            """moto makes one more backend of each service, only to read its paths from: that needs no policies of AWS."""
+            os.environ[_POLICIES] = "false"
+            try:
+                return create_backend_app(service)
+            finally:
+                os.environ[_POLICIES] = "true"
+
+        self._application: Any = DomainDispatcherApplication(create_lean_app)
         self._region = region
 
     def forward(self, request: HttpRequest, body: Spool) -> Answer:
