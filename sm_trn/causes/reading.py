@@ -191,6 +191,8 @@ class LogReading:
         )
 
     def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
+        if self.short:  # a page's marks of what is bold
+            piece = piece.replace("**", "")
         piece = without_label(piece.translate(_QUOTES))
         prefix = prefix_of(piece)
         text = without_stamp(piece, prefix.length)
