@@ -160,6 +160,8 @@ def test_real_error_texts_find_their_cause() -> None:
         ("Tool doesn\u2019t support argparse\u2019s store_true", "script.arguments"),
         ("WARNING:elastic.agent.server.api:Received 2 death signal, shutting down workers", "stop.user"),
         ("train.py: error: unrecognized arguments: --local_rank=1", "script.arguments"),
+        ("ERROR 7 [job.WalrusDriver.0]: Backend exited with code -9\n[F137] neuronx-cc was killed", "neuron.compile_oom"),
+        ("CalledProcessError: Command '['/bin/launch-it', '--now']' returned non-zero exit status 1.", "unknown"),
         ("RuntimeError: [tcp/unbound_buffer.cc:8] Timed out waiting 5000ms for recv operation to complete", "dist.nccl_timeout"),
         ("libfabric:7:core:fi_getinfo_():13<info> provider x returned -61 (No data available)", "unknown"),
         ("ImportError: 'frob' is not installed. For more information see its page", "script.module_missing"),
