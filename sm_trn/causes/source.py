@@ -23,7 +23,8 @@ def why(about: str | os.PathLike[str] | JobSnapshot | Mapping[str, Any], *, spec
     """Why a job failed, stopped or hangs: ``about`` is a text (a FailureReason, an error, lines of a log), the path of a log
     or of a describe answer as JSON, the answer itself, or a snapshot. With ``spec`` the fix is a change of it.
 
-    It asks nobody; ``TrainingJob.why()`` reads log and status itself. Raises OSError for a file that cannot be read.
+    It asks nobody; ``TrainingJob.why()`` reads log and status itself. Raises OSError for a file that cannot be read,
+    TypeError for anything else.
 
     >>> st.why("ClientError: Data download failed:403 Forbidden (403): Forbidden").id
     'data.s3_access_denied'
@@ -34,6 +35,10 @@ def why(about: str | os.PathLike[str] | JobSnapshot | Mapping[str, Any], *, spec
         return why_snapshot(about, spec=spec)
     if isinstance(about, Mapping):
         return why_snapshot(parse_snapshot(about), spec=spec)
+    if not isinstance(about, (str, os.PathLike)):
+        raise TypeError(
+            f"about: got {about!r:.80}, wanted a text, the path of a log or of a describe answer, the answer, or a snapshot"
+        )
     path = _path(about)
     if path is None:
         return _of_text("this text", str(about), spec)

@@ -365,6 +365,11 @@ CRASH = (
 )
 
 
+def test_what_is_no_text_and_no_answer_is_refused() -> None:
+    with pytest.raises(TypeError, match="got None, wanted a text"):
+        st.why(None)  # type: ignore[arg-type]  # a user's mistake
+
+
 def test_the_first_failure_is_the_cause_and_what_follows_is_not() -> None:
     lost = "[1,3]<stderr>:RuntimeError: NCCL error: remote process exited or there was a network error"
     killed = "mpirun noticed that process rank 1 with PID 7 exited on signal 15"
