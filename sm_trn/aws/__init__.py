@@ -9,7 +9,7 @@ from .identity import check_endpoint, find_bucket, find_region, find_role, has_c
 from .logs import CloudWatchLogs
 from .online import Boto3Account, online_problems
 from .prices import fetch_prices
-from .renewal import RenewableSession
+from .renewal import RenewableSession, configured
 from .storage import S3Storage, pack
 from .utilization import CloudWatchUtilization
 
@@ -25,6 +25,7 @@ __all__ = [
     "S3Storage",
     "check_endpoint",
     "checkout",
+    "configured",
     "fetch_prices",
     "find_bucket",
     "find_region",

@@ -6,23 +6,33 @@ the credentials file, ``renew`` finds the new ones, and every client that exists
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import botocore.session
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ProfileNotFound
+
+from ..errors import NotConfigured
+from ..specs.value import suggestion
 
 
 class RenewableSession(boto3.Session):  # type: ignore[misc]  # boto3 has no types
-    """``boto3.Session`` of a profile and region, with boto3's own chain of places to look for credentials."""
+    """``boto3.Session`` of a profile and region, with boto3's own chain of places to look for credentials.
+
+    Raises NotConfigured for a profile that is not there, and where AWS's configuration files cannot be read.
+    """
 
     def __init__(self, *, profile: str | None = None, region: str | None = None) -> None:
         self._source = profile
-        found = _look(profile)
-        self._renewable = None if found is None else _Renewable(found)
-        core = botocore.session.get_session()
-        core.register_component("credential_provider", _Provider(self._renewable))
-        super().__init__(botocore_session=core, profile_name=profile, region_name=region)
+        with configured(profile):
+            found = _look(profile)
+            self._renewable = None if found is None else _Renewable(found)
+            core = botocore.session.get_session()
+            core.register_component("credential_provider", _Provider(self._renewable))
+            super().__init__(botocore_session=core, profile_name=profile, region_name=region)
 
     def renew(self) -> bool:
         """Look for credentials again, and return whether there are other ones now."""
@@ -31,6 +41,21 @@ class RenewableSession(boto3.Session):  # type: ignore[misc]  # boto3 has no typ
             return self._renewable is not None and found is not None and self._renewable.turn_to(found)
         except BotoCoreError:
             return False
+
+
+@contextlib.contextmanager
+def configured(profile: str | None) -> Iterator[None]:
+    """Say what is wrong with a profile, or with AWS's configuration files. Raises NotConfigured."""
+    try:
+        yield
+    except ProfileNotFound:
+        name = profile or os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE", "")
+        there = botocore.session.Session(profile="default").available_profiles
+        have = f"wanted one of AWS's configuration files: {', '.join(there)}{suggestion(name, there)}"
+        none = "but AWS's configuration files have no profile; aws configure makes one"
+        raise NotConfigured(f"profile: got {name!r}, {have if there else none}") from None
+    except BotoCoreError as error:
+        raise NotConfigured(f"credentials: {error}; sm-trn doctor shows what mends it") from error
 
 
 def _look(profile: str | None) -> Any:

@@ -148,6 +148,9 @@ def run() -> None:
     except Exception as error:
         if debug:
             raise
+        if type(error).__module__.startswith("botocore"):  # AWS's own word, or its SDK's
+            click.echo(f"error: {error}; sm-trn doctor shows what is ready and what is not", err=True)
+            raise SystemExit(1) from None
         click.echo(f"error: {type(error).__name__}: {error}", err=True)
         click.echo("  This is a fault of sm-trn; --debug, before the command, shows the details.", err=True)
         raise SystemExit(1) from None

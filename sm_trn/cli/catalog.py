@@ -91,11 +91,9 @@ def show_prices(
 
 def _refreshed(instance: str | None, region: str, profile: str | None) -> list[Price]:
     """Today's training prices. Raises UnknownName when the list has none."""
-    import boto3  # noqa: PLC0415 - only this option needs AWS
+    from ..aws import RenewableSession, fetch_prices  # noqa: PLC0415 - only this option needs AWS
 
-    from ..aws.prices import fetch_prices  # noqa: PLC0415 - only this option needs AWS
-
-    session = boto3.Session(profile_name=profile, region_name=region)
+    session = RenewableSession(profile=profile, region=region)
     names = [instance] if instance else [row.name for row in catalog.instances().values() if row.trains]
     found = [price for name in names for price in fetch_prices(session, name, region)]
     if not found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -10,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ProfileNotFound
+from botocore.exceptions import BotoCoreError
 
 from ..aws.backend import make_client
 from ..aws.errors import as_cloud_error
@@ -41,12 +40,8 @@ def session_of(profile: str | None, region: str | None) -> boto3.Session | Findi
     """boto3's session, or what is wrong with the profile."""
     try:
         return RenewableSession(profile=profile, region=region)
-    except ProfileNotFound:
-        name = profile or os.environ.get("AWS_PROFILE", "")
-        says = f"profile {name!r} is not in AWS's configuration files"
-        return Finding(about="credentials", state=State.ERROR, says=says, fix="aws configure list-profiles")
-    except BotoCoreError as error:
-        return Finding(about="credentials", state=State.ERROR, says=str(error), fix=WITHOUT)
+    except NotConfigured as error:
+        return Finding(about="credentials", state=State.ERROR, says=str(error), fix="aws configure list-profiles")
 
 
 def look(session: boto3.Session, region: str | None, now: datetime) -> Iterator[Finding | Login]:

@@ -111,7 +111,7 @@ def faults_of(error: BaseException, path: Path = ()) -> Iterator[Fault]:
             yield unknown(key, known, path=(*path, key))
     elif isinstance(error, (MismatchError, UnknownKeyError)):
         whole = dataclasses.replace(error.fault, path=path + error.fault.path)
-        yield dataclasses.replace(whole, what=whole.what or f"wrong value of {whole.field}")
+        yield dataclasses.replace(whole, what=whole.what or f"wrong value of {whole.field or 'the file'}")
     elif isinstance(error, KeyError):
         yield Fault(what=f'missing key "{path[-1]}"', path=path[:-1], wanted=f"{path[-1]} = …")
     else:

@@ -53,6 +53,26 @@ def test_without_arguments_the_help_says_where_to_start() -> None:
     assert "Start here: sm-trn quickstart" in " ".join(done.stdout.split())
 
 
+@pytest.mark.parametrize(
+    "command", [["list"], ["conformance", "--plan"], ["catalog", "prices", "--refresh"]], ids=" ".join
+)
+def test_a_profile_that_is_not_there_is_answered_with_those_that_are(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("[profile training]\nregion = us-west-2\n")
+    aws = {"AWS_CONFIG_FILE": str(tmp_path / "config"), "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none")}
+    done = sm_trn(*command, "--profile", "trainng", environment=aws)
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "profile: got 'trainng'" in done.stderr
+    assert "training (did you mean 'training'?)" in done.stderr
+
+
+def test_a_configuration_of_aws_that_cannot_be_read_is_no_fault_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("[profile\nregion")
+    done = sm_trn("list", environment={"AWS_CONFIG_FILE": str(tmp_path / "config")})
+    assert 2 == done.returncode
+    assert "Unable to parse config file" in done.stderr
+    assert "fault" not in done.stderr
+
+
 @pytest.mark.parametrize(("typed", "meant"), [("lunch", "launch"), ("chek", "check"), ("wathc", "watch")])
 def test_a_typo_is_answered_with_the_command_that_was_meant(typed: str, meant: str) -> None:
     done = sm_trn(typed, "job.toml")

@@ -14,6 +14,7 @@ import boto3
 import click
 from typing_extensions import Unpack
 
+from ...aws.renewal import configured
 from ...conformance.accelerator import JOBS, STEPS, most_usd, spec_of
 from ...conformance.answers import Answers, dump_answers, read_answers
 from ...conformance.cleanup import sweep
@@ -147,7 +148,8 @@ def _planned(probes: Sequence[Probe], region: str | None, profile: str | None) -
 
 
 def _region(region: str | None, profile: str | None) -> str:
-    return region or boto3.Session(profile_name=profile).region_name or DEFAULT_REGION
+    with configured(profile):
+        return region or boto3.Session(profile_name=profile).region_name or DEFAULT_REGION
 
 
 def _show(plan: Plan, *, as_json: bool) -> int:
