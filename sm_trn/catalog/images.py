@@ -113,6 +113,7 @@ def machine(job: JobSpec) -> str:
     return next((name for name in types if processor(name) == "gpu"), types[0])
 
 
+@functools.lru_cache(maxsize=512)
 def processor(instance: str) -> str:
     """``cpu``, ``gpu`` or ``neuron``. A type that the catalogue lacks is taken for what SDK v2 takes it for, by its name."""
     row = find_instance(instance)
@@ -152,9 +153,13 @@ def _matching(family: str, framework: Framework) -> tuple[ImageRow, ...]:
 
 def choose(job: JobSpec) -> ImageRow | None:
     """The row that the job will run on: newest that fits and, unless a Neuron release is named, still trains on XLA."""
-    python = job.framework.python
-    fitting = [row for row in matching(job) if python in {None, row.python}]
-    if isinstance(job.framework, NEURON) and job.framework.neuron_sdk is None:
+    return _choose(family_of(job), job.framework)
+
+
+@functools.lru_cache(maxsize=256)
+def _choose(family: str, framework: Framework) -> ImageRow | None:
+    fitting = [row for row in _matching(family, framework) if framework.python in {None, row.python}]
+    if isinstance(framework, NEURON) and framework.neuron_sdk is None:
         fitting = [row for row in fitting if row.xla_training]
     return fitting[-1] if fitting else None
 
@@ -205,6 +210,7 @@ def registry(region: str) -> str:
     return ecr_host(account, region)
 
 
+@functools.lru_cache(maxsize=512)
 def ecr_host(account: str, region: str) -> str:
     """The host name of an account's images in ``region``, whatever the partition."""
     domain = next((domain for prefix, domain in _DOMAINS.items() if region.startswith(prefix)), "amazonaws.com")
