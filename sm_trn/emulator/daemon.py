@@ -9,6 +9,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import EmulatorError
 from . import options
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _START_S = 60.0  # it takes about a second; a loaded machine may need more
 _STOP_S = 20.0
 _ASK_S = 10.0
+_REGION: Final = re.compile(r"[a-z]{2,4}(?:-[a-z]{1,12}){1,3}-\d{1,2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,12 @@ def find(state: Path | None = None) -> Endpoint | None:
 
 
 def up(state: Path | None = None, *, region: str = "us-west-2", options: Options | None = None) -> Endpoint:
-    """Start the emulator of this folder unless it runs, and return it. Raises EmulatorError with the end of its log."""
+    """Start the emulator of this folder unless it runs, and return it.
+
+    Raises EmulatorError with the end of its log, or for a region that cannot be one.
+    """
+    if _REGION.fullmatch(region) is None:
+        raise EmulatorError(f"region: got {region!r}, wanted the name of an AWS region, such as 'us-west-2'")
     folder = _folder(state)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)

@@ -21,6 +21,7 @@ from sm_trn.emulator import Options
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.job import Job, dump
+from sm_trn.errors import EmulatorError
 
 HERE, THERE = "us-west-2", "eu-central-1"
 OPTIONS = Options(start_delay_s=0.0, stop_grace_s=1.0)
@@ -29,6 +30,13 @@ import os, boto3
 print(f'region {os.environ["AWS_REGION"]} {boto3.client("sagemaker").meta.region_name}', flush=True)
 print("loss=0.5", flush=True)
 """
+
+
+@pytest.mark.parametrize("region", ["", "us-west", "1e309", "us west 2", "../us-west-2", "US-WEST-2"])
+def test_what_cannot_be_a_region_starts_no_emulator(tmp_path: Path, region: str) -> None:
+    with pytest.raises(EmulatorError, match="wanted the name of an AWS region"):
+        embedded.up(tmp_path / "state", region=region)
+    assert not (tmp_path / "state").exists()
 
 
 @pytest.fixture(scope="module")
