@@ -202,7 +202,8 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str
     total = straight.steps_done()
     checked = ("--checkpoint_dir", "checkpoints", out, "interrupted")
     folder = tmp_path / "checkpoints"
-    kinds = ["SIGTERM", "SIGKILL", "torn", "full disk", "in a save", "in an evaluation"]
+    # An evaluation is at the end of an epoch: of the run behind it little may be left.
+    kinds = ["in an evaluation", "SIGKILL", "torn", "full disk", "in a save", "SIGTERM"]
     for number in range(1, INTERRUPTIONS + 1):
         kind = kinds[number % len(kinds)]
         before = complete(folder)
@@ -224,10 +225,9 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str
             run.end(signal.SIGKILL)
             continue
         time.sleep(dice.random() * 0.05)
-        if kind == "SIGTERM":
-            assert INTERRUPTED == run.end(signal.SIGTERM), run.said[-3000:]
-            continue
-        assert -signal.SIGKILL == run.end(signal.SIGKILL), run.said[-3000:]
+        sent, answer = (signal.SIGTERM, INTERRUPTED) if kind == "SIGTERM" else (signal.SIGKILL, -signal.SIGKILL)
+        ended = run.end(sent)
+        assert ended == answer or (ended == DONE and run.steps_done() == total), run.said[-3000:]
         if kind == "torn":
             tear(complete(folder)[-1], dice)  # not one that the kill has already cut off
     last = start(INTERRUPTIONS + 1, *checked)
