@@ -26,10 +26,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Callable, List, Mapping, NoReturn, Optional, Sequence
 
+from kit.spot import StopRequest, UsageError, exit_code_of, graphs_only, leave
+
+with contextlib.suppress(ImportError):
+    importlib.import_module("datasets")  # before transformers, whose trainer would do without it
 import kit.trainer as kit
 from kit.data import TEXTS, Table, pick_columns, said_of
 from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
-from kit.spot import StopRequest, UsageError, exit_code_of, graphs_only, leave
 
 import torch
 

@@ -21,6 +21,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -307,7 +308,28 @@ AFTER_PADDING = frozenset(  # models whose positions start after the padding's
 )
 
 
+def import_without_extras(module: str) -> None:
+    """Import a module of transformers, but not what it would load only because it is installed: the scripts never call
+    that, and it is a quarter of a worker's start and 100 MB. Whoever imports one of these later gets it.
+    """
+    extras = [name for name in ("boto3", "datasets", "scipy", "sklearn") if name not in sys.modules]
+    if any(map(importlib.util.find_spec, ("jax", "smdistributed", "tensorflow", "torch_xla"))):
+        extras = []  # transformers loads these too, and they need some of the others
+    for hidden in (extras, []):
+        sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: as if it were not installed
+        try:
+            importlib.import_module(module)
+            break
+        except ImportError:  # some library needs one of them after all
+            if not hidden:
+                raise
+        finally:
+            for name in hidden:
+                del sys.modules[name]
+
+
 def load_tokenizer(name: str) -> Any:
+    import_without_extras("transformers.modeling_utils")
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # a job's log is read as lines

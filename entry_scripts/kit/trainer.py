@@ -20,10 +20,12 @@ from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Optio
 
 import kit.spot as safety
 from kit.data import Table, read_table, table_from
-from kit.device import Meter, choose, detect, load_model, set_environment
+from kit.device import Meter, choose, detect, import_without_extras, load_model, set_environment
 from kit.spot import Console, Interrupted, StopRequest, UsageError, first_line, graphs_only
 
 import torch
+
+import_without_extras("transformers.trainer")
 from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
