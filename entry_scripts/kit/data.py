@@ -46,10 +46,11 @@ DIALECTS = {  # what a cell in quotes is, and what a bare one; D is the delimite
 TEXTS = "text content sentence review tweet comment body document message".split()
 PAIRS = {"sentence1": "sentence2", "premise": "hypothesis", "question1": "question2", "question": "sentence",
          "text1": "text2", "#1 string": "#2 string"}  # fmt: skip
-LABELS = "sentiment label labels class category target score stars rating gold_label is_duplicate quality".split()
+LABELS = "label labels sentiment class category target score stars rating gold_label is_duplicate quality".split()
 NAMES = {*TEXTS, *PAIRS, *PAIRS.values(), *LABELS, "id", "idx", "context", "answers"}
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-JSON = json.JSONDecoder(parse_constant=lambda _: None)  # NaN is a gap
+JSON = json.JSONDecoder(parse_constant=lambda name: None if name == "NaN" else float(name))  # NaN is a gap
+BINARY = {b"PK\x03\x04": "a zip archive or a workbook of Excel", b"PAR1": "Parquet"}
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: JSON can write it
 CHUNK = 1000  # texts that the tokenizer's threads share at a time
 
@@ -114,6 +115,8 @@ class _Part(NamedTuple):
 
 def read_table(where: str | Path, name: str, *, split: str = "train", encoding: str | None = None) -> Table:
     """A file, or a folder's files of one split (else those of none). Of "test" no row is left out."""
+    if not str(where):
+        raise UsageError(f"--{name}: got an empty name, wanted a file or a folder")
     paths, left_out = _files(Path(where), name, split)
     table = Table(name, {}, [], [])
     if left_out:
@@ -185,6 +188,9 @@ def _read(path: Path, encoding: str | None) -> _Part:
         data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"cannot be read ({error}); wanted a whole file that this user may read") from error
+    for mark, kind in BINARY.items():
+        if data.startswith(mark):
+            raise UsageError(f"is {kind} by its first bytes, wanted text; save it as CSV, or name it by what it is")
     code = next((code for mark, code in BOMS.items() if data.startswith(mark)), encoding or "utf-8")
     try:
         text = data.decode(code)
@@ -197,6 +203,11 @@ def _read(path: Path, encoding: str | None) -> _Part:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise UsageError(f"has a zero byte in line {line}, wanted text; if it is UTF-16, give --encoding utf-16")
     text = text[text.startswith("\ufeff") :]
+    if text.startswith("version https://git-lfs.github.com/"):
+        raise UsageError("is a pointer of Git LFS, wanted the file itself; git lfs pull fetches it")
+    text = text if "\n" in text else text.replace("\r", "\n")
+    if re.match(r"[^\n]*\r\r\n", text):  # Windows has made a whole line end of the \n of each
+        text = text.replace("\r\r\n", "\n")
     if _kind(path) == ".txt":
         lines = re.split(r"\r?\n", text)
         lines = lines if lines[-1] else lines[:-1]
@@ -210,18 +221,24 @@ def _parquet(path: Path) -> _Part:
         parquet: Any = importlib.import_module("pyarrow.parquet")
         with path.open("rb") as file:
             table = parquet.ParquetFile(file).read()
+        columns = dict(zip(_once(table.column_names), [column.to_pylist() for column in table.columns]))
     except ImportError as error:
         raise UsageError(f"needs the library pyarrow ({error}); install it, or write the table as csv") from error
-    except (ValueError, OSError, NotImplementedError) as error:
+    except (ValueError, OSError, NotImplementedError, LookupError) as error:
         raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
-    columns = {name: table[name].to_pylist() for name in table.column_names}
     for values in columns.values():
         values[:] = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
     return _Part(columns, range(1, table.num_rows + 1), [], "parquet")
 
 
+def _once(names: Sequence[str]) -> Sequence[str]:
+    if len(set(names)) < len(names):
+        raise UsageError(f"has the columns {', '.join(names)}, wanted each name once; rename them")
+    return names
+
+
 def _json(text: str) -> _Part:
-    """An array or lines of objects, or {"data": […]} as SQuAD has it."""
+    """An array or lines of objects, {"data": […]} as SQuAD has it, or columns as pandas writes them."""
     try:
         content, note = JSON.decode(text), "json"
     except (ValueError, RecursionError) as error:
@@ -230,14 +247,29 @@ def _json(text: str) -> _Part:
         content, note = [_json_line(line) for line in text.split("\n") if line.strip()], "json lines"
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         content = [row for entry in content["data"] for row in _flat(entry)]
+    columns = _columns(content) if isinstance(content, dict) else {}
+    if columns:
+        content, note = [dict(zip(columns, row)) for row in zip(*columns.values())], "json by columns"
     bad, good, escapes = [], {}, "\\u" in text
     for number, row in enumerate(content if isinstance(content, list) else [content], 1):
         if isinstance(row, dict) and not (escapes and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False))):
             good[number] = row
         else:
-            bad.append(f"row {number} is no object of whole texts, {row!a:.50}")
+            what = "holds half a character" if isinstance(row, dict) else "is no whole JSON object"
+            bad.append(f"row {number} {what}, {row!a:.50}")
     names = dict.fromkeys(name for row in good.values() for name in row)
     return _Part({name: [row.get(name) for row in good.values()] for name in names}, list(good), bad, note)
+
+
+def _columns(content: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Lists of one length without lists in them, or objects whose keys count the rows; else none, for it is one row."""
+    found = {}
+    for name, cells in content.items():
+        if isinstance(cells, dict) and cells and all(map(str.isdigit, cells)):
+            found[name] = list(cells.values())
+        elif isinstance(cells, list) and not any(isinstance(cell, (dict, list)) for cell in cells):
+            found[name] = cells
+    return found if len(found) == len(content) and len({*map(len, found.values())}) == 1 else {}
 
 
 def _json_line(line: str) -> Any:
@@ -277,13 +309,15 @@ class _Reading(NamedTuple):
 def _delimited(text: str, kind: str) -> _Part:
     if not text.strip():
         raise UsageError("is empty, wanted a table")
-    records, lines, note, *_ = _best_reading(text if "\n" in text else text.replace("\r", "\n"), kind)
+    records, lines, note, *_ = _best_reading(
+        re.sub(r'\A"?sep=."?(?=\r?\n)', "", text, flags=re.IGNORECASE), kind
+    )  # Excel's
     first = [cell.strip() for cell in records[0]]
     again = (cell == one[place].strip() for one in records[1:] for place, cell in enumerate(first[: len(one)]) if cell)
     header = any(cell.lower() in NAMES for cell in first) or not (any(map(NUMBER.fullmatch, first)) or any(again))
+    header = header or (len(first) > 1 and first == ["", *map(str, range(len(first) - 1))])  # as pandas counts columns
     names = [cell if header and cell else f"column{place}" for place, cell in enumerate(first, 1)]
-    if len(set(names)) < len(names):
-        raise UsageError(f"has the columns {', '.join(names)}, wanted each name once; rename them")
+    _once(names)
     good, bad = [], []
     for index in range(header, len(records)):
         if len(records[index]) != len(names):
@@ -325,7 +359,7 @@ def _best_reading(text: str, kind: str) -> _Reading:
 def _read_as(style: str, text: str, delimiter: str) -> _Reading:
     d, backslash, plain = re.escape(delimiter), style == "after a backslash", style == "as text"
     match = re.compile(f"(?:{DIALECTS[style].replace('D', d)})({d}|\r?\n|\\Z)", re.DOTALL).match
-    inside, outside = re.compile(r'\\(["\\])|"(")'), re.compile(rf'\\(["\\{d}\n\r])')
+    inside, outside = re.compile(r'\\(["\\\n])|"(")'), re.compile(rf'\\(["\\{d}\n\r])')
     records: list[list[str]] = []
     record: list[str] = []
     lines, blank, odd, at, line, start = [], [], 0, 0, 1, 1  # type: list[int], list[int], int, int, int, int

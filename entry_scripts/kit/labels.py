@@ -32,19 +32,18 @@ def labels_of(
     table: Table, column: str, *, num_labels: int | None = None, names: Sequence[str] | None = None
 ) -> Labels:
     """Classes, or scores (fractions, or num_labels=1). `names` are those of training: [] means scores."""
-    found = [_label(value, table, index) for index, value in enumerate(table.columns[column])]
+    column_values = table.columns[column]
+    if all(value is None or (isinstance(value, list) and len(value) == 1) for value in column_values):
+        column_values = [value and value[0] for value in column_values]  # one each, in a list
+    found = [_label(value, table, index) for index, value in enumerate(column_values)]
     distinct = set(found) - {None}
     words = {one for one in distinct if not NUMBER.fullmatch(one)}
     gaps = {one for one in words if one.lower() in {"nan", "na", "n/a", "null", "none"}} if words < distinct else set()
+    _refuse_words(words, gaps, found, table)
     if gaps and gaps == words:  # among numbers only
         found, distinct, words = [None if one in gaps else one for one in found], distinct - gaps, set()
-    for one in sorted(words):
-        index, several = found.index(one), any(cut in one and {*one.split(cut)} <= distinct for cut in ",;|")
-        if several or re.fullmatch(r"\[.*\]|[0-9]+([,;|][0-9]+)+", one):
-            got = f"has several labels (multi-label) or a decimal comma, {one!r}"
-            raise table.wrong(index, f"{got}; wanted one class or score, as 0.5")
-        if one.isdigit():
-            raise table.wrong(index, f"has the label {one!r}, wanted the digits 0 to 9, or a word; correct it")
+    if len(words) > 2 and "-" in words and "+" not in words:  # as in SNLI
+        found, distinct = [None if one == "-" else one for one in found], distinct - {"-"}
     fractions = not words and any(not float(one).is_integer() for one in distinct)
     if not names if names is not None else num_labels == 1 or fractions:
         for one in distinct:
@@ -68,13 +67,30 @@ def labels_of(
     return Labels([None if one is None else numbers[one] for one in found], names)
 
 
+def _refuse_words(words: set[Any], gaps: set[Any], found: list[Any], table: Table) -> None:
+    """Those that are no class: several labels in one, a score in another form, and a slip among scores."""
+    distinct = set(found) - {None}
+    scores = sum(not float(one).is_integer() for one in distinct - words)
+    slips = words - gaps
+    for one in sorted(words):
+        index, several = found.index(one), any(cut in one and {*one.split(cut)} <= distinct for cut in ",;|")
+        if several or re.fullmatch(r"\[.*\]|[0-9]+([,;|][0-9]+)+|[0-9.]+ ?%", one):
+            got = f"has several labels (multi-label), a decimal comma or a percentage, {one!r}"
+            raise table.wrong(index, f"{got}; wanted one class or score, as 0.5")
+        if one.isdigit():
+            raise table.wrong(index, f"has the label {one!r}, wanted the digits 0 to 9, or a word; correct it")
+        infinite = re.fullmatch("[+-]?inf(inity)?", one.lower()) and words < distinct
+        if one in slips and (infinite or scores > len(slips)):
+            raise table.wrong(index, f"has the label {one!r}, wanted a finite number as the others have; correct it")
+
+
 def _label(value: Any, table: Table, index: int) -> Any:
     """As text; None: there is none."""
     if isinstance(value, (list, tuple, dict)):
         raise table.wrong(index, f"has several labels (multi-label), {value!r:.50}; wanted one class or score")
     if isinstance(value, float) and (math.isnan(value) or value.is_integer()):
         return None if math.isnan(value) else str(int(value))
-    return None if value is None else str(value).strip() or None
+    return None if value is None or value == "\\N" else str(value).strip() or None
 
 
 def _class_names(distinct: set[str], num_labels: int | None, table: Table) -> list[str]:

@@ -51,6 +51,14 @@ def questions_of(table: Table, *, judged: bool = False) -> Questions:
     there = [bool(question.strip() and context.strip()) for question, context in zip(questions, contexts)]
     whole = [known and (start >= 0 or not texts) for known, start, (texts, _) in zip(there, starts, answers)]
     good = [index for index, known in enumerate(whole) if judged or known]
+    moved = [
+        row
+        for row, context, (texts, said), start in zip(table.rows, contexts, answers, starts)
+        if start >= 0 <= said and not context.startswith(texts[0], said)
+    ]
+    if moved:
+        what = "the answer is not at answer_start, but at one other place, which is used"
+        table.say(f"of {len(moved)} rows {what}: {some(moved)}")
     if len(good) < len(table):
         lost = [row for row, known in zip(table.rows, whole) if not known]
         what = "which lack a question, a context, or the answer at its place"
@@ -66,16 +74,24 @@ def _answers(table: Table, index: int) -> tuple[list[str], int]:
     found = row["answers"] if "answers" in row else {"text": row["answer"], "answer_start": row.get("answer_start")}
     try:
         if isinstance(found, str):  # JSON, or as Python prints it, which is what to_csv writes
-            found = ast.literal_eval(found) if re.match(r"[{\[ ]*'", found) else json.loads(found or "[]")
+            found = _printed(found) if re.match(r"[{\[ ]*'", found) else json.loads(found or "[]")
         if isinstance(found, list):  # as in SQuAD's own files: an object for each answer
             found = {name: [one.get(name) for one in found] for name in ("text", "answer_start")}
         texts, starts = ((found or {}).get(name) for name in ("text", "answer_start"))
         texts = [texts] if isinstance(texts, str) else texts or []
         starts = [one for one in (starts if isinstance(starts, list) else [starts]) if one not in {None, ""}]
-        return [str(text) for text in texts if text], int(starts[0]) if starts else -1
+        return [str(text) for text in texts if text], int(float(starts[0])) if starts else -1
     except (ValueError, SyntaxError, TypeError, AttributeError) as error:
         message = f"has the answers {found!r:.60}, wanted text and answer_start; correct it"
         raise table.wrong(index, message) from error
+
+
+def _printed(text: str) -> Any:
+    """As Python prints it, also with numpy's arrays, which pandas has in such a column."""
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        return ast.literal_eval(re.sub(r"\barray\((\[.*?\])(, dtype=\w+)?\)", r"\1", text, flags=re.DOTALL))
 
 
 def _place(context: str, texts: Sequence[str], start: int) -> int:

@@ -198,7 +198,7 @@ def test_columns_that_are_named_go_first() -> None:
     ("names", "given_names", "message"),
     [
         ("review_body stars", {}, r"got the columns review_body, stars, wanted text/.*; name yours with --text_column"),
-        ("text kind", {}, r"got the columns text, kind, wanted sentiment/label/.*; name yours with --label_column"),
+        ("text kind", {}, r"got the columns text, kind, wanted label/labels/.*; name yours with --label_column"),
         ("text label", {"text": "texts"}, r"got the columns text, label, wanted 'texts' \(--text_column\)"),
         ("text label", {"label": "labels"}, r"wanted 'labels' \(--label_column\)"),
     ],
@@ -238,7 +238,12 @@ def labels(*values: Any, **options: Any) -> Labels:
         (["1.0", "0.0", "nan", ""], {}, [1, 0, None, None], ["0", "1"]),
         ([1.0, 0.0, math.nan], {}, [1, 0, None], ["0", "1"]),
         ([" a ", "b", "nan"], {}, [0, 1, 2], ["a", "b", "nan"]),
+        (["a", "b", "\\N"], {}, [0, 1, None], ["a", "b"]),  # as MySQL and PostgreSQL write that there is none
         (["01", "1"], {}, [0, 1], ["01", "1"]),
+        ([["b"], ["a"], None], {}, [1, 0, None], ["a", "b"]),
+        (["yes", "no", "-", "maybe"], {}, [2, 1, None, 0], ["maybe", "no", "yes"]),  # as in SNLI
+        (["+", "-", "0"], {}, [0, 1, 2], ["+", "-", "0"]),
+        (["1.5", "1.6", "a", "b"], {}, [0, 1, 2, 3], ["1.5", "1.6", "a", "b"]),
         (["10000000000000001", "10000000000000002"], {}, [0, 1], ["10000000000000001", "10000000000000002"]),
         ([-1, 1], {}, [0, 1], ["-1", "1"]),
         ([-1, 0, 1], {"num_labels": 3}, [0, 1, 2], ["-1", "0", "1"]),
@@ -267,7 +272,12 @@ def test_labels_are_classes_or_scores(
         ([["a", "b"], ["a"]], {}, "row 1 of train_file has several labels (multi-label), ['a', 'b']"),
         (["a", "[0, 1]"], {}, "row 2 of train_file has several labels (multi-label)"),
         (["joy", "anger", "joy,anger"], {}, "row 3 of train_file has several labels (multi-label)"),
-        (["0,5", "1,2"], {}, "or a decimal comma, '0,5'; wanted one class or score, as 0.5"),
+        (["0,5", "1,2"], {}, "a decimal comma or a percentage, '0,5'; wanted one class or score, as 0.5"),
+        (["12%", "40%"], {}, "or a percentage, '12%'; wanted one class or score, as 0.5"),
+        (["2.5", "-inf", "5.5"], {}, "row 2 of train_file has the label '-inf', wanted a finite number"),
+        (["2.5", "4.2S", "5.5"], {}, "row 2 of train_file has the label '4.2S', wanted a finite number as the others"),
+        ([0.5, float("inf"), 1.0], {}, "row 2 of train_file has the label 'inf', wanted a finite number"),
+        (["2", "Infinity", "nan"], {}, "row 2 of train_file has the label 'Infinity', wanted a finite number"),
         (["a", "a"], {}, "got 1 labels (a), wanted at least 2 different ones"),
         (["0"], {}, "got 1 labels (0), wanted at least 2 different ones"),
         ([None, None], {}, "got 0 labels (), wanted at least 2 different ones"),
@@ -543,6 +553,8 @@ def asked(**more: Any) -> Table:
         {"answers": "[{'text': 'Ann', 'answer_start': 7}]"},
         {"answer": "Ann", "answer_start": "7"},
         {"answer": "Ann", "answer_start": 7.0},
+        {"answer": "Ann", "answer_start": "7.0"},  # as pandas writes a column with gaps
+        {"answers": "{'text': array(['Ann'], dtype=object), 'answer_start': array([7], dtype=int32)}"},
         {"answer": "Ann"},  # which is there once
         {"answers": {"text": ["Ann"], "answer_start": [6]}},
     ],
@@ -588,6 +600,15 @@ def test_answers_at_no_place_are_left_out_of_training_and_kept_for_judging() -> 
         in table.said
     )
     assert ["0", "1", "2", "3"] == questions_of(table, judged=True).ids
+
+
+def test_an_answer_that_stands_elsewhere_than_it_says_is_told() -> None:
+    table = asked(answer="Ann", answer_start=3)
+    assert questions_of(table).starts == [7]
+    assert (
+        "--train_file: of 1 rows the answer is not at answer_start, but at one other place, which is used: 1."
+        in table.said
+    )
 
 
 def test_two_questions_of_one_id_are_refused() -> None:

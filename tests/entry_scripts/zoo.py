@@ -10,7 +10,7 @@ import gzip
 import importlib
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,10 +96,20 @@ def json_array(rows: Rows, **options: Any) -> str:
     return json.dumps([{"text": text, "label": label} for text, label in rows], **options)
 
 
-def parquet(rows: Rows) -> bytes:
+def parquet(rows: Rows, names: Sequence[str] = ("text", "label")) -> bytes:
     pa, pq = library("pyarrow"), library("pyarrow.parquet")
     out = io.BytesIO()
-    pq.write_table(pa.table({"text": [row[0] for row in rows], "label": [row[1] for row in rows]}), out)
+    pq.write_table(pa.table([pa.array(column) for column in zip(*rows, strict=True)], names=list(names)), out)
+    return out.getvalue()
+
+
+def parquet_of_bytes(content: bytes) -> bytes:
+    """A column of text that is not UTF-8, as writers in C++ do not mind."""
+    pa = library("pyarrow")
+    ends = len(content).to_bytes(8, "little")
+    column = pa.StringArray.from_buffers(1, pa.py_buffer(ends[4:] + ends[:4]), pa.py_buffer(content))
+    out = io.BytesIO()
+    library("pyarrow.parquet").write_table(pa.table([column], names=["text"]), out)
     return out.getvalue()
 
 
@@ -364,6 +374,33 @@ CSV = [
         "a late quote.csv", with_late([*QUOTED, ("a, b", "1")], '"late" she said, 1'), f"has a quote in line {LATE + 1}"
     ),
     one("names twice.csv", joined(TAME, ",", ("text", "text")), "has the columns text, text, wanted each name once"),
+    one("told by Excel.csv", "sep=;\r\n" + written(LINES, delimiter=";"), LINES, said="separated by semicolons"),
+    one("told in quotes.csv", '"SEP=;"\n' + written(LINES, delimiter=";"), LINES),
+    one(
+        "counted by pandas.csv",
+        library("pandas").DataFrame(QUOTED).to_csv(),
+        [(str(n), *row) for n, row in enumerate(QUOTED)],
+        columns=("column1", "0", "1"),
+        oracle=by_csv(),
+    ),
+    one(
+        "twice ended.csv",
+        written(LINES).replace("\n", "\r\n"),
+        [(text.replace("\n", "\r\n"), label) for text, label in LINES],
+    ),
+    one("each end twice.csv", joined(TAME, ",", end="\r\r\n"), TAME, oracle=by_read_csv()),
+    one("workbook.csv", b"PK\x03\x04" + bytes(99), "is a zip archive or a workbook of Excel by its first bytes"),
+    one(
+        "MySQL's lines.csv",
+        written(TAME, quoting=csv.QUOTE_ALL) + '"say \\"hi\\" in two\\\nlines, or \\\\","1"\n',
+        [*TAME, ('say "hi" in two\nlines, or \\', "1")],
+        oracle=by_csv(escapechar="\\"),
+    ),
+    one(
+        "a pointer.csv",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+        "is a pointer of Git LFS, wanted the file itself; git lfs pull",
+    ),
     one("empty.csv", "", "is empty, wanted a table"),
     one("blank.csv", "\n \n", "is empty, wanted a table"),
     one("names alone.csv", "text,label\n", "got no row in"),
@@ -403,6 +440,7 @@ ENCODINGS = [
     one("latin-1 lines.jsonl", json_lines(WESTERN, ensure_ascii=False).encode("latin-1"), "is not utf-8: line 201"),
     one("packed.csv.gz", gzip.compress(written(LINES).encode()), LINES, ending="csv.gz"),
     one("half packed.csv.gz", gzip.compress(written(LINES).encode())[:-20], "cannot be read", ending="csv.gz"),
+    one("old mac.txt", "one\r\rtwo\r", [("one",), ("",), ("two",)], columns=("text",)),
     one("text bom.txt", "\ufeffone\r\n\r\ntwo", [("one",), ("",), ("two",)], columns=("text",)),
 ]
 TSV = [
@@ -488,9 +526,26 @@ JSON = [
     ),
     one("one object.json", '{"text": "a",\n "label": 1}', [("a", 1)]),
     one("too deep.json", "[" * 100_000, "is no whole JSON array"),
+    one("by columns.json", json.dumps({"text": [row[0] for row in LINES], "label": [row[1] for row in LINES]}), LINES),
+    one(
+        "pandas.json",
+        library("pandas").DataFrame(LINES, columns=["text", "label"]).to_json(),
+        LINES,
+        oracle=lambda content: [
+            tuple(row) for row in library("pandas").read_json(io.BytesIO(content), dtype=str).values
+        ],
+        said="json by columns",
+    ),
+    one(
+        "one conversation.json",
+        json.dumps({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}),
+        [([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}],)],
+        columns=("messages",),
+    ),
+    one("columns of two lengths.json", '{"text": ["a", "b"], "label": [0]}', [(["a", "b"], [0])]),
     one("half an array.json", json_array(LINES)[:-9], "is no whole JSON array"),
-    one("words in an array.json", '["a", "b"]', "row 1 is no object of whole texts, 'a'"),
-    one("a word.json", '"text"', "row 1 is no object"),
+    one("words in an array.json", '["a", "b"]', "row 1 is no whole JSON object, 'a'"),
+    one("a word.json", '"text"', "row 1 is no whole JSON object"),
     one(
         "a broken line.jsonl",
         json_lines(TAME) + '{"text": "cut o',
@@ -500,17 +555,17 @@ JSON = [
     one(
         "a broken line of a test.jsonl",
         json_lines(TAME) + '{"text": "cut o',
-        "row 201 is no object",
+        "row 201 is no whole JSON object",
         options={"split": "test"},
     ),
-    one("no json.jsonl", written(TAME), "row 1 is no object of whole texts, 'text,label'"),
+    one("no json.jsonl", written(TAME), "row 1 is no whole JSON object, 'text,label'"),
     one("gaps.jsonl", '{"text": "a", "label": 1}\n{"label": 0}\n{"text": "c", "label": NaN}\n', GAPS),
     one(
         "half a character.jsonl",
         '{"text": "\\ud83d", "label": 1}\n' + json_lines(TAME),
         TAME,
         numbers=list(range(2, 202)),
-        said="row 1 is no object of whole texts",
+        said="row 1 holds half a character",
     ),
     one("a pair of halves.jsonl", '{"text": "\\ud83d\\ude42", "label": 1}\n', [("🙂", 1)], oracle=by_lines),
 ]
@@ -518,6 +573,8 @@ OTHERS = [
     one("table.parquet", parquet(WORLD), WORLD, oracle=by_read_parquet),
     one("gaps.parquet", parquet(GAPS), GAPS, oracle=by_read_parquet),
     one("gaps of floats.parquet", parquet([("a", 1.0), ("b", float("nan"))]), [("a", 1.0), ("b", None)]),
+    one("no text.parquet", parquet_of_bytes(b"\xff"), "is no readable Parquet file"),
+    one("names twice.parquet", parquet(TAME, ["text", "text"]), "has the columns text, text, wanted each name once"),
     one("broken.parquet", parquet(TAME)[:-9], "is no readable Parquet file"),
     one("no parquet.parquet", written(TAME), "is no readable Parquet file"),
     one(
