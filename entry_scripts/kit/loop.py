@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import inspect
 import shutil
-import threading
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 from kit.device import Meter
@@ -258,21 +257,11 @@ def load_optimizer(optimizer: Any, state: Mapping[str, Any]) -> None:
 
 
 class BackgroundCheckpoints(Checkpoints):
-    """Of one file each, written in the background: no worker waits for the disk."""
-
-    _writer: threading.Thread | None = None
+    """Of one file each, written in the background."""
 
     def save(self, step: int, state: Mapping[str, Any]) -> None:
-        """Begin to write; no worker waits for the disk. `state` must be a copy. One worker calls this."""
-        self.finish()
-        self._writer = threading.Thread(target=self._write, args=(step, state), name=f"checkpoint-{step}")
-        self._writer.start()
-
-    def finish(self) -> None:
-        """Wait until what was begun is on the disk, or is said not to be."""
-        if self._writer is not None:
-            self._writer.join()
-            self._writer = None
+        """Begin to write. `state` must be a copy. One worker calls this."""
+        self.begin(lambda: self._write(step, state))
 
     def _write(self, step: int, state: Mapping[str, Any]) -> None:
         partial = self.folder / f".partial-{step}"

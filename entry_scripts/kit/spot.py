@@ -23,6 +23,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, Callable, Mapping, NoReturn
 
@@ -199,6 +200,8 @@ class Checkpoints:
     def __init__(self, folder: Path, identity: Mapping[str, Any], say: Callable[[str], None], keep: int = KEEP) -> None:
         self.folder, self._identity, self._keep = folder, json.loads(json.dumps(identity, default=str)), max(KEEP, keep)
         self.say, self.saved_step = say, 0
+        self._begun: threading.Thread | None = None
+        self._error: Exception | None = None
 
     def path(self, step: int) -> Path:
         return self.folder / f"checkpoint-{step}"
@@ -269,6 +272,27 @@ class Checkpoints:
         for old in self.steps()[: -self._keep]:
             if self.path(old).name != Path(best or "").name:
                 shutil.rmtree(self.path(old), ignore_errors=True)
+
+    def begin(self, work: Callable[[], None]) -> None:
+        """Write or seal in the background, one after the other: no worker waits for the disk."""
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - `finish` raises it
+                self._error = error
+
+        self.finish()
+        self._begun = threading.Thread(target=run, name="checkpoint")
+        self._begun.start()
+
+    def finish(self) -> None:
+        """Wait until what was begun is on the disk, and raise what it has raised."""
+        if self._begun is not None:
+            self._begun.join()
+        error, self._begun, self._error = self._error, None, None
+        if error is not None:
+            raise error
 
     def put_aside(self, newer_than: int) -> None:
         """What this run will write again, and must not take for its own. Kept under another name until next time."""

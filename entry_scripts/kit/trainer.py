@@ -351,12 +351,12 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         """Random states are functions of the seed; a file of them would only be another way to differ."""
         assert self.checkpoints is not None  # noqa: S101 - set before training
+        checkpoints, step, best = self.checkpoints, state.global_step, state.best_model_checkpoint
         self.runtime.barrier()  # every worker has written its own files
         if self.runtime.is_main:
-            for file in self.checkpoints.path(state.global_step).glob("rng_state*.pth") if self.reseed else ():
+            for file in checkpoints.path(step).glob("rng_state*.pth") if self.reseed else ():
                 file.unlink()
-            self.checkpoints.seal(state.global_step, best=state.best_model_checkpoint)
-        self.runtime.barrier()
+            checkpoints.begin(lambda: checkpoints.seal(step, best=best))
 
     def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
         self.meter.start()
@@ -417,11 +417,15 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
     trainer.model.train()
     try:
         trainer.train(resume_from_checkpoint=str(checkpoints.path(newest)) if newest else None)
+        checkpoints.finish()
+        runtime.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
     except ImportError as error:  # of a library that a flag asks for
         raise UsageError(f"arguments: {first_line(error)}") from error
     except Exception as error:
         if not safety.disk_refused(error):
             raise
+        with contextlib.suppress(Exception):
+            checkpoints.finish()
         last, got = checkpoints.saved_step or newest, f"after step {trainer.state.global_step}: not saved"
         got = f"{got}, the disk refused the checkpoint ({first_line(error)})"
         kept = f"; checkpoint-{last} is kept" if last else ""

@@ -7,11 +7,14 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from kit import spot
 from kit.loop import BackgroundCheckpoints as Checkpoints
 from kit.spot import StopRequest, UsageError
 
@@ -144,6 +147,41 @@ def test_nobody_waits_for_the_disk_until_the_next_checkpoint_or_the_end(
     disk.set()
     checkpoints.finish()
     assert (1, 1) == (checkpoints.newest(), checkpoints.saved_step)
+
+
+def test_trainers_workers_do_not_wait_while_a_checkpoint_is_proven(
+    checkpoints: Checkpoints, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer, device = pytest.importorskip("kit.trainer"), pytest.importorskip("kit.device")
+    disk, fingerprint = threading.Event(), spot.fingerprint
+
+    def slowly(path: Path) -> dict[str, Any]:
+        assert disk.wait(60)
+        return fingerprint(path)
+
+    monkeypatch.setattr(spot, "fingerprint", slowly)
+    args = SimpleNamespace(per_device_train_batch_size=1, gradient_accumulation_steps=1, world_size=1)
+    callback = trainer.SpotCallback(device.detect(connect=False), args, StopRequest())
+    callback.checkpoints = checkpoints
+    written = folder / "checkpoint-3"
+    written.mkdir(parents=True)
+    (written / "model.safetensors").write_bytes(b"weights")
+    (written / "rng_state_0.pth").write_bytes(b"")
+    callback.on_save(args, SimpleNamespace(global_step=3, best_model_checkpoint=None), None)
+    assert ["model.safetensors"] == [path.name for path in written.iterdir()]
+    disk.set()
+    checkpoints.finish()
+    assert (3, 3) == (checkpoints.newest(), checkpoints.saved_step)
+
+
+def test_what_fails_in_the_background_is_raised_by_who_waits_for_it_and_once(checkpoints: Checkpoints) -> None:
+    def fails() -> None:
+        raise OSError(28, "No space left on device")
+
+    checkpoints.begin(fails)
+    with pytest.raises(OSError, match="No space left"):
+        checkpoints.begin(lambda: None)
+    checkpoints.finish()
 
 
 def test_a_disk_that_refuses_is_said_and_the_checkpoint_before_is_kept(
