@@ -310,7 +310,7 @@ AFTER_PADDING = frozenset(  # models whose positions start after the padding's
 
 def import_without_extras(module: str) -> None:
     """Import a module of transformers, but not what it would load only because it is installed: the scripts never call
-    that, and it is a quarter of a worker's start and 100 MB. Whoever imports one of these later gets it.
+    that, and it is a fifth of a worker's start and 120 MB. Whoever imports one of these later gets it.
     """
     extras = [name for name in ("boto3", "datasets", "scipy", "sklearn") if name not in sys.modules]
     if any(map(importlib.util.find_spec, ("jax", "smdistributed", "tensorflow", "torch_xla"))):
