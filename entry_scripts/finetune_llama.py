@@ -156,7 +156,7 @@ def load_sft_model(own: Arguments, args: Any, tokenizer: Any, runtime: Any) -> A
     config.use_cache = False
     attention = own.attn_implementation or runtime.attention
     if not own.load_in_4bit:
-        model = load_model(own.model_name_or_path, config, "CausalLM", attention)
+        model = load_model(own.model_name_or_path, config, "CausalLM", attention, len(tokenizer))
         return model.to(torch.bfloat16) if own.use_lora and args.bf16 else model  # frozen weights need no more
     library_of("bitsandbytes", "--load_in_4bit", "bitsandbytes")
     if not (torch.cuda.is_available() and own.use_lora):

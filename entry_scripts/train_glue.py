@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 
 import kit.trainer as kit
 from kit.data import Table, encode, pick_columns
-from kit.device import check_length, load_config, load_tokenizer
+from kit.device import length_of, load_config, load_tokenizer
 from kit.labels import drop_missing, labels_of, split
 from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
@@ -47,7 +47,7 @@ class Arguments(kit.SharedArguments):
     text_pair_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
     label_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
     num_labels: Optional[int] = field(default=None, metadata={"help": "default: as many as the training data has"})
-    max_seq_length: int = 128
+    max_seq_length: Optional[int] = field(default=None, metadata={"help": "default: 128, or what the model takes"})
     pad_to_max_length: bool = field(default=False, metadata={"help": "one length for all batches; XLA always has it"})
     max_predict_samples: Optional[int] = None
 
@@ -69,8 +69,10 @@ class Examples(NamedTuple):
     labels: Any
 
 
-def load_examples(own: Arguments) -> tuple[dict[str, Examples], Any, list[str]]:
-    """Read `train`, `test`, and under each other name a set to be judged on. Returns these, the training labels, and lines for the log."""
+def load_examples(own: Arguments, order: Sequence[str] = ()) -> tuple[dict[str, Examples], Any, list[str]]:
+    """Read `train`, `test`, and under each other name a set to be judged on. Returns these, the training labels (in the model's
+    `order`, if it knows the same), and lines for the log.
+    """
     if own.train_file is None and (own.task_name or own.dataset_name or "sample") != "sample":
         tables = hub_tables(own)
     else:
@@ -86,7 +88,8 @@ def load_examples(own: Arguments) -> tuple[dict[str, Examples], Any, list[str]]:
         if name != "test":
             labels = labels_of(table, columns.label, names=known.names if known else None, num_labels=own.num_labels)
             whole, labels = drop_missing(table, columns, labels)
-            known = known or labels
+            known = known or labels.numbered_as(order)
+            labels = labels if labels.names == known.names else known
             parts = [(name, whole, labels)]
             if name == "train" and "eval" not in tables:
                 (one, y), (other, z) = split(whole, labels, own.validation_fraction, seed=SPLIT_SEED)
@@ -162,20 +165,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
-    examples, labels, said = load_examples(own)
+        known = load_config(own.model_name_or_path, tokenizer).id2label
+    examples, labels, said = load_examples(own, list(known.values()))
     spot.console.say(*said)
     names = labels.names
     head = {"num_labels": 1, "problem_type": "regression"} if not names else {
         "num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}
     }  # fmt: skip
     config = load_config(own.model_name_or_path, tokenizer, **head)
-    check_length("max_seq_length", own.max_seq_length, config)
+    own.max_seq_length = length_of("max_seq_length", own.max_seq_length, 128, config)
     sets = {
         name: encode(tokenizer, part.texts, part.beside, max_length=own.max_seq_length, labels=part.labels)
         for name, part in examples.items()
     }
     kit.check_size(len(sets["train"]), args)
-    model = kit.model_of(own, args, runtime, config, "SequenceClassification")
+    model = kit.model_of(own, args, runtime, config, "SequenceClassification", tokenizer=tokenizer)
     collator = kit.padding_of(own, tokenizer, runtime, sets.values())
     with kit.asked():
         trainer = Trainer(
@@ -196,6 +200,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     if args.do_train:
         kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": sets["train"].fingerprint()})
+    kit.drop_printers(trainer)
     kit.in_order(args)
     for name in judged if args.do_eval else ():
         trainer.evaluate(sets[name], metric_key_prefix=name)

@@ -22,7 +22,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import kit.trainer as kit
 from kit.data import CHUNK, Table, pick_columns, said_of
-from kit.device import TINY, load_config, load_tokenizer, longest_input
+from kit.device import MASKED, TINY, load_config, load_tokenizer, longest_input
 from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
 import numpy as np
@@ -31,11 +31,6 @@ from transformers import CONFIG_MAPPING, DataCollatorForLanguageModeling, Traine
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 DEFAULT_BLOCK = 1024  # where the model could take more
-# Of the models that are made to fill gaps, those that transformers can also train to foretell the next token.
-MASKED = frozenset(
-    "bert big_bird camembert data2vec-text electra ernie megatron-bert rembert roberta roberta-prelayernorm roc_bert "
-    "roformer xlm-roberta xlm-roberta-xl xmod".split()
-)
 
 
 @dataclass
@@ -222,7 +217,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     evaluates = args.do_eval or str(getattr(args, "eval_strategy", "no")) != "no"
     held_out = blocks_of(tokenizer, judged, block_size, limit=own.max_eval_samples) if evaluates else None
     kit.check_size(len(blocks), args)
-    model = kit.model_of(own, args, runtime, config, "MaskedLM" if objective == "mlm" else "CausalLM")
+    head = "MaskedLM" if objective == "mlm" else "CausalLM"
+    model = kit.model_of(own, args, runtime, config, head, tokenizer=tokenizer)
     collator: Any = default_data_collator
     if objective == "mlm":
         collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=own.mlm_probability)
@@ -246,6 +242,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         name, data = own.model_name_or_path or config.model_type, blocks.fingerprint()
         identity = {"model": name, "objective": objective, "data": data, "block_size": block_size}
         kit.train(trainer, spot, own, {**identity, "mlm_probability": own.mlm_probability})
+    kit.drop_printers(trainer)
     kit.in_order(args)
     if args.do_eval:
         trainer.evaluate()

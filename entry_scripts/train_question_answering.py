@@ -21,11 +21,11 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 import kit.trainer as kit
 from kit.data import CHUNK, Encoded, said_of
-from kit.device import check_length, load_config, load_tokenizer
+from kit.device import length_of, load_config, load_tokenizer
 from kit.questions import Questions, questions_of
 from kit.spot import StopRequest, UsageError, exit_code_of, leave
 
@@ -43,8 +43,14 @@ class Arguments(kit.SharedArguments):
 
     model_name_or_path: str = "bert-large-uncased-whole-word-masking"
     validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
-    max_seq_length: int = field(default=384, metadata={"help": "tokens of question and context together"})
-    doc_stride: int = field(default=128, metadata={"help": "tokens that two windows over a long context share"})
+    max_seq_length: Optional[int] = field(
+        default=None,
+        metadata={"help": "tokens of question and context together; default: 384, or what the model takes"},
+    )
+    doc_stride: Optional[int] = field(
+        default=None,
+        metadata={"help": "tokens that two windows over a long context share; default: a third, at most 128"},
+    )
     pad_to_max_length: bool = field(default=False, metadata={"help": "one length for all batches; XLA always has it"})
     n_best_size: int = field(default=20, metadata={"help": "starts and ends that are tried"})
     max_answer_length: int = field(default=30, metadata={"help": "tokens"})
@@ -55,7 +61,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, 
     """Our own arguments, TrainingArguments, and what was translated."""
     ours = {"train_sampling_strategy": "group_by_length", "learning_rate": 3e-5, "num_train_epochs": 2, "do_eval": True}
     own, args, notes = kit.parse_flags(Arguments, argv, ours)
-    if own.doc_stride >= own.max_seq_length:
+    if own.doc_stride and own.max_seq_length and own.doc_stride >= own.max_seq_length:
         raise UsageError(f"--doc_stride: got {own.doc_stride}, wanted less than --max_seq_length {own.max_seq_length}")
     return own, args, notes
 
@@ -213,14 +219,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
         config = load_config(own.model_name_or_path, tokenizer)
-    check_length("max_seq_length", own.max_seq_length, config)
+    own.max_seq_length = length_of("max_seq_length", own.max_seq_length, 384, config)
+    stride = own.doc_stride or min(128, own.max_seq_length // 3)
     questions, held_out = load_questions(own, spot.console.say)
     windows, judged = (
-        windows_of(tokenizer, part, max_length=own.max_seq_length, stride=own.doc_stride)
-        for part in (questions, held_out)
+        windows_of(tokenizer, part, max_length=own.max_seq_length, stride=stride) for part in (questions, held_out)
     )
     kit.check_size(len(windows), args)
-    model = kit.model_of(own, args, runtime, config, "QuestionAnswering")
+    model = kit.model_of(own, args, runtime, config, "QuestionAnswering", tokenizer=tokenizer)
     collator = kit.padding_of(own, tokenizer, runtime, (windows, judged))
     answers: list[str] = []
 
@@ -247,6 +253,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     if args.do_train:
         kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": windows.fingerprint()})
+    kit.drop_printers(trainer)
     kit.in_order(args)
     if args.do_eval:
         trainer.evaluate()

@@ -252,11 +252,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = load_config(args.model, tokenizer, num_labels=len(names), **labels)
     longest = longest_input(config)
     if longest and max(parts[0].lengths) > longest:
-        wanted = f"wanted at most {longest}, the positions of {args.model!r}"
-        raise UsageError(f"--max_length: got {args.max_length}, {wanted}")
+        raise UsageError(f"--max_length: got {args.max_length}, wanted at most {longest}, which the model takes")
     torch.manual_seed(args.seed)  # the new head, and all of tiny-random
     with runtime.loading_turn():
-        model = load_model(args.model, config, "SequenceClassification", args.attn_implementation or runtime.attention)
+        model = load_model(
+            args.model, config, "SequenceClassification", args.attn_implementation or runtime.attention, len(tokenizer)
+        )
         if args.gradient_checkpointing:
             model.gradient_checkpointing_enable()
         model = model.to(runtime.device)

@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
 
-from kit.spot import UsageError, first_line
+from kit.spot import UsageError, first_line, tell
 
 import torch
 import torch.distributed as dist
@@ -303,9 +303,15 @@ def stacked(values: Sequence[Any], device: Any) -> Any:
 
 TINY_RANDOM = Path(__file__).resolve().parent.parent / "tiny_random"
 TINY = {"tiny-random": "bert", "tiny-bert": "bert", "tiny-gpt2": "gpt2", "tiny-llama": "llama"}  # need no network
-AFTER_PADDING = frozenset(  # models whose positions start after the padding's
+AFTER_PADDING = frozenset(  # whose positions start after the padding's
     "camembert data2vec-text esm ibert longformer luke mpnet roberta roberta-prelayernorm xlm-roberta xlm-roberta-xl xmod".split()
 )
+
+MASKED = frozenset(  # made to fill gaps; transformers can also train them to foretell the next token
+    "bert big_bird camembert data2vec-text electra ernie megatron-bert rembert roberta roberta-prelayernorm roc_bert "
+    "roformer xlm-roberta xlm-roberta-xl xmod".split()
+)
+UNSHIFTED = frozenset(("flaubert", "xlm", "xlnet"))  # their heads see the token that they are asked for
 
 
 def import_without_extras(module: str) -> None:
@@ -369,19 +375,36 @@ def load_config(name: str, tokenizer: Any, **more: Any) -> Any:
     return config
 
 
-def load_model(name: str | None, config: Any, head: str, attention: str | None = None) -> Any:
+def load_model(name: str | None, config: Any, head: str, attention: str | None = None, tokens: int = 0) -> Any:
     """Pretrained weights, or new ones where there is no name or it is a tiny one; always in float32: a checkpoint in half
     precision would else be trained in it. `head` is the end of transformers' class names: SequenceClassification, CausalLM.
-    New weights are drawn from torch's generator: seed it first.
+    Of the tokenizer's `tokens` each has a row of the embeddings. New weights are drawn from torch's generator: seed it first.
     """
     import transformers
 
+    if head == "CausalLM" and config.model_type in UNSHIFTED:
+        wanted = "wanted one that foretells the next token from those before it, such as gpt2"
+        raise UsageError(f"--model: got {name or config.model_type!r}, of the type {config.model_type}; {wanted}")
+    if head == "CausalLM" and config.model_type in MASKED:
+        config.is_decoder = True  # else each token would see the one that it is to foretell
     auto = getattr(transformers, "AutoModelFor" + head)
     version = tuple(int(part) for part in transformers.__version__.split(".")[:2])
-    chosen = {"attn_implementation": attention} if attention and version >= (4, 36) else {}  # before, all was eager
+    chosen: dict[str, Any] = (
+        {"attn_implementation": attention} if attention and version >= (4, 36) else {}
+    )  # before, all was eager
     with _loading(name or config.model_type):
         fresh = name is None or name in TINY
+        if (
+            head == "SequenceClassification" and not fresh
+        ):  # a head for other labels is made anew, and transformers says so
+            chosen["ignore_mismatched_sizes"] = True
         model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, config=config, **chosen)
+    rows = getattr(config, "vocab_size", tokens)
+    if rows < tokens and getattr(model.get_input_embeddings(), "num_embeddings", None) == rows:
+        model.resize_token_embeddings(tokens)
+        tell(
+            f"embeddings: {tokens} rows instead of {rows}, one for each token of the tokenizer; the new ones are untrained"
+        )
     gc.freeze()  # what is loaded stays, and is not searched again in training
     return model.float()
 
@@ -397,10 +420,12 @@ def _loading(name: str) -> Iterator[None]:
         ) from error
 
 
-def check_length(flag: str, asked: int, config: Any) -> None:
+def length_of(flag: str, asked: int | None, default: int, config: Any) -> int:
+    """What is asked for, if the model takes it; else as much of the default as it takes."""
     takes = longest_input(config)
-    if takes is not None and asked > takes:
+    if takes is not None and (asked or 0) > takes:
         raise UsageError(f"--{flag}: got {asked}, wanted at most {takes}, which the model takes")
+    return asked or min(default, takes or default)
 
 
 def longest_input(config: Any) -> int | None:

@@ -27,6 +27,13 @@ class Labels(NamedTuple):
     def take(self, chosen: Sequence[int]) -> Labels:
         return Labels([self.values[i] for i in chosen], self.names)
 
+    def numbered_as(self, names: Sequence[str]) -> Labels:
+        """With the numbers that a model has for them, if it knows the same classes."""
+        if len(names) != len(self.names) or {*names} != {*self.names}:
+            return self
+        numbers = [names.index(name) for name in self.names]
+        return Labels([None if value is None else numbers[value] for value in self.values], list(names))
+
 
 def labels_of(
     table: Table, column: str, *, num_labels: int | None = None, names: Sequence[str] | None = None

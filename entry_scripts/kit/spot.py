@@ -128,7 +128,7 @@ def exit_code_of(run: Callable[[], None]) -> int:
     try:
         run()
     except Interrupted as stop:
-        _tell(f"interrupted: {stop}")
+        tell(f"interrupted: {stop}")
         code = INTERRUPTED
     except Exception as error:
         if not (isinstance(error, UsageError) or disk_refused(error)):
@@ -137,7 +137,7 @@ def exit_code_of(run: Callable[[], None]) -> int:
             f"disk: a file could not be written ({first_line(error)}); give the job a larger volume, or free space, and "
             "run the same command again: it goes on from the newest checkpoint"
         )  # fmt: skip
-        _tell(f"error: {message}")
+        tell(f"error: {message}")
         with contextlib.suppress(OSError):
             if FAILURE.parent.is_dir() and os.environ.get("RANK", "0") == "0":
                 FAILURE.write_text(message[:1024], encoding="utf-8")
@@ -149,7 +149,7 @@ def exit_code_of(run: Callable[[], None]) -> int:
     return code
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
     """On the main worker only: every worker meets the same error."""
     if os.environ.get("RANK", "0") == "0":
         print(text, file=sys.stderr, flush=True)

@@ -277,6 +277,12 @@ def samples_per_step(args: Any) -> int:
     return int(args.per_device_train_batch_size * args.gradient_accumulation_steps * args.world_size)
 
 
+def drop_printers(trainer: Any) -> None:
+    """Trainer's own, of which one rounds to words and the other draws bars."""
+    for printer in (PrinterCallback, ProgressCallback):
+        trainer.remove_callback(printer)
+
+
 def in_order(args: Any) -> None:
     """Held-out examples are judged in their order and to the last: Trainer would group them by length as well, and give
     predictions in that order, and leave out those that fill no batch. Once the training loader is made.
@@ -395,8 +401,7 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
     # BERT's heads do not: with several workers or micro-batches their gradients came out a multiple.
     if type(trainer) is Trainer:
         trainer.model_accepts_loss_kwargs = False
-    for printer in (PrinterCallback, ProgressCallback):  # one rounds to words, the other draws bars
-        trainer.remove_callback(printer)
+    drop_printers(trainer)
     if own.overwrite_output_dir and own.checkpoint_dir is None and runtime.is_main and not graphs_only():
         checkpoints.put_aside(newer_than=0)
     runtime.barrier()
@@ -494,11 +499,12 @@ def load_hub(name: str, config: str | None) -> dict[str, Table]:
         ) from error
 
 
-def model_of(own: Any, args: Any, runtime: Any, config: Any, head: str) -> Any:
+def model_of(own: Any, args: Any, runtime: Any, config: Any, head: str, *, tokenizer: Any) -> Any:
     """On XLA on its device at once; elsewhere Trainer, or what it drives, knows when."""
     torch.manual_seed(args.seed)  # the new head, and all of a tiny one
     with runtime.loading_turn():
-        model = load_model(own.model_name_or_path, config, head, own.attn_implementation or runtime.attention)
+        attention = own.attn_implementation or runtime.attention
+        model = load_model(own.model_name_or_path, config, head, attention, len(tokenizer))
         return model.to(args.device) if runtime.name == "xla" else model
 
 

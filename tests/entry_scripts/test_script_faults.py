@@ -118,6 +118,98 @@ def test_a_checkpoint_in_half_precision_is_trained_in_float32(kind: Any, tmp_pat
         assert all(weight.isfinite().all() for weight in model.parameters())
 
 
+# --- models that do not fit ---
+
+
+def small_model(folder: Path, kind: str = "Bert", head: str = "ForSequenceClassification", **more: Any) -> Path:
+    """With fewer positions than a script's default length."""
+    tokenizer = load_tokenizer("tiny-random")
+    tokenizer.save_pretrained(folder)
+    how = {"vocab_size": len(tokenizer), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+           "intermediate_size": 16, "max_position_embeddings": 64, "pad_token_id": tokenizer.pad_token_id, **more}  # fmt: skip
+    torch.manual_seed(0)
+    getattr(transformers, kind + head)(getattr(transformers, kind + "Config")(**how)).save_pretrained(folder)
+    return folder
+
+
+def test_a_default_length_is_what_the_model_takes_and_one_that_was_asked_for_is_refused(tmp_path: Path) -> None:
+    model = ["--model_name_or_path", str(small_model(tmp_path / "m")), "--max_steps", "2", "--max_eval_samples", "8"]
+    for number, script in enumerate((train_glue, train_question_answering)):
+        out = ["--output_dir", str(tmp_path / str(number))]
+        run = run_here(script.main, *model, *out)
+        assert run.code == 0, run.err
+        run = run_here(script.main, *model, *out, "--max_seq_length", "128")
+        assert (USAGE_ERROR, True) == (run.code, "--max_seq_length: got 128, wanted at most 64" in run.err)
+
+
+def test_a_head_for_other_labels_is_made_anew_and_the_models_numbers_of_the_same_labels_are_kept(
+    tmp_path: Path,
+) -> None:
+    names = {0: "wonderful", 1: "awful", 2: "dull"}
+    model = small_model(tmp_path / "m", id2label=names, label2id={name: number for number, name in names.items()})
+    texts = [f"text {number},{names[number % 3]}\n" for number in range(30)]
+    for name, rows in {"three": texts, "two": [row for row in texts if "dull" not in row]}.items():
+        (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(rows), encoding="utf-8")
+        out = ["--output_dir", str(tmp_path / name), "--train_file", str(tmp_path / f"{name}.csv"), "--max_steps", "1"]
+        run = run_here(train_glue.main, "--model_name_or_path", str(model), *out)
+        assert run.code == 0, run.err
+    kept = [transformers.AutoConfig.from_pretrained(tmp_path / name).id2label for name in ("three", "two")]
+    assert kept == [names, {0: "awful", 1: "wonderful"}]
+
+
+def test_a_model_is_judged_by_its_own_numbers_of_labels_and_in_one_line(tmp_path: Path) -> None:
+    names = {0: "wonderful", 1: "awful"}
+    model = small_model(tmp_path / "m", id2label=names, label2id={name: number for number, name in names.items()})
+    loaded = transformers.AutoModelForSequenceClassification.from_pretrained(model)
+    torch.nn.init.zeros_(loaded.classifier.weight)
+    loaded.classifier.bias.data = torch.tensor([1.0, 0.0])
+    loaded.save_pretrained(model)
+    (tmp_path / "texts.csv").write_text(
+        "text,label\n" + "good,wonderful\nfine,wonderful\nbad,awful\n" * 4, encoding="utf-8"
+    )
+    files = ["--train_file", str(tmp_path / "texts.csv"), "--validation_file", str(tmp_path / "texts.csv")]
+    out = ["--do_train", "False", "--output_dir", str(tmp_path / "out")]
+    run = run_here(train_glue.main, "--model_name_or_path", str(model), *files, *out)
+    (line,) = [line for line in run.out.splitlines() if "eval_accuracy" in line]
+    assert (0, True) == (run.code, "'eval_accuracy': 0.666667" in line)
+
+
+def test_a_masked_model_that_foretells_the_next_token_does_not_see_it(tmp_path: Path) -> None:
+    flags = "--objective clm --block_size 32 --max_steps 1 --max_train_samples 20 --do_eval False".split()
+    model = small_model(tmp_path / "m", head="ForMaskedLM")
+    run = run_here(
+        train_language_model.main, *flags, "--model_name_or_path", str(model), "--output_dir", str(tmp_path / "out")
+    )
+    assert run.code == 0, run.err
+    trained = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "out").eval()
+    ids = torch.arange(20, 30)[None]
+    other = torch.cat([ids[:, :-1], ids[:, -1:] + 1], dim=1)
+    with torch.no_grad():
+        assert torch.equal(trained(ids).logits[:, :-1], trained(other).logits[:, :-1])
+
+
+def test_a_head_that_sees_what_it_is_asked_for_is_refused(tmp_path: Path) -> None:
+    model, tokenizer = tmp_path / "m", load_tokenizer("tiny-random")
+    tokenizer.save_pretrained(model)
+    config = transformers.XLNetConfig(vocab_size=len(tokenizer), d_model=16, n_layer=1, n_head=2, d_inner=16)
+    transformers.XLNetLMHeadModel(config).save_pretrained(model)
+    run = run_here(train_language_model.main, "--model_name_or_path", str(model), "--block_size", "32")
+    assert (USAGE_ERROR, True) == (run.code, "of the type xlnet; wanted one that foretells the next token" in run.err)
+
+
+def test_tokens_that_the_model_has_no_embeddings_for_get_some(tmp_path: Path) -> None:
+    model = small_model(tmp_path / "m", head="ForMaskedLM")
+    tokenizer = load_tokenizer("tiny-random")
+    tokenizer.add_tokens(["<one>", "<two>"])
+    tokenizer.save_pretrained(model)
+    flags = "--block_size 32 --max_steps 1 --max_train_samples 20 --do_eval False".split()
+    run = run_here(
+        train_language_model.main, *flags, "--model_name_or_path", str(model), "--output_dir", str(tmp_path / "out")
+    )
+    assert (0, True) == (run.code, f"embeddings: {len(tokenizer)} rows instead of" in run.err), run.err
+    assert len(tokenizer) == transformers.AutoConfig.from_pretrained(tmp_path / "out").vocab_size
+
+
 def test_a_loss_that_is_no_number_ends_a_trainer_script_too(tmp_path: Path) -> None:
     flags = [*CAUSAL.split(), "--max_steps", "30", "--learning_rate", "1e30", "--max_grad_norm", "0", "--optim", "sgd"]
     run = run_here(train_language_model.main, *flags, "--output_dir", str(tmp_path))
