@@ -31,7 +31,7 @@ from kit.spot import StopRequest, UsageError, exit_code_of, graphs_only, leave
 with contextlib.suppress(ImportError):
     importlib.import_module("datasets")  # before transformers, whose trainer would do without it
 import kit.trainer as kit
-from kit.data import TEXTS, Table, pick_columns, said_of
+from kit.data import TEXTS, Table, conversation, in_one_text, pick_columns, said_of
 from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
 
 import torch
@@ -51,7 +51,13 @@ class Arguments(kit.SharedArguments):
     )
     validation_split_percentage: int = field(default=5, metadata={"help": "where there is nothing to hold out"})
     text_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
-    block_size: int = field(default=2048, metadata={"help": "tokens per example, at most what the model takes"})
+    block_size: int = field(
+        default=2048,
+        metadata={
+            "aliases": ["--max_length", "--max_seq_length"],
+            "help": "tokens per example, at most what the model takes",
+        },
+    )
     sft: bool = field(default=True, metadata={"help": "accepted; NeuronSFTTrainer is always used on Trainium"})
     use_lora: bool = field(default=False, metadata={"help": "train small additions only; needs peft"})
     lora_r: int = 16
@@ -110,13 +116,12 @@ def data_set(table: Table, own: Arguments) -> Any:
     """For the trainer: conversations, prompts with completions, or texts."""
     datasets = library_of("datasets", "data", "datasets")
     datasets.disable_progress_bars()
-    columns = table.columns
+    columns = {name: [in_one_text(value) for value in values] for name, values in table.columns.items()}
     if "messages" in columns:
         for index, one in enumerate(columns["messages"]):
             if not conversation(one):
-                raise table.wrong(
-                    index, """has no conversation in 'messages', wanted a list of {"role": …, "content": …}"""
-                )
+                wanted = """wanted a list of {"role": …, "content": a text}"""
+                raise table.wrong(index, f"has no conversation in 'messages', {wanted}")
         return datasets.Dataset.from_dict({"messages": columns["messages"]})
     if {*ASKED} <= {*columns}:
         for index, pair in enumerate(zip(*(columns[name] for name in ASKED))):
@@ -128,11 +133,6 @@ def data_set(table: Table, own: Arguments) -> Any:
         raise UsageError(f"--{table.name}: got the columns {', '.join(columns)}, wanted {wanted}")
     texts = table.texts(pick_columns(table, text=own.text_column, unlabelled=True).text)
     return datasets.Dataset.from_dict({"text": [text for text in texts if text.strip()]})
-
-
-def conversation(value: Any) -> bool:
-    known = isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
-    return bool(known and all(isinstance(one.get("role"), str) and "content" in one for one in value))
 
 
 def refuse_conversation(tables: Mapping[str, Table], tokenizer: Any, error: Exception) -> NoReturn:
@@ -189,7 +189,8 @@ def lora_config(own: Arguments, model: Any) -> Any:
     peft = library_of("peft", "--use_lora", "peft")
     names = {name.rsplit(".", 1)[-1]: type(module).__name__ for name, module in model.named_modules()}
     linear = [name for name, kind in names.items() if kind in {"Linear", "Conv1D"}]
-    targets = own.lora_target_modules or [name for name in ATTENTION if name in names] or "all-linear"
+    asked = "all-linear" if own.lora_target_modules == ["all-linear"] else own.lora_target_modules  # peft's word
+    targets = asked or [name for name in ATTENTION if name in names] or "all-linear"
     for name in targets if isinstance(targets, list) else ():
         if name not in names:
             raise UsageError(
@@ -252,6 +253,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UsageError(
             "--chat_template_path: wanted a chat template for 'messages', the tokenizer has none; name a .jinja file or a model"
         )
+    if getattr(args, "completion_only_loss", False) and "text" in sets["train"].column_names:
+        raise UsageError("--completion_only_loss: got True and texts, wanted prompts with completions; leave it out")
     args.packing = args.packing or "text" in sets["train"].column_names
     torch.manual_seed(args.seed)
     with runtime.loading_turn():

@@ -438,6 +438,23 @@ def pick_columns(
     return Columns(text, pair, label)
 
 
+def in_one_text(value: Any) -> Any:
+    """A conversation whose turns are lists of parts, with the texts of each put together; what is none stays as it is."""
+    for turn in value if isinstance(value, list) else ():
+        parts = turn.get("content") if isinstance(turn, dict) else None
+        if isinstance(parts, list) and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in parts):
+            turn["content"] = "".join(one["text"] for one in parts)
+    return value
+
+
+def conversation(value: Any) -> bool:
+    """Turns with a role and a text; a call of a tool has none."""
+    turns = value if isinstance(value, list) and all(isinstance(one, dict) for one in value) else []
+    texts = [one.get("content", 0) for one in turns]  # 0: there is no such key
+    roles = all(isinstance(one.get("role"), str) for one in turns)
+    return bool(turns) and roles and all(text is None or isinstance(text, str) for text in texts)
+
+
 # --- tokens ---
 
 

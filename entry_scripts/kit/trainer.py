@@ -421,11 +421,9 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
             args.num_train_epochs, args.max_steps = 0, -1
     trainer.model.train()
     try:
-        trainer.train(resume_from_checkpoint=str(checkpoints.path(newest)) if newest else None)
+        _run(trainer, str(checkpoints.path(newest)) if newest else None)
         checkpoints.finish()
         runtime.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
-    except ImportError as error:  # of a library that a flag asks for
-        raise UsageError(f"arguments: {first_line(error)}") from error
     except Exception as error:
         if not safety.disk_refused(error):
             raise
@@ -439,6 +437,19 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
     if spot.interrupted:
         kept = f"saved in {args.output_dir}" if checkpoints.saved_step == trainer.state.global_step else "not saved"
         raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}; {kept}")
+
+
+def _run(trainer: Any, checkpoint: str | None) -> None:
+    if not len(trainer.train_dataset):
+        raise UsageError(
+            "data: got no example with something to learn, wanted some; allow longer ones, or give other data"
+        )
+    try:
+        trainer.train(resume_from_checkpoint=checkpoint)
+    except (ImportError, KeyError) as error:  # of a library that a flag asks for; of a metric that there is not
+        if isinstance(error, KeyError) and "metric_for_best_model" not in str(error):
+            raise
+        raise UsageError(f"arguments: {first_line(error)}") from error
 
 
 # --- what the scripts have in common ---

@@ -40,7 +40,7 @@ EXAMPLES = {
     "middle": (2000, 4),
     "small": (500, 1),
 }  # to train on, and epochs; the accuracy of so short a one says nothing
-STEPS = {"tiny": 150, "middle": 100, "small": 40}  # of the others; of questions, whose steps are short, four times as many
+STEPS = {"tiny": 150, "middle": 100, "small": 40}  # of the others; four times as many of questions, which are short
 TASKS = ("classification", "language", "questions", "fine-tuning")
 LEARNS = ("classification", "questions")  # where accuracy is compared
 LOGGING_STEPS = 25

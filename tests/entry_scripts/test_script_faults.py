@@ -210,6 +210,14 @@ def test_tokens_that_the_model_has_no_embeddings_for_get_some(tmp_path: Path) ->
     assert len(tokenizer) == transformers.AutoConfig.from_pretrained(tmp_path / "out").vocab_size
 
 
+def test_a_best_model_by_a_metric_that_there_is_not_is_a_mistake(tmp_path: Path) -> None:
+    flags = "--max_steps 1 --eval_strategy steps --eval_steps 1 --save_steps 1 --load_best_model_at_end True --max_eval_samples 8"
+    more = ["--metric_for_best_model", "f2", "--output_dir", str(tmp_path)]
+    run = run_here(train_glue.main, "--model_name_or_path", "tiny-random", *flags.split(), *more)
+    assert USAGE_ERROR == run.code
+    assert "'eval_f2', which is not found in the evaluation metrics" in run.err
+
+
 def test_a_loss_that_is_no_number_ends_a_trainer_script_too(tmp_path: Path) -> None:
     flags = [*CAUSAL.split(), "--max_steps", "30", "--learning_rate", "1e30", "--max_grad_norm", "0", "--optim", "sgd"]
     run = run_here(train_language_model.main, *flags, "--output_dir", str(tmp_path))
