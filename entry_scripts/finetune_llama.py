@@ -53,10 +53,7 @@ class Arguments(kit.SharedArguments):
     text_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
     block_size: int = field(
         default=2048,
-        metadata={
-            "aliases": ["--max_length", "--max_seq_length"],
-            "help": "tokens per example, at most what the model takes",
-        },
+        metadata={"aliases": ["--max_length", "--max_seq_length"], "help": "tokens, at most what the model takes"},
     )
     sft: bool = field(default=True, metadata={"help": "accepted; NeuronSFTTrainer is always used on Trainium"})
     use_lora: bool = field(default=False, metadata={"help": "train small additions only; needs peft"})

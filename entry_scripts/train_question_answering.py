@@ -44,12 +44,10 @@ class Arguments(kit.SharedArguments):
     model_name_or_path: str = "bert-large-uncased-whole-word-masking"
     validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
     max_seq_length: Optional[int] = field(
-        default=None,
-        metadata={"help": "tokens of question and context together; default: 384, or what the model takes"},
+        default=None, metadata={"help": "of question and context together; default: 384, or what the model takes"}
     )
     doc_stride: Optional[int] = field(
-        default=None,
-        metadata={"help": "tokens that two windows over a long context share; default: a third, at most 128"},
+        default=None, metadata={"help": "tokens that two windows share; default: a third of them, at most 128"}
     )
     pad_to_max_length: bool = field(default=False, metadata={"help": "one length for all batches; XLA always has it"})
     n_best_size: int = field(default=20, metadata={"help": "starts and ends that are tried"})

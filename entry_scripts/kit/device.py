@@ -306,7 +306,6 @@ TINY = {"tiny-random": "bert", "tiny-bert": "bert", "tiny-gpt2": "gpt2", "tiny-l
 AFTER_PADDING = frozenset(  # whose positions start after the padding's
     "camembert data2vec-text esm ibert longformer luke mpnet roberta roberta-prelayernorm xlm-roberta xlm-roberta-xl xmod".split()
 )
-
 MASKED = frozenset(  # made to fill gaps; transformers can also train them to foretell the next token
     "bert big_bird camembert data2vec-text electra ernie megatron-bert rembert roberta roberta-prelayernorm roc_bert "
     "roformer xlm-roberta xlm-roberta-xl xmod".split()
@@ -389,22 +388,17 @@ def load_model(name: str | None, config: Any, head: str, attention: str | None =
         config.is_decoder = True  # else each token would see the one that it is to foretell
     auto = getattr(transformers, "AutoModelFor" + head)
     version = tuple(int(part) for part in transformers.__version__.split(".")[:2])
-    chosen: dict[str, Any] = (
-        {"attn_implementation": attention} if attention and version >= (4, 36) else {}
-    )  # before, all was eager
+    # Before 4.36 all was eager. A head for other labels is made anew, and transformers says so.
+    chosen: dict[str, Any] = {"attn_implementation": attention} if attention and version >= (4, 36) else {}
+    more = {"ignore_mismatched_sizes": True} if head == "SequenceClassification" else {}
     with _loading(name or config.model_type):
         fresh = name is None or name in TINY
-        if (
-            head == "SequenceClassification" and not fresh
-        ):  # a head for other labels is made anew, and transformers says so
-            chosen["ignore_mismatched_sizes"] = True
-        model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, config=config, **chosen)
+        pretrained = {**chosen, **more, "config": config}
+        model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, **pretrained)
     rows = getattr(config, "vocab_size", tokens)
     if rows < tokens and getattr(model.get_input_embeddings(), "num_embeddings", None) == rows:
         model.resize_token_embeddings(tokens)
-        tell(
-            f"embeddings: {tokens} rows instead of {rows}, one for each token of the tokenizer; the new ones are untrained"
-        )
+        tell(f"embeddings: {tokens} rows instead of {rows}, as the tokenizer has tokens; new ones are untrained")
     gc.freeze()  # what is loaded stays, and is not searched again in training
     return model.float()
 

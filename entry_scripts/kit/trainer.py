@@ -441,9 +441,7 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
 
 def _run(trainer: Any, checkpoint: str | None) -> None:
     if not len(trainer.train_dataset):
-        raise UsageError(
-            "data: got no example with something to learn, wanted some; allow longer ones, or give other data"
-        )
+        raise UsageError("data: got no example with something to learn, wanted some; allow longer ones, or add others")
     try:
         trainer.train(resume_from_checkpoint=checkpoint)
     except (ImportError, KeyError) as error:  # of a library that a flag asks for; of a metric that there is not
@@ -469,9 +467,11 @@ def asked() -> Iterator[None]:
     """Around what a library makes of the flags: what it refuses before it trains is the user's to put right."""
     try:
         yield
-    except (ValueError, ImportError, OSError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "install" not in str(error):  # such as a device without memory
-            raise
+    except Exception as error:
+        library = type(error).__module__.partition(".")[0]
+        online = library in {"httpx", "httpx2", "huggingface_hub", "requests"}  # as for --push_to_hub
+        if not (online or isinstance(error, (ValueError, ImportError, OSError)) or "install" in str(error)):
+            raise  # such as a device without memory
         raise UsageError(f"arguments: {first_line(error)}") from error
 
 

@@ -20,7 +20,8 @@ import train_language_model
 import train_question_answering
 import train_text_classification
 from kit.device import load_config, load_model, load_tokenizer
-from kit.spot import USAGE_ERROR
+from kit.spot import USAGE_ERROR, UsageError
+from kit.trainer import asked
 
 from launch import Finished, Launch, run_here
 
@@ -208,6 +209,15 @@ def test_tokens_that_the_model_has_no_embeddings_for_get_some(tmp_path: Path) ->
     )
     assert (0, True) == (run.code, f"embeddings: {len(tokenizer)} rows instead of" in run.err), run.err
     assert len(tokenizer) == transformers.AutoConfig.from_pretrained(tmp_path / "out").vocab_size
+
+
+def test_a_hub_that_does_not_answer_is_said_and_a_fault_of_the_device_is_raised() -> None:
+    class ConnectError(Exception):
+        __module__ = "httpx"
+
+    for error, raised in ((ConnectError("no such name"), UsageError), (RuntimeError("out of memory"), RuntimeError)):
+        with pytest.raises(raised, match="no such name|out of memory"), asked():
+            raise error
 
 
 def test_a_best_model_by_a_metric_that_there_is_not_is_a_mistake(tmp_path: Path) -> None:
