@@ -216,7 +216,7 @@ def test_a_hub_that_does_not_answer_is_said_and_a_fault_of_the_device_is_raised(
         __module__ = "httpx"
 
     for error, raised in ((ConnectError("no such name"), UsageError), (RuntimeError("out of memory"), RuntimeError)):
-        with pytest.raises(raised, match="no such name|out of memory"), asked():
+        with pytest.raises(raised, match=r"no such name|out of memory"), asked():
             raise error
 
 
