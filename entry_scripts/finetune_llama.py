@@ -250,8 +250,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UsageError(
             "--chat_template_path: wanted a chat template for 'messages', the tokenizer has none; name a .jinja file or a model"
         )
-    if getattr(args, "completion_only_loss", False) and "text" in sets["train"].column_names:
-        raise UsageError("--completion_only_loss: got True and texts, wanted prompts with completions; leave it out")
+    if getattr(args, "completion_only_loss", False) and ASKED[1] not in sets["train"].column_names:
+        raise UsageError(
+            "--completion_only_loss: wanted 'prompt' and 'completion'; of 'messages', --assistant_only_loss"
+        )
     args.packing = args.packing or "text" in sets["train"].column_names
     torch.manual_seed(args.seed)
     with runtime.loading_turn():
@@ -273,7 +275,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     trainable = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
     spot.console.say(
         f"{own.model_name_or_path} with {type(trainer).__name__} on {args.device}, {args.world_size} replica(s), {trainable} weights "
-        f"to train: {len(trainer.train_dataset)} examples of at most {args.max_length} tokens"
+        f"to train: {len(trainer.train_dataset)} examples of at most {args.max_length} tokens out of {len(sets['train'])} rows"
     )
     digest = hashlib.sha256(repr(list(sets["train"])).encode()).hexdigest()[:16]
     identity = {"model": own.model_name_or_path, "data": digest, "lora": own.use_lora, "block_size": args.max_length}

@@ -168,6 +168,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         known = load_config(own.model_name_or_path, tokenizer).id2label
     examples, labels, said = load_examples(own, list(known.values()))
     spot.console.say(*said)
+    if args.do_predict and "test" not in examples:
+        raise UsageError(
+            "--do_predict: got True and nothing to label, wanted --test_file, or a channel test; leave it out"
+        )
     names = labels.names
     head = {"num_labels": 1, "problem_type": "regression"} if not names else {
         "num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}

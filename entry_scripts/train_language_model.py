@@ -158,10 +158,11 @@ def blocks_of(tokenizer: Any, texts: Sequence[str], size: int, *, limit: int | N
     return Blocks(ids[: count * size], size)
 
 
-def seeded(collator: Callable[[Any], Any], model: Any, seed: int, epoch: Callable[[], int]) -> Callable[[Any], Any]:
-    """DataCollatorForLanguageModeling, but what it hides in a block is a function of the seed, the epoch and the block: the
-    same after a resume, and the same however many workers there are; in evaluation the epoch is not in it.
+def seeded(collator: Any, model: Any, seed: int, epoch: Callable[[], int]) -> Callable[[Any], Any]:
+    """DataCollatorForLanguageModeling, but what it hides in a block, one token at least, is a function of the seed, the epoch
+    and the block: the same after a resume, and however many workers there are; in evaluation the epoch is not in it.
     """
+    mask_id = collator.tokenizer.mask_token_id
 
     def collate(features: Sequence[Any]) -> dict[str, Any]:
         made, salt = [], f"{seed}/{epoch() if model.training else 'evaluation'}/".encode()
@@ -169,7 +170,12 @@ def seeded(collator: Callable[[Any], Any], model: Any, seed: int, epoch: Callabl
             for feature in features:
                 drawn = hashlib.sha256(salt + np.asarray(feature["input_ids"]).tobytes()).digest()
                 torch.default_generator.manual_seed(int.from_bytes(drawn[:4], "big"))
-                made.append(collator([{"input_ids": feature["input_ids"].tolist()}]))
+                one = collator([{"input_ids": feature["input_ids"].tolist()}])
+                if not (one["labels"] != -100).any():  # the loss of nothing would be no number
+                    place = int(torch.randint(one["labels"].shape[1], (1,)))
+                    one["labels"][0, place] = one["input_ids"][0, place]
+                    one["input_ids"][0, place] = mask_id
+                made.append(one)
         return {name: torch.cat([one[name] for one in made]) for name in made[0]}
 
     return collate

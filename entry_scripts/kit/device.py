@@ -310,7 +310,7 @@ MASKED = frozenset(  # made to fill gaps; transformers can also train them to fo
     "bert big_bird camembert data2vec-text electra ernie megatron-bert rembert roberta roberta-prelayernorm roc_bert "
     "roformer xlm-roberta xlm-roberta-xl xmod".split()
 )
-UNSHIFTED = frozenset(("flaubert", "xlm", "xlnet"))  # their heads see the token that they are asked for
+UNSHIFTED = frozenset(("flaubert", "xlm", "xlnet"))  # as of BART and its like, their heads see what they are asked for
 
 
 def import_without_extras(module: str) -> None:
@@ -381,7 +381,7 @@ def load_model(name: str | None, config: Any, head: str, attention: str | None =
     """
     import transformers
 
-    if head == "CausalLM" and config.model_type in UNSHIFTED:
+    if head == "CausalLM" and (config.model_type in UNSHIFTED or config.is_encoder_decoder):
         wanted = "wanted one that foretells the next token from those before it, such as gpt2"
         raise UsageError(f"--model: got {name or config.model_type!r}, of the type {config.model_type}; {wanted}")
     if head == "CausalLM" and config.model_type in MASKED:

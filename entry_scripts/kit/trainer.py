@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
+import inspect
 import json
 import math
 import os
@@ -442,12 +444,19 @@ def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any
 def _run(trainer: Any, checkpoint: str | None) -> None:
     if not len(trainer.train_dataset):
         raise UsageError("data: got no example with something to learn, wanted some; allow longer ones, or add others")
+    # Transformers 5 saves some models, such as Mixtral, under the names that the hub has for their weights, and Trainer,
+    # which loads a checkpoint by the module's own names, leaves out what it does not find.
+    known = getattr(trainer.model, "save_pretrained", None)
+    if known and "save_original_format" in inspect.signature(known).parameters:
+        trainer.model.save_pretrained = functools.partial(known, save_original_format=False)
     try:
         trainer.train(resume_from_checkpoint=checkpoint)
     except (ImportError, KeyError) as error:  # of a library that a flag asks for; of a metric that there is not
         if isinstance(error, KeyError) and "metric_for_best_model" not in str(error):
             raise
         raise UsageError(f"arguments: {first_line(error)}") from error
+    finally:
+        vars(trainer.model).pop("save_pretrained", None)
 
 
 # --- what the scripts have in common ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,55 @@ def test_a_head_that_sees_what_it_is_asked_for_is_refused(tmp_path: Path) -> Non
     transformers.XLNetLMHeadModel(config).save_pretrained(model)
     run = run_here(train_language_model.main, "--model_name_or_path", str(model), "--block_size", "32")
     assert (USAGE_ERROR, True) == (run.code, "of the type xlnet; wanted one that foretells the next token" in run.err)
+
+
+def test_a_decoder_whose_loss_is_not_shifted_is_refused(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer("tiny-random")
+    tokenizer.save_pretrained(tmp_path)
+    transformers.BartConfig(vocab_size=len(tokenizer)).save_pretrained(tmp_path)
+    run = run_here(train_language_model.main, "--model_name_or_path", str(tmp_path), "--block_size", "32")
+    assert (USAGE_ERROR, True) == (run.code, "of the type bart; wanted one that foretells" in run.err)
+
+
+def test_a_model_that_is_saved_under_other_names_goes_on_and_is_best_with_all_its_weights(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer("tiny-gpt2")
+    tokenizer.save_pretrained(tmp_path / "m")
+    config = transformers.MixtralConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2,
+        intermediate_size=16, num_local_experts=2, max_position_embeddings=64,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    transformers.MixtralForCausalLM(config).save_pretrained(tmp_path / "m")
+    flags = "--block_size 32 --max_steps 4 --save_steps 2 --max_train_samples 40 --learning_rate 0.5 --lr_scheduler_type constant"
+    best = "--max_eval_samples 8 --do_eval True --eval_strategy steps --eval_steps 2 --load_best_model_at_end True"
+    command = ["--model_name_or_path", str(tmp_path / "m"), *flags.split()]
+
+    def run(out: str, *more: str) -> Finished:
+        found = run_here(train_language_model.main, *command, *more, "--output_dir", str(tmp_path / out))
+        assert found.code == 0, found.err
+        return found
+
+    run("out")
+    straight = weights_of(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "checkpoint-4")
+    assert "resuming after step 2" in run("out").out
+    assert straight == weights_of(tmp_path / "out")
+    for greater in ("True", "False"):
+        losses = [
+            line["eval_loss"]
+            for line in run(
+                greater, *best.split(), "--metric_for_best_model", "loss", "--greater_is_better", greater
+            ).having("eval_loss")
+        ]
+        assert losses[-1] == (max if greater == "True" else min)(losses[:2])
+        assert losses[0] != losses[1]
+
+
+def test_a_wish_to_predict_without_anything_to_label_is_a_mistake(tmp_path: Path) -> None:
+    run = run_here(
+        train_glue.main, "--model_name_or_path", "tiny-random", "--do_predict", "--output_dir", str(tmp_path)
+    )
+    assert (USAGE_ERROR, True) == (run.code, "error: --do_predict: got True and nothing to label" in run.err)
 
 
 def test_tokens_that_the_model_has_no_embeddings_for_get_some(tmp_path: Path) -> None:

@@ -129,7 +129,10 @@ def test_a_length_that_cuts_every_completion_off_is_said_before_training(tmp_pat
 def test_a_loss_of_completions_needs_completions(tmp_path: Path) -> None:
     flags = ["--model_name_or_path", "tiny-llama", "--block_size", "32", "--output_dir", str(tmp_path)]
     run = run_here(main, *flags, "--completion_only_loss", "True")
-    assert (USAGE_ERROR, True) == (run.code, "error: --completion_only_loss: got True and texts" in run.err)
+    assert (USAGE_ERROR, True) == (
+        run.code,
+        "error: --completion_only_loss: wanted 'prompt' and 'completion'" in run.err,
+    )
 
 
 ROLES = (
