@@ -8,7 +8,7 @@ from .hosting import Boto3Hosting
 from .identity import check_endpoint, find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
 from .online import Boto3Account, online_problems
-from .prices import fetch_prices
+from .prices import fetch_prices, fetch_region_prices
 from .renewal import RenewableSession, configured
 from .storage import S3Storage, pack
 from .utilization import CloudWatchUtilization
@@ -27,6 +27,7 @@ __all__ = [
     "checkout",
     "configured",
     "fetch_prices",
+    "fetch_region_prices",
     "find_bucket",
     "find_region",
     "find_role",

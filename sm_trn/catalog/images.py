@@ -12,27 +12,34 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..errors import UnknownName
+from ..facts import user_facts
 from ..specs.compute import SERVERLESS, Accelerator
 from ..specs.framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
 from ..specs.job import JobSpec
 from .instances import find_instance
 
 NEURON = (NeuronX, HuggingFaceNeuronX)
-_URI = re.compile(r"(?P<account>\d{12})\.dkr\.ecr\.[a-z0-9-]+\.[a-z.]+/(?P<repository>[^:@]+):(?P<tag>[^@]+)")
+_URI = re.compile(r"(?P<account>\d{12})\.dkr\.ecr\.[a-z0-9-]+\.[a-z.-]+/(?P<repository>[^:@]+):(?P<tag>[^@]+)")
 _TAG = re.compile(
     r"(?P<pytorch>\d+\.\d+(\.\d+)?)(-transformers(?P<transformers>\d+\.\d+(\.\d+)?))?-(cpu|gpu|neuronx?)-(?P<python>py\d+)"
     r"(-sdk(?P<neuron_sdk>\d+\.\d+\.\d+))?(-.+)?"
 )
+_AMAZON_LINUX_TAG = re.compile(r"(?P<pytorch>\d+\.\d+(\.\d+)?)-(cpu|cu\d+)-amzn2023-sagemaker")
 
 DEFAULT_REGISTRY: Final = "deep-learning-containers"
-_DOMAINS: Final = {  # of the partitions beside the one of amazonaws.com: botocore's endpoints.json
+_DOMAINS: Final = {  # of the partitions beside the one of amazonaws.com: botocore's partitions.json
     "cn-": "amazonaws.com.cn",
     "us-iso-": "c2s.ic.gov",
     "us-isob-": "sc2s.sgov.gov",
     "us-isof-": "csp.hci.ic.gov",
+    "eu-isoe-": "cloud.adc-e.uk",
+    "eusc-": "amazonaws.eu",
 }
 _PROCESSORS: Final = {Accelerator.CPU: "cpu", Accelerator.CUDA: "gpu", Accelerator.NEURON: "neuron"}
 P2_CEILING: Final = (1, 13)  # SDK 2.257.7, image_uris._validate_instance_deprecation
+# CUDA Toolkit 13.0 release notes: "offline compilation and library support" for Volta and older is removed.
+CUDA_13: Final = (2, 9)
+BEFORE_TURING: Final = frozenset({"V100", "K80"})
 # The builds of PyTorch 1.6 for A100s and smdistributed. Source: SDK 2.257.7, image_uris._get_image_tag.
 _BUILDS_OF_1_6: Final = {"1.6": "cu110-ubuntu18.04-v3", "1.6.0": "cu110-ubuntu18.04"}
 
@@ -42,19 +49,22 @@ class ImageRow:
     """One published image, or one per processor. ``tag`` is a template over the other fields and the processor.
 
     ``registry`` names a table of regions and the accounts that have the image there. ``container_on_p5`` replaces
-    ``container`` on P5 machines. ``short`` False: there is no image under the version without its last number.
-    ``xla_training`` False: Neuron dropped it.
+    ``container`` on P5 machines, ``container_on_cpu`` on those without accelerators. ``short`` False: there is no image
+    under the version without its last number. ``xla_training`` False: Neuron dropped it. ``sdk_v2`` False: SDK v2 does
+    not know the image, so its estimators are given the URI. ``python`` None is not published. AWS patches the image from
+    ``general_availability`` to ``end_of_patch``, ISO dates; None where AWS's support policy does not list the image.
     """
 
     family: str
     repository: str
     pytorch: str
-    python: str
+    python: str | None
     tag: str
     as_of: str
     source: str
     transformers: str | None = None
     container: str | None = None
+    container_on_cpu: str | None = None
     neuron_sdk: str | None = None
     os: str | None = None
     processors: tuple[str, ...] = ("gpu",)
@@ -62,11 +72,27 @@ class ImageRow:
     container_on_p5: str | None = None
     short: bool = True
     xla_training: bool = True
+    sdk_v2: bool = True
+    general_availability: str | None = None
+    end_of_patch: str | None = None
+
+
+@functools.cache
+def shipped_table() -> Mapping[str, Any]:
+    return MappingProxyType(json.loads(files(__package__).joinpath("images.json").read_text("utf-8")))
 
 
 @functools.cache
 def _table() -> Mapping[str, Any]:
-    return MappingProxyType(json.loads(files(__package__).joinpath("images.json").read_text("utf-8")))
+    """The table that ships, and after it the rows of the user's own file: each has the form of images.json."""
+    shipped, own = shipped_table(), user_facts().get("images", {})
+    return MappingProxyType(
+        {
+            "rows": [*shipped["rows"], *own.get("rows", [])],
+            "registries": {**shipped["registries"], **own.get("registries", {})},
+            "support": shipped["support"],
+        }
+    )
 
 
 def _rows() -> Iterator[ImageRow]:
@@ -76,14 +102,23 @@ def _rows() -> Iterator[ImageRow]:
 @functools.cache
 def rows(family: str) -> tuple[ImageRow, ...]:
     """The images of one family, oldest first."""
+    support = _table()["support"].get(family, {})
     found = (
-        ImageRow(**{**row, "processors": tuple(row.get("processors", ("gpu",)))})
+        ImageRow(
+            **{
+                **support.get(minor(row["pytorch"]), {}),
+                **row,
+                "processors": tuple(row.get("processors", ("gpu",))),
+            }
+        )
         for row in _table()["rows"]
         if row["family"] == family
     )
-    return tuple(
-        sorted(found, key=lambda row: (_key(row.pytorch), _key(row.transformers or "0"), _key(row.neuron_sdk or "0")))
-    )
+    return tuple(sorted(found, key=_age))
+
+
+def _age(row: ImageRow) -> tuple[tuple[int, ...], ...]:
+    return (_key(row.pytorch), _key(row.transformers or "0"), _key(row.neuron_sdk or "0"))
 
 
 @functools.cache
@@ -94,7 +129,7 @@ def processors(family: str) -> frozenset[str]:
 
 @functools.cache
 def families() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row["family"] for row in _table()["rows"]))
+    return tuple(dict.fromkeys(row["family"] for row in shipped_table()["rows"]))
 
 
 def registries(row: ImageRow) -> Mapping[str, str]:
@@ -158,7 +193,9 @@ def choose(job: JobSpec) -> ImageRow | None:
 
 @functools.lru_cache(maxsize=256)
 def _choose(family: str, framework: Framework) -> ImageRow | None:
-    fitting = [row for row in _matching(family, framework) if framework.python in {None, row.python}]
+    fitting = [
+        row for row in _matching(family, framework) if row.python is None or framework.python in {None, row.python}
+    ]
     if isinstance(framework, NEURON) and framework.neuron_sdk is None:
         fitting = [row for row in fitting if row.xla_training]
     return fitting[-1] if fitting else None
@@ -173,6 +210,11 @@ def image_uri(job: JobSpec, region: str) -> str:
             "framework: got a Container without an image, wanted image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'"
         )
     row = choose(job)
+    if row is None and newer_than_table(job):
+        raise UnknownName(
+            f"framework: got {describe(job)}, which is newer than this table of images (it ends at {table_end(job)}); "
+            "set image_uri, or run sm-trn catalog update"
+        )
     if row is None:
         raise UnknownName(f"framework: no {family_of(job)!r} image for {describe(job)}; {wanted(job)}")
     if reason := unfit(row, job):
@@ -199,6 +241,14 @@ def unfit(row: ImageRow, job: JobSpec) -> str:
         return f"{row.repository} has images for {' and '.join(row.processors)}, not for {strange!r}"
     if row.family == "pytorch" and machine(job).startswith("ml.p2.") and _key(row.pytorch) >= P2_CEILING:
         return "P2 instances run containers of PyTorch 1.12 and older only"
+    gpus = find_instance(machine(job))
+    if (
+        row.family in {"pytorch", "huggingface"}
+        and _key(row.pytorch) >= CUDA_13
+        and gpus
+        and gpus.chip in BEFORE_TURING
+    ):
+        return f"containers of PyTorch 2.9 and newer have CUDA 13, which has no code for the {gpus.chip}"
     return ""
 
 
@@ -223,12 +273,19 @@ def recognise(uri: str) -> Framework | None:
     The versions are as long as the tag writes them. Whether they select this very image again is for the caller to see.
     """
     found = _URI.fullmatch(uri)
-    tagged = _TAG.fullmatch(found["tag"]) if found else None
-    families_there = {row.family for row in _rows() if found and row.repository == found["repository"]
-                      and found["account"] in registries(row).values()}  # fmt: skip
-    if tagged is None or not families_there:
+    if found is None:
         return None
-    family = min(families_there)
+    there = [
+        row for row in _rows() if row.repository == found["repository"] and found["account"] in registries(row).values()
+    ]
+    if on_amazon_linux := _AMAZON_LINUX_TAG.fullmatch(found["tag"]):
+        return _on_amazon_linux(on_amazon_linux["pytorch"], there)
+    tagged = _TAG.fullmatch(found["tag"])
+    return _tagged(min(row.family for row in there), tagged) if tagged and there else None
+
+
+def _tagged(family: str, tagged: re.Match[str]) -> Framework | None:
+    """The framework of a tag that names its versions; None for a Hugging Face repository without theirs."""
     pytorch, python, transformers, release = (
         tagged["pytorch"],
         tagged["python"],
@@ -246,6 +303,12 @@ def recognise(uri: str) -> Framework | None:
     return PyTorch(pytorch, python=python)
 
 
+def _on_amazon_linux(version: str, there: Iterable[ImageRow]) -> PyTorch | None:
+    """The framework of a tag that does not name its Python: the row says it. None where no row does."""
+    python = next((row.python for row in there if _fits(version, row.pytorch)), None)
+    return None if python is None else PyTorch(version, python=python)
+
+
 def tag(row: ImageRow, job: JobSpec) -> str:
     """The tag as the SDK writes it: a short version stays short, because ECR carries both tags."""
     framework = job.framework
@@ -253,7 +316,11 @@ def tag(row: ImageRow, job: JobSpec) -> str:
     if isinstance(framework, NEURON):  # neuronx images have full tags only
         written = {"pytorch": row.pytorch, "transformers": row.transformers}
     instance = machine(job)
-    container = row.container_on_p5 if row.container_on_p5 and instance.startswith("ml.p5") else row.container
+    container = row.container
+    if row.container_on_p5 and instance.startswith("ml.p5"):
+        container = row.container_on_p5
+    elif row.container_on_cpu and processor(instance) == "cpu":
+        container = row.container_on_cpu
     named = row.tag.format(
         processor=processor(instance),
         python=row.python,
@@ -279,6 +346,27 @@ def describe(job: JobSpec) -> str:
     return ", ".join(words)
 
 
+def newer_than_table(job: JobSpec) -> bool:
+    """Whether the job names a version above every row of its family: the table may be older than the image."""
+    known = rows(family_of(job))
+    asked: dict[str, str | None] = {name: getattr(job.framework, name, None) for name in _VERSIONS}
+    return not matching(job) and any(
+        version is not None and all(_key(version) > _key(getattr(row, name) or "0") for row in known)
+        for name, version in asked.items()
+    )
+
+
+_VERSIONS: Final = ("pytorch", "transformers", "neuron_sdk")
+
+
+def table_end(job: JobSpec) -> str:
+    """Where the table of the job's family ends: its newest versions, and the date of its newest row."""
+    known = rows(family_of(job))
+    newest = known[-1]
+    words = [f"{name} {version}" for name in _VERSIONS if (version := getattr(newest, name)) is not None]
+    return f"{', '.join(words)} of {max(row.as_of for row in known)}"
+
+
 def wanted(job: JobSpec) -> str:
     """The version combinations of the job's family that run on its machines, newest last."""
     framework = job.framework
@@ -289,11 +377,18 @@ def wanted(job: JobSpec) -> str:
     names = [*names, "neuron_sdk"] if isinstance(framework, NEURON) else names
     heads = "/".join(names).replace("neuron_sdk", "Neuron")
     running = [row for row in rows(family_of(job)) if not unfit(row, job)] or rows(family_of(job))
-    return f"wanted {heads} of " + _join("/".join(str(getattr(row, name)) for name in names) for row in running)
+    return f"wanted {heads} of " + _join(
+        "/".join(str(getattr(row, name) or "any") for name in names) for row in running
+    )
 
 
 def _join(words: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(words))
+
+
+def minor(version: str) -> str:
+    """``2.8`` of ``2.8.0``."""
+    return ".".join(version.split(".")[:2])
 
 
 def _numbers(version: str) -> Iterator[int]:
@@ -307,4 +402,4 @@ def _key(version: str) -> tuple[int, ...]:
 
 
 def _fits(asked: str, version: str) -> bool:
-    return version == asked or version.rpartition(".")[0] == asked
+    return asked in {version, minor(version)}

@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
+from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import click
 
 from .. import catalog
-from ..errors import UnknownName
-from ..pricing.book import Price, dump_prices, price_sources
+from ..catalog import renewal, tables
+from ..errors import NotConfigured, UnknownName
+from ..facts import SCHEMA, facts_file, read_facts
+from ..pricing.book import Price, dump_prices, parse_prices, price_sources
 from ..session.connection import known_prices
 from .shared import emit, json_option, say
 
 
-@click.group("catalog")
-def command() -> None:
-    """Show the tables behind checks and costs. Each row has a source and a date."""
+@click.group("catalog", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Show the tables behind checks and costs. Each row has a source and a date.
+
+    Without a subcommand: how old each table is, and what renews it.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    say(f"{'TABLE':<17} {'ROWS':>5} {'OF THEM YOURS':>14}  {'NEWEST ROW':<11} RENEWED BY")
+    for table in (*tables.catalogue_tables(), _prices()):
+        say(
+            f"{table.name:<17} {table.rows:>5} {table.own_rows or '-':>14}  {table.as_of:<11} {table.renewed_by or '-'}"
+        )
+    say(
+        f"Your own facts: {facts_file()} ({'made ' + made if (made := read_facts(facts_file()).get('made')) else 'no such file'})"
+    )
+
+
+def _prices() -> tables.FactTable:
+    rows = [price for price in known_prices().prices if price.component != "Hosting"]
+    own = [price for price in rows if price.source not in price_sources()]
+    return tables.FactTable(
+        name="prices",
+        rows=len(rows),
+        as_of=max(price.as_of for price in rows),
+        own_rows=len(own),
+        source="; ".join(price_sources().values()),
+        renewed_by="sm-trn catalog update, from the AWS Price List when there are credentials",
+    )
 
 
 @command.command("instances")
@@ -99,3 +133,94 @@ def _refreshed(instance: str | None, region: str, profile: str | None) -> list[P
     if not found:
         raise UnknownName(f"prices: the Price List has none for training on {', '.join(names)} in {region}")
     return found
+
+
+@command.command("update")
+@click.option(
+    "--region",
+    "regions",
+    multiple=True,
+    help="Ask for this region's prices. Repeatable. Default: us-east-1, which the others follow, and the profile's region.",
+)
+@click.option("--profile", help="Use this AWS profile.")
+@click.option("--offline", is_flag=True, help="Do not ask AWS for prices.")
+def update(*, regions: tuple[str, ...], profile: str | None, offline: bool) -> None:
+    """Add newer facts, from where they are, to a file of your own that every command then uses.
+
+    Images come from the tables of an installed SageMaker SDK (version 2 or 3), prices from the AWS Price List when there
+    are credentials. Limits and the names of instance types are always those of the installed botocore.
+
+    \b
+    Example: sm-trn catalog update --region eu-west-1
+    """
+    today = date.today().isoformat()  # noqa: DTZ011 - the day on the user's calendar
+    path = facts_file()
+    own = read_facts(path)
+    rows, registries = renewal.newer_images(today)
+    prices, said = ([], "not asked (--offline)") if offline else _regional_prices(regions, profile)
+    kept = parse_prices(json.dumps(own["prices"]), where=str(path)) if own else ()
+    merged = {(price.instance, price.region, price.as_of): price for price in (*kept, *prices)}
+    facts = {
+        "schema": SCHEMA,
+        "made": today,
+        "images": {
+            "registries": {**own.get("images", {}).get("registries", {}), **registries},
+            "rows": [*own.get("images", {}).get("rows", []), *rows],
+        },
+        "prices": json.loads(dump_prices(merged.values())),
+    }
+    sdk = renewal.sdk_tables()
+    say(f"images: {_count(rows, 'newer row')} from {sdk[1] if sdk else 'no SageMaker SDK: none is installed'}")
+    for row in rows:
+        say(
+            f"  {row['family']} {row.get('transformers') or ''} pytorch {row['pytorch']}".replace(
+                "  pytorch", " pytorch"
+            )
+        )
+    without = renewal.types_without_facts()
+    say(
+        f"instance types: the installed botocore has {_count(without, 'type')} without facts here"
+        + (f": {', '.join(without)}" if without else "")
+    )
+    say(f"prices: {said}")
+    if not rows and not prices:
+        say("nothing is newer than what is known already; no file was written")
+        return
+    _write(path, facts)
+    say(f"wrote {path}; every command uses it")
+
+
+def _regional_prices(regions: Iterable[str], profile: str | None) -> tuple[list[Price], str]:
+    """Today's prices of the regions, and a sentence about them. Without credentials none is asked for."""
+    from ..aws import RenewableSession, fetch_region_prices  # noqa: PLC0415 - only this command needs AWS
+
+    session = RenewableSession(profile=profile)
+    if session.get_credentials() is None:
+        return [], "not asked, for there are no AWS credentials (aws configure makes some)"
+    wanted = list(dict.fromkeys(regions or ("us-east-1", *filter(None, [session.region_name]))))
+    found = [price for region in wanted for price in fetch_region_prices(session, region)]
+    known = known_prices()
+    newer = [
+        price
+        for price in found
+        if (have := known.find(price.instance, price.region)) is None or have.as_of < price.as_of
+    ]
+    return newer, f"{_count(newer, 'newer price')} of {len(found)} in {', '.join(wanted)}, from the AWS Price List"
+
+
+def _count(items: Iterable[object], noun: str) -> str:
+    count = len(list(items))
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _write(path: Path, facts: dict[str, Any]) -> None:
+    """Replace the file in one step, so that a command beside this one reads the old facts or the new ones."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps(facts, indent=1), "utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise NotConfigured(
+            f"{path}: got {error}, wanted a file that can be written; SM_TRN_CATALOG names another"
+        ) from error

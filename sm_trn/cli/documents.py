@@ -16,11 +16,12 @@ from typing import Any, get_args
 import click
 
 from .. import HOMES, catalog
-from ..pricing.book import Price, price_sources, snapshot_book
+from ..catalog.tables import catalogue_tables
+from ..pricing.book import Price, PriceBook, price_sources, snapshot_book
 from ..pricing.cost import CENT
 from ..render import TARGETS
 from ..session.comparison import compare
-from ..specs.compute import Accelerator, Compute, InstanceGroup, Spot
+from ..specs.compute import Accelerator, Compute, InstanceGroup, InstanceType, Spot
 from ..specs.data import Channel, Checkpoint, FileSystem, Network, Output
 from ..specs.framework import Framework, TrainingCompiler
 from ..specs.guard import Guard
@@ -40,6 +41,7 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
     "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
     "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",
+    "SM_TRN_CATALOG": "The file of newer images and prices that `sm-trn catalog update` writes; unset: `~/.config/sm_trn/catalog.json`",
     "SM_TRN_RUNTIME": "In a job's environment: which runtime the entry scripts use, when it must not be found out",
     "SM_TRN_LOADING_AT_ONCE": "In a job's environment: how many workers of a host load a model at the same time",
 }
@@ -186,6 +188,7 @@ def accelerators() -> str:
     ]
     lines += ["", "## What decides it", ""]
     lines += _QUESTIONS.strip().split("\n")
+    lines += _ROAD.rstrip().split("\n")
     for accelerator in (Accelerator.NEURON, Accelerator.CUDA):
         rows = [row for row in catalog.instances().values() if row.accelerator is accelerator and row.trains]
         title = "Trainium" if accelerator is Accelerator.NEURON else "NVIDIA GPUs"
@@ -222,6 +225,27 @@ def accelerators() -> str:
     return "\n".join(lines).replace("\u00a0", " ") + "\n"
 
 
+_ROAD = """
+## The end of a road
+
+AWS ended training through PyTorch/XLA on Trainium in 2026. `sm-trn check` says so for each job that has a Neuron container (IMG009).
+
+| when | what AWS's Neuron did |
+|---|---|
+| 2026-05-21 | Neuron 2.30 dropped PyTorch/XLA training. PyTorch 2.9 is its last version |
+| 2026-07-07 | Neuron 2.31 came without a PyTorch training image (`pytorch-training-neuronx`) |
+| 2026-08-17 | Neuron 2.32 dropped the NxD training libraries; `jax-training-neuronx` is the one training image that is still published |
+
+- **What still runs:** the images up to Neuron 2.29.1 stay in the registry, and nobody has published a day on which they go. A job without
+  `neuron_sdk` takes the newest of them. They get no new versions.
+- **What comes after:** native PyTorch (TorchNeuron) is a closed beta, and for trn2 and trn3 only. On trn1 nothing follows but JAX.
+- **What would have to change:** for GPUs, the framework (`PyTorch` or `HuggingFace`) and the instance; the scripts of this package run
+  on both as they are. For TorchNeuron, what calls `torch_xla` or `neuronx_distributed`.
+
+Sources: AWS Neuron documentation, announcements "Neuron no longer supports PyTorch/XLA for training starting with Neuron 2.30" and
+"end of support for NxDT and NxD Core Training APIs"; aws-neuron/deep-learning-containers@2be9ed1 README (2026-08-17).
+"""
+
 _QUESTIONS = """
 1. **Does the code run there?** Trainium runs XLA graphs: one shape per batch, no `.cuda()`. `sm-trn check` reads the
    script for it. SMDDP, SageMaker's model parallelism and the Training Compiler need GPUs; `sm-trn check` says which.
@@ -257,6 +281,68 @@ def _price(instance: str) -> Price | None:
     return next((found for region in ("us-west-2", "us-east-1") if (found := book.find(instance, region))), None)
 
 
+def facts() -> str:
+    """How old each table of facts is, what renews it, and which prices are known where."""
+    book = snapshot_book()
+    rows = [price for price in book.prices if price.component != "Hosting"]
+    prices = (f"{len(rows)}", max(price.as_of for price in rows), "sm-trn catalog update, from the AWS Price List")
+    lines = [
+        "# How old the facts are",
+        "",
+        f"Made from the code by `{_MADE}`. `sm-trn catalog` shows the same with your own rows.",
+        "",
+    ]
+    lines += _table(
+        ("table", "rows", "newest row", "renewed without a new version by", "source"),
+        [
+            *(
+                (table.name, str(table.rows), table.as_of, table.renewed_by or "-", table.source)
+                for table in catalogue_tables()
+            ),
+            ("prices", *prices, "below"),
+        ],
+    )
+    lines += [
+        "",
+        "Limits and the names of instance types are always those of the installed botocore.",
+        "",
+        "## Prices",
+        "",
+    ]
+    lines += [_PRICE_RULE, ""]
+    lines += _table(("source", "is"), [(f"`{name}`", text) for name, text in price_sources().items()])
+    types = [row for row in catalog.instances().values() if row.trains]
+    regions = sorted({region for ratios in book.ratios for region in ratios.usd_per_hour})
+    lines += ["", "Training types with a price, by region:", ""]
+    lines += _table(
+        (
+            "region",
+            f"GPUs and Trainium, of {sum(row.chips > 0 for row in types)}",
+            f"CPUs, of {sum(row.chips == 0 for row in types)}",
+            "oldest",
+            "newest",
+        ),
+        [_coverage(book, region, types) for region in regions],
+    )
+    return "\n".join(lines) + "\n"
+
+
+_PRICE_RULE = """
+**The rule of inferred prices.** Where a region has no newer price of its own, a type costs there what it costs in us-east-1,
+times EC2's ratio of the instance family between the two regions. In each of the 386 pairs of a family and a region that two
+public lists of EC2's prices hold, this ratio is the same for every size of the family. Held against 30 published SageMaker
+prices that it did not use (us-west-2 2026, eu-west-1 2023, ap-northeast-1 2026), the rule is off by 0.25 % at most. An
+inferred price is as old as the older of its two sources, and says so. It is no promise that SageMaker sells the type there.
+""".strip()
+
+
+def _coverage(book: PriceBook, region: str, types: Sequence[InstanceType]) -> tuple[str, ...]:
+    found = [(row, price) for row in types if (price := book.find(row.name, region)) is not None]
+    days = sorted(price.as_of for _, price in found)
+    accelerated = sum(row.chips > 0 for row, _ in found)
+    return (region, str(accelerated), str(len(found) - accelerated), days[0], days[-1])
+
+
 def targets() -> str:
     """The render targets, by their modules' own first sentence."""
     lines = [
@@ -285,6 +371,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli_reference,
     "configuration.md": configuration,
     "accelerators.md": accelerators,
+    "facts.md": facts,
     "targets.md": targets,
 }
 

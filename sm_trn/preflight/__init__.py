@@ -6,6 +6,7 @@ A rule is a function of the spec that yields problems. Its ids, and why they exi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import date
 
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
@@ -50,9 +51,10 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
 )
 
 
-def check(job: JobSpec) -> Problems:
+def check(job: JobSpec, *, today: date | None = None) -> Problems:
     """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
 
+    ``today`` is the day on which the job is looked at: images are patched until a day. None takes the clock's.
     A list, which shows itself as text and in notebooks.
 
     >>> wrong = job.replace(distribution=st.SMDataParallel())
@@ -61,6 +63,7 @@ def check(job: JobSpec) -> Problems:
     """
     expect_spec(job)
     found = [problem for rule in RULES for problem in rule(job)]
+    found += images.out_of_patch(job, today or date.today())  # noqa: DTZ011 - the user's own day
     return Problems(sorted(dict.fromkeys(found), key=lambda problem: problem.severity.rank))
 
 

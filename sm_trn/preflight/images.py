@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 from ..catalog import images
 from ..specs.compute import Compute
@@ -14,9 +15,9 @@ TABLE = "sm_trn/catalog/images.json"
 
 IMG001 = Rule(
     "IMG001",
-    (Severity.ERROR,),
-    "versions that no published image has",
-    "The SDK guesses an image for Trainium, and fails late for GPUs.",
+    (Severity.ERROR, Severity.WARNING),
+    "versions that no published image has, or that are newer than the table of images",
+    "The SDK guesses an image for Trainium, and fails late for GPUs. A newer version may well exist: that is a warning.",
     TABLE,
 )
 IMG002 = Rule(
@@ -57,8 +58,22 @@ IMG006 = Rule(
 IMG007 = Rule(
     "IMG007",
     (Severity.ERROR,),
-    "an image for newer GPUs than those of P2",
-    "Containers since PyTorch 1.13 do not run on P2; the SDK refuses them when the job is sent.",
+    "an image for newer GPUs than those of P2 and P3",
+    "Containers since PyTorch 1.13 do not run on P2, as SDK v2 says when the job is sent; those since 2.9 do not run on P3.",
+)
+IMG008 = Rule(
+    "IMG008",
+    (Severity.INFO,),
+    "an image that AWS no longer patches",
+    "It stays in the registry and runs, without security patches and bug fixes.",
+    "AWS Deep Learning Containers, framework support policy",
+)
+IMG009 = Rule(
+    "IMG009",
+    (Severity.INFO,),
+    "training through PyTorch/XLA on Trainium, which AWS ended in 2026",
+    "Images up to Neuron 2.29.1 stay in the registry and run. No newer one trains on trn1.",
+    "AWS Neuron documentation, announcement 'Neuron no longer supports PyTorch/XLA for training starting with Neuron 2.30'",
 )
 
 
@@ -68,6 +83,16 @@ def unknown_image(job: JobSpec) -> Iterator[Problem]:
         return
     if job.compiled and not isinstance(job.framework, images.NEURON):
         return  # COMP002 says it, with the compiler's own list
+    if images.newer_than_table(job):
+        yield IMG001.problem(
+            Field("framework"),
+            "newer than this package's table of images",
+            got=images.describe(job),
+            wanted=f"at most {images.table_end(job)}, or image_uri",
+            fix=Advice("run sm-trn catalog update, or set image_uri"),
+            severity=Severity.WARNING,
+        )
+        return
     yield IMG001.problem(
         Field("framework"),
         f"no {job.framework.family} image has these versions",
@@ -86,7 +111,7 @@ def wrong_python(job: JobSpec) -> Iterator[Problem]:
         Field("framework.python"),
         "the container of these versions has another Python",
         got=repr(job.framework.python),
-        wanted=", ".join(dict.fromkeys(row.python for row in versions)),
+        wanted=", ".join(dict.fromkeys(row.python for row in versions if row.python is not None)),
         fix=Change(python=versions[-1].python),
     )
 
@@ -134,20 +159,23 @@ def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
 
 
 def old_gpus(job: JobSpec) -> Iterator[Problem]:
-    """IMG007: containers since PyTorch 1.13 do not run on P2; the SDK refuses them when the job is sent."""
+    """IMG007: containers since PyTorch 1.13 do not run on P2, those since 2.9 not on P3."""
     row = images.choose(job)
     if _named(job) or _misfit(job) or row is None or not (reason := images.unfit(row, job)):
         return
+    p2 = images.machine(job).startswith("ml.p2.")
     yield IMG007.problem(
         Field("framework.version"),
         reason,
         got=f"pytorch {job.framework.pytorch!r} on {images.machine(job)!r}",
-        wanted="1.12 or older, or newer machines",
+        wanted=f"{'1.12' if p2 else '2.8'} or older, or newer machines",
         fix=AnyOf(
-            Change(framework=PyTorch("1.12.1", python="py38")),
+            Change(framework=PyTorch("1.12.1", python="py38") if p2 else PyTorch("2.8.0", python="py312")),
             Change(compute=Compute("ml.g5.xlarge", count=job.compute.hosts)),
         ),
-        evidence="SageMaker SDK 2.257.7, image_uris._validate_instance_deprecation",
+        evidence="SageMaker SDK 2.257.7, image_uris._validate_instance_deprecation"
+        if p2
+        else "CUDA Toolkit 13.0 release notes",
     )
 
 
@@ -168,9 +196,9 @@ def _neuron_fix(job: JobSpec) -> Change:
 
 def _pytorch_fix(job: JobSpec) -> Change:
     """PyTorch's own container of the version that the job names, else its newest."""
-    rows = images.rows("pytorch")
-    row = next((row for row in reversed(rows) if row.pytorch.startswith(job.framework.pytorch)), rows[-1])
-    return Change("or another instance", framework=PyTorch(row.pytorch, python=row.python))
+    rows = [(row.pytorch, row.python) for row in images.rows("pytorch") if row.python is not None]
+    version, python = next((row for row in reversed(rows) if row[0].startswith(job.framework.pytorch)), rows[-1])
+    return Change("or another instance", framework=PyTorch(version, python=python))
 
 
 def support_ended(job: JobSpec) -> Iterator[Problem]:
@@ -184,6 +212,37 @@ def support_ended(job: JobSpec) -> Iterator[Problem]:
         got=f"Neuron {row.neuron_sdk!r}",
         wanted="2.29.1 or older for trn1",
         fix=Advice("leave neuron_sdk out"),
+    )
+
+
+def out_of_patch(job: JobSpec, today: date) -> Iterator[Problem]:
+    """IMG008: AWS patches an image for about a year after its release."""
+    row = None if _named(job) else images.choose(job)
+    if row is None or row.end_of_patch is None or row.end_of_patch > today.isoformat():
+        return
+    patched = [other for other in images.rows(row.family) if (other.end_of_patch or "") > today.isoformat()]
+    yield IMG008.problem(
+        Field("framework"),
+        f"AWS has not patched this image since {row.end_of_patch}",
+        got=images.describe(job),
+        consequence="it runs, without security patches and bug fixes",
+        wanted=f"{', '.join(f'{other.pytorch} (until {other.end_of_patch})' for other in patched)}" if patched else "",
+        fix=Advice("choose a newer version when you can, or --ignore IMG008"),
+    )
+
+
+def trainium_road(job: JobSpec) -> Iterator[Problem]:
+    """IMG009: AWS ended training through PyTorch/XLA in 2026; what was published before runs on."""
+    if not isinstance(job.framework, images.NEURON) or _misfit(job):
+        return
+    yield IMG009.problem(
+        Field("framework"),
+        "AWS dropped PyTorch/XLA training in Neuron 2.30 (2026-05-21)",
+        consequence="images up to Neuron 2.29.1 still run; nothing newer will come for trn1, "
+        "and since Neuron 2.31 (2026-07-07) no PyTorch training image is published",
+        fix=Advice(
+            "plan the move: GPUs, JAX (jax-training-neuronx as image_uri), or TorchNeuron on trn2 and trn3 (a closed beta)"
+        ),
     )
 
 
@@ -203,4 +262,13 @@ def mixed_versions(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-RULES = (unknown_image, wrong_python, no_image, wrong_accelerator, old_gpus, support_ended, mixed_versions)
+RULES = (
+    unknown_image,
+    wrong_python,
+    no_image,
+    wrong_accelerator,
+    old_gpus,
+    support_ended,
+    trainium_road,
+    mixed_versions,
+)

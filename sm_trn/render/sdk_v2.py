@@ -275,6 +275,9 @@ def _container(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 def _accepted(job: JobSpec) -> bool:
     """Whether the estimator takes the version with the strategy: it compares spellings, and asks nothing beside image_uri."""
+    row = images.choose(job)
+    if row is not None and not row.sdk_v2:
+        return False
     launch, version = plan(job), job.framework.pytorch
     if launch.runner is Runner.TORCHRUN:
         return version in compiler.TORCHRUN_SPELLINGS

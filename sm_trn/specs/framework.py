@@ -74,7 +74,7 @@ class NeuronX:
 class HuggingFaceNeuronX:
     """Hugging Face's container for Trainium (optimum-neuron), from this package's table: the estimators refuse it.
 
-    >>> st.HuggingFaceNeuronX("4.55.4", pytorch="2.7.0").family
+    >>> st.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0").family
     'huggingface-neuronx'
     """
 

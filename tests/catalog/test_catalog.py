@@ -12,13 +12,10 @@ from sm_trn.errors import UnknownName
 
 MODEL = botocore.session.get_session().get_service_model("sagemaker")
 
-# Types of the API that no public source describes yet.
-WITHOUT_FACTS = {"ml.p6e-gb200.36xlarge"}
-
 
 def test_every_training_instance_is_in_the_apis_enumeration() -> None:
     known = set(MODEL.shape_for("TrainingInstanceType").enum)
-    assert {row.name for row in instances().values() if row.trains} == known - WITHOUT_FACTS
+    assert {row.name for row in instances().values() if row.trains} == known
     assert not {row.name for row in instances().values() if not row.trains} & known
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sm_trn.catalog import compiler, images, limits
+from sm_trn.catalog import compiler, images, limits, renewal, tables
 
 sagemaker: Any = pytest.importorskip("sagemaker.fw_utils", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 pytestmark = pytest.mark.sdk
@@ -22,6 +23,15 @@ def table(name: str) -> Any:
 
 def full(versions: list[str]) -> set[str]:
     return {version for version in versions if version.count(".") == 2}
+
+
+def test_no_table_is_older_than_90_days_while_an_installed_package_is_newer() -> None:
+    """The test of SDK v3's environment asks the same of SDK v3's tables."""
+    today = date.today()  # noqa: DTZ011 - the age of a file, in days
+    old = (today - timedelta(days=90)).isoformat()
+    newer = {"images": renewal.newer_images(today.isoformat())[0], "instances": renewal.types_without_facts()}
+    stale = [table.name for table in tables.catalogue_tables() if table.as_of < old and newer.get(table.name)]
+    assert [] == stale, newer
 
 
 def test_the_compilers_families_are_the_sdks() -> None:
@@ -49,7 +59,7 @@ def test_regions_without_a_debugger_are_the_sdks() -> None:
 
 
 def test_no_pytorch_image_of_the_sdk_is_missing() -> None:
-    assert set(table("pytorch")["versions"]) == {row.pytorch for row in images.rows("pytorch")}
+    assert set(table("pytorch")["versions"]) == {row.pytorch for row in images.rows("pytorch") if row.sdk_v2}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +72,7 @@ def test_no_hugging_face_image_of_the_sdk_is_missing(family: str, name: str) -> 
         for key in row
         if key.startswith("pytorch")
     }
-    assert theirs == {(row.transformers, row.pytorch) for row in images.rows(family)}
+    assert theirs == {(row.transformers, row.pytorch) for row in images.rows(family) if row.sdk_v2}
 
 
 def test_hugging_faces_trainium_images_are_those_of_the_sdks_data() -> None:

@@ -130,9 +130,10 @@ def test_every_version_of_the_model_parallel_library_has_the_sdks_image(instance
 
 
 def test_every_image_is_in_the_sdks_regions_under_the_sdks_accounts() -> None:
-    for row in (row for name in SDK_TABLES for row in images.rows(name)):
+    for row in (row for name in SDK_TABLES for row in images.rows(name) if row.sdk_v2):
         version = table(SDK_TABLES[row.family])["versions"]
-        found = version[row.transformers][f"pytorch{row.pytorch}"] if row.transformers else version.get(row.pytorch)
+        pytorch = "2.7.0" if row.transformers == "4.55.4" else row.pytorch  # the SDK's slip: the image has 2.8.0
+        found = version[row.transformers][f"pytorch{pytorch}"] if row.transformers else version.get(row.pytorch)
         found = found or version["2.0.1"]  # the model-parallel library's, which are all alike
         assert found["registries"] == images.registries(row), row
 
@@ -152,6 +153,7 @@ SDK_TABLES = {
 @pytest.mark.parametrize("version", ["1.1.0", "1.13.1", "2.1.0", "2.8.0"])
 def test_a_regions_image_is_the_sdks(region: str, version: str) -> None:
     row = next(row for row in images.rows("pytorch") if row.pytorch == version)
+    assert row.python is not None
     sdk = theirs(region, "pytorch", framework_version=version, py_version=row.python, instance_type="ml.g5.xlarge")
     assert sdk == ours(job(st.PyTorch(version, python=row.python), "ml.g5.xlarge"), region)
 

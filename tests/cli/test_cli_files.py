@@ -45,7 +45,7 @@ job:
   - &first
     name: first
     script: {entry: train.py, source_dir: src}
-    framework: {kind: pytorch, version: 2.8.0, python: py312}
+    framework: {kind: pytorch, version: 2.13.0, python: py312}
     compute: {instance: ml.c5.xlarge}
     inputs: {train: data}
     hyperparameters: {rate: 5e-5, flag: true}
@@ -88,7 +88,7 @@ error[DIST003]: 'smdistributed.dataparallel' needs CUDA instances
    |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    = got 'ml.trn1.32xlarge' (NEURON), wanted ml.p4d.24xlarge or ml.p4de.24xlarge
    = fix: distribution = { kind = "torch_distributed" }""" == blocks[0]
-    assert "✗ 2 errors  ▲ 1 warning  • 3 notes in wrong.toml. Not launchable.\nChecked in " in blocks[-1]
+    assert "✗ 2 errors  ▲ 1 warning  • 4 notes in wrong.toml. Not launchable.\nChecked in " in blocks[-1]
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
@@ -108,6 +108,7 @@ def test_short_is_a_line_each_errors_first_then_by_line(folder: Path) -> None:
         ("src/train.py:3", "note", "SCRIPT006"),
         ("wrong.toml:3", "note", "DIST012"),
         ("wrong.toml:5", "note", "LIMIT012"),
+        ("wrong.toml:7", "note", "IMG009"),
     ] == shown
 
 
@@ -117,7 +118,9 @@ def test_github_gets_annotations(folder: Path) -> None:
         "::error file=wrong.toml,line=19,title=SPOT001::max_wait_s is shorter than max_run_s; got 72,000 s; wanted"
         in lines[1]
     )
-    assert ["error", "error", "warning", "notice", "notice", "notice"] == [line[2:].split(" ")[0] for line in lines]
+    assert ["error", "error", "warning", "notice", "notice", "notice", "notice"] == [
+        line[2:].split(" ")[0] for line in lines
+    ]
 
 
 def test_json_has_every_problem_with_line_and_column(folder: Path) -> None:
@@ -414,8 +417,8 @@ def test_a_spec_is_compared_as_if_it_had_gone_where_the_job_went() -> None:
         (Change(max_wait_s=90_000), "yaml", "max_wait_s: 90000"),
         (Change(distribution=st.TorchDistributed()), "json", '"distribution": {"kind": "torch_distributed"}'),
         (Change(distribution=Named("SMDataParallel")), "toml", 'distribution = { kind = "smdistributed.dataparallel" }'),
-        (Change(framework=st.HuggingFaceNeuronX("4.55.4", pytorch="2.7.0")), "toml",
-         'framework = { kind = "huggingface-neuronx", transformers = "4.55.4", pytorch = "2.7.0" }'),
+        (Change(framework=st.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0")), "toml",
+         'framework = { kind = "huggingface-neuronx", transformers = "4.55.4", pytorch = "2.8.0" }'),
         (Change(compute=st.Compute("ml.trn1.32xlarge")), "toml", 'compute = { instance = "ml.trn1.32xlarge" }'),
         (Change(compiler=None), "toml", "leave compiler out"),
         (Change(compiler=st.TrainingCompiler()), "yaml", "compiler: {}"),

@@ -32,7 +32,10 @@ class PriceList(BaseHTTPRequestHandler):
             "product": {"attributes": {"component": "Training", **wanted}},
             "terms": {"OnDemand": {"A": {"effectiveDate": "2026-11-01T00:00:00Z", "priceDimensions": {"B": hour}}}},
         }
-        found = [json.dumps(product)] if wanted["instanceName"] == "ml.trn1.32xlarge" else []
+        of_a_region = "instanceName" not in wanted
+        if of_a_region:
+            product["product"]["attributes"]["instanceName"] = "ml.trn1.32xlarge"
+        found = [json.dumps(product)] if of_a_region or wanted["instanceName"] == "ml.trn1.32xlarge" else []
         answer = json.dumps({"FormatVersion": "aws_v1", "PriceList": found}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
@@ -78,6 +81,38 @@ def test_an_instance_without_a_price_is_an_error(price_list: dict[str, str]) -> 
 
 def test_saving_what_is_known_already_is_a_mistake() -> None:
     assert 2 == sm_trn("catalog", "prices", "--save", "x.json").returncode
+
+
+def test_an_update_keeps_newer_prices_where_every_command_reads_them(
+    price_list: dict[str, str], tmp_path: Path
+) -> None:
+    own = {"SM_TRN_CATALOG": str(tmp_path / "new" / "catalog.json")}
+    updated = sm_trn("catalog", "update", "--region", "eu-west-1", environment={**price_list, **own})
+    assert 0 == updated.returncode, updated.stderr
+    assert "prices: 1 newer price of 1 in eu-west-1, from the AWS Price List" in updated.stdout
+    shown = sm_trn("catalog", "prices", "--instance", "ml.trn1.32xlarge", environment=own)
+    assert "9.875" in shown.stdout
+    again = sm_trn("catalog", "update", "--region", "eu-west-1", environment={**price_list, **own})
+    assert "nothing is newer than what is known already" in again.stdout
+    listed = sm_trn("catalog", environment=own)
+    assert f"Your own facts: {own['SM_TRN_CATALOG']} (made " in listed.stdout
+
+
+def test_without_credentials_an_update_says_that_no_price_was_asked_for(tmp_path: Path) -> None:
+    own = {"SM_TRN_CATALOG": str(tmp_path / "catalog.json"), "AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
+    updated = sm_trn("catalog", "update", environment=own)
+    assert 0 == updated.returncode, updated.stderr
+    assert "prices: not asked, for there are no AWS credentials" in updated.stdout
+    assert not (tmp_path / "catalog.json").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 9, "made": "", "images": {}, "prices": {}}', "\0"])
+def test_a_file_of_facts_that_is_none_is_said_with_its_mend(text: str, tmp_path: Path) -> None:
+    (tmp_path / "catalog.json").write_text(text)
+    refused = sm_trn("catalog", "images", environment={"SM_TRN_CATALOG": str(tmp_path / "catalog.json")})
+    assert 2 == refused.returncode
+    assert "wanted what sm-trn catalog update writes; delete the file, then run sm-trn catalog update" in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_prices_survive_the_file() -> None:

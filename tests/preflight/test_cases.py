@@ -66,8 +66,8 @@ CASES: dict[str, list[Case]] = {
         Case(
             rule="IMG003",
             severity=ERROR,
-            change=on_trn1(st.HuggingFace("4.55.4", pytorch="2.7.0", python="py310")),
-            words="HuggingFaceNeuronX('4.55.4', pytorch='2.7.0')",
+            change=on_trn1(st.HuggingFace("4.55.4", pytorch="2.8.0", python="py310")),
+            words="HuggingFaceNeuronX('4.55.4', pytorch='2.8.0')",
         )
     ],
     "trn1-xla": [

@@ -24,7 +24,8 @@ P4D, TRN1 = st.Compute("ml.p4d.24xlarge", count=2), st.Compute("ml.trn1.32xlarge
 
 # id, the configuration it starts from, what is made wrong, a word of "got", a word of "wanted"
 WRONG: list[tuple[str, str, Wrong, str, str]] = [
-    ("IMG001", "c", lambda j: j.replace(framework=st.NeuronX("2.99")), "2.99", "2.9.0"),
+    ("IMG001", "c", lambda j: j.replace(framework=st.NeuronX("2.3")), "2.3", "2.9.0"),
+    ("IMG001", "a", lambda j: j.replace(framework=st.PyTorch("2.99", python="py312")), "2.99", "image_uri"),
     ("IMG002", "a", lambda j: j.replace(framework=st.PyTorch("1.11", python="py310")), "py310", "py38"),
     (
         "IMG003",
@@ -343,7 +344,7 @@ def llama(source: str, **neuron: int | bool) -> JobSpec:
     options = st.NeuronOptions(**neuron) if neuron else None  # type: ignore[arg-type]  # ints and bools by name
     return jobs.trainium(source).replace(
         hyperparameters={"model_id": "meta-llama/Llama-2-7b-hf"},
-        framework=st.HuggingFaceNeuronX("4.55.4", pytorch="2.7.0"),
+        framework=st.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0"),
         neuron=options,
     )
 

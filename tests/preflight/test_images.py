@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import date, timedelta
 from typing import Any
 
 import jobs
@@ -47,10 +48,15 @@ def faults(spec: st.JobSpec, families: tuple[str, ...] = ("IMG", "COMP")) -> lis
         (st.NeuronX("2.9.0"), (CPU, NEURON), None),
         (st.NeuronX("2.9.0"), (CPU,), "IMG003"),
         (st.NeuronX("99.9"), (GPU,), "IMG003"),
-        (st.PyTorch("99.9", python="py312"), (CPU,), "IMG001"),
+        (st.PyTorch("2.8.9", python="py312"), (CPU,), "IMG001"),
         (st.PyTorch("2.8", python="py38"), (CPU,), "IMG002"),
         (PYTORCH, (OLD_GPU,), "IMG007"),
         (st.PyTorch("1.12", python="py38"), (OLD_GPU,), None),
+        (st.PyTorch("2.9", python="py312"), ("ml.p3.2xlarge",), "IMG007"),
+        (st.HuggingFace("5.3.0", pytorch="2.9.0", python="py312"), ("ml.p3dn.24xlarge",), "IMG007"),
+        (st.PyTorch("2.13", python="py312"), ("ml.g4dn.xlarge",), None),
+        (st.PyTorch("2.13", python="py312"), (CPU,), None),
+        (PYTORCH, ("ml.p3.2xlarge",), None),
     ],
 )
 def test_one_fault_is_one_problem(framework: Any, instances: tuple[str, ...], rule: str | None) -> None:
@@ -65,7 +71,7 @@ def test_one_fault_is_one_problem(framework: Any, instances: tuple[str, ...], ru
 
 @pytest.mark.parametrize("instance", [CPU, GPU, OLD_GPU])
 def test_versions_that_are_offered_run_there(instance: str) -> None:
-    spec = job(st.PyTorch("99.9", python="py312"), instance)
+    spec = job(st.PyTorch("2.8.9", python="py312"), instance)
     (problem,) = faults(spec)
     offered = [words.split("/") for words in problem.wanted.partition(" of ")[2].split(", ")]
     assert len(offered) >= 10
@@ -74,7 +80,68 @@ def test_versions_that_are_offered_run_there(instance: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", [job(HUGGING_FACE, CPU), job(PYTORCH, NEURON), job(HUGGING_FACE, NEURON), job(PYTORCH, OLD_GPU)]
+    ("framework", "instance", "end"),
+    [
+        (st.PyTorch("2.15", python="py313"), GPU, "pytorch 2.14"),
+        (st.HuggingFace("5.13.1", pytorch="2.11.0", python="py312"), GPU, "transformers 5.3.0"),
+        (st.NeuronX("2.12"), NEURON, "neuron_sdk 2.30.0"),
+        (st.NeuronX("2.9.0", neuron_sdk="2.33.0"), NEURON, "neuron_sdk 2.30.0"),
+        (st.HuggingFaceNeuronX("4.60.0", pytorch="2.9.0"), NEURON, "transformers 4.55.4"),
+    ],
+)
+def test_a_version_newer_than_the_table_is_no_mistake(framework: Any, instance: str, end: str) -> None:
+    spec = job(framework, instance)
+    assert [] == faults(spec)
+    (problem,) = (each for each in st.check(spec) if each.id == "IMG001")
+    assert Severity.WARNING is problem.severity
+    assert end in problem.wanted
+    with pytest.raises(
+        UnknownName, match=r"newer than this table of images .*; set image_uri, or run sm-trn catalog update"
+    ):
+        image_uri(spec, "us-east-1")
+    own = spec.replace(image_uri="123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1")
+    assert [] == [each.id for each in st.check(own) if each.id == "IMG001"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for family in images.families() for row in images.rows(family)],
+    ids=lambda row: f"{row.family}-{row.pytorch}-{row.transformers}-{row.python}-{row.neuron_sdk}",
+)
+def test_an_image_is_out_of_patch_from_its_date_on(row: images.ImageRow) -> None:
+    if row.family != "pytorch" or row.end_of_patch is None:
+        assert row.end_of_patch is None
+        return
+    assert row.general_availability is not None
+    assert row.general_availability < row.end_of_patch
+    spec = job(st.PyTorch(row.pytorch, python=row.python or "py312"), GPU)
+    end = date.fromisoformat(row.end_of_patch)
+    assert [] == [each for each in st.check(spec, today=end - timedelta(days=1)) if each.id == "IMG008"]
+    (problem,) = (each for each in st.check(spec, today=end) if each.id == "IMG008")
+    assert Severity.INFO is problem.severity
+    assert row.end_of_patch in problem.what
+
+
+@pytest.mark.parametrize(
+    ("framework", "said"),
+    [(st.NeuronX("2.9.0"), True), (st.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0"), True), (st.Container(), False)],
+)
+def test_a_job_on_trainium_is_told_that_its_road_ended(framework: Any, said: bool) -> None:
+    own = {} if said else {"image_uri": "123456789012.dkr.ecr.us-east-1.amazonaws.com/jax-training-neuronx:0.10"}
+    spec = job(framework, NEURON, **own)
+    assert ["IMG009"] * said == [each.id for each in st.check(spec) if each.id == "IMG009"]
+    assert [] == faults(spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        job(HUGGING_FACE, CPU),
+        job(PYTORCH, NEURON),
+        job(HUGGING_FACE, NEURON),
+        job(PYTORCH, OLD_GPU),
+        job(st.PyTorch("2.13", python="py312"), "ml.p3.2xlarge"),
+    ],
 )
 def test_the_fix_of_a_wrong_accelerator_is_one(spec: st.JobSpec) -> None:
     (problem,) = faults(spec)

@@ -80,7 +80,7 @@ def test_cost_info_of_the_published_pair(mixed: Comparison) -> None:
     assert info.bars[1].detail == "1.676 h × 1 × $24.73/h"
     assert pytest.approx(info.tie, abs=0.001) == 41.435
     assert pytest.approx(float(info.tie_usd_per_hour or 0), abs=0.001) == 22.763
-    assert "2022-11" in info.subtitle
+    assert "2025-11-30 (ml.trn1.32xlarge, inferred)" in info.subtitle
     assert "2026-09-01" in info.subtitle
 
 
@@ -254,7 +254,7 @@ def test_info_and_plot_are_two_functions(mixed: Comparison) -> None:
 def test_png_says_its_values_and_has_200_dpi(mixed: Comparison, tmp_path: Path) -> None:
     mixed.save(tmp_path)
     with Image.open(tmp_path / "cost.png") as image:
-        assert "bert-trn1 $41.43 at $24.73/h of 2022-11" in image.text["Description"]
+        assert "bert-trn1 $41.43 at $24.73/h of 2025-11-30" in image.text["Description"]
         assert round(image.info["dpi"][0]) == 200
 
 

@@ -39,7 +39,7 @@ def mixed() -> Fleet:
                 job("small", G5, created=START + 20, EnableManagedSpotTraining=True, TrainingTimeInSeconds=7200),
                 {"team": "cv"},
             ),
-            job("rare", "ml.c7i.large", created=START + 30),
+            job("rare", "ml.m4.xlarge", created=START + 30),
             job("rehearsed", emulated=True, created=START + 40),
             job("queued", billable=None, TrainingJobStatus="InProgress", created=START + 50),
         ]
@@ -56,7 +56,7 @@ def test_the_sum_holds_what_was_billed_at_a_known_price_only() -> None:
 def test_what_is_in_no_sum_is_named() -> None:
     said = " ".join(mixed().findings())
     for words in ("3 jobs cost $77.16 in all at prices of 2026-09-01.",
-                  "1 job failed and cost $25.25, 32.7 % of all.", "No price is known for ml.c7i.large: 1 job",
+                  "1 job failed and cost $25.25, 32.7 % of all.", "No price is known for ml.m4.xlarge: 1 job",
                   "1 job not billed yet", "1 job EMULATED", "Spot took $1.41 off"):  # fmt: skip
         assert words in said
 
@@ -64,7 +64,7 @@ def test_what_is_in_no_sum_is_named() -> None:
 @pytest.mark.parametrize(
     ("key", "names"),
     [
-        ("instance", [P4D, G5, "ml.c7i.large"]),
+        ("instance", [P4D, G5, "ml.m4.xlarge"]),
         ("status", ["Completed", "Failed", "InProgress"]),
         ("name", ["gpt2", "small", "queued", "rare", "rehearsed"]),
         ("tag:team", ["nlp", "cv", "no team"]),

@@ -127,9 +127,9 @@ def test_every_tag_is_closed(page: Page) -> None:
 
 
 def test_headline_is_the_finding(page: Page) -> None:
-    assert "bert-trn1 cost 9.9 % less than bert-p4d, at prices of 2022-11 and 2026-09-01" in page.text
+    assert "bert-trn1 cost 9.9 % less than bert-p4d, at prices of 2025-11-30 and 2026-09-01" in page.text
     assert (
-        "bert-trn1 cost $41.43 at $24.73/h (2022-11) and bert-p4d cost $45.96 at $25.25/h (2026-09-01, inferred)."
+        "bert-trn1 cost $41.43 at $24.73/h (2025-11-30, inferred) and bert-p4d cost $45.96 at $25.25/h (2026-09-01, inferred)."
         in page.text
     )
     assert "2026-11-20 16:42 UTC" in page.text

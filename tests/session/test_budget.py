@@ -124,8 +124,8 @@ def test_a_budget_without_a_price_is_no_budget(
     here: World, watch: Callable[..., tuple[list[JobSnapshot], list[str]]]
 ) -> None:
     job = here.service.add("odd", created=here.clock.now(), story=HOUR)
-    job.request = {**job.request, "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}}
-    with pytest.raises(st.NotConfigured, match=r"no price for ml\.m5\.large"):
+    job.request = {**job.request, "ResourceConfig": {"InstanceType": "ml.m4.xlarge", "InstanceCount": 1}}
+    with pytest.raises(st.NotConfigured, match=r"no price for ml\.m4\.xlarge"):
         watch("odd", max_usd=10)
     assert "Stopped" == watch("odd", max_usd=10, usd_per_hour=50)[0][0].status_word
 
@@ -161,7 +161,7 @@ def test_jobs_of_one_name_are_added_up_each(here: World, spec: st.JobSpec) -> No
 
 
 def test_together_has_no_ceiling_when_one_job_has_none(here: World, spec: st.JobSpec) -> None:
-    cheap = spec.replace(compute=st.Compute("ml.m5.large"), distribution=None)
+    cheap = spec.replace(compute=st.Compute("ml.m4.xlarge"), distribution=None)
     said = _most(here.session, [spec, cheap], None)
     assert "together no ceiling" in said
     assert "together at most" not in said
