@@ -13,9 +13,11 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from ..errors import SmTrnError
+from ..facts import facts_file, user_facts
 from ..specs.units import Usd
 
 SCHEMA = 1
+BASE_REGION = "us-east-1"  # the region whose price list is public as a whole
 _DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 
@@ -23,7 +25,8 @@ _DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 class Price:
     """USD per instance and hour. ``as_of`` is an ISO date, or a month when the source gives no day.
 
-    ``inferred`` marks a value that was not published for training in this region: ``source`` says what it stands on.
+    ``inferred`` marks a value that was not published for training in this region: ``source`` says what it stands on
+    (``ec2-ratio``: the price in us-east-1 times EC2's ratio of the family between the two regions).
     """
 
     instance: str
@@ -41,18 +44,55 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegionalRatios:
+    """What EC2 asks for one instance family in each region, in USD an hour, and the SageMaker types of the family.
+
+    The ratio between two regions is the same for every size of a family, and SageMaker's prices follow it.
+    """
+
+    instances: frozenset[str]
+    usd_per_hour: Mapping[str, Usd]
+    as_of: str
+
+    def infer(self, base: Price, region: str) -> Price | None:
+        """The price of ``base``'s type in ``region``, as of the older of both sources; None where EC2 does not sell the family."""
+        here, there = self.usd_per_hour.get(region), self.usd_per_hour.get(base.region)
+        if here is None or there is None or region == base.region:
+            return None
+        return replace(
+            base,
+            region=region,
+            usd_per_hour=(base.usd_per_hour * here / there).quantize(Decimal("0.0001"), ROUND_HALF_UP),
+            as_of=min(base.as_of, self.as_of),
+            source="ec2-ratio",
+            inferred=True,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriceBook:
-    """All known prices. ``find`` answers one question: what did this cost here, then?"""
+    """All known prices. ``find`` answers one question: what did this cost here, then?
+
+    Where ``ratios`` has the type's family, a region without a price of its own is given one, marked as inferred:
+    the price in ``BASE_REGION`` times EC2's ratio of the family between the two regions.
+    """
 
     prices: tuple[Price, ...]
+    ratios: tuple[RegionalRatios, ...] = ()
 
     def find(self, instance: str, region: str, *, at: date | str | None = None) -> Price | None:
         """The newest price on or before ``at`` (newest of all when None); None when none is known.
 
-        Hosting rates are never used for training. A price of another region is never used.
+        A published price goes before an inferred one of its day. Hosting rates are never used for training.
         """
         day = at.isoformat() if isinstance(at, date) else at
-        known = [
+        known = self._published(instance, region, day)
+        if region != BASE_REGION:
+            known += self._inferred(instance, region, day)
+        return max(known, key=_preference, default=None)
+
+    def _published(self, instance: str, region: str, day: str | None) -> list[Price]:
+        return [
             price
             for price in self.prices
             if price.instance == instance
@@ -60,7 +100,19 @@ class PriceBook:
             and price.component != "Hosting"
             and (day is None or price.as_of <= day)
         ]
-        return max(known, key=lambda price: (price.as_of, not price.inferred), default=None)
+
+    def _inferred(self, instance: str, region: str, day: str | None) -> list[Price]:
+        base = max(self._published(instance, BASE_REGION, day), key=_preference, default=None)
+        family = next((ratios for ratios in self.ratios if instance in ratios.instances), None)
+        if base is None or family is None or (day is not None and family.as_of > day):
+            return []
+        price = family.infer(base, region)
+        return [] if price is None else [price]
+
+    def newest(self, region: str) -> tuple[Price, ...]:
+        """The newest training price of every type that has one in ``region``, by type."""
+        types = sorted({price.instance for price in self.prices})
+        return tuple(price for instance in types if (price := self.find(instance, region)) is not None)
 
     def of(self, machines: Iterable[tuple[str, int]], region: str, *, at: date | str | None = None) -> Price | None:
         """The price of one host of a job's ``machines``: of several types, what they cost together over their number, as of the
@@ -100,6 +152,10 @@ class PriceBook:
         return replace(self, prices=(*self.prices, *extra))
 
 
+def _preference(price: Price) -> tuple[str, bool]:
+    return price.as_of, not price.inferred
+
+
 def dump_prices(prices: Iterable[Price]) -> str:
     """Prices as JSON text, amounts as text; ``parse_prices`` reads them back."""
     return json.dumps(
@@ -134,10 +190,28 @@ def parse_prices(text: str, *, where: str = "prices") -> tuple[Price, ...]:
 
 @functools.cache
 def snapshot_book() -> PriceBook:
-    """The prices that ship with the package; ``price_sources()`` spells out where each is from."""
+    """The prices that ship with the package, and those of the user's own file of facts.
+
+    ``price_sources()`` spells out where each is from. Raises NotConfigured when that file is not one.
+    """
     body = json.loads(files(__package__).joinpath("prices.json").read_text("utf-8"))
+    shipped = tuple(Price(**{**row, "usd_per_hour": Decimal(row["usd_per_hour"])}) for row in body["rows"])
+    own = user_facts().get("prices")
     return PriceBook(
-        prices=tuple(Price(**{**row, "usd_per_hour": Decimal(row["usd_per_hour"])}) for row in body["rows"])
+        prices=shipped if own is None else (*shipped, *parse_prices(json.dumps(own), where=str(facts_file()))),
+        ratios=_regional_ratios(),
+    )
+
+
+def _regional_ratios() -> tuple[RegionalRatios, ...]:
+    families = json.loads(files(__package__).joinpath("regions.json").read_text("utf-8"))["families"].values()
+    return tuple(
+        RegionalRatios(
+            instances=frozenset(family["instances"]),
+            usd_per_hour={region: Decimal(usd) for region, usd in family["usd_per_hour"].items()},
+            as_of=family["as_of"],
+        )
+        for family in families
     )
 
 
