@@ -47,6 +47,8 @@ def _chosen_image(asked: Asked) -> str:
         else None
     )
     distribution: Mapping[str, Json] = options if isinstance(options, Mapping) else {}
+    if asked.site.cls == "PyTorch" and machine and catalog.processor(machine) == "neuron" and not asked.groups():
+        return catalog.neuron_image_of_sdk_v2(str(version), python, asked.region)
     if asked.site.cls in {"PyTorch", "HuggingFace"} and get("tensorflow_version") is None:
         if asked.site.cls == "PyTorch":
             framework: PyTorch | HuggingFace = PyTorch(version, python=python)
@@ -60,9 +62,11 @@ def _chosen_image(asked: Asked) -> str:
             distribution=SMModelParallelV2() if v2 else None,
         )  # fmt: skip
         return _with_build(asked, catalog.image_uri(job, asked.region), distribution)
-    name = {"TensorFlow": "tensorflow", "MXNet": "mxnet", "SKLearn": "sklearn", "XGBoost": "xgboost"}.get(
-        asked.site.cls
-    )
+    name = {
+        "TensorFlow": "tensorflow", "MXNet": "mxnet", "SKLearn": "sklearn", "XGBoost": "xgboost", "HuggingFace": "huggingface-tensorflow",
+    }.get(asked.site.cls)  # fmt: skip
+    if asked.site.cls == "HuggingFace":
+        version = f"{get('tensorflow_version')}-transformers{get('transformers_version')}"
     if name is None or asked.compiler():
         raise ValueError(f"no table has the image of {asked.site.cls} with these versions")
     wanted = algorithms.Wanted(
