@@ -103,6 +103,44 @@ def test_a_version_newer_than_the_table_is_no_mistake(framework: Any, instance: 
     assert [] == [each.id for each in st.check(own) if each.id == "IMG001"]
 
 
+def job_of(row: images.ImageRow) -> st.JobSpec:
+    """A plain job that runs on the image: on the newest machines that it fits."""
+    if row.family == "neuronx":
+        return job(st.NeuronX(row.pytorch, neuron_sdk=row.neuron_sdk), NEURON)
+    if row.family == "huggingface-neuronx":
+        assert row.transformers is not None
+        framework = st.HuggingFaceNeuronX(row.transformers, pytorch=row.pytorch, neuron_sdk=row.neuron_sdk)
+        return job(framework, NEURON)
+    python = row.python or "py312"
+    own: Any = st.PyTorch(row.pytorch, python=python)
+    if row.transformers is not None:
+        own = st.HuggingFace(row.transformers, pytorch=row.pytorch, python=python)
+    spec = job(own, GPU)
+    if row.family.endswith("-compiler"):
+        return spec.replace(compute=st.Compute("ml.p3.2xlarge"), compiler=st.TrainingCompiler())
+    return spec.replace(distribution=st.SMModelParallelV2()) if row.family == "pytorch-smp" else spec
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for family in images.families() for row in images.rows(family) if family != "neuron-legacy"],
+    ids=lambda row: f"{row.family}-{row.pytorch}-{row.transformers}-{row.python}-{row.neuron_sdk}",
+)
+def test_every_image_that_exists_has_a_job_without_a_fault_and_is_recognised(row: images.ImageRow) -> None:
+    spec = job_of(row)
+    assert [] == [
+        each for each in st.check(spec) if each.severity is Severity.ERROR and not each.id.startswith("SCRIPT")
+    ]
+    region = "us-east-1" if "us-east-1" in images.registries(row) else next(iter(images.registries(row)))
+    uri = image_uri(spec, region)
+    assert f"/{row.repository}:" in uri
+    again = images.recognise(uri)
+    if row.family == "pytorch-smp" or row.family.endswith("-compiler") or row.python is None:
+        return  # what else chooses such an image is no part of its URI
+    assert again is not None
+    assert uri == image_uri(spec.replace(framework=again), region)
+
+
 @pytest.mark.parametrize(
     "row",
     [row for family in images.families() for row in images.rows(family)],
