@@ -10,8 +10,8 @@ import click
 from .. import catalog
 from ..errors import UnknownName
 from ..pricing.book import Price, dump_prices, price_sources
-from ..session.connection import known_prices
-from .shared import emit, json_option, say
+from ..session.connection import known_prices, known_region
+from .shared import emit, json_option, region_option, say
 
 
 @click.group("catalog")
@@ -55,7 +55,7 @@ def show_images(*, family: str | None, as_json: bool) -> None:
 @command.command("prices")
 @click.option("--instance", help="Show only this instance type.")
 @click.option("--refresh", is_flag=True, help="Ask the AWS Price List for today's prices; needs AWS credentials.")
-@click.option("--region", default="us-east-1", show_default=True, help="Ask for prices of this region.")
+@region_option("Show only prices of this region.", when="Default with --refresh")
 @click.option("--profile", help="Use this AWS profile.")
 @click.option(
     "--save",
@@ -64,7 +64,7 @@ def show_images(*, family: str | None, as_json: bool) -> None:
 )
 @json_option
 def show_prices(
-    *, instance: str | None, refresh: bool, region: str, profile: str | None, save: Path | None, as_json: bool
+    *, instance: str | None, refresh: bool, region: str | None, profile: str | None, save: Path | None, as_json: bool
 ) -> None:
     """List prices per instance and hour with region, date and source. Inferred prices are marked.
 
@@ -74,12 +74,16 @@ def show_prices(
     if save is not None and not refresh:
         raise click.UsageError("--save keeps what --refresh finds; the prices shown without it are known already")
     if refresh:
-        rows = _refreshed(instance, region, profile)
+        rows = _refreshed(instance, known_region(region, profile=profile), profile)
         if save is not None:
             save.write_text(dump_prices(rows), "utf-8")
             click.echo(f"wrote {save}; export SM_TRN_PRICES={save} to use it", err=True)
     else:
-        rows = [price for price in known_prices().prices if instance in {None, price.instance}]
+        rows = [
+            price
+            for price in known_prices().prices
+            if instance in {None, price.instance} and region in {None, price.region}
+        ]
     if as_json:
         emit([{**dataclasses.asdict(row), "source_text": price_sources().get(row.source, row.source)} for row in rows])
         return

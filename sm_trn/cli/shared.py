@@ -8,12 +8,56 @@ from collections.abc import Callable
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
+from ..errors import NotConfigured
 from ..logs.shown import printable
+from ..pricing.book import price_day
+from ..specs.destination import DEFAULT_REGION, REGION_VARIABLES
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Region(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases alone
+    """A region that AWS has."""
+
+    name = "region"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name. Raises click.BadParameter for any other."""
+        from ..session.connection import expect_region  # noqa: PLC0415 - a quick `--help` needs none of it
+
+        try:
+            return expect_region(str(value))
+        except NotConfigured as error:
+            self.fail(str(error).removeprefix("region: "), param, ctx)
+
+
+class Day(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases alone
+    """The day of a price."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text. Raises click.BadParameter for what is no date."""
+        try:
+            price_day(str(value))
+        except ValueError as error:
+            self.fail(str(error).removeprefix("at: "), param, ctx)
+        return str(value)
+
+
+def region_option(use: str = "AWS region.", *, when: str = "Default") -> Callable[[Command], Command]:
+    """--region, with the one rule of where it comes from when nobody gives it (``known_region``)."""
+    variables = f"{', '.join(REGION_VARIABLES)} or the profile's, else {DEFAULT_REGION}"
+    return click.option("--region", type=Region(), metavar="REGION", help=f"{use} {when}: {variables}.")
+
+
+at_option = click.option(
+    "--at", type=Day(), metavar="DATE", help="Use prices of this date, e.g. 2022-12-31. Default: the newest known."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on stdout.")
 
 

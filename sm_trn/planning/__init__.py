@@ -10,12 +10,13 @@ from typing_extensions import Unpack
 from ..errors import UnknownName
 from ..estimation.jobs.calibration import Calibration
 from ..estimation.jobs.configure import configure
-from ..estimation.jobs.estimate import REGION, estimate
+from ..estimation.jobs.estimate import estimate
 from ..estimation.jobs.facts import Facts, Known, MissingFact
 from ..estimation.jobs.value import Estimate, span
 from ..preflight import check
 from ..pricing.book import PriceBook, snapshot_book
 from ..specs.compute import Spot
+from ..specs.destination import DEFAULT_REGION
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Severity
 from . import grid
@@ -32,7 +33,7 @@ def plan(
     only: Sequence[str] = (),
     counts: Sequence[int] = grid.COUNTS,
     prices: PriceBook | None = None,
-    region: str = REGION,
+    region: str = DEFAULT_REGION,
     calibration: Calibration | None = None,
     **known: Unpack[Known],
 ) -> Plan:
@@ -72,6 +73,7 @@ def plan(
         choices=ordered(choices, bounds.goal),
         excluded=tuple(sorted(excluded, key=_gravity)),
         global_batch=whole,
+        region=region,
         deadline_s=bounds.deadline_s,
         max_usd=bounds.max_usd,
         at=bounds.at,

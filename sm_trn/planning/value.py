@@ -66,6 +66,7 @@ class Plan:
     choices: tuple[Choice, ...]
     excluded: tuple[Excluded, ...]
     global_batch: float
+    region: str
     deadline_s: float | None = None
     max_usd: float | None = None
     at: str = "upper"
@@ -89,6 +90,7 @@ class Plan:
             "estimated": True,
             "job": self.job.name,
             "goal": self.goal,
+            "region": self.region,
             "global_batch": self.global_batch,
             "deadline_s": self.deadline_s,
             "max_usd": self.max_usd,
@@ -181,7 +183,9 @@ def _notes(p: Plan) -> list[str]:
         lines.append(f"Limits hold {where}.")
     dates = sorted({each.estimate.price.as_of for each in p.choices if each.estimate.price is not None})
     if dates:
-        lines.append(f"Prices of {', '.join(dates)}. Wait for capacity: not known. Spot saving: 50 to 75 % assumed.")
+        lines.append(
+            f"Prices of {', '.join(dates)} in {p.region}. Wait for capacity: not known. Spot saving: 50 to 75 % assumed."
+        )
     return lines
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from ...estimation.jobs import Calibration, read_calibration
-from ...estimation.jobs.estimate import REGION
 from ...estimation.jobs.facts import Known
+from ..shared import region_option
 
 
 def known_options(command: Any) -> Any:
@@ -27,7 +27,7 @@ def known_options(command: Any) -> Any:
                 "--precision", type=click.Choice(["fp32", "tf32", "fp16", "bf16", "fp8"]), help="Precision of products."
             ),
             click.option("--calibration", metavar="FILE", help="Use what your own jobs taught (st.calibrate)."),
-            click.option("--region", default=REGION, show_default=True, help="Use the prices of this region."),
+            region_option("Use the prices of this region."),
         ]
     ):
         command = option(command)

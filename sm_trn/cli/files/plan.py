@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...planning import GOALS, Limits, Plan, plan
-from ...session.connection import known_prices
+from ...session.connection import known_prices, known_region
 from ..shared import emit, json_option, say
 from . import files
 from .known import calibration_of, known_of, known_options
@@ -55,7 +55,9 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
 )
 @known_options
 @json_option
-def command(*, name: str, as_json: bool, region: str, take: int | None, save: Path | None, **options: Any) -> int:
+def command(
+    *, name: str, as_json: bool, region: str | None, take: int | None, save: Path | None, **options: Any
+) -> int:
     """Rank the machines that the job in FILE can run on by estimated time and cost, without an account.
 
     The global batch stays the same, so that the job learns the same. Every choice passes sm-trn check. The exit code is 1 if no
@@ -73,7 +75,7 @@ def command(*, name: str, as_json: bool, region: str, take: int | None, save: Pa
         only=options["only"],
         counts=_counts(options["counts"]),
         prices=known_prices(),
-        region=region,
+        region=known_region(region),
         calibration=calibration_of(options),
         **known_of(options),
     )

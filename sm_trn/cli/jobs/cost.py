@@ -16,13 +16,13 @@ from ...session.fleets import MOST, moment
 from ...session.handles import Session
 from ...specs.snapshot import JobSnapshot
 from ..connection import connection_options
-from ..shared import emit, json_option, say
+from ..shared import at_option, emit, json_option, say
 from .selection import pair
 
 
 @click.command("cost")
 @click.argument("names", nargs=-1)
-@click.option("--at", help="Use prices of this date, e.g. 2022-12-31. Default: the newest known.")
+@at_option
 @click.option("--all", "every", is_flag=True, help="Sum all jobs.")
 @click.option("--containing", help="Sum jobs whose name contains this.")
 @click.option("--tag", metavar="KEY=VALUE", help="Sum jobs with this tag.")

@@ -9,6 +9,7 @@ from typing_extensions import Unpack
 from ...errors import SmTrnError
 from ...pricing.book import PriceBook, snapshot_book
 from ...pricing.cost import ceiling
+from ...specs.destination import DEFAULT_REGION
 from ...specs.job import JobSpec, expect_spec
 from ...specs.json import Object
 from ...specs.value import suggestion
@@ -29,7 +30,6 @@ from .facts import KNOWN, Facts, Known
 from .phases import billed, phases
 from .value import Basis, Estimate
 
-REGION = "us-west-2"  # of most rows of the shipped prices
 WITHOUT_BASIS = ("trainium2", "kepler", "blackwell")  # generations of which no row is known, nor of one like them
 
 
@@ -37,7 +37,7 @@ def estimate(
     job: JobSpec,
     *,
     prices: PriceBook | None = None,
-    region: str = REGION,
+    region: str = DEFAULT_REGION,
     calibration: Calibration | None = None,
     **known: Unpack[Known],
 ) -> Estimate:
@@ -63,7 +63,7 @@ def estimate_of(
     configured: Configured,
     *,
     prices: PriceBook | None = None,
-    region: str = REGION,
+    region: str = DEFAULT_REGION,
     calibration: Calibration | None = None,
 ) -> Estimate:
     """The estimate of a job whose configuration is known already. Raises MissingFact where nothing says how many steps it takes."""
