@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ...logs.shown import printable
 from ...planning import GOALS, Limits, Plan, plan
 from ...session.connection import known_prices, known_region
 from ..shared import emit, json_option, say
@@ -86,7 +87,7 @@ def command(
     if options["output"] is not None:
         _draw(found, options["output"])
     if save is not None and take is not None:
-        _save(found, take, save)
+        _save(found, take, save, name, as_json=as_json)
     elif not as_json and found.choices:
         say(f"Next: sm-trn plan {name} --take 1 --save chosen.toml")
     return 0 if found.choices else 1
@@ -108,8 +109,11 @@ def _draw(found: Plan, path: Path) -> None:
         raise click.UsageError(f"--{error}") from None
 
 
-def _save(found: Plan, take: int, path: Path) -> None:
+def _save(found: Plan, take: int, path: Path, name: str, *, as_json: bool) -> None:
     if take > len(found.front):
         raise click.UsageError(f"--take: got {take}, wanted at most {len(found.front)}, the choices of the table")
-    files.save(path, found.front[take - 1].job)
-    say(f"Saved {path}: {found.front[take - 1].name}. Next: sm-trn check {path}")
+    chosen = found.front[take - 1]
+    files.save(path, chosen.job)
+    limit = f", with max_run_s = {chosen.job.max_run_s:_}, where {name} has {found.job.max_run_s:_}"
+    told = f"Saved {path}: {chosen.name}{limit if found.retimed(chosen) else ''}. Next: sm-trn check {path}"
+    click.echo(printable(told), err=as_json)

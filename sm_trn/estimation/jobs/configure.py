@@ -131,16 +131,15 @@ def _precision(facts: Facts, chip: Chip, release: float, assumed: list[str]) -> 
         ("torch_dtype", "dtype", "precision", "mixed_precision", "amp_dtype", "half_precision_backend")
     ).lower()
     environment = facts.job.variables
-    half = "bf16" if chip.bf16 is not None else "fp16"
     cast = any(environment.get(name, "0") not in {"0", ""} for name in ("XLA_USE_BF16", "XLA_DOWNCAST_BF16"))
     if facts.said(("bf16",)) or "bf" in named or cast:
-        return half, 1.0
+        return "bf16", 1.0
     if facts.said(("fp16", "amp")) or "16" in named:
         return "fp16", 1.0
     shipped = facts.job.script is not None and facts.job.script.source_dir is None
     if shipped and chip.bf16 is not None and "bf16" not in facts.arguments:
         assumed.append("bfloat16, as the shipped scripts compute where the device has it")
-        return half, 1.0
+        return "bf16", 1.0
     if chip.generation.startswith("trainium"):
         assumed.append("float32 weights, multiplied in bfloat16 as the Neuron compiler does by default")
         return "fp32", 1.1
