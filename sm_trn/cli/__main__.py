@@ -126,7 +126,7 @@ def run() -> None:
         from ..logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click turns Ctrl-C into an Abort of its own
-        told = str(cause or "") or "Interrupted. Jobs that were started go on."  # a launch names its jobs
+        told = str(cause or "") or "Interrupted."  # a launch names its jobs, and so does a wait
         click.echo("\n".join(map(printable, told.split("\n"))), err=True)
         raise SystemExit(130) from None
     except BrokenPipeError:

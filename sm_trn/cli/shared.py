@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import NotConfigured
+from ..formatting.theme import wants_color
 from ..logs.shown import printable
 from ..pricing.book import price_day
 from ..specs.destination import DEFAULT_REGION, REGION_VARIABLES
@@ -85,7 +86,8 @@ def plain(value: object) -> object:
 def say(text: str = "", *, paint: Callable[[str], str] | None = None) -> None:
     """Lines for people: what a job printed cannot move their cursor. ``paint`` may colour them where that is wanted.
 
-    Colour goes to terminals only (click takes it out elsewhere), and not where NO_COLOR is set (no-color.org).
+    ``wants_color`` says where: it alone decides, and not click.
     """
     clean = "\n".join(printable(line) for line in text.split("\n"))
-    click.echo(paint(clean) if paint is not None and not os.environ.get("NO_COLOR") else clean)
+    colored = paint is not None and wants_color(sys.stdout)
+    click.echo(paint(clean) if paint is not None and colored else clean, color=colored)

@@ -180,7 +180,7 @@ def _emulated(state: str | Path | None, region: str, why: str) -> Session:
         bucket=endpoint.bucket,
         region=endpoint.region,
         emulated=True,
-        announcement=f"EMULATED on this machine ({why}), {endpoint.region}, {endpoint.url}: seconds are this machine's, "
+        announcement=f"EMULATED on this machine ({why}), {endpoint.url}, {endpoint.region}: seconds are this machine's, "
         "and there is no cost",
     )
 

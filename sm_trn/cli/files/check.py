@@ -100,7 +100,7 @@ def _show(checked: list[Checked], style: str, milliseconds: float) -> None:
         if entry.invalid is not None:
             click.echo(f"error: {entry.invalid}", err=True)
         for item in entry.found:
-            say(problems.SHOWN[style](item), paint=problems.paint(item))
+            say(problems.SHOWN[style](item), paint=None if style == "github" else problems.paint(item))
     if style != "long":
         return
     for entry in checked:
