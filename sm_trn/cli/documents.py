@@ -47,7 +47,7 @@ VARIABLES: Mapping[str, str] = {
 FOREIGN: Mapping[str, str] = {
     "AWS_PROFILE, AWS_ACCESS_KEY_ID, AWS_DEFAULT_REGION, …": "As boto3 reads them",
     "AWS_ENDPOINT_URL": "Another service than AWS's: `export $(sm-trn local up)` sets it to the emulator's",
-    "NO_COLOR, FORCE_COLOR, TERM=dumb": "Colour is for terminals; NO_COLOR (no-color.org) and TERM=dumb turn it off, FORCE_COLOR=1 turns it on",
+    "NO_COLOR, FORCE_COLOR, TERM=dumb": "Colour is for terminals; NO_COLOR (no-color.org) and TERM=dumb turn it off, FORCE_COLOR=1 on",
 }
 INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
