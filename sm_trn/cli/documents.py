@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import sys
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, get_args
 
 import click
@@ -259,20 +261,19 @@ def _price(instance: str) -> Price | None:
 
 
 def targets() -> str:
-    """The render targets, by their modules' own first sentence."""
+    """The render targets, by their modules' own first sentence: ``Target ``name``: what it is``."""
+    folder = Path(__file__).parent.parent / "render"
+    modules = (import_module(f"..render.{found.name}", __package__) for found in iter_modules([str(folder)]))
+    said = (" ".join((module.__doc__ or "").partition("\n\n")[0].split()).replace("``", "`") for module in modules)
+    purposes = {found[1]: found[2] for text in said if (found := re.match(r"Target `([\w-]+)`: (.+)", text))}
     lines = [
         "# Render targets",
         "",
         f"Made from the code by `{_MADE}`. `sm-trn render FILE --to TARGET`; what a target cannot say is an error with a reason.",
         "",
     ]
-    lines += _table(("target", "is"), [(f"`{name}`", _first(target.render)) for name, target in TARGETS.items()])
+    lines += _table(("target", "is"), [(f"`{name}`", purposes[name]) for name in TARGETS])
     return "\n".join(lines) + "\n"
-
-
-def _first(function: Callable[..., Any]) -> str:
-    told = (sys.modules[function.__module__].__doc__ or "").strip().split("\n\n")[0]
-    return " ".join(told.split()).replace("``", "`").partition(": ")[2]
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
