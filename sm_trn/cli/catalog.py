@@ -11,6 +11,7 @@ from .. import catalog
 from ..errors import UnknownName
 from ..pricing.book import Price, dump_prices, price_sources
 from ..session.connection import known_prices, known_region
+from ..specs.value import suggestion
 from .shared import emit, json_option, region_option, say
 
 
@@ -79,6 +80,9 @@ def show_prices(
             save.write_text(dump_prices(rows), "utf-8")
             click.echo(f"wrote {save}; export SM_TRN_PRICES={save} to use it", err=True)
     else:
+        known = {price.instance for price in known_prices().prices}
+        if instance is not None and instance not in known:
+            raise UnknownName(f"instance: got {instance!r}, wanted one with a known price{suggestion(instance, known)}")
         rows = [
             price
             for price in known_prices().prices

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -48,6 +49,17 @@ class Day(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic i
         except ValueError as error:
             self.fail(str(error).removeprefix("at: "), param, ctx)
         return str(value)
+
+
+class Number(click.FloatRange):
+    """A number between two others; neither NaN nor infinite, which no range refuses."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Raises click.BadParameter for any other."""
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"got {value!r}, wanted a finite number", param, ctx)
+        return found
 
 
 def region_option(use: str = "AWS region.", *, when: str = "Default") -> Callable[[Command], Command]:

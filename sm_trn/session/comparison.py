@@ -137,7 +137,7 @@ def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:
             f"job: got {str(job)!r}, wanted a TrainingJob, the file of a saved record, or one of {', '.join(names)}"
             f"{suggestion(str(job), names)}"
         )
-    return parse_record(path.read_text("utf-8"), where=str(path))
+    return parse_record(path.read_text("utf-8", errors="replace"), where=str(path))
 
 
 def diff(before: Side, after: Side) -> Diff:

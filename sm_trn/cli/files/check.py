@@ -16,6 +16,7 @@ from ..shared import cents, emit, json_option, region_option, say
 from . import ceilings, files, problems, rules
 from .ceilings import Ceiling
 from .problems import Located
+from .rules import ignore_option
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Checked:
     show_default=True,
     help="Choose how problems are shown.",
 )
-@click.option("--ignore", multiple=True, metavar="ID", help="Skip the rule ID. You can repeat this option.")
+@ignore_option
 @region_option("Use the prices of this region for the highest possible cost.")
 @click.option("--explain", metavar="ID", help="Explain what the rule ID checks, why, and on what evidence.")
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")

@@ -11,7 +11,7 @@ import click
 from ...logs.shown import printable
 from ...planning import GOALS, Limits, Plan, plan
 from ...session.connection import known_prices, known_region
-from ..shared import emit, json_option, say
+from ..shared import Number, emit, json_option, say
 from . import files
 from .known import calibration_of, known_of, known_options
 
@@ -37,7 +37,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
     "--goal", type=click.Choice(GOALS), default="cheapest", show_default=True, help="Which choice comes first."
 )
 @click.option("--deadline", type=Duration(), help="The job must end in this time, such as 3h.")
-@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="The job must not cost more.")
+@click.option("--max-usd", type=Number(min=0, min_open=True), help="The job must not cost more.")
 @click.option(
     "--at", type=click.Choice(["upper", "likely"]), default="upper", show_default=True, help="Where limits hold."
 )
@@ -95,7 +95,7 @@ def command(
 
 def _counts(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdigit() and 0 < int(part) <= 1000 for part in parts):
+    if not all(part.isdecimal() and 0 < int(part) <= 1000 for part in parts):
         raise click.UsageError(f"--counts: got {text!r}, wanted numbers such as 1,2,4")
     return tuple(dict.fromkeys(map(int, parts)))
 

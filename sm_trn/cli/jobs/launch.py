@@ -27,7 +27,8 @@ from ..connection import connection_options
 from ..files import files, problems
 from ..files.ceilings import ceiling_of, estimated_cost
 from ..files.problems import Located
-from ..shared import cents, emit, json_option, say
+from ..files.rules import ignore_option
+from ..shared import Number, cents, emit, json_option, say
 from . import facts
 from .waiting import waited
 
@@ -48,9 +49,9 @@ MOST = 1000  # jobs that a grid of the command line may have
 @click.option("--yes", is_flag=True, help=f"Start a grid of more than {ASKED} jobs without a question.")
 @click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed.")
 @click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
+@ignore_option
 @click.option(
-    "--max-usd", type=float, metavar="USD", help="Start nothing if all jobs together can cost more than this."
+    "--max-usd", type=Number(min=0), metavar="USD", help="Start nothing if all jobs together can cost more than this."
 )
 @click.option("--role", help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(

@@ -28,7 +28,7 @@ from ...estimation.jobs.estimate import learn_row
 from ...session.connection import connect, known_prices, known_region
 from ...session.pace import SystemClock
 from ...specs.job import JobSpec
-from ..shared import cents, emit, json_option, region_option, say
+from ..shared import Number, cents, emit, json_option, region_option, say
 
 
 class Where(TypedDict):
@@ -50,7 +50,7 @@ _tell = partial(click.echo, err=True)
 )
 @click.option("--diff", "record", type=click.Path(path_type=Path), help="Compare a record with the emulator.")
 @click.option("--clean", is_flag=True, help="Remove what interrupted runs left, and start nothing.")
-@click.option("--max-usd", type=float, help="Start only if the run can cost no more than this.")
+@click.option("--max-usd", type=Number(min=0), help="Start only if the run can cost no more than this.")
 @click.option("--yes", is_flag=True, help="Start without a question.")
 @click.option(
     "--battery", "names", multiple=True, type=click.Choice(BATTERIES[:-1]), help="Send only this battery. Repeatable."

@@ -13,7 +13,7 @@ from ... import emulator
 from ...errors import EmulatorError
 from ...formatting import numbers as fmt
 from ...session.connection import known_region
-from ..shared import emit, json_option, region_option, say
+from ..shared import Number, emit, json_option, region_option, say
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
 TIERS = ("auto", "namespace", "bubblewrap", "folder", "portable")
@@ -130,13 +130,22 @@ def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
 )
 @click.option("--times", type=int, default=1, show_default=True, help="Fail this many requests. 0 means without end.")
 @click.option(
-    "--probability", type=float, default=1.0, show_default=True, help="Fail each such request with this probability."
+    "--probability",
+    type=Number(0, 1),
+    default=1.0,
+    show_default=True,
+    help="Fail each such request with this probability.",
 )
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Choose the failing requests with this random seed."
 )
 @click.option(
-    "--delay", "delay_s", type=float, default=5.0, show_default=True, help="Delay a slow-start by this many seconds."
+    "--delay",
+    "delay_s",
+    type=Number(min=0),
+    default=5.0,
+    show_default=True,
+    help="Delay a slow-start by this many seconds.",
 )
 @click.option(
     "--rank",
@@ -148,7 +157,7 @@ def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
 @click.option(
     "--after",
     "after_s",
-    type=float,
+    type=Number(min=0),
     default=5.0,
     show_default=True,
     help="Wait this many seconds of the worker's life first.",

@@ -207,6 +207,11 @@ _NAMERS: Mapping[str, Callable[[FleetRow], str]] = MappingProxyType(
 )
 
 
+def expect_key(key: str) -> None:
+    """Raises UnknownName for what no sums are made by."""
+    _namer(key)
+
+
 def _namer(key: str) -> Callable[[FleetRow], str]:
     if key.startswith(TAG):
         tag = key.removeprefix(TAG)
