@@ -95,6 +95,8 @@ def show_prices(
     for row in rows:
         mark = ", inferred" if row.inferred else ""
         say(f"{row.instance:<18} {row.region:<10} {row.usd_per_hour:>10}  {row.as_of:<10}  {row.source}{mark}")
+    if not rows:
+        say(f"No price is known for {instance + ' in ' if instance else ''}{region}; --refresh asks AWS.")
 
 
 def _refreshed(instance: str | None, region: str, profile: str | None) -> list[Price]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -19,6 +20,8 @@ from ..logs.shown import printable
 from ..pricing.book import price_day
 from ..specs.destination import DEFAULT_REGION, REGION_VARIABLES
 
+# https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -49,6 +52,24 @@ class Day(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic i
         except ValueError as error:
             self.fail(str(error).removeprefix("at: "), param, ctx)
         return str(value)
+
+
+def role_arn(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The ARN. Raises click.BadParameter for what SageMaker would refuse as one."""
+    from ..catalog import limits  # noqa: PLC0415 - a quick `--help` needs none of it
+
+    if value is not None and not limits.matches("RoleArn", value):
+        said = f"got {value!r}, wanted the ARN of a role, such as arn:aws:iam::111122223333:role/training"
+        raise click.BadParameter(said, context, parameter)
+    return value
+
+
+def bucket_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The name. Raises click.BadParameter for what no bucket can be called."""
+    if value is not None and _BUCKET.fullmatch(value) is None:
+        said = f"got {value!r}, wanted the name of a bucket: 3 to 63 small letters, digits, dots and hyphens"
+        raise click.BadParameter(said, context, parameter)
+    return value
 
 
 class Number(click.FloatRange):

@@ -116,8 +116,10 @@ def test_every_region_of_botocore_is_one() -> None:
 
 def test_a_dry_run_names_the_role_and_the_bucket_that_it_was_given(folder: Path) -> None:
     role = "arn:aws:iam::123456789012:role/r"
-    sent = json.loads(sm_trn("launch", "job.toml", "--dry-run", "--role", role, "--bucket", "b", cwd=folder).stdout)
-    assert (role, "s3://b/") == (sent["RoleArn"], sent["OutputDataConfig"]["S3OutputPath"])
+    sent = json.loads(
+        sm_trn("launch", "job.toml", "--dry-run", "--role", role, "--bucket", "a-bucket", cwd=folder).stdout
+    )
+    assert (role, "s3://a-bucket/") == (sent["RoleArn"], sent["OutputDataConfig"]["S3OutputPath"])
 
 
 def test_the_ceiling_of_a_dry_run_is_at_the_prices_of_its_region(folder: Path) -> None:

@@ -10,6 +10,7 @@ from command import sm_trn
 
 from sm_trn.cli.__main__ import COMMANDS, load
 from sm_trn.cli.documents import _commands
+from sm_trn.emulator import Endpoint
 
 JOB = """\
 name = "bert"
@@ -161,3 +162,33 @@ def test_prices_of_an_instance_that_is_none_are_refused() -> None:
 def test_an_answer_that_does_not_come_is_no_interrupt(folder: Path) -> None:
     done = sm_trn("local", "reset", "--state", "none", cwd=folder)
     assert "Nothing was done." == done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["render job.toml", "policy job.toml", "launch job.toml --dry-run"])
+@pytest.mark.parametrize(
+    ("option", "value", "wanted"),
+    [
+        ("--role", "my-role", "wanted the ARN of a role, such as arn:aws:iam::111122223333:role/training"),
+        ("--role", "", "wanted the ARN of a role"),
+        ("--bucket", "", "wanted the name of a bucket"),
+        ("--bucket", "My_bucket", "wanted the name of a bucket"),
+        ("--bucket", "s3://a-bucket", "wanted the name of a bucket"),
+    ],
+)
+def test_what_is_no_role_and_no_bucket_is_in_no_request(
+    command: str, option: str, value: str, wanted: str, folder: Path
+) -> None:
+    done = sm_trn(*command.split(), option, value, cwd=folder)
+    assert (2, "") == (done.returncode, done.stdout)
+    assert f"'{option}': got {value!r}, {wanted}" in done.stderr
+
+
+def test_a_region_without_a_price_is_said() -> None:
+    done = sm_trn("catalog", "prices", "--region", "eu-central-2")
+    assert "No price is known for eu-central-2; --refresh asks AWS." == done.stdout.splitlines()[-1]
+
+
+@pytest.mark.local
+def test_a_list_without_a_match_does_not_say_that_there_are_no_jobs(emulator: Endpoint) -> None:
+    done = sm_trn("list", "--contains", "nobody", "--backend", "emulator", "--state", str(emulator.state))
+    assert "No training job has 'nobody' in its name.\n" == done.stdout

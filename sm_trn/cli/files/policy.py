@@ -10,7 +10,7 @@ from ...render.policy import policies
 from ...render.policy_conformance import CONFORMANCE, conformance_policy
 from ...session.connection import known_region
 from ...specs.destination import Destination
-from ..shared import emit, json_option, region_option
+from ..shared import bucket_name, emit, json_option, region_option, role_arn
 from . import files
 
 KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution", *CONFORMANCE)
@@ -19,8 +19,8 @@ KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution", *CONFOR
 @click.command("policy")
 @click.argument("name", metavar="[FILE]", required=False)
 @click.option("--for", "whom", type=click.Choice(KINDS), help="Print only this policy. Default: all.")
-@click.option("--role", help="Execution role ARN; default: a visible placeholder.")
-@click.option("--bucket", help="The session's bucket; default: a visible placeholder.")
+@click.option("--role", callback=role_arn, help="Execution role ARN; default: a visible placeholder.")
+@click.option("--bucket", callback=bucket_name, help="The session's bucket; default: a visible placeholder.")
 @region_option()
 @json_option
 def command(

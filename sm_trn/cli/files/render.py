@@ -13,7 +13,7 @@ from ...render import TARGETS, problems, render
 from ...session.connection import known_region
 from ...specs.destination import Destination
 from ...specs.problems import Severity
-from ..shared import emit, json_option, region_option, say
+from ..shared import bucket_name, emit, json_option, region_option, role_arn, say
 from . import files
 
 
@@ -22,8 +22,8 @@ from . import files
 @click.option(
     "--to", "target", default="request", show_default=True, metavar="TARGET", help=f"One of {', '.join(TARGETS)}."
 )
-@click.option("--role", help="Execution role ARN; default: a visible placeholder.")
-@click.option("--bucket", help="Bucket for sources and models; default: a visible placeholder.")
+@click.option("--role", callback=role_arn, help="Execution role ARN; default: a visible placeholder.")
+@click.option("--bucket", callback=bucket_name, help="Bucket for sources and models; default: a visible placeholder.")
 @click.option("--host", help="The instance type that answers, for model-v2; default: ml.c5.xlarge.")
 @region_option("Region of the image.")
 @json_option

@@ -28,7 +28,7 @@ from ..files import files, problems
 from ..files.ceilings import ceiling_of, estimated_cost
 from ..files.problems import Located
 from ..files.rules import ignore_option
-from ..shared import Number, cents, emit, json_option, say
+from ..shared import Number, bucket_name, cents, emit, json_option, role_arn, say
 from . import facts
 from .waiting import waited
 
@@ -53,9 +53,11 @@ MOST = 1000  # jobs that a grid of the command line may have
 @click.option(
     "--max-usd", type=Number(min=0), metavar="USD", help="Start nothing if all jobs together can cost more than this."
 )
-@click.option("--role", help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
+@click.option("--role", callback=role_arn, help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(
-    "--bucket", help="Bucket for sources and models. Default: SM_TRN_BUCKET, else SageMaker's default bucket."
+    "--bucket",
+    callback=bucket_name,
+    help="Bucket for sources and models. Default: SM_TRN_BUCKET, else SageMaker's default bucket.",
 )
 @connection_options
 @json_option
