@@ -94,6 +94,7 @@ def connect(
     """A session on AWS or on the emulator: ``backend`` ('aws' or 'emulator'), else ``SM_TRN_BACKEND``, else AWS when boto3
     finds credentials, else the emulator, which is started when it is not up.
 
+    ``region`` comes from where ``known_region`` finds it; on AWS there is no default.
     ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
     role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
     """
