@@ -17,11 +17,9 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False  # type checkers take it for True: importing typing would take four times as long as all of this
-if TYPE_CHECKING:
-    from typing import Any
-
+if TYPE_CHECKING:  # what editors and type checkers see: each name where it is defined
     from ._entry import scripts_folder
     from .causes.cause import Cause, Confidence, Diagnosis
     from .causes.source import why
@@ -326,12 +324,14 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(HOMES[name], __name__), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a type checker an unknown name is a mistake
+
+    def __getattr__(name: str) -> Any:
+        if name not in HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(HOMES[name], __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 import sm_trn
 from sm_trn.cli.__main__ import COMMANDS
 from sm_trn.cli.documents import INTERNAL, PAGES, VARIABLES
+from sm_trn.render import TARGETS
 
 DOCS = Path(str(files("sm_trn"))) / "docs"
 PACKAGE = Path(sm_trn.__file__).parent
@@ -35,6 +36,17 @@ def test_every_environment_variable_of_the_code_is_described_or_internal() -> No
         for path in folder.rglob("*.py"):
             found |= set(re.findall(r"\bSM_TRN_[A-Z_]+[A-Z]", path.read_text("utf-8")))
     assert set() == found - set(VARIABLES) - INTERNAL
+
+
+def test_the_page_says_of_every_target_what_it_is_for() -> None:
+    own = {
+        found[1]: " ".join(found[2].split()).replace("``", "`")
+        for path in (PACKAGE / "render").glob("*.py")
+        if (found := re.match(r'"""Target ``([\w-]+)``: (.+?)(?:\n\n|""")', path.read_text("utf-8"), re.DOTALL))
+    }
+    assert set(TARGETS) == set(own)
+    page = PAGES["targets.md"]()
+    assert [] == [name for name, said in own.items() if f"| `{name}` | {said} |" not in page]
 
 
 def snippets(page: str = "migrating.md") -> list[str]:

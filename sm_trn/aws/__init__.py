@@ -5,7 +5,7 @@ from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
 from .git import Checkout, checkout
 from .hosting import Boto3Hosting
-from .identity import check_endpoint, find_bucket, find_region, find_role, has_credentials
+from .identity import check_endpoint, configured_region, find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
 from .online import Boto3Account, online_problems
 from .prices import fetch_prices, fetch_region_prices
@@ -26,6 +26,7 @@ __all__ = [
     "check_endpoint",
     "checkout",
     "configured",
+    "configured_region",
     "fetch_prices",
     "fetch_region_prices",
     "find_bucket",

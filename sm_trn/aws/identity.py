@@ -9,11 +9,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import boto3
+import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
 
 from ..errors import NotConfigured
 from .backend import make_client
 from .errors import as_cloud_error, own_endpoint
+from .renewal import configured
 
 NOTEBOOK_METADATA = Path("/opt/ml/metadata/resource-metadata.json")  # on SageMaker notebook instances and in Studio
 
@@ -31,9 +33,17 @@ def find_region(session: boto3.Session, region: str | None) -> str:
     found = region or session.region_name or _notebook_region()
     if not found:
         raise NotConfigured(
-            "region: got nothing, wanted an AWS region; connect(region='us-west-2') or export AWS_DEFAULT_REGION"
+            "region: got nothing, wanted an AWS region; give --region or region=, or export AWS_DEFAULT_REGION=us-west-2"
         )
     return found
+
+
+def configured_region(profile: str | None) -> str | None:
+    """The region of the profile, else of the notebook; None where neither says one. Raises NotConfigured for a profile
+    that is not there. Sends nothing."""
+    with configured(profile):
+        found = botocore.session.Session(profile=profile).get_config_variable("region")
+    return found or _notebook_region()
 
 
 def check_endpoint() -> None:

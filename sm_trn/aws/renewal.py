@@ -16,6 +16,7 @@ import botocore.session
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 
 from ..errors import NotConfigured
+from ..specs.destination import region_named
 from ..specs.value import suggestion
 
 
@@ -32,7 +33,9 @@ class RenewableSession(boto3.Session):  # type: ignore[misc]  # boto3 has no typ
             self._renewable = None if found is None else _Renewable(found)
             core = botocore.session.get_session()
             core.register_component("credential_provider", _Provider(self._renewable))
-            super().__init__(botocore_session=core, profile_name=profile, region_name=region)
+            named = region_named(os.environ)  # boto3 itself reads the last of the variables only
+            where = region or (named[1] if named else None)
+            super().__init__(botocore_session=core, profile_name=profile, region_name=where)
 
     def renew(self) -> bool:
         """Look for credentials again, and return whether there are other ones now."""

@@ -8,8 +8,11 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from ..logs.events import LogEvent
+from ..logs.losses import LONGEST, is_lost
 from ..logs.marks import HEAD
+from ..logs.prefixes import prefix_of
 from ..logs.saved import SavedLog, saved_line
+from ..logs.shown import printable
 from ..specs.job import JobSpec
 from ..specs.problems import Advice
 from ..specs.snapshot import JobSnapshot, JobStatus
@@ -26,6 +29,7 @@ _FIRST = LogEvent(0.0, "algo-1", "")
 SHORT = 60  # lines that a reason may have
 SHOWN = 6  # consequences
 STORM = 12  # compilations apart from one another, after the first step; a healthy job of the public logs has up to four
+IN_A_ROW = 2  # losses: one may be that of a last, odd batch
 NOBODY = "read the log: sm-trn logs NAME --script --tail 40"
 MORE = "give more of the log, the lines before this too: sm-trn why LOGFILE"
 _SERVICE_FAMILIES = frozenset({"api", "capacity", "data", "output", "stop", "image", "mem"})
@@ -50,7 +54,7 @@ class JobText:
             cause = self._named(name, line)
             return self._told(cause, found)
         if self._healthy():
-            return self._told(self._swallowed(found) or self._recompiles(), [])
+            return self._told(self._swallowed(found) or self._slips(), [])
         spoken = ordered(reason, 0)
         if spoken and _service_says(self.snapshot, spoken[0]):
             return self._told(self._cause(spoken[0], found), found)
@@ -80,6 +84,25 @@ class JobText:
         return dataclasses.replace(
             seen, id=row.id, what=row.what, confidence=Confidence.LIKELY, fix=Advice(row.fix), source=row.source
         )
+
+    def _slips(self) -> Cause | None:
+        """What a job that goes on, or ended well, does wrong without a word of failure."""
+        return self._learns_nothing() or self._recompiles()
+
+    def _learns_nothing(self) -> Cause | None:
+        """The loss that is no number in the last lines that tell one: in all of them, or in several in a row."""
+        scan = self.scan
+        if scan is None:
+            return None
+        lines = (scan.parse(line.decode("utf-8", "replace")) for line in scan.last)
+        told = [(line, lost) for line in lines if (lost := is_lost(line[2])) is not None]
+        if not told or not all(lost for _, lost in told[-IN_A_ROW:]):
+            return None
+        time_s, host, text = told[-1][0]
+        prefix = prefix_of(text)
+        said = printable(text[prefix.length :])[:LONGEST]
+        line = Evidence(text=said, stream=prefix.host or host, rank=prefix.rank, time_s=time_s)
+        return dataclasses.replace(self._named("num.nan", line), host=line.stream, rank=line.rank, time_s=time_s)
 
     def _recompiles(self) -> Cause | None:
         """The Neuron compiler that runs again and again between the steps: the job goes on, and is slow."""
@@ -111,7 +134,7 @@ class JobText:
     def _unknown(self) -> Diagnosis:
         scan, failed = self.scan, self.snapshot is not None and self.snapshot.status is JobStatus.FAILED
         if not failed and (scan is None or not _says_failure(scan)):
-            return self._told(self._recompiles(), [])
+            return self._told(self._slips(), [])
         storm = self._recompiles()
         if storm is not None:
             return self._told(storm, [])

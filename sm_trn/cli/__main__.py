@@ -126,7 +126,8 @@ def run() -> None:
         from ..logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click turns Ctrl-C into an Abort of its own
-        told = str(cause or "") or "Interrupted. Jobs that were started go on."  # a launch names its jobs
+        # A launch names its jobs, and so does a wait. Without a cause a question was answered with no, or not at all.
+        told = "Nothing was done." if cause is None else str(cause) or "Interrupted."
         click.echo("\n".join(map(printable, told.split("\n"))), err=True)
         raise SystemExit(130) from None
     except BrokenPipeError:
@@ -143,7 +144,10 @@ def run() -> None:
     except OSError as error:
         if debug:
             raise
-        click.echo(f"error: {error.strerror or error}: {error.filename or 'a file'}{_mend(error)}", err=True)
+        click.echo(
+            f"error: {error.strerror or error}: {error.filename or 'a file'}{_mend(error, _places(sys.argv[1:]))}",
+            err=True,
+        )
         raise SystemExit(1) from None
     except Exception as error:
         if debug:
@@ -169,16 +173,29 @@ def _say_where_names_are(error: click.MissingParameter) -> None:
         click.echo(f"sm-trn {source} shows the names.", err=True)
 
 
-def _mend(error: OSError) -> str:
-    """What to do about a file that could not be read or written."""
+PLACES = ("--output", "--save", "--record", "--state")
+
+
+def _places(arguments: list[str]) -> str:
+    """The options by which the command that ran names another place to write to, as words; empty where it has none."""
+    name = next((word for word in arguments if word in COMMANDS), "")
+    command = load(name) if name else cli
+    if isinstance(command, click.Group):
+        inner = next((word for word in arguments if word in command.commands), "")
+        command = command.commands.get(inner, command)
+    known = {option for parameter in command.params for option in parameter.opts}
+    return " or ".join(option for option in PLACES if option in known)
+
+
+def _mend(error: OSError, places: str = "") -> str:
+    """What to do about a file that could not be read or written; ``places`` are options that name another one."""
+    named = f", with {places}" if places else ""
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        return "; choose a place that you may write, with --output, --save or --state (SM_TRN_STATE). Nothing else was touched"
+        return f"; choose a place that you may write{named}. Nothing else was touched"
     if error.errno == errno.ENOSPC:
         return "; the disk is full: free some space, sm-trn local reset deletes what the emulator keeps"
     if error.errno == errno.ENOENT:
-        return (
-            "; check the path, or name another folder with --output or --state (SM_TRN_STATE). Nothing else was touched"
-        )
+        return f"; check the path, or name another place{named}. Nothing else was touched"
     return "; nothing else was touched"
 
 

@@ -16,9 +16,10 @@ from .. import catalog
 from ..catalog import renewal, tables
 from ..errors import NotConfigured, UnknownName
 from ..facts import SCHEMA, facts_file, read_facts
-from ..pricing.book import Price, dump_prices, parse_prices, price_sources
-from ..session.connection import known_prices
-from .shared import emit, json_option, say
+from ..pricing.book import BASE_REGION, Price, dump_prices, parse_prices, price_sources
+from ..session.connection import known_prices, known_region
+from ..specs.value import suggestion
+from .shared import Region, emit, json_option, region_option, say
 
 
 @click.group("catalog", invoke_without_command=True)
@@ -89,7 +90,7 @@ def show_images(*, family: str | None, as_json: bool) -> None:
 @command.command("prices")
 @click.option("--instance", help="Show only this instance type.")
 @click.option("--refresh", is_flag=True, help="Ask the AWS Price List for today's prices; needs AWS credentials.")
-@click.option("--region", default="us-east-1", show_default=True, help="Ask for prices of this region.")
+@region_option("Show only prices of this region.", when="Default with --refresh")
 @click.option("--profile", help="Use this AWS profile.")
 @click.option(
     "--save",
@@ -98,9 +99,11 @@ def show_images(*, family: str | None, as_json: bool) -> None:
 )
 @json_option
 def show_prices(
-    *, instance: str | None, refresh: bool, region: str, profile: str | None, save: Path | None, as_json: bool
+    *, instance: str | None, refresh: bool, region: str | None, profile: str | None, save: Path | None, as_json: bool
 ) -> None:
     """List prices per instance and hour with region, date and source. Inferred prices are marked.
+
+    With --region: the newest price of each type there, as every command uses it. Without: every row of the table.
 
     \b
     Example: sm-trn catalog prices --refresh --region us-west-2 --save prices.json
@@ -108,12 +111,16 @@ def show_prices(
     if save is not None and not refresh:
         raise click.UsageError("--save keeps what --refresh finds; the prices shown without it are known already")
     if refresh:
-        rows = _refreshed(instance, region, profile)
+        rows = _refreshed(instance, known_region(region, profile=profile), profile)
         if save is not None:
             save.write_text(dump_prices(rows), "utf-8")
             click.echo(f"wrote {save}; export SM_TRN_PRICES={save} to use it", err=True)
     else:
-        rows = [price for price in known_prices().prices if instance in {None, price.instance}]
+        known = {price.instance for price in known_prices().prices}
+        if instance is not None and instance not in known:
+            raise UnknownName(f"instance: got {instance!r}, wanted one with a known price{suggestion(instance, known)}")
+        shown = known_prices().prices if region is None else known_prices().newest(region)
+        rows = [price for price in shown if instance in {None, price.instance}]
     if as_json:
         emit([{**dataclasses.asdict(row), "source_text": price_sources().get(row.source, row.source)} for row in rows])
         return
@@ -121,6 +128,8 @@ def show_prices(
     for row in rows:
         mark = ", inferred" if row.inferred else ""
         say(f"{row.instance:<18} {row.region:<10} {row.usd_per_hour:>10}  {row.as_of:<10}  {row.source}{mark}")
+    if not rows:
+        say(f"No price is known for {instance + ' in ' if instance else ''}{region}; --refresh asks AWS.")
 
 
 def _refreshed(instance: str | None, region: str, profile: str | None) -> list[Price]:
@@ -139,8 +148,9 @@ def _refreshed(instance: str | None, region: str, profile: str | None) -> list[P
 @click.option(
     "--region",
     "regions",
+    type=Region(),
     multiple=True,
-    help="Ask for this region's prices. Repeatable. Default: us-east-1, which the others follow, and the profile's region.",
+    help="Ask for prices of this region; repeatable. Default: us-east-1, which the others follow, and your own region.",
 )
 @click.option("--profile", help="Use this AWS profile.")
 @click.option("--offline", is_flag=True, help="Do not ask AWS for prices.")
@@ -197,7 +207,7 @@ def _regional_prices(regions: Iterable[str], profile: str | None) -> tuple[list[
     session = RenewableSession(profile=profile)
     if session.get_credentials() is None:
         return [], "not asked, for there are no AWS credentials (aws configure makes some)"
-    wanted = list(dict.fromkeys(regions or ("us-east-1", *filter(None, [session.region_name]))))
+    wanted = list(dict.fromkeys(regions or (BASE_REGION, known_region(profile=profile))))
     found = [price for region in wanted for price in fetch_region_prices(session, region)]
     known = known_prices()
     newer = [

@@ -11,6 +11,7 @@ import click
 
 from ..session.connection import connect
 from ..session.handles import Session
+from .shared import region_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,7 +28,7 @@ def connection_options(command: F) -> F:
         type=click.Choice(["aws", "emulator"]),
         help="Default: SM_TRN_BACKEND, else AWS if credentials are found.",
     )
-    @click.option("--region", help="AWS region.")
+    @region_option()
     @click.option("--profile", help="AWS profile.")
     @click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
     @functools.wraps(command)

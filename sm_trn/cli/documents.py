@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import sys
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, get_args
 
 import click
@@ -38,6 +40,7 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_BACKEND": "`aws` or `emulator`. Unset: AWS when boto3 finds credentials, else the emulator; what was chosen is announced",
     "SM_TRN_ROLE": "The execution role's ARN, where neither an argument nor a SageMaker notebook says one",
     "SM_TRN_BUCKET": "The bucket for sources, inputs and models; unset: `sagemaker-REGION-ACCOUNT` when it exists",
+    "SM_TRN_REGION": "The region, before `AWS_REGION`, `AWS_DEFAULT_REGION` and the profile's; else `us-west-2` where no account is asked",
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
     "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
     "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",
@@ -48,7 +51,7 @@ VARIABLES: Mapping[str, str] = {
 FOREIGN: Mapping[str, str] = {
     "AWS_PROFILE, AWS_ACCESS_KEY_ID, AWS_DEFAULT_REGION, …": "As boto3 reads them",
     "AWS_ENDPOINT_URL": "Another service than AWS's: `export $(sm-trn local up)` sets it to the emulator's",
-    "NO_COLOR, FORCE_COLOR, TERM=dumb": "Colour is for terminals only, and for none of them with NO_COLOR (no-color.org)",
+    "NO_COLOR, FORCE_COLOR, TERM=dumb": "Colour is for terminals; NO_COLOR (no-color.org) and TERM=dumb turn it off, FORCE_COLOR=1 on",
 }
 INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
@@ -344,20 +347,19 @@ def _coverage(book: PriceBook, region: str, types: Sequence[InstanceType]) -> tu
 
 
 def targets() -> str:
-    """The render targets, by their modules' own first sentence."""
+    """The render targets, by their modules' own first sentence: ``Target ``name``: what it is``."""
+    folder = Path(__file__).parent.parent / "render"
+    modules = (import_module(f"..render.{found.name}", __package__) for found in iter_modules([str(folder)]))
+    said = (" ".join((module.__doc__ or "").partition("\n\n")[0].split()).replace("``", "`") for module in modules)
+    purposes = {found[1]: found[2] for text in said if (found := re.match(r"Target `([\w-]+)`: (.+)", text))}
     lines = [
         "# Render targets",
         "",
         f"Made from the code by `{_MADE}`. `sm-trn render FILE --to TARGET`; what a target cannot say is an error with a reason.",
         "",
     ]
-    lines += _table(("target", "is"), [(f"`{name}`", _first(target.render)) for name, target in TARGETS.items()])
+    lines += _table(("target", "is"), [(f"`{name}`", purposes[name]) for name in TARGETS])
     return "\n".join(lines) + "\n"
-
-
-def _first(function: Callable[..., Any]) -> str:
-    told = (sys.modules[function.__module__].__doc__ or "").strip().split("\n\n")[0]
-    return " ".join(told.split()).replace("``", "`").partition(": ")[2]
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -3,17 +3,95 @@
 from __future__ import annotations
 
 import json
-import os
+import math
+import re
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
+from ..errors import NotConfigured
+from ..formatting.theme import wants_color
 from ..logs.shown import printable
+from ..pricing.book import price_day
+from ..specs.destination import DEFAULT_REGION, REGION_VARIABLES
 
+# https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Region(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases alone
+    """A region that AWS has."""
+
+    name = "region"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name. Raises click.BadParameter for any other."""
+        from ..session.connection import expect_region  # noqa: PLC0415 - a quick `--help` needs none of it
+
+        try:
+            return expect_region(str(value))
+        except NotConfigured as error:
+            self.fail(str(error).removeprefix("region: "), param, ctx)
+
+
+class Day(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases alone
+    """The day of a price."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text. Raises click.BadParameter for what is no date."""
+        try:
+            price_day(str(value))
+        except ValueError as error:
+            self.fail(str(error).removeprefix("at: "), param, ctx)
+        return str(value)
+
+
+def role_arn(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The ARN. Raises click.BadParameter for what SageMaker would refuse as one."""
+    from ..catalog import limits  # noqa: PLC0415 - a quick `--help` needs none of it
+
+    if value is not None and not limits.matches("RoleArn", value):
+        said = f"got {value!r}, wanted the ARN of a role, such as arn:aws:iam::111122223333:role/training"
+        raise click.BadParameter(said, context, parameter)
+    return value
+
+
+def bucket_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The name. Raises click.BadParameter for what no bucket can be called."""
+    if value is not None and _BUCKET.fullmatch(value) is None:
+        said = f"got {value!r}, wanted the name of a bucket: 3 to 63 small letters, digits, dots and hyphens"
+        raise click.BadParameter(said, context, parameter)
+    return value
+
+
+class Number(click.FloatRange):
+    """A number between two others; neither NaN nor infinite, which no range refuses."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Raises click.BadParameter for any other."""
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"got {value!r}, wanted a finite number", param, ctx)
+        return found
+
+
+def region_option(use: str = "AWS region.", *, when: str = "Default") -> Callable[[Command], Command]:
+    """--region, with the one rule of where it comes from when nobody gives it (``known_region``)."""
+    variables = f"{', '.join(REGION_VARIABLES)} or the profile's, else {DEFAULT_REGION}"
+    return click.option("--region", type=Region(), metavar="REGION", help=f"{use} {when}: {variables}.")
+
+
+at_option = click.option(
+    "--at", type=Day(), metavar="DATE", help="Use prices of this date, e.g. 2022-12-31. Default: the newest known."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on stdout.")
 
 
@@ -41,7 +119,8 @@ def plain(value: object) -> object:
 def say(text: str = "", *, paint: Callable[[str], str] | None = None) -> None:
     """Lines for people: what a job printed cannot move their cursor. ``paint`` may colour them where that is wanted.
 
-    Colour goes to terminals only (click takes it out elsewhere), and not where NO_COLOR is set (no-color.org).
+    ``wants_color`` says where: it alone decides, and not click.
     """
     clean = "\n".join(printable(line) for line in text.split("\n"))
-    click.echo(paint(clean) if paint is not None and not os.environ.get("NO_COLOR") else clean)
+    colored = paint is not None and wants_color(sys.stdout)
+    click.echo(paint(clean) if paint is not None and colored else clean, color=colored)

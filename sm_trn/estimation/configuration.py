@@ -98,6 +98,11 @@ class Configuration:
         return "bf16" if self.chip.bf16 is not None else "fp16"
 
     @property
+    def lacks(self) -> bool:
+        """Whether the chip has no unit for the precision that the job asks for. Of fp16 alone it is known that every chip computes it."""
+        return self.precision != "fp16" and self.chip.peak(self.precision) is None
+
+    @property
     def element_bytes(self) -> float:
         """Bytes of an activation."""
         return 4 if self.precision in {"tf32", "fp32"} else 2

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TextIO
 
 Theme = Literal["light", "dark"]
 
@@ -67,3 +68,12 @@ def role(slot: int) -> str:
 def painted(text: str, name: str, *, color: bool) -> str:
     """``text`` in a terminal colour, or as it is."""
     return f"\x1b[{ANSI[name]}m{text}\x1b[0m" if color and name in ANSI else text
+
+
+def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+    """FORCE_COLOR turns colour on, NO_COLOR and TERM=dumb off; else a terminal gets it and a pipe does not."""
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in {"", "0"}:
+        return True
+    return stream.isatty() and environ.get("TERM", "") != "dumb"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import enum
-import math
 import re
 from collections.abc import Sequence
 
-_LONGEST = 2_000  # characters of a line that are looked at
+from ..logs.losses import LONGEST
 
 
 class Sign(enum.Enum):
@@ -60,41 +59,18 @@ _PAUSES: Sequence[tuple[Sign, re.Pattern[str]]] = (
         ),
     ),
 )
-_LOSS = re.compile(
-    r"(?<![\w.])loss['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?P<value>[-+]?(?:nan|inf(?:inity)?|\d[\d.]*(?:e[-+]?\d+)?))",
-    re.IGNORECASE,
-)
 _SCALER = re.compile(r"OVERFLOW|[Ss]kipping step|loss scale|[Gg]radient overflow")
 
 
 def sign_of(text: str) -> Sign:
     """What a line says; a pause that has a reason stands above a step: an evaluation has bars of its own."""
-    line = text[-_LONGEST:]
+    line = text[-LONGEST:]
     for sign, pattern in _PAUSES:
         if pattern.search(line):
             return sign
     return Sign.STEP if _STEP.search(line) else Sign.LINE
 
 
-def loss_of(text: str) -> float | None:
-    """The training loss that a line tells, NaN and infinity too; None where it tells none.
-
-    >>> loss_of("{'loss': nan, 'epoch': 1.0}")
-    nan
-    """
-    if "loss" not in text and "Loss" not in text:
-        return None
-    found = None
-    for each in _LOSS.finditer(text[-_LONGEST:]):
-        found = each
-    if found is None:
-        return None
-    try:
-        return float(found["value"])
-    except ValueError:
-        return math.nan
-
-
 def scales(text: str) -> bool:
     """Whether a loss scaler is at its normal search: the loss may be infinite for some steps."""
-    return _SCALER.search(text[-_LONGEST:]) is not None
+    return _SCALER.search(text[-LONGEST:]) is not None

@@ -11,13 +11,14 @@ import regex
 
 from ..catalog.instances import find_instance
 from ..logs.events import LogEvent
+from ..logs.losses import loss_of
 from ..logs.prefixes import prefix_of
 from ..specs.compute import Accelerator
 from ..specs.guard import Guard
 from ..specs.metrics import MetricPoint
 from ..specs.snapshot import JobSnapshot
 from .rhythm import Rhythm
-from .signs import Sign, loss_of, scales, sign_of
+from .signs import Sign, scales, sign_of
 
 IDLE_S = 600.0  # so long must an accelerator be low and flat
 IDLE_POINTS = 8  # of one a minute

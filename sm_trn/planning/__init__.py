@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from typing_extensions import Unpack
 
+from ..catalog.limits import MAX_RUN_QUOTA_S
 from ..errors import UnknownName
 from ..estimation.jobs.calibration import Calibration
 from ..estimation.jobs.configure import configure
-from ..estimation.jobs.estimate import REGION, estimate
+from ..estimation.jobs.estimate import estimate
 from ..estimation.jobs.facts import Facts, Known, MissingFact
-from ..estimation.jobs.value import Estimate, span
+from ..estimation.jobs.value import Estimate, enough_s, span
 from ..preflight import check
 from ..pricing.book import PriceBook, snapshot_book
+from ..pricing.cost import ceiling
 from ..specs.compute import Spot
+from ..specs.destination import DEFAULT_REGION
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Severity
 from . import grid
@@ -32,7 +35,7 @@ def plan(
     only: Sequence[str] = (),
     counts: Sequence[int] = grid.COUNTS,
     prices: PriceBook | None = None,
-    region: str = REGION,
+    region: str = DEFAULT_REGION,
     calibration: Calibration | None = None,
     **known: Unpack[Known],
 ) -> Plan:
@@ -72,6 +75,7 @@ def plan(
         choices=ordered(choices, bounds.goal),
         excluded=tuple(sorted(excluded, key=_gravity)),
         global_batch=whole,
+        region=region,
         deadline_s=bounds.deadline_s,
         max_usd=bounds.max_usd,
         at=bounds.at,
@@ -102,17 +106,44 @@ def _at(job: JobSpec, place: grid.Place, whole: float, asked: _Asked) -> Choice 
     try:
         first = asked.choice(next(grid.batches(there, 1, 1, 1))).estimate
     except MissingFact as error:
-        return Excluded(place.name, str(error).split("\n", maxsplit=1)[0], "not estimated")
+        kind = "without the precision" if error.fact == "precision" else "not estimated"
+        return Excluded(
+            place.name, str(error).split("\n", maxsplit=1)[0].removeprefix("cannot tell how fast it is: "), kind
+        )
     no = _impossible(first, whole)
     if no is not None:
         return Excluded(place.name, *no)
     tried = [asked.choice(each) for each in grid.batches(there, whole, first.configuration.data, first.largest_batch)]
+    return _quickest(place.name, tried)
+
+
+def _quickest(name: str, tried: Sequence[Choice]) -> Choice | Excluded:
+    """The quickest choice that ends in the time of one job and passes ``check``; or why none does."""
     refused = ""
-    for choice in sorted(tried, key=lambda each: (each.wall_s.p50, -each.estimate.configuration.micro_batch)):
+    for each in sorted(tried, key=lambda each: (each.wall_s.p50, -each.estimate.configuration.micro_batch)):
+        limit = enough_s(each.estimate.billable_s)
+        if limit is None:
+            needs = span(each.estimate.billable_s.p90)
+            return Excluded(
+                name, f"takes up to {needs}: SageMaker ends a job after 28 days", "longer than a job may run"
+            )
+        choice = _with_time(each, limit)
         refused = next(_errors(choice.job), "")
         if not refused:
             return choice
-    return Excluded(place.name, f"refused by check: {refused}", "refused by check")
+    return Excluded(name, f"refused by check: {refused}", "refused by check")
+
+
+def _with_time(choice: Choice, limit: int) -> Choice:
+    """The choice with a ``max_run_s`` of ``limit``; with the job's own where the estimate keeps it and an account grants it."""
+    found, job = choice.estimate, choice.job
+    if found.billable_s.p90 <= job.max_run_s <= MAX_RUN_QUOTA_S:
+        return choice
+    spot = job.spot
+    if spot is not None:
+        spot = replace(spot, max_wait_s=limit + max(0, spot.max_wait_s - job.max_run_s))
+    there = job.replace(max_run_s=limit, spot=spot)
+    return Choice(job=there, estimate=replace(found, job=there, ceiling_usd=ceiling(there, found.price)))
 
 
 def _impossible(first: Estimate, whole: float) -> tuple[str, str] | None:

@@ -20,7 +20,7 @@ from ..strategies.xla import PyTorchXLA
 COUNTS = (1, 2, 4)
 # What a shipped script runs in on the other kind of accelerator: images of the catalogue.
 ON_NEURON = NeuronX("2.9.0")
-ON_CUDA = PyTorch("2.8.0", python="py312")
+ON_CUDA = PyTorch("2.13.0", python="py312")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ class Plan:
     choices: tuple[Choice, ...]
     excluded: tuple[Excluded, ...]
     global_batch: float
+    region: str
     deadline_s: float | None = None
     max_usd: float | None = None
     at: str = "upper"
@@ -82,6 +83,10 @@ class Plan:
         """Choices that no other one beats in both time and cost."""
         return tuple(each for each in self.choices if not any(beats(other, each) for other in self.choices))
 
+    def retimed(self, choice: Choice) -> bool:
+        """Whether the choice has another ``max_run_s`` than the job."""
+        return choice.job.max_run_s != self.job.max_run_s
+
     def to_dict(self) -> dict[str, Json]:
         """The plan as JSON holds it."""
         front = self.front
@@ -89,6 +94,7 @@ class Plan:
             "estimated": True,
             "job": self.job.name,
             "goal": self.goal,
+            "region": self.region,
             "global_batch": self.global_batch,
             "deadline_s": self.deadline_s,
             "max_usd": self.max_usd,
@@ -126,6 +132,7 @@ def _choice(each: Choice) -> dict[str, Json]:
         "accumulation": c.micro_steps,
         "wall_s": list(quantiles(each.wall_s)),
         "usd": list(quantiles(each.usd)),
+        "max_run_s": each.job.max_run_s,
         "distribution": each.job.distribution.name if each.job.distribution is not None else None,
     }
 
@@ -179,9 +186,14 @@ def _notes(p: Plan) -> list[str]:
     if p.deadline_s is not None or p.max_usd is not None:
         where = "at the upper end of the 80 % interval" if p.at == "upper" else "at the likely value"
         lines.append(f"Limits hold {where}.")
+    longer = [f"{at}: max_run_s = {each.job.max_run_s:_}" for at, each in enumerate(p.front, 1) if p.retimed(each)]
+    if longer:
+        lines.append(f"Choice {', '.join(longer)} where the job has {p.job.max_run_s:_}: what it is estimated to need.")
     dates = sorted({each.estimate.price.as_of for each in p.choices if each.estimate.price is not None})
     if dates:
-        lines.append(f"Prices of {', '.join(dates)}. Wait for capacity: not known. Spot saving: 50 to 75 % assumed.")
+        lines.append(
+            f"Prices of {', '.join(dates)} in {p.region}. Wait for capacity: not known. Spot saving: 50 to 75 % assumed."
+        )
     return lines
 
 

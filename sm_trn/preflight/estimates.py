@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..specs.job import JobSpec
-from ..specs.problems import Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
 from ..strategies.smp import SMModelParallel
 from ..strategies.smp_v2 import SMModelParallelV2
 from . import memory
@@ -81,14 +81,15 @@ def _memory(rule: Rule, job: JobSpec, c: Configuration, most: int) -> Iterator[P
 
 
 def _too_short(rule: Rule, job: JobSpec, seconds: Interval) -> Problem:
-    from ..estimation.jobs.value import enough_s, span  # noqa: PLC0415 - as above
+    from ..estimation.jobs.value import TOO_LONG, enough_s, span  # noqa: PLC0415 - as above
 
+    limit = enough_s(seconds)
     return rule.problem(
         Field("max_run_s"),
         f"the job is estimated to take {span(seconds.p50)}, up to {span(seconds.p90)}",
         got=f"{job.max_run_s:_} s",
         wanted=f"at least {math.ceil(seconds.p90):_} s",
-        fix=Change(max_run_s=enough_s(seconds)),
+        fix=Advice(TOO_LONG) if limit is None else Change(max_run_s=limit),
     )
 
 

@@ -21,6 +21,21 @@ BASE_REGION = "us-east-1"  # the region whose price list is public as a whole
 _DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 
 
+def price_day(at: date | str) -> str:
+    """The last day that ``at`` means, to be held against ``as_of``: a month is all of its days. Raises ValueError for a text
+    that is no date."""
+    if isinstance(at, date):
+        return at.isoformat()
+    try:
+        date.fromisoformat(at if len(at) > 7 else f"{at}-01")
+        known = _DAY.fullmatch(at) is not None
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError(f"at: got {at!r}, wanted an ISO date, such as 2022-12-31, or a month, such as 2022-12")
+    return at if len(at) > 7 else f"{at}-31"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
     """USD per instance and hour. ``as_of`` is an ISO date, or a month when the source gives no day.
@@ -83,9 +98,10 @@ class PriceBook:
     def find(self, instance: str, region: str, *, at: date | str | None = None) -> Price | None:
         """The newest price on or before ``at`` (newest of all when None); None when none is known.
 
-        A published price goes before an inferred one of its day. Hosting rates are never used for training.
+        A published price goes before an inferred one of its day. Hosting rates are never used for training. Raises ValueError
+        for a text that is no date.
         """
-        day = at.isoformat() if isinstance(at, date) else at
+        day = None if at is None else price_day(at)
         known = self._published(instance, region, day)
         if region != BASE_REGION:
             known += self._inferred(instance, region, day)

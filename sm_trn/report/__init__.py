@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .watch.display import TerminalDisplay as TerminalDisplay
     from .watch.display import display_for as display_for
     from .watch.display import in_notebook as in_notebook
-    from .watch.display import wants_color as wants_color
     from .watch.display import writes_unicode as writes_unicode
     from .watch.rows import WatchRow as WatchRow
     from .watch.rows import watch_lines as watch_lines
@@ -50,7 +49,6 @@ _HOMES = {
     "metrics_frame": "metrics",
     "published_names": "published",
     "published_record": "published",
-    "wants_color": "watch.display",
     "watch_html": "watch.card",
     "watch_lines": "watch.rows",
     "watch_text": "watch.table",

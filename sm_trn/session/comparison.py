@@ -25,7 +25,7 @@ from ..specs.job import JobSpec
 from ..specs.record import JobRecord, Origin, parse_record
 from ..specs.snapshot import JobSnapshot
 from ..specs.value import misfit, suggestion
-from .connection import known_prices
+from .connection import expect_region, known_prices
 from .handles import TrainingJob
 
 if TYPE_CHECKING:
@@ -47,10 +47,13 @@ def compare(
     """Live jobs, records, files of records, or names of published records side by side.
 
     ``baseline`` is a job's label, or what was given for it in ``jobs``. ``at`` re-prices everything at that date, ``region`` in
-    another region; ``book`` None is ``known_prices()``. Raises UnknownName for a name that is none of these.
+    another region; ``book`` None is ``known_prices()``. Raises UnknownName for a name that is none of these, NotConfigured
+    for a region that AWS does not have, ValueError for an ``at`` that is no date.
     """
     from ..report.comparison.compare import compare as side_by_side  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
+    if region is not None:
+        expect_region(region)
     several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
     records = [as_record(job) for job in several]
     named = next((found.label for job, found in zip(several, records, strict=True) if job == baseline), baseline)
@@ -134,7 +137,7 @@ def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:
             f"job: got {str(job)!r}, wanted a TrainingJob, the file of a saved record, or one of {', '.join(names)}"
             f"{suggestion(str(job), names)}"
         )
-    return parse_record(path.read_text("utf-8"), where=str(path))
+    return parse_record(path.read_text("utf-8", errors="replace"), where=str(path))
 
 
 def diff(before: Side, after: Side) -> Diff:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..catalog import images
 from ..errors import NotConfigured, UnknownName
 from ..ports import Backend
 from ..pricing.book import PriceBook, parse_prices, snapshot_book
+from ..specs.destination import DEFAULT_REGION, region_named
 from ..specs.job import JobSpec
 from ..specs.value import suggestion
 from .handles import Session
@@ -36,6 +38,50 @@ def known_prices() -> PriceBook:
     return snapshot_book().with_prices(parse_prices(text, where=path))
 
 
+def known_region(region: str | None = None, *, profile: str | None = None) -> str:
+    """The region that is meant: the argument, ``SM_TRN_REGION``, ``AWS_REGION``, ``AWS_DEFAULT_REGION``, the profile's, the
+    notebook's, else us-west-2. Offline. Raises NotConfigured for one that AWS does not have, and for a profile that is not there.
+    """
+    if region is not None:
+        return expect_region(region)
+    named = region_named(os.environ)
+    if named is not None:
+        variable, found = named
+        return expect_region(found, of=variable)
+    return expect_region(_region_of_files(profile) or DEFAULT_REGION, of="region of AWS's configuration files")
+
+
+def expect_region(region: str, *, of: str = "region") -> str:
+    """``region``, one that AWS has. Raises NotConfigured for any other."""
+    known = images.regions()
+    if region in known:  # botocore takes a third of a second to load
+        return region
+    import botocore.session  # noqa: PLC0415 - see above
+
+    core = botocore.session.Session()
+    every = {name for area in core.get_available_partitions() for name in core.get_available_regions("ec2", area)}
+    if region in every:
+        return region
+    raise NotConfigured(
+        f"{of}: got {region!r}, wanted a region of AWS{suggestion(region, known) or ', such as us-west-2'}; "
+        "a newer boto3 knows newer ones: pip install --upgrade boto3"
+    )
+
+
+def _region_of_files(profile: str | None) -> str | None:
+    """The profile's region, else the notebook's. Where there are no such files, boto3 need not be loaded for it."""
+    config = os.environ.get("AWS_CONFIG_FILE", "~/.aws/config")
+    credentials = os.environ.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials")
+    there = [
+        Path(name).expanduser().is_file() for name in (config, credentials, "/opt/ml/metadata/resource-metadata.json")
+    ]
+    if profile is None and not any(there):
+        return None
+    from .. import aws  # noqa: PLC0415 - see above
+
+    return aws.configured_region(profile)
+
+
 def connect(
     backend: str | None = None,
     *,
@@ -48,27 +94,30 @@ def connect(
     """A session on AWS or on the emulator: ``backend`` ('aws' or 'emulator'), else ``SM_TRN_BACKEND``, else AWS when boto3
     finds credentials, else the emulator, which is started when it is not up.
 
+    ``region`` comes from where ``known_region`` finds it; on AWS there is no default.
     ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
     role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
     """
     from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
+    if region is not None:
+        expect_region(region)
     chosen = backend or os.environ.get("SM_TRN_BACKEND")
     if chosen not in {None, "aws", "emulator"}:
         raise UnknownName(
             f"backend: got {chosen!r}, wanted 'aws' or 'emulator'{suggestion(str(chosen), ['aws', 'emulator'])}"
         )
     if chosen == "emulator":
-        return _emulated(state, region, "chosen" if backend else "SM_TRN_BACKEND")
+        return _emulated(state, known_region(region, profile=profile), "chosen" if backend else "SM_TRN_BACKEND")
     boto_session = aws.RenewableSession(profile=profile, region=region)
     if chosen is None and not aws.has_credentials(boto_session):
-        return _emulated(state, region, "no AWS credentials were found")
+        return _emulated(state, known_region(region, profile=profile), "no AWS credentials were found")
     if not aws.has_credentials(boto_session):
         raise NotConfigured(
             "credentials: got none, wanted an AWS login; run aws configure or aws sso login, give --profile or profile=, "
             "or rehearse on this machine with SM_TRN_BACKEND=emulator"
         )
-    where = aws.find_region(boto_session, region)
+    where = expect_region(aws.find_region(boto_session, region))
     aws.check_endpoint()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
     return _session(
@@ -118,11 +167,10 @@ def _progress() -> Callable[[str, int, int], None] | None:
     return transfer_line()
 
 
-def _emulated(state: str | Path | None, region: str | None, why: str) -> Session:
+def _emulated(state: str | Path | None, region: str, why: str) -> Session:
     from .. import aws, emulator  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
-    folder = Path(state) if state is not None else None
-    endpoint = emulator.up(folder, region=region) if region else emulator.up(folder)
+    endpoint = emulator.up(Path(state) if state is not None else None, region=region)
     boto_session = aws.EndpointSession(
         url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=endpoint.region
     )
@@ -133,7 +181,8 @@ def _emulated(state: str | Path | None, region: str | None, why: str) -> Session
         bucket=endpoint.bucket,
         region=endpoint.region,
         emulated=True,
-        announcement=f"EMULATED on this machine ({why}), {endpoint.url}: seconds are this machine's, and there is no cost",
+        announcement=f"EMULATED on this machine ({why}), {endpoint.url}, {endpoint.region}: seconds are this machine's, "
+        "and there is no cost",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from typing import TYPE_CHECKING
@@ -49,11 +48,11 @@ def fetch_fleet(cloud: Cloud, search: Search, *, tags: bool, at: date | str | No
 
     seen = list(itertools.islice(listed(cloud.backend, search.query), limit + 1))
     jobs, tag = fetch_details(cloud.backend, search.query, seen[:limit]), search.tag
-    known: list[Mapping[str, str]] = [{} for _ in jobs]
-    if tags or tag is not None:
-        known = fetch_tags(cloud.backend, jobs)
-    wanted = [(job, own) for job, own in zip(jobs, known, strict=True) if tag is None or own.get(tag[0]) == tag[1]]
     cut = limit if len(seen) > limit else None
+    if not tags and tag is None:
+        return fleet(jobs, book=cloud.prices, at=at, title=str(search), cut=cut)
+    known = zip(jobs, fetch_tags(cloud.backend, jobs), strict=True)
+    wanted = [(job, own) for job, own in known if tag is None or own.get(tag[0]) == tag[1]]
     return fleet(wanted, book=cloud.prices, at=at, title=str(search), cut=cut)
 
 

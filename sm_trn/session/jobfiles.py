@@ -77,6 +77,8 @@ def _text(path: Path) -> str:
         here = (
             [other.name for other in path.parent.glob("*") if other.suffix in FORMAT_OF] if path.parent.is_dir() else []
         )
+        if path.is_dir():
+            raise UnknownName(f"file: got {str(path)!r}, a folder, wanted a job file")
         raise UnknownName(f"file: got {str(path)!r}, wanted an existing job file{suggestion(path.name, here)}")
     if path.stat().st_size > SIZE_CAP_BYTES:
         raise UnknownName(

@@ -19,7 +19,7 @@ from ..logs.selection import LogFilter, since_s
 from ..logs.shown import printable
 from ..ports import LogBatch, LogCursor, Trouble
 from ..specs.job import JobSpec
-from ..specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
+from ..specs.metrics import READ_ANYWAY, MetricPoint, MetricRule
 from ..specs.snapshot import JobSnapshot
 from .cloud import Cloud
 from .pace import FIRST_PAUSE_S, next_delay
@@ -37,7 +37,6 @@ LATE_S = (
 )
 PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
 _ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
-_READ_ANYWAY = frozenset(TRAINER_METRICS + EVALUATION_METRICS)  # the reader of dicts knows these, and their exponents
 
 
 def expected_streams(snapshot: JobSnapshot) -> int:
@@ -183,7 +182,7 @@ class JobLog:
     def rules(self) -> tuple[MetricRule, ...]:
         """The job's own expressions, from its spec or its request, without those that only repeat what dict lines say."""
         own = self.asked.metrics if self.asked is not None else requested_rules(self._snapshot())
-        return tuple(rule for rule in own if rule not in _READ_ANYWAY)
+        return tuple(rule for rule in own if rule not in READ_ANYWAY)
 
     def metric_log(self) -> MetricLog:
         """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""

@@ -1,10 +1,19 @@
-"""Where a spec is sent."""
+"""Where a spec is sent, and which region is meant where a call names none."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .job import JobSpec
+
+DEFAULT_REGION = "us-west-2"  # of most rows of the shipped prices
+REGION_VARIABLES = ("SM_TRN_REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
+
+
+def region_named(environment: Mapping[str, str]) -> tuple[str, str] | None:
+    """The first variable that names a region, and the region; None where none does."""
+    return next(((name, environment[name]) for name in REGION_VARIABLES if environment.get(name)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +27,7 @@ class Destination:
     """
 
     role: str = "arn:aws:iam::111122223333:role/service-role/YOUR-ROLE"
-    region: str = "us-west-2"
+    region: str = DEFAULT_REGION
     bucket: str = "YOUR-BUCKET"
     job_name: str | None = None
     source_uri: str | None = None

@@ -33,18 +33,31 @@ class MetricPoint:
     host: str = ""
 
 
-# What the Hugging Face Trainer prints, as the classic Training Compiler notebooks read it. The service searches them in
-# order and keeps the last value of each. They do not understand exponents ('5e-05' is read as 5): `sm_trn.logs` does.
-TRAINER_METRICS: tuple[MetricRule, ...] = (
-    MetricRule("summary_train_runtime", r"'train_runtime': ([0-9.]*)"),
-    MetricRule("summary_train_samples_per_second", r"'train_samples_per_second': ([0-9.]*)"),
-    MetricRule("summary_train_steps_per_second", r"'train_steps_per_second': ([0-9.]*)"),
-    MetricRule("summary_train_loss", r"'train_loss': ([0-9.]*)"),
-    MetricRule("epoch", r"'epoch': ([0-9.]*)"),
-    MetricRule("train_loss", r"'loss': ([0-9.]*)"),
-    MetricRule("learning_rate", r"'learning_rate': ([0-9.]*)"),
-)
-EVALUATION_METRICS: tuple[MetricRule, ...] = (
-    MetricRule("eval_loss", r"'eval_loss': ([0-9.]+)"),
-    MetricRule("eval_accuracy", r"'eval_accuracy': ([0-9.]+)"),
+def _of_trainer(name: str, key: str) -> MetricRule:
+    """A number of the Trainer's dict: alone as transformers 4 prints it, in quotes as transformers 5 does, with its exponent."""
+    return MetricRule(name, rf"'{key}': '?(-?[0-9.]+(?:e[-+]?[0-9]+)?)")
+
+
+_TRAINER = {
+    "summary_train_runtime": "train_runtime",
+    "summary_train_samples_per_second": "train_samples_per_second",
+    "summary_train_steps_per_second": "train_steps_per_second",
+    "summary_train_loss": "train_loss",
+    "epoch": "epoch",
+    "train_loss": "loss",
+    "learning_rate": "learning_rate",
+}
+_EVALUATION = {"eval_loss": "eval_loss", "eval_accuracy": "eval_accuracy"}
+# What the Hugging Face Trainer prints, by the names of the classic Training Compiler notebooks. The service searches the rules in
+# order and keeps the last value of each.
+TRAINER_METRICS: tuple[MetricRule, ...] = tuple(_of_trainer(name, key) for name, key in _TRAINER.items())
+EVALUATION_METRICS: tuple[MetricRule, ...] = tuple(_of_trainer(name, key) for name, key in _EVALUATION.items())
+# Rules of jobs that say nothing which the reader of dicts does not say: these, and the notebooks' own, which lose exponents.
+READ_ANYWAY: frozenset[MetricRule] = frozenset(
+    {
+        *TRAINER_METRICS,
+        *EVALUATION_METRICS,
+        *(MetricRule(name, f"'{key}': ([0-9.]*)") for name, key in _TRAINER.items()),
+        *(MetricRule(name, f"'{key}': ([0-9.]+)") for name, key in _EVALUATION.items()),
+    }
 )

@@ -25,7 +25,7 @@ from ..session.handles import Session
 from ..session.log_reader import expected_streams, requested_rules, settled, streams_missing
 from ..session.poller import OVERLAP, Poller
 from ..session.progress import LOGGED, Progress, Reader
-from ..specs.metrics import EVALUATION_METRICS, TRAINER_METRICS
+from ..specs.metrics import READ_ANYWAY
 from ..specs.snapshot import JobSnapshot
 from .board import Board, Json
 from .details import detail_json
@@ -39,7 +39,6 @@ WHOLE_EVERY_S = 600.0  # then all are listed, so that nothing is missed for long
 READ_EVERY_S, READ_EMULATED_S = 20.0, 0.5  # between two looks at opened logs, of whichever job: more jobs wait longer
 OPENED = 4  # jobs whose lines are kept; the one that was left first is forgotten
 IDLE_S = 5.0
-_READ_ANYWAY = frozenset(TRAINER_METRICS + EVALUATION_METRICS)
 NOTES = 3
 
 
@@ -291,7 +290,7 @@ class Watcher:
         if job.name in self._opened:
             self._opened.move_to_end(job.name)
             return
-        rules = [rule for rule in requested_rules(job) if rule not in _READ_ANYWAY]
+        rules = [rule for rule in requested_rules(job) if rule not in READ_ANYWAY]
         curves = Curves()
         reader = Reader(name=job.name, label=job.name, metrics=MetricReader(rules), found=curves)
         self._opened[job.name] = _Opened(reader, curves)

@@ -16,12 +16,14 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.causes.cause import Confidence
+from sm_trn.causes.diagnose import JobText, scan_of
 from sm_trn.causes.entries import Role, entries, fragment, match
 from sm_trn.causes.reading import LogReading
 from sm_trn.causes.scan import SHAPES
 from sm_trn.causes.watchdog import Watchdog
 from sm_trn.logs import LogEvent
 from sm_trn.specs.problems import AnyOf, Change
+from sm_trn.specs.snapshot import parse_snapshot
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 corpus = pytest.mark.skipif(
@@ -518,6 +520,53 @@ def test_a_script_that_failed_in_a_job_that_succeeded_is_told() -> None:
         getattr(st.why(log(*STEPS, *CRASH, done)).cause, "error", ""),
     )
     assert "none" == st.why(log(*CRASH, *STEPS, done)).id
+
+
+SUCCESS = "2022-11-22 10:00:00,123 sagemaker-training-toolkit INFO     Reporting training SUCCESS"
+GOOD = "{'loss': 0.7, 'grad_norm': 1.5, 'learning_rate': 5e-05, 'epoch': 0.1}"
+WITHOUT_A_NUMBER = (
+    "{'loss': nan, 'grad_norm': nan, 'learning_rate': 5e-05, 'epoch': 0.2}",
+    "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 5e-05, 'epoch': 0.2}",  # Trainer's logging_nan_inf_filter
+    "{'loss': '0', 'grad_norm': 'nan', 'learning_rate': '5e-05', 'epoch': '0.2'}",  # the same of transformers 5
+    '{"loss": NaN, "step": 7}',
+    "step 7 loss=inf lr=0.1",
+    "[1,mpirank:3,algo-1]<stdout>:epoch 1 loss: nan",
+)
+
+
+@pytest.mark.parametrize("line", WITHOUT_A_NUMBER)
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_job_that_ended_well_without_learning_is_told(line: str, before: int) -> None:
+    text = log(*[GOOD] * before, *[line] * 5, "Saving model checkpoint to /opt/ml/model", SUCCESS)
+    found = st.why(text)
+    assert ("num.nan", "certain") == (found.id, found.confidence.value)
+    assert found.cause is not None
+    assert line.removeprefix("[1,mpirank:3,algo-1]<stdout>:") in found.cause.evidence[0].text
+    assert "num.nan" == st.why(text.removesuffix(SUCCESS)).id  # where nothing says how it ended, too
+
+
+@pytest.mark.parametrize("line", WITHOUT_A_NUMBER)
+def test_a_loss_that_came_back_is_none(line: str) -> None:
+    assert "none" == st.why(log(GOOD, line, line, GOOD, SUCCESS)).id
+    assert "none" == st.why(log(*[GOOD] * 5, line, SUCCESS)).id  # one value of many: a last batch
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{'loss': 0.0, 'grad_norm': 0.0, 'epoch': 1}", "{'loss': 0.5, 'grad_norm': nan, 'epoch': 1}", "{'loss': 0.0, 'epoch': 1}",
+     "{'eval_loss': nan, 'epoch': 1}"],
+)  # fmt: skip
+def test_a_loss_that_is_a_number_is_none(line: str) -> None:
+    assert "none" == st.why(log(*[line] * 5, SUCCESS)).id
+
+
+def test_a_completed_job_without_a_loss_is_told_by_its_log() -> None:
+    answer = {"TrainingJobName": "bert", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed"}
+    spec = jobs.trainium("s3://bucket/source.tar.gz").replace(hyperparameters={"fp16": True})
+    scan = scan_of([[LogEvent(float(at), "algo-1", WITHOUT_A_NUMBER[1]) for at in range(3)]])
+    found = JobText("bert", parse_snapshot(answer), spec, scan).diagnosis()
+    assert ("num.nan", "algo-1", 2.0) == (found.id, *((found.cause.host, found.cause.time_s) if found.cause else ()))
+    assert "bf16" in str(found.cause and found.cause.fix)
 
 
 def test_what_a_library_says_at_level_info_is_no_cause() -> None:

@@ -214,13 +214,13 @@ def test_render_shows_the_request_and_says_when_it_is_not_launchable(folder: Pat
         "--role",
         "arn:aws:iam::123456789012:role/r",
         "--bucket",
-        "b",
+        "a-bucket",
         "--region",
         "us-east-1",
         cwd=folder,
     )
     sent = json.loads(done.stdout)
-    assert ("arn:aws:iam::123456789012:role/r", "s3://b/", 72_000) == (
+    assert ("arn:aws:iam::123456789012:role/r", "s3://a-bucket/", 72_000) == (
         sent["RoleArn"],
         sent["OutputDataConfig"]["S3OutputPath"],
         sent["StoppingCondition"]["MaxWaitTimeInSeconds"],

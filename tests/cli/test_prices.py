@@ -76,7 +76,7 @@ def test_refreshed_prices_are_kept_and_used(price_list: dict[str, str], tmp_path
 def test_an_instance_without_a_price_is_an_error(price_list: dict[str, str]) -> None:
     refused = sm_trn("catalog", "prices", "--refresh", "--instance", "ml.p4d.24xlarge", environment=price_list)
     assert (True, "") == (refused.returncode != 0, refused.stdout)
-    assert "the Price List has none for training on ml.p4d.24xlarge in us-east-1" in refused.stderr
+    assert "the Price List has none for training on ml.p4d.24xlarge in us-west-2" in refused.stderr
 
 
 def test_saving_what_is_known_already_is_a_mistake() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -212,7 +213,16 @@ def test_ctrl_c_ends_with_130_and_without_a_traceback() -> None:
         said = first + process.communicate(timeout=60)[1]
     assert 130 == process.returncode, said
     assert "Traceback" not in said
-    assert "Jobs that were started go on" in said
+    assert "Interrupted." == said.splitlines()[-1]  # it started no job, and says none
+
+
+def test_ctrl_c_in_a_command_that_starts_nothing_speaks_of_no_jobs() -> None:
+    stdin = (
+        "class Stdin:\n    def read(self, size): raise KeyboardInterrupt\n    buffer = property(lambda self: self)\n"
+    )
+    code = f"import sys\n{stdin}sys.stdin = Stdin()\nsys.argv = ['sm-trn', 'why', '-']\nfrom sm_trn.cli.__main__ import run\nrun()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (130, "", "\nInterrupted.\n") == (done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
@@ -254,6 +264,50 @@ def test_there_is_no_colour_where_there_is_no_terminal(job: str) -> None:
     for arguments in (["check", job], ["check", job.replace("job", "nothere")]):
         done = sm_trn(*arguments)
         assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")
+@pytest.mark.parametrize(
+    ("colour", "terminal", "environment"),
+    [
+        (True, True, {"TERM": "xterm"}),
+        (False, True, {"TERM": "dumb"}),
+        (False, True, {"TERM": "xterm", "NO_COLOR": "1"}),
+        (True, False, {"FORCE_COLOR": "1"}),
+        (False, False, {"FORCE_COLOR": "1", "NO_COLOR": "1"}),
+        (False, False, {"FORCE_COLOR": "0"}),
+        (False, False, {"TERM": "xterm"}),
+    ],
+)
+def test_one_rule_decides_about_colour(
+    job: str, colour: bool, terminal: bool, environment: dict[str, str], tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(Path(job).read_text().replace("torch_distributed", "smdistributed.dataparallel"))
+    kept = {key: value for key, value in os.environ.items() if key not in {"TERM", "NO_COLOR", "FORCE_COLOR"}}
+    ours, theirs = os.openpty() if terminal else os.pipe()
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sm_trn.cli", "check", str(wrong)], env={**kept, **environment}, stdout=theirs
+    )
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # a pseudo-terminal's way to say that nobody writes any more
+        while part := os.read(ours, 65_536):
+            said += part
+    os.close(ours)
+    assert 1 == process.wait(timeout=60), said
+    assert b"error[" in said
+    assert colour is (b"\x1b[" in said)
+
+
+def test_annotations_have_no_colour_even_where_it_is_forced(job: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text(
+        Path(job).read_text().replace("torch_distributed", "smdistributed.dataparallel")
+    )
+    done = sm_trn("check", str(tmp_path / "wrong.toml"), "--format", "github", environment={"FORCE_COLOR": "1"})
+    assert "::error" in done.stdout
+    assert "\x1b" not in done.stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command import sm_trn
 from jobs import LLAMA, SQUAD
 
 import sm_trn as st
+from sm_trn.catalog import instances
+from sm_trn.catalog.chips import Chip, chips
 from sm_trn.cli.__main__ import cli
 from sm_trn.estimation.jobs.configure import with_batch
 from sm_trn.planning import grid
@@ -105,6 +109,118 @@ def test_the_command_saves_a_choice_that_can_be_launched(tmp_path: Path) -> None
     assert "Cheapest: ml.p4d.24xlarge × 1" in run.output
     (job,) = st.load_jobs(saved.read_text(), "toml")
     assert "ml.p4d.24xlarge" == job.compute.instance
+
+
+BF16 = SQUAD.replace(hyperparameters={**SQUAD.hyperparameters, "bf16": True})
+WITHOUT_BF16 = ("ml.p3.*", "ml.p3dn.*", "ml.g4dn.*", "ml.p2.*")
+
+
+def test_a_machine_without_bf16_is_no_choice_for_a_job_that_asks_for_it() -> None:
+    found = st.plan(BF16, only=[*WITHOUT_BF16, "ml.p4d.*"], counts=(1,))
+    assert {"ml.p4d.24xlarge"} == {each.job.compute.instance for each in found.choices}
+    said = {each.name: each.reason for each in found.excluded if each.kind == "without the precision"}
+    assert "V100 has no bf16, which the job asks for" == said["ml.p3.8xlarge × 1"]
+    assert "T4 has no bf16, which the job asks for" == said["ml.g4dn.xlarge × 1"]
+
+
+def test_a_job_that_asks_for_no_bf16_may_run_without_it() -> None:
+    half = SQUAD.replace(hyperparameters={**SQUAD.hyperparameters, "fp16": True})
+    assert st.plan(half, only=["ml.p3.*"], counts=(1,)).choices
+
+
+def test_a_job_on_a_machine_without_bf16_is_planned_on_others() -> None:
+    found = st.plan(BF16.replace(compute=st.Compute("ml.p3.8xlarge")), only=["ml.g5.12xlarge"], counts=(1,))
+    assert found.choices
+
+
+@pytest.mark.parametrize("chip", [chip for chip in chips().values() if chip.bf16 is None], ids=lambda chip: chip.name)
+def test_an_estimate_refuses_a_precision_that_the_chip_lacks(chip: Chip) -> None:
+    machine = next(row.name for row in instances().values() if row.chip == chip.name and row.trains)
+    with pytest.raises(st.MissingFact, match=f"{chip.name} has no bf16, which the job asks for"):
+        st.estimate(BF16.replace(compute=st.Compute(machine)))
+    with pytest.raises(st.MissingFact, match=f"{chip.name} has no fp8"):
+        st.estimate(SQUAD.replace(compute=st.Compute(machine)), precision="fp8")
+
+
+ENDLESS = SQUAD.replace(
+    compute=st.Compute("ml.g5.xlarge"),
+    hyperparameters={**SQUAD.hyperparameters, "num_train_epochs": 40_000, "per_device_train_batch_size": 4},
+)
+
+
+def test_no_fix_proposes_a_time_limit_that_the_service_refuses() -> None:
+    found = st.estimate(ENDLESS)
+    assert found.billable_s.p90 > 28 * 86_400
+    assert "SageMaker ends a job after 28 days" in str(found)
+    (problem,) = [each for each in st.check(ENDLESS) if each.id == "EST001"]
+    assert "SageMaker ends a job after 28 days" in str(problem)
+    assert "max_run_s =" not in f"{found}{problem}".replace("max_run_s = 86_400 is below", "")
+
+
+LONG = SQUAD.replace(hyperparameters={**SQUAD.hyperparameters, "num_train_epochs": 400}, max_run_s=3600)
+
+
+def test_a_choice_has_the_time_that_it_is_estimated_to_take() -> None:
+    """SageMaker stops a job at max_run_s: a choice that keeps one below its estimate would never end."""
+    found = st.plan(LONG, only=["ml.p4d.24xlarge"], counts=(1,))
+    (choice,) = found.choices
+    assert 3600 < choice.estimate.billable_s.p90 < choice.job.max_run_s < 28 * 86_400
+    assert not [each for each in st.check(choice.job) if each.id == "EST001"]
+    assert f"Choice 1: max_run_s = {choice.job.max_run_s:_} where the job has 3_600" in str(found)
+
+
+def test_a_time_limit_that_the_service_refuses_becomes_what_the_job_needs() -> None:
+    for limit in (40 * 86_400, 10 * 86_400):  # over the API's 28 days, over the 5 days that an account has
+        (choice,) = st.plan(SQUAD.replace(max_run_s=limit), only=["ml.p4d.24xlarge"], counts=(1,)).choices
+        assert choice.estimate.billable_s.p90 < choice.job.max_run_s < 86_400
+
+
+def test_a_time_limit_that_is_enough_stays() -> None:
+    (choice,) = st.plan(SQUAD.replace(max_run_s=80_000), only=["ml.p4d.24xlarge"], counts=(1,)).choices
+    assert 80_000 == choice.job.max_run_s
+
+
+def test_a_spot_job_still_waits_longer_than_it_runs() -> None:
+    spot = LONG.replace(spot=st.Spot(max_wait_s=7200, checkpoint_s3_uri="s3://a-bucket/checkpoints"))
+    found = st.plan(spot, only=["ml.p4d.24xlarge"], counts=(1,))
+    assert {True, False} == {each.job.spot is not None for each in found.choices}
+    assert all(each.job.spot is None or each.job.spot.max_wait_s == each.job.max_run_s + 3600 for each in found.choices)
+
+
+def test_what_takes_longer_than_a_job_may_run_is_no_choice() -> None:
+    longest = SQUAD.replace(hyperparameters={**SQUAD.hyperparameters, "num_train_epochs": 40_000})
+    found = st.plan(longest, only=["ml.g5.xlarge", "ml.g4dn.xlarge"], counts=(1,))
+    assert () == found.choices
+    assert all("SageMaker ends a job after 28 days" in each.reason for each in found.excluded)
+
+
+def test_with_json_what_was_saved_is_said_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "squad.toml").write_text(st.dump_job(SQUAD, "toml"))
+    asked = (
+        "plan",
+        "squad.toml",
+        "--only",
+        "ml.p4d.*",
+        "--counts",
+        "1",
+        "--take",
+        "1",
+        "--save",
+        "chosen.toml",
+        "--json",
+    )
+    done = sm_trn(*asked, cwd=tmp_path)
+    assert "squad" == json.loads(done.stdout)["job"]
+    assert "Saved chosen.toml: ml.p4d.24xlarge × 1. Next: sm-trn check chosen.toml\n" == done.stderr
+
+
+def test_saving_says_which_time_limit_it_writes(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(st.dump_job(LONG, "toml"))
+    saved = tmp_path / "chosen.toml"
+    asked = ["plan", str(tmp_path / "long.toml"), "--only", "ml.p4d.*", "--counts", "1", "--take", "1"]
+    run = CliRunner().invoke(cli, [*asked, "--save", str(saved)])
+    (job,) = st.load_jobs(saved.read_text(), "toml")
+    assert f"with max_run_s = {job.max_run_s:_}, where {tmp_path / 'long.toml'} has 3_600" in run.output
 
 
 @pytest.mark.parametrize("wrong", [["--deadline", "soon"], ["--counts", "one"], ["--take", "1"]])

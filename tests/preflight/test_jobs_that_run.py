@@ -11,6 +11,7 @@ import pytest
 import sm_trn as st
 from sm_trn.render.from_request import parse_request
 from sm_trn.specs import JobSpec, Kept, Problem, Severity
+from sm_trn.specs.job import Distribution
 
 LLAMA = {"model_id": "meta-llama/Llama-2-7b-hf"}
 TORCH_DDP = "import torch.distributed as dist\ndist.init_process_group('nccl')\n"
@@ -81,7 +82,7 @@ def test_a_request_of_pytorchddp_is_not_refused_and_smddp_of_hugging_faces_train
      (st.TorchDistributed(), True), (st.PyTorchXLA(), True)],
 )  # fmt: skip
 def test_a_shell_script_is_refused_by_the_launchers_that_refuse_it(
-    source: str, distribution: st.Distribution, refused: bool
+    source: str, distribution: Distribution, refused: bool
 ) -> None:
     write(source, "python run_clm.py\n", "run.sh")
     job = jobs.smddp(source).replace(script=st.Script("run.sh", source_dir=source), distribution=distribution)
@@ -165,7 +166,7 @@ def test_what_cannot_be_read_is_a_note_and_a_program_of_its_own_is_left_alone(so
 @pytest.mark.parametrize(
     "distribution", [st.MPI(processes_per_host=2), st.SMModelParallel(partitions=2, processes_per_host=2)]
 )
-def test_gpus_without_a_process_are_told_of_in_groups_too(source: str, distribution: st.Distribution) -> None:
+def test_gpus_without_a_process_are_told_of_in_groups_too(source: str, distribution: Distribution) -> None:
     job = jobs.smddp(source).replace(distribution=distribution)
     assert [WARNING] == severities(job, "DIST023")
     groups = (

@@ -45,7 +45,7 @@ def test_a_ceiling_is_the_sum_of_its_groups_while_they_run_and_are_kept(
     most = ceiling(spec, book.of(spec.compute.machines, REGION))
     assert most is not None
     assert abs(sum(each) - most) < Decimal("1e-9")
-    assert ceiling_of(spec).usd == most
+    assert ceiling_of(spec, "us-west-2").usd == most
 
 
 @given(GROUPS, some.floats(1, 1e6))

@@ -16,7 +16,7 @@ from many_jobs import november
 from report_jobs import START, describe
 from test_figures_of_many_jobs import SHEETS, collisions
 
-from sm_trn.errors import UnknownName
+from sm_trn.errors import SmTrnError, UnknownName
 from sm_trn.report import FLEET_COLUMNS, Fleet, fleet
 from sm_trn.report.fleets.figures import fleet_figures, spend_info, time_info
 from sm_trn.specs import JobSnapshot, parse_snapshot
@@ -92,7 +92,7 @@ def test_an_unknown_key_is_refused_with_a_suggestion() -> None:
     )
 )
 def test_no_key_loses_or_invents_money(jobs: list[tuple[str, int, int]]) -> None:
-    item = fleet([job(f"j{n}", name, count, billable=seconds) for n, (name, count, seconds) in enumerate(jobs)])
+    item = fleet([(job(f"j{n}", name, count, billable=seconds), {}) for n, (name, count, seconds) in enumerate(jobs)])
     for key in ("instance", "status", "month", "name", "tag:none"):
         assert abs(item.usd - sum((group.usd for group in item.by(key)), Decimal(0))) < Decimal("1e-20")
 
@@ -252,6 +252,22 @@ def test_a_fleet_has_figures_by_day_instance_person_and_tag() -> None:
     names = [figure.name for figure in fleet_figures(fleet(november(8)))]
     assert ["fleet-by-day", "fleet-by-instance", "fleet-by-person", "fleet-by-tag-team"] == names
     assert [] == list(fleet_figures(fleet([job("a", emulated=True)])))
+
+
+@pytest.mark.parametrize("key", ["tag:team", "person"])
+def test_sums_by_a_tag_that_nobody_read_are_refused(key: str, tmp_path: Path) -> None:
+    """'no team: all' would be untrue."""
+    unread = fleet([snapshot for snapshot, _ in november(8)])
+    for use in (unread.by, lambda by: unread.save(tmp_path, by=by), lambda by: unread.text(by=by)):
+        with pytest.raises(SmTrnError, match=rf"by: got '{key}', .*fleet\(tags=True\)"):
+            use(key)
+    assert [] == list(tmp_path.iterdir())
+    assert ["no team"] == [group.name for group in fleet([(job("a"), {})]).by("tag:team")]
+    assert () == fleet([]).by(key)
+
+
+def test_tags_that_were_read_and_are_none_were_read(tmp_path: Path) -> None:
+    assert "Tags were not read" not in fleet([(job("a"), {})]).save(tmp_path)[0].read_text()
 
 
 def test_the_page_says_that_tags_were_not_read(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_jobs import START, describe, step_lines, transitions
 
+from sm_trn.formatting.theme import wants_color
 from sm_trn.pricing import snapshot_book
 from sm_trn.report import (
     Display,
@@ -23,7 +24,6 @@ from sm_trn.report import (
     TerminalDisplay,
     WatchRow,
     display_for,
-    wants_color,
     watch_html,
     watch_lines,
     watch_text,

@@ -67,15 +67,7 @@ def by_hand(letter: str, source_dir: str, session: Any) -> tuple[Any, dict[str, 
         "disable_profiler": True,
         "debugger_hook_config": False,
         "sagemaker_session": session,
-        "metric_definitions": [
-            {"Name": "summary_train_runtime", "Regex": "'train_runtime': ([0-9.]*)"},
-            {"Name": "summary_train_samples_per_second", "Regex": "'train_samples_per_second': ([0-9.]*)"},
-            {"Name": "summary_train_steps_per_second", "Regex": "'train_steps_per_second': ([0-9.]*)"},
-            {"Name": "summary_train_loss", "Regex": "'train_loss': ([0-9.]*)"},
-            {"Name": "epoch", "Regex": "'epoch': ([0-9.]*)"},
-            {"Name": "train_loss", "Regex": "'loss': ([0-9.]*)"},
-            {"Name": "learning_rate", "Regex": "'learning_rate': ([0-9.]*)"},
-        ],
+        "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in st.TRAINER_METRICS],
         "base_job_name": "by-hand",
     }
     p4d = {"instance_type": "ml.p4d.24xlarge", "instance_count": 2, "volume_size": 512, "py_version": "py38"}

@@ -43,6 +43,8 @@ def test_jobs_are_found_by_name_and_tag_and_counted_once(here: World, spec: st.J
         len(here.session.fleet(tag=("team", "lm")).rows),
     )
     assert {"nlp", "lm"} == {group.name for group in here.session.fleet(tags=True).by("tag:team")}
+    with pytest.raises(st.SmTrnError, match=r"fleet\(tags=True\) reads them"):
+        here.session.fleet().by("tag:team")
     assert "Jobs with 'bert' in their name" == here.session.fleet("bert").title
     assert 2 == len(here.session.fleet(limit=2).rows)
 

@@ -20,7 +20,7 @@ from ...recorder import Recorded, RecordedCall, record
 from ...recorder.recording import LAUNCHING
 from ...render import parse_request
 from ...specs.job import JobSpec, Script
-from ..shared import emit, json_option, say
+from ..shared import Number, emit, json_option, say
 from . import shown
 
 
@@ -37,7 +37,7 @@ from . import shown
 @click.option(
     "--timeout",
     "timeout_s",
-    type=float,
+    type=Number(min=0, min_open=True),
     default=600.0,
     show_default=True,
     help="End the program after this many seconds.",

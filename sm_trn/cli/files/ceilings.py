@@ -13,8 +13,6 @@ from ...session.connection import known_prices
 from ...specs.job import JobSpec
 from ...specs.units import Usd
 
-REGION = "us-west-2"  # of most rows of the shipped prices
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
@@ -26,7 +24,7 @@ class Ceiling:
     region: str
 
     def __str__(self) -> str:
-        """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01)``."""
+        """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01, us-west-2)``."""
         if self.price is None or self.usd is None:
             return f"no price for {' and '.join(self.job.compute.instances)} in {self.region}, so no ceiling"
         seconds = most_billed_s(self.job)
@@ -34,17 +32,17 @@ class Ceiling:
         mark = ", inferred" if self.price.inferred else ""
         return (
             f"at most {fmt.usd(self.usd)} ({shown} × {self.job.compute.hosts} × {fmt.usd_per_hour(self.price.usd_per_hour)}, "
-            f"{self.price.as_of}{mark})"
+            f"{self.price.as_of}, {self.region}{mark})"
         )
 
 
-def ceiling_of(job: JobSpec, region: str = REGION) -> Ceiling:
+def ceiling_of(job: JobSpec, region: str) -> Ceiling:
     """At the newest known price of the region."""
     price = known_prices().of(job.compute.machines, region)
     return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)
 
 
-def estimated_cost(job: JobSpec, region: str = REGION) -> str:
+def estimated_cost(job: JobSpec, region: str) -> str:
     """``about $20.1 estimated ($16.2 to $24.9), ``: empty where a fact, a basis or a price is missing."""
     try:
         found = estimate(job, prices=known_prices(), region=region).usd

@@ -11,10 +11,12 @@ import click
 from ...errors import InvalidJobFile
 from ...jobfile.files import JobFile
 from ...preflight import check
-from ..shared import cents, emit, json_option, say
+from ...session.connection import known_region
+from ..shared import cents, emit, json_option, region_option, say
 from . import ceilings, files, problems, rules
 from .ceilings import Ceiling
 from .problems import Located
+from .rules import ignore_option
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +39,8 @@ class Checked:
     show_default=True,
     help="Choose how problems are shown.",
 )
-@click.option("--ignore", multiple=True, metavar="ID", help="Skip the rule ID. You can repeat this option.")
-@click.option(
-    "--region",
-    default=ceilings.REGION,
-    show_default=True,
-    help="Use the prices of this region for the highest possible cost.",
-)
+@ignore_option
+@region_option("Use the prices of this region for the highest possible cost.")
 @click.option("--explain", metavar="ID", help="Explain what the rule ID checks, why, and on what evidence.")
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
 @json_option
@@ -52,7 +49,7 @@ def command(
     *,
     style: str,
     ignore: tuple[str, ...],
-    region: str,
+    region: str | None,
     explain: str | None,
     show_rules: bool,
     as_json: bool,
@@ -73,8 +70,9 @@ def command(
         return 0
     if not names:
         raise click.UsageError("no FILE; sm-trn check bert.toml")
+    priced_in = known_region(region)
     began = time.perf_counter()
-    checked = [entry for name in names for entry in _checked(name, ignore, region)]
+    checked = [entry for name in names for entry in _checked(name, ignore, priced_in)]
     if as_json or style == "json":
         emit([_entry(entry) for entry in checked])
     else:
@@ -103,7 +101,7 @@ def _show(checked: list[Checked], style: str, milliseconds: float) -> None:
         if entry.invalid is not None:
             click.echo(f"error: {entry.invalid}", err=True)
         for item in entry.found:
-            say(problems.SHOWN[style](item), paint=problems.paint(item))
+            say(problems.SHOWN[style](item), paint=None if style == "github" else problems.paint(item))
     if style != "long":
         return
     for entry in checked:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ...estimation.jobs import estimate
-from ...session.connection import known_prices
+from ...session.connection import known_prices, known_region
 from ..shared import emit, json_option, say
 from . import files
 from .known import calibration_of, known_of, known_options
@@ -17,7 +17,7 @@ from .known import calibration_of, known_of, known_options
 @click.argument("name", metavar="FILE")
 @known_options
 @json_option
-def command(*, name: str, as_json: bool, region: str, **options: Any) -> int:
+def command(*, name: str, as_json: bool, region: str | None, **options: Any) -> int:
     """Estimate memory, speed, time and cost of the job in FILE before it runs, without an account.
 
     FILE#NAME selects one of several jobs. What the file does not say is asked for by name. The exit code is 1 if the job does not
@@ -28,7 +28,11 @@ def command(*, name: str, as_json: bool, region: str, **options: Any) -> int:
     """
     job = files.only(name)
     found = estimate(
-        job, prices=known_prices(), region=region, calibration=calibration_of(options), **known_of(options)
+        job,
+        prices=known_prices(),
+        region=known_region(region),
+        calibration=calibration_of(options),
+        **known_of(options),
     )
     if as_json:
         emit(found.to_dict())

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
+from ...logs.shown import printable
 from ...planning import GOALS, Limits, Plan, plan
-from ...session.connection import known_prices
-from ..shared import emit, json_option, say
+from ...session.connection import known_prices, known_region
+from ..shared import Number, emit, json_option, say
 from . import files
 from .known import calibration_of, known_of, known_options
 
@@ -36,7 +37,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
     "--goal", type=click.Choice(GOALS), default="cheapest", show_default=True, help="Which choice comes first."
 )
 @click.option("--deadline", type=Duration(), help="The job must end in this time, such as 3h.")
-@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="The job must not cost more.")
+@click.option("--max-usd", type=Number(min=0, min_open=True), help="The job must not cost more.")
 @click.option(
     "--at", type=click.Choice(["upper", "likely"]), default="upper", show_default=True, help="Where limits hold."
 )
@@ -55,7 +56,9 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
 )
 @known_options
 @json_option
-def command(*, name: str, as_json: bool, region: str, take: int | None, save: Path | None, **options: Any) -> int:
+def command(
+    *, name: str, as_json: bool, region: str | None, take: int | None, save: Path | None, **options: Any
+) -> int:
     """Rank the machines that the job in FILE can run on by estimated time and cost, without an account.
 
     The global batch stays the same, so that the job learns the same. Every choice passes sm-trn check. The exit code is 1 if no
@@ -73,7 +76,7 @@ def command(*, name: str, as_json: bool, region: str, take: int | None, save: Pa
         only=options["only"],
         counts=_counts(options["counts"]),
         prices=known_prices(),
-        region=region,
+        region=known_region(region),
         calibration=calibration_of(options),
         **known_of(options),
     )
@@ -84,7 +87,7 @@ def command(*, name: str, as_json: bool, region: str, take: int | None, save: Pa
     if options["output"] is not None:
         _draw(found, options["output"])
     if save is not None and take is not None:
-        _save(found, take, save)
+        _save(found, take, save, name, as_json=as_json)
     elif not as_json and found.choices:
         say(f"Next: sm-trn plan {name} --take 1 --save chosen.toml")
     return 0 if found.choices else 1
@@ -92,7 +95,7 @@ def command(*, name: str, as_json: bool, region: str, take: int | None, save: Pa
 
 def _counts(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdigit() and 0 < int(part) <= 1000 for part in parts):
+    if not all(part.isdecimal() and 0 < int(part) <= 1000 for part in parts):
         raise click.UsageError(f"--counts: got {text!r}, wanted numbers such as 1,2,4")
     return tuple(dict.fromkeys(map(int, parts)))
 
@@ -106,8 +109,11 @@ def _draw(found: Plan, path: Path) -> None:
         raise click.UsageError(f"--{error}") from None
 
 
-def _save(found: Plan, take: int, path: Path) -> None:
+def _save(found: Plan, take: int, path: Path, name: str, *, as_json: bool) -> None:
     if take > len(found.front):
         raise click.UsageError(f"--take: got {take}, wanted at most {len(found.front)}, the choices of the table")
-    files.save(path, found.front[take - 1].job)
-    say(f"Saved {path}: {found.front[take - 1].name}. Next: sm-trn check {path}")
+    chosen = found.front[take - 1]
+    files.save(path, chosen.job)
+    limit = f", with max_run_s = {chosen.job.max_run_s:_}, where {name} has {found.job.max_run_s:_}"
+    told = f"Saved {path}: {chosen.name}{limit if found.retimed(chosen) else ''}. Next: sm-trn check {path}"
+    click.echo(printable(told), err=as_json)

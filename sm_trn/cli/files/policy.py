@@ -8,8 +8,9 @@ import click
 
 from ...render.policy import policies
 from ...render.policy_conformance import CONFORMANCE, conformance_policy
+from ...session.connection import known_region
 from ...specs.destination import Destination
-from ..shared import emit, json_option
+from ..shared import bucket_name, emit, json_option, region_option, role_arn
 from . import files
 
 KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution", *CONFORMANCE)
@@ -18,9 +19,9 @@ KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution", *CONFOR
 @click.command("policy")
 @click.argument("name", metavar="[FILE]", required=False)
 @click.option("--for", "whom", type=click.Choice(KINDS), help="Print only this policy. Default: all.")
-@click.option("--role", help="Execution role ARN; default: a visible placeholder.")
-@click.option("--bucket", help="The session's bucket; default: a visible placeholder.")
-@click.option("--region", help="Default: us-west-2.")
+@click.option("--role", callback=role_arn, help="Execution role ARN; default: a visible placeholder.")
+@click.option("--bucket", callback=bucket_name, help="The session's bucket; default: a visible placeholder.")
+@region_option()
 @json_option
 def command(
     name: str | None, *, whom: str | None, role: str | None, bucket: str | None, region: str | None, as_json: bool
@@ -35,8 +36,8 @@ def command(
     Example: sm-trn policy bert.toml --for launch --bucket my-bucket --role arn:aws:iam::111122223333:role/training
     """
     del as_json  # a policy is JSON in any case
-    given = {"role": role, "bucket": bucket, "region": region}
-    at = Destination(**{key: value for key, value in given.items() if value is not None})
+    given = {key: value for key, value in {"role": role, "bucket": bucket}.items() if value is not None}
+    at = Destination(region=known_region(region), **given)
     if whom in CONFORMANCE:
         emit(conformance_policy(whom, at))
         return

@@ -10,9 +10,10 @@ import click
 
 from ...preflight import check
 from ...render import TARGETS, problems, render
+from ...session.connection import known_region
 from ...specs.destination import Destination
 from ...specs.problems import Severity
-from ..shared import emit, json_option, say
+from ..shared import bucket_name, emit, json_option, region_option, role_arn, say
 from . import files
 
 
@@ -21,12 +22,12 @@ from . import files
 @click.option(
     "--to", "target", default="request", show_default=True, metavar="TARGET", help=f"One of {', '.join(TARGETS)}."
 )
-@click.option("--role", help="Execution role ARN; default: a visible placeholder.")
-@click.option("--bucket", help="Bucket for sources and models; default: a visible placeholder.")
+@click.option("--role", callback=role_arn, help="Execution role ARN; default: a visible placeholder.")
+@click.option("--bucket", callback=bucket_name, help="Bucket for sources and models; default: a visible placeholder.")
 @click.option("--host", help="The instance type that answers, for model-v2; default: ml.c5.xlarge.")
-@click.option("--region", help="Region of the image; default: us-west-2.")
+@region_option("Region of the image.")
 @json_option
-def command(name: str, *, target: str, as_json: bool, **where: str | None) -> int:
+def command(name: str, *, target: str, as_json: bool, region: str | None, **where: str | None) -> int:
     """Show the request that the jobs of FILE make, without sending it. You need no account.
 
     Several jobs are printed as a JSON list, or one after the other. FILE#NAME selects one of them.
@@ -34,7 +35,8 @@ def command(name: str, *, target: str, as_json: bool, **where: str | None) -> in
     \b
     Example: sm-trn render bert.toml --to estimator-v2
     """
-    at = Destination(**{key: value for key, value in where.items() if value is not None})
+    given = {key: value for key, value in where.items() if value is not None}
+    at = Destination(region=known_region(region), **given)
     jobs = files.read_file(name).jobs
     rendered = [render(job, target, at=at) for job in jobs]
     if as_json or all(isinstance(body, dict) for body in rendered):

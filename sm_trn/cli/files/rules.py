@@ -7,6 +7,8 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 
+import click
+
 from ...errors import UnknownName
 from ...specs.problems import Rule
 from ...specs.value import suggestion
@@ -64,6 +66,25 @@ def explain(name: str) -> str:
     lines += [f"  evidence  {rule.evidence}"] if rule.evidence else []
     lines += [] if rule.family in _NOT_WAIVED else [f"  waive     sm-trn launch FILE --ignore {rule.id}"]
     return "\n".join(lines)
+
+
+def ids_of_rules(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """The ids, each of a rule: one that is none would ignore nothing. Raises click.BadParameter."""
+    known = [rule.id for rule in catalogue()] if value else []
+    for name in value:
+        if name not in known:
+            said = f"got {name!r}, wanted the id of a rule{suggestion(name, known)}; sm-trn check --rules lists them"
+            raise click.BadParameter(said, context, parameter)
+    return value
+
+
+ignore_option = click.option(
+    "--ignore",
+    multiple=True,
+    metavar="ID",
+    callback=ids_of_rules,
+    help="Ignore the rule ID. You can repeat this option.",
+)
 
 
 def page() -> str:

@@ -9,7 +9,7 @@ import click
 
 from ...session.handles import Session
 from ..connection import connection_options
-from ..shared import emit, json_option, say
+from ..shared import Number, emit, json_option, say
 
 
 @click.command("deploy")
@@ -18,7 +18,11 @@ from ..shared import emit, json_option, say
 @click.option("--count", default=1, show_default=True, help="Run it on this many instances.")
 @click.option("--code", type=click.Path(exists=True), help="Add this inference.py, or a folder that contains one.")
 @click.option("--image-uri", help="Use this image instead of one from the catalogue.")
-@click.option("--max-hours", type=float, help="Let sm-trn endpoints --delete-overdue delete it after this many hours.")
+@click.option(
+    "--max-hours",
+    type=Number(min=0, min_open=True),
+    help="Let sm-trn endpoints --delete-overdue delete it after this many hours.",
+)
 @click.option("--no-wait", is_flag=True, help="Do not wait until the endpoint is in service.")
 @json_option
 @connection_options

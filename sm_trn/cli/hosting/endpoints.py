@@ -33,6 +33,8 @@ def command(
     """
     if delete_all and delete_overdue:
         raise click.UsageError("wanted one of --delete-all and --delete-overdue")
+    if yes and not delete_all:
+        raise click.UsageError("--yes is for --delete-all, got it alone")
     found = connection().endpoints()
     deleted: tuple[str, ...] = ()
     if delete_overdue:

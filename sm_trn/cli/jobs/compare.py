@@ -13,7 +13,7 @@ from ...session.comparison import as_record, compare
 from ...session.handles import Session, TrainingJob
 from ...specs.record import JobRecord
 from ..connection import connection_options
-from ..shared import json_option, say
+from ..shared import Region, at_option, json_option, say
 
 
 @click.command("compare")
@@ -22,10 +22,11 @@ from ..shared import json_option, say
     "--baseline",
     help="Compute percentages against this job. Default: the first completed measured job of each workload.",
 )
-@click.option("--at", help="Use prices of this date, e.g. 2022-12-31. Default: the newest known.")
+@at_option
 @click.option(
     "--in-region",
     "priced_in",
+    type=Region(),
     metavar="REGION",
     help="Use prices of this region. Default: the region where each job ran.",
 )

@@ -7,24 +7,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from ...formatting import numbers as fmt
 from ...pricing.cost import job_cost
 from ...report import published_record
+from ...report.fleets.rows import expect_key
 from ...session.connection import known_prices
 from ...session.fleets import MOST, moment
 from ...session.handles import Session
 from ...specs.snapshot import JobSnapshot
 from ..connection import connection_options
-from ..shared import emit, json_option, say
-from .selection import pair
+from ..shared import at_option, emit, json_option, say
+from .selection import pair, part_of_a_name
 
 
 @click.command("cost")
 @click.argument("names", nargs=-1)
-@click.option("--at", help="Use prices of this date, e.g. 2022-12-31. Default: the newest known.")
+@at_option
 @click.option("--all", "every", is_flag=True, help="Sum all jobs.")
-@click.option("--containing", help="Sum jobs whose name contains this.")
+@click.option("--containing", callback=part_of_a_name, help="Sum jobs whose name contains this.")
 @click.option("--tag", metavar="KEY=VALUE", help="Sum jobs with this tag.")
 @click.option("--since", metavar="DATE", help="Sum jobs created on this date or later.")
 @click.option("--until", metavar="DATE", help="Sum jobs created on this date or earlier.")
@@ -73,13 +75,17 @@ def command(  # noqa: PLR0913 - one parameter an option
     if bool(names) == searched:
         raise click.UsageError("wanted either NAMES or a search: --all, --containing, --tag, --since, --until")
     if names:
+        _refuse_search_options()
         _each(names, at, connection, as_json=as_json)
         return
     wanted = pair(tag)
+    expect_key(by)
     try:
-        moment(since), moment(until)
+        first, last = moment(since), moment(until, end=True)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if first is not None and last is not None and first > last:
+        raise click.UsageError(f"--since: got {since}, wanted a date that is not after --until {until}")
     found = connection().fleet(
         containing or "",
         tag=wanted,
@@ -96,6 +102,14 @@ def command(  # noqa: PLR0913 - one parameter an option
     say(found.text(terminal_width(), by=by))
     for path in written:
         say(f"wrote {path}")
+
+
+def _refuse_search_options() -> None:
+    """Raises UsageError for an option that would do nothing beside names."""
+    context = click.get_current_context()
+    for name in ("by", "output", "limit"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is for a search, got names of jobs beside it")
 
 
 def terminal_width() -> int:

@@ -15,7 +15,7 @@ from ...session.handles import Session, TrainingJob
 from ...specs.guard import ACTS, Guard
 from ...specs.snapshot import JobSnapshot, JobStatus
 from ..connection import connection_options
-from ..shared import emit, json_option, say
+from ..shared import Number, emit, json_option, say
 from . import facts
 from .selection import NONE, pair, selection_options
 from .waiting import watching
@@ -29,7 +29,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
     digits = value[:-1] if unit else value
     if value == "off":
         return 0
-    if not digits.isdigit() or int(digits) == 0:
+    if not digits.isdecimal() or int(digits) == 0:
         raise click.BadParameter(f"got {value!r}, wanted a time such as 20m, 90s or 1h, or off")
     return int(digits) * (unit or 1)
 
@@ -50,14 +50,17 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option(
     "--not-finite/--any-loss", default=True, help="Find jobs whose loss is NaN or infinite. This is the default."
 )
-@click.option("--loss-above", type=float, help="Find jobs whose loss is above this.")
+@click.option("--loss-above", type=Number(), help="Find jobs whose loss is above this.")
 @click.option(
-    "--slower-than", type=float, metavar="SHARE", help="Find jobs slower than this share of their first speed."
+    "--slower-than", type=Number(0, 1), metavar="SHARE", help="Find jobs slower than this share of their first speed."
 )
 @click.option(
-    "--idle", type=float, metavar="PERCENT", help="Find jobs whose accelerators stay below this for 10 minutes."
+    "--idle",
+    type=Number(0, 100),
+    metavar="PERCENT",
+    help="Find jobs whose accelerators stay below this for 10 minutes.",
 )
-@click.option("--max-usd", type=float, metavar="USD", help="Find jobs that have cost this much.")
+@click.option("--max-usd", type=Number(min=0), metavar="USD", help="Find jobs that have cost this much.")
 @click.option("--act", type=click.Choice(ACTS), default="tell", show_default=True, help="Choose what is done about it.")
 @json_option
 @connection_options

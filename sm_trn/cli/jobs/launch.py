@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import click
@@ -13,8 +15,11 @@ from ...formatting import numbers as fmt
 from ...jobfile.files import JobFile
 from ...preflight import check
 from ...render import render
+from ...session.budget import refuse_over
+from ...session.connection import known_prices, known_region
 from ...session.handles import Session, TrainingJob
 from ...session.launches import LaunchInterrupted, PartialLaunch
+from ...specs.destination import Destination
 from ...specs.job import JobSpec
 from ...specs.snapshot import JobStatus
 from ...specs.sweeps import SWEEP_TAG, grid, parse_values
@@ -22,7 +27,8 @@ from ..connection import connection_options
 from ..files import files, problems
 from ..files.ceilings import ceiling_of, estimated_cost
 from ..files.problems import Located
-from ..shared import cents, emit, json_option, say
+from ..files.rules import ignore_option
+from ..shared import Number, bucket_name, cents, emit, json_option, role_arn, say
 from . import facts
 from .waiting import waited
 
@@ -43,13 +49,15 @@ MOST = 1000  # jobs that a grid of the command line may have
 @click.option("--yes", is_flag=True, help=f"Start a grid of more than {ASKED} jobs without a question.")
 @click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed.")
 @click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
+@ignore_option
 @click.option(
-    "--max-usd", type=float, metavar="USD", help="Start nothing if all jobs together can cost more than this."
+    "--max-usd", type=Number(min=0), metavar="USD", help="Start nothing if all jobs together can cost more than this."
 )
-@click.option("--role", help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
+@click.option("--role", callback=role_arn, help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(
-    "--bucket", help="Bucket for sources and models. Default: SM_TRN_BUCKET, else SageMaker's default bucket."
+    "--bucket",
+    callback=bucket_name,
+    help="Bucket for sources and models. Default: SM_TRN_BUCKET, else SageMaker's default bucket.",
 )
 @connection_options
 @json_option
@@ -84,7 +92,7 @@ def command(  # noqa: PLR0913 - an argument for each option
         click.echo(f"Nothing was started, nothing is billed. Fixes: sm-trn check {' '.join(names)}", err=True)
         return 1
     if dry_run:
-        return _preview(jobs, as_json=as_json)
+        return _preview(jobs, max_usd, as_json=as_json)
     if grids and len(jobs) > ASKED and not yes:
         _ask(jobs)
     session = connection()
@@ -132,15 +140,34 @@ def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...]) 
     )
 
 
-def _preview(jobs: list[Job], *, as_json: bool) -> int:
-    requests = [render(job, "request") for _, _, job in jobs]
+def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
+    """Print what would be sent. Raises OverBudget where the launch would, as far as that can be known without an account."""
+    given = click.get_current_context().params
+    region = known_region(given["region"], profile=given["profile"])
+    named = {name: given[name] for name in ("role", "bucket") if given[name] is not None}
+    requests = [render(job, "request", at=Destination(region=region, **named)) for _, _, job in jobs]
     emit(requests[0] if len(requests) == 1 else requests)
+    emulated = "emulator" in {given["backend"], os.environ.get("SM_TRN_BACKEND") if given["backend"] is None else None}
     if not as_json:
         for file, _, job in jobs:
             name = f"{file.name}#{job.name}" if SWEEP_TAG in job.tags else files.label(file, job)
-            click.echo(f"{name}: {estimated_cost(job)}{ceiling_of(job)}", err=True)
-        click.echo("Nothing was started: role, bucket and account are filled in at launch.", err=True)
+            click.echo(f"{name}: {estimated_cost(job, region)}{ceiling_of(job, region)}", err=True)
+        if emulated:
+            click.echo(_no_cost(max_usd), err=True)
+        lacking = [name for name in ("role", "bucket", "account") if name not in named]
+        click.echo(f"Nothing was started: {_and(lacking)} filled in at launch.", err=True)
+    if max_usd is not None and not emulated:
+        refuse_over(max_usd, [job for _, _, job in jobs], partial(known_prices().of, region=region))
     return 0
+
+
+def _and(words: list[str]) -> str:
+    """``role, bucket and account are``."""
+    return f"{words[0]} is" if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]} are"
+
+
+def _no_cost(max_usd: float | None) -> str:
+    return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
 
 
 def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: bool) -> int:
@@ -160,7 +187,7 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
 
 def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
     if session.emulated:
-        return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
+        return _no_cost(max_usd)
     each = [(spec, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
     lines = [
         f"{spec.name}: {estimated_cost(spec, session.region)}at most {fmt.usd(usd)}"

@@ -32,7 +32,7 @@ def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[]
         emit([facts.facts(snapshot) for snapshot in snapshots])
         return
     if not snapshots:
-        say("No training jobs here yet.")
+        say(f"No training job has {contains!r} in its name." if contains else "No training jobs here yet.")
         return
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     say("\n".join(listed([_cells(snapshot) for snapshot in snapshots], columns)))

@@ -14,6 +14,7 @@ from ...render.differences import diff
 from ...session.handles import Session
 from ...specs.job import JobSpec
 from ..connection import connection_options
+from ..files.rules import ignore_option
 from ..shared import emit, json_option, say
 from . import waiting
 
@@ -26,7 +27,7 @@ from . import waiting
 @click.option("--unset", multiple=True, metavar="PATH", help="Reset a field to its default.")
 @click.option("--dry-run", is_flag=True, help="Show the changes and start nothing.")
 @click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
+@ignore_option
 @json_option
 @connection_options
 def command(  # noqa: PLR0913 - one argument per option of the command line

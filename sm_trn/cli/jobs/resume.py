@@ -8,6 +8,7 @@ import click
 
 from ...session.handles import Session
 from ..connection import connection_options
+from ..files.rules import ignore_option
 from ..shared import json_option
 from . import waiting
 
@@ -15,7 +16,7 @@ from . import waiting
 @click.command("resume")
 @click.argument("name")
 @click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Ignore the rule ID. You can repeat this option.")
+@ignore_option
 @json_option
 @connection_options
 def command(name: str, *, wait: bool, ignore: tuple[str, ...], as_json: bool, connection: Callable[[], Session]) -> int:

@@ -53,7 +53,10 @@ def command(
         if not yes:
             return _list(jobs, as_json=as_json)
     session.stop_all(jobs)
-    after = session.wait(jobs, progress=False) if wait else [job.snapshot() for job in jobs]
+    try:
+        after = session.wait(jobs, progress=False) if wait else [job.snapshot() for job in jobs]
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt("Interrupted. The jobs were asked to stop; sm-trn list shows them.") from stop
     if as_json:
         emit([facts.facts(snapshot) for snapshot in after])
         return 0

@@ -9,7 +9,7 @@ import click
 from ...session.handles import Session
 from ...specs.snapshot import JobStatus
 from ..connection import connection_options
-from ..shared import emit, json_option, say
+from ..shared import Number, emit, json_option, say
 from . import facts
 from .selection import NONE, pair, selection_options
 from .waiting import watching
@@ -20,13 +20,13 @@ from .waiting import watching
 @selection_options
 @click.option(
     "--max-usd",
-    type=float,
+    type=Number(min=0),
     metavar="USD",
     help="Stop the jobs that still run once all of them together have cost this much.",
 )
 @click.option(
     "--usd-per-hour",
-    type=float,
+    type=Number(min=0),
     metavar="USD",
     help="Assume this hourly price. It lets you test --max-usd on the emulator.",
 )

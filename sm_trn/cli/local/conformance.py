@@ -10,11 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-import boto3
 import click
 from typing_extensions import Unpack
 
-from ...aws.renewal import configured
 from ...conformance.accelerator import JOBS, STEPS, most_usd, spec_of
 from ...conformance.answers import Answers, dump_answers, read_answers
 from ...conformance.cleanup import sweep
@@ -27,12 +25,10 @@ from ...conformance.run import ask_account, ask_emulator, measure_account
 from ...conformance.target import Target, find_target
 from ...estimation.jobs.calibration import Calibration
 from ...estimation.jobs.estimate import learn_row
-from ...session.connection import connect, known_prices
+from ...session.connection import connect, known_prices, known_region
 from ...session.pace import SystemClock
 from ...specs.job import JobSpec
-from ..shared import cents, emit, json_option, say
-
-DEFAULT_REGION = "us-west-2"
+from ..shared import Number, cents, emit, json_option, region_option, say
 
 
 class Where(TypedDict):
@@ -54,7 +50,7 @@ _tell = partial(click.echo, err=True)
 )
 @click.option("--diff", "record", type=click.Path(path_type=Path), help="Compare a record with the emulator.")
 @click.option("--clean", is_flag=True, help="Remove what interrupted runs left, and start nothing.")
-@click.option("--max-usd", type=float, help="Start only if the run can cost no more than this.")
+@click.option("--max-usd", type=Number(min=0), help="Start only if the run can cost no more than this.")
 @click.option("--yes", is_flag=True, help="Start without a question.")
 @click.option(
     "--battery", "names", multiple=True, type=click.Choice(BATTERIES[:-1]), help="Send only this battery. Repeatable."
@@ -76,7 +72,7 @@ _tell = partial(click.echo, err=True)
 @click.option(
     "--backend", type=click.Choice(["aws", "emulator"]), default="aws", show_default=True, help="Whom to ask."
 )
-@click.option("--region", help="AWS region.")
+@region_option()
 @click.option("--profile", help="AWS profile.")
 @click.option("--role", help="Execution role ARN; default: SM_TRN_ROLE, or the notebook's.")
 @click.option("--bucket", help="The bucket of the run's objects; default: SM_TRN_BUCKET, or SageMaker's usual one.")
@@ -143,13 +139,8 @@ def command(  # noqa: PLR0913 - an argument for each option
 
 def _planned(probes: Sequence[Probe], region: str | None, profile: str | None) -> Plan:
     """The plan. The region is only read from arguments and configuration: nothing is sent."""
-    where, book = _region(region, profile), known_prices()
+    where, book = known_region(region, profile=profile), known_prices()
     return make_plan(probes, where, book.find(INSTANCE, where), book.hosting(INSTANCE, where))
-
-
-def _region(region: str | None, profile: str | None) -> str:
-    with configured(profile):
-        return region or boto3.Session(profile_name=profile).region_name or DEFAULT_REGION
 
 
 def _show(plan: Plan, *, as_json: bool) -> int:
@@ -197,7 +188,7 @@ class _Allowed:
 
 def _measured(spec: JobSpec, where: Where, state: Path | None, calibration: Path | None, allowed: _Allowed) -> int:
     instance = str(spec.compute.instance)
-    region = _region(where["region"], where["profile"])
+    region = known_region(where["region"], profile=where["profile"])
     most = most_usd(known_prices().find(instance, region))
     cost = "unknown: no price" if most is None else f"${most}"
     what = f"{len(JOBS)} jobs of at least {STEPS} steps on one {instance}. Worst case {cost}. Nothing was sent."

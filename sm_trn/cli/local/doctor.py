@@ -9,12 +9,12 @@ import click
 from ...doctor import Findings, examine
 from ...emulator.daemon import default_state
 from ..files import files
-from ..shared import emit, json_option, say
+from ..shared import emit, json_option, region_option, say
 
 
 @click.command("doctor")
 @click.argument("name", metavar="[FILE]", required=False)
-@click.option("--region", help="AWS region.")
+@region_option()
 @click.option("--profile", help="AWS profile.")
 @click.option("--role", help="Execution role ARN; default: SM_TRN_ROLE, or the notebook's.")
 @click.option("--bucket", help="The session's bucket; default: SM_TRN_BUCKET, or SageMaker's usual one.")

@@ -12,7 +12,8 @@ import click
 from ... import emulator
 from ...errors import EmulatorError
 from ...formatting import numbers as fmt
-from ..shared import emit, json_option, say
+from ...session.connection import known_region
+from ..shared import Number, emit, json_option, region_option, say
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
 TIERS = ("auto", "namespace", "bubblewrap", "folder", "portable")
@@ -43,13 +44,13 @@ def _running(state: Path | None) -> emulator.Endpoint:
 
 @command.command("up")
 @state_option
-@click.option("--region", default="us-west-2", show_default=True, help="Emulate this region.")
+@region_option("Emulate this region.")
 @click.option("--strict", is_flag=True, help="Fail jobs that need a substitute here: SMDDP, pytorchxla, MPI.")
 @click.option(
     "--isolation", type=click.Choice(TIERS), default="auto", show_default=True, help="Choose how jobs are isolated."
 )
 @json_option
-def up(state: Path | None, region: str, *, strict: bool, isolation: str, as_json: bool) -> None:
+def up(state: Path | None, region: str | None, *, strict: bool, isolation: str, as_json: bool) -> None:
     """Start the emulator, or find the one that runs, and print KEY=VALUE lines for other programs.
 
     A running emulator keeps the options it was started with.
@@ -58,7 +59,7 @@ def up(state: Path | None, region: str, *, strict: bool, isolation: str, as_json
     Example: export $(sm-trn local up) && aws sagemaker list-training-jobs
     """
     options = emulator.Options(strict=strict, isolation=isolation)
-    _environment(emulator.up(state, region=region, options=options), as_json=as_json)
+    _environment(emulator.up(state, region=known_region(region), options=options), as_json=as_json)
 
 
 @command.command("env")
@@ -129,13 +130,22 @@ def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
 )
 @click.option("--times", type=int, default=1, show_default=True, help="Fail this many requests. 0 means without end.")
 @click.option(
-    "--probability", type=float, default=1.0, show_default=True, help="Fail each such request with this probability."
+    "--probability",
+    type=Number(0, 1),
+    default=1.0,
+    show_default=True,
+    help="Fail each such request with this probability.",
 )
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Choose the failing requests with this random seed."
 )
 @click.option(
-    "--delay", "delay_s", type=float, default=5.0, show_default=True, help="Delay a slow-start by this many seconds."
+    "--delay",
+    "delay_s",
+    type=Number(min=0),
+    default=5.0,
+    show_default=True,
+    help="Delay a slow-start by this many seconds.",
 )
 @click.option(
     "--rank",
@@ -147,7 +157,7 @@ def interrupt(name: str, state: Path | None, *, no_notice: bool) -> None:
 @click.option(
     "--after",
     "after_s",
-    type=float,
+    type=Number(min=0),
     default=5.0,
     show_default=True,
     help="Wait this many seconds of the worker's life first.",

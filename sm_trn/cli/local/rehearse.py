@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -35,14 +34,16 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
     Example: sm-trn rehearse distilbert-spot.toml --interruptions 3
     """
     job = files.only(name)
-    found = rehearse(
-        job,
-        interruptions=interruptions,
-        seed=seed,
-        notice=not no_notice,
-        state=state,
-        tell=partial(click.echo, err=True),
-    )
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        click.echo(text, err=True)
+
+    try:
+        found = rehearse(job, interruptions=interruptions, seed=seed, notice=not no_notice, state=state, tell=tell)
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt("Interrupted. Jobs that were started go on." if told else "") from stop
     if as_json:
         emit(
             {

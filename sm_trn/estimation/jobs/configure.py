@@ -23,7 +23,7 @@ from .facts import ACCUMULATION, LENGTH, LORA, RECOMPUTE, TARGET, Facts, Missing
 PYTORCH: Mapping[str, float] = MappingProxyType(
     {"1.6": 2020.6, "1.7": 2020.8, "1.8": 2021.2, "1.9": 2021.4, "1.10": 2021.8, "1.11": 2022.2, "1.12": 2022.5, "1.13": 2022.8,
      "2.0": 2023.2, "2.1": 2023.8, "2.2": 2024.1, "2.3": 2024.3, "2.4": 2024.6, "2.5": 2024.8, "2.6": 2025.1, "2.7": 2025.3, "2.8": 2025.6,
-     "2.9": 2025.8, "2.10": 2026.1}
+     "2.9": 2025.8, "2.10": 2026.1, "2.11": 2026.3, "2.12": 2026.5, "2.13": 2026.6}
 )  # fmt: skip
 SDPA_SINCE = (4, 36)  # transformers: PyTorch's fused attention is the default of decoders and of BERT's newer classes
 TF32_OFF = 2022.45  # PyTorch 1.12 turned TF32 off for products
@@ -131,16 +131,15 @@ def _precision(facts: Facts, chip: Chip, release: float, assumed: list[str]) -> 
         ("torch_dtype", "dtype", "precision", "mixed_precision", "amp_dtype", "half_precision_backend")
     ).lower()
     environment = facts.job.variables
-    half = "bf16" if chip.bf16 is not None else "fp16"
     cast = any(environment.get(name, "0") not in {"0", ""} for name in ("XLA_USE_BF16", "XLA_DOWNCAST_BF16"))
     if facts.said(("bf16",)) or "bf" in named or cast:
-        return half, 1.0
+        return "bf16", 1.0
     if facts.said(("fp16", "amp")) or "16" in named:
         return "fp16", 1.0
     shipped = facts.job.script is not None and facts.job.script.source_dir is None
     if shipped and chip.bf16 is not None and "bf16" not in facts.arguments:
         assumed.append("bfloat16, as the shipped scripts compute where the device has it")
-        return half, 1.0
+        return "bf16", 1.0
     if chip.generation.startswith("trainium"):
         assumed.append("float32 weights, multiplied in bfloat16 as the Neuron compiler does by default")
         return "fp32", 1.1

@@ -9,6 +9,7 @@ from typing_extensions import Unpack
 from ...errors import SmTrnError
 from ...pricing.book import PriceBook, snapshot_book
 from ...pricing.cost import ceiling
+from ...specs.destination import DEFAULT_REGION
 from ...specs.job import JobSpec, expect_spec
 from ...specs.json import Object
 from ...specs.value import suggestion
@@ -25,11 +26,10 @@ from ..work import work_of
 from .calibration import Calibration, calibration_key
 from .configure import Configured, configure
 from .data import steps_of
-from .facts import KNOWN, Facts, Known
+from .facts import KNOWN, Facts, Known, MissingFact
 from .phases import billed, phases
 from .value import Basis, Estimate
 
-REGION = "us-west-2"  # of most rows of the shipped prices
 WITHOUT_BASIS = ("trainium2", "kepler", "blackwell")  # generations of which no row is known, nor of one like them
 
 
@@ -37,7 +37,7 @@ def estimate(
     job: JobSpec,
     *,
     prices: PriceBook | None = None,
-    region: str = REGION,
+    region: str = DEFAULT_REGION,
     calibration: Calibration | None = None,
     **known: Unpack[Known],
 ) -> Estimate:
@@ -63,11 +63,12 @@ def estimate_of(
     configured: Configured,
     *,
     prices: PriceBook | None = None,
-    region: str = REGION,
+    region: str = DEFAULT_REGION,
     calibration: Calibration | None = None,
 ) -> Estimate:
     """The estimate of a job whose configuration is known already. Raises MissingFact where nothing says how many steps it takes."""
     job, c = facts.job, configured.configuration
+    _expect_unit(c)
     steps, counted, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
     book = prices if prices is not None else snapshot_book()
     price = book.of(job.compute.machines, region)
@@ -105,9 +106,21 @@ def estimate_of(
 def billable(facts: Facts, configured: Configured) -> Interval | None:
     """The billable seconds of ``estimate_of`` alone; None where no published row gives a basis. Raises MissingFact as it does."""
     c = configured.configuration
+    _expect_unit(c)
     steps, _, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
     step, _, _ = step_interval(configured, None)
     return None if step is None else billed(phases(facts.job, c, steps, step, examples))
+
+
+def _expect_unit(c: Configuration) -> None:
+    """Raises MissingFact where the chip does not compute in the job's precision: PyTorch refuses there, or imitates it slowly."""
+    if c.lacks:
+        name, given = c.chip.name, "fp32" if c.chip.fp16 is None else "fp16"
+        raise MissingFact(
+            "precision",
+            f"how fast it is: {name} has no {c.precision}, which the job asks for",
+            f"{given} instead of {c.precision}, or a machine that has it: sm-trn plan FILE ranks those",
+        )
 
 
 def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibration:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from decimal import Decimal
 
+from ...catalog.limits import MAX_RUN_S
 from ...pricing.book import Price
 from ...pricing.cost import usd_for
 from ...specs.job import JobSpec
@@ -27,6 +28,7 @@ STEP = (
     ("optimizer", "optimizer"),
     ("waiting", "waiting"),
 )
+TOO_LONG = "fewer steps, or more and faster machines: SageMaker ends a job after 28 days"
 BAR = 34  # cells
 SPOT_SAVING = (0.50, 0.65, 0.75)  # of on-demand, assumed: AWS says up to 90 %, public jobs 50 to 75
 
@@ -240,18 +242,21 @@ def warnings(e: Estimate) -> list[str]:
     """What the estimate says against the job: a time limit below its upper end, a batch that does not fit."""
     found = []
     if e.step_s is not None and e.billable_s.p90 > e.job.max_run_s:
-        found.append(
-            f"max_run_s = {e.job.max_run_s:_} is below the upper end. fix: max_run_s = {enough_s(e.billable_s):_}"
-        )
+        limit = enough_s(e.billable_s)
+        fix = TOO_LONG if limit is None else f"max_run_s = {limit:_}"
+        found.append(f"max_run_s = {e.job.max_run_s:_} is below the upper end. fix: {fix}")
     if not e.fits and e.largest_batch:
         needs = f"{e.memory.total:.1f} of {e.memory_limit_gib:.1f} GiB"
         found.append(f"a batch of {e.configuration.micro_batch:g} needs {needs}. fix: a batch of {e.largest_batch}")
     return found
 
 
-def enough_s(billable_s: Interval) -> int:
-    """A ``max_run_s`` a fifth above the estimate's upper end, in whole ten minutes."""
-    return -(-round(billable_s.p90 * 1.2) // 600) * 600
+def enough_s(billable_s: Interval) -> int | None:
+    """A ``max_run_s`` a fifth above the estimate's upper end, in whole ten minutes and 28 days at most; None where the upper end
+    is beyond those."""
+    if billable_s.p90 > MAX_RUN_S:
+        return None
+    return min(-(-round(billable_s.p90 * 1.2) // 600) * 600, MAX_RUN_S)
 
 
 def quantiles(interval: Interval) -> tuple[float, float, float]:

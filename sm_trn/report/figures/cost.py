@@ -63,7 +63,7 @@ def _bar(row: Row, book: PriceBook) -> Bar:
         return Bar(label=row.label, slot=row.slot, emulated=True, missing="no cost: nothing was billed")
     if row.cost is None or row.price is None:
         name = row.snapshot.instance
-        fix = f"no price for {name}: --price {name}=USD_PER_HOUR" if row.price is None else "not billed yet"
+        fix = f"no price for {name}: SM_TRN_PRICES=FILE" if row.price is None else "not billed yet"
         return Bar(label=row.label, slot=row.slot, missing=fix)
     cost = float(row.cost.usd)
     other = other_price(row, book)

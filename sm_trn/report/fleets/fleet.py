@@ -89,13 +89,20 @@ def fleet(
     """
     prices = snapshot_book() if book is None else book
     day = at.isoformat() if isinstance(at, date) else at
-    rows = [_row(*(job if isinstance(job, tuple) else (job, {})), prices, day) for job in jobs]
+    tagged = [job if isinstance(job, tuple) else (job, None) for job in jobs]
+    rows = [_row(snapshot, tags, prices, day) for snapshot, tags in tagged]
     newest = sorted(
         rows, key=lambda row: row.snapshot.created.timestamp() if row.snapshot.created else 0.0, reverse=True
     )
     return Fleet(rows=tuple(newest), at=day, title=title, cut=cut)
 
 
-def _row(snapshot: JobSnapshot, tags: Mapping[str, str], book: PriceBook, at: str | None) -> FleetRow:
+def _row(snapshot: JobSnapshot, tags: Mapping[str, str] | None, book: PriceBook, at: str | None) -> FleetRow:
     price = None if snapshot.emulated else book.of(snapshot.machines, snapshot.region, at=at)
-    return FleetRow(snapshot=snapshot, tags=MappingProxyType(dict(tags)), price=price, cost=job_cost(snapshot, price))
+    return FleetRow(
+        snapshot=snapshot,
+        tags=MappingProxyType(dict(tags or {})),
+        price=price,
+        cost=job_cost(snapshot, price),
+        tags_read=tags is not None,
+    )

@@ -24,7 +24,7 @@ def fleet_page(item: FleetCosts, figures: Sequence[str] = (), *, by: str, now: d
         '<a href="#sums">Sums</a><a href="#jobs">Jobs</a></nav></header><main id="main">',
         f'<div id="findings"><h1>{text(first)}</h1>',
         f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in others)}</div></div>' if others else "</div>",
-        *_spend(figures, tagged=any(row.tags for row in item.rows)),
+        *_spend(figures, tagged=item.tags_read),
         f'<section id="sums"><div class="head"><h2>Sums</h2><p>{text(item.title)}, by {text(by)}</p></div>',
         f'<div class="scroll" role="region" tabindex="0" aria-label="Sums">{groups_table(item, by)}</div></section>',
         '<section id="jobs"><div class="head"><h2>Jobs</h2><p>newest first</p></div>',
@@ -40,7 +40,7 @@ def fleet_page(item: FleetCosts, figures: Sequence[str] = (), *, by: str, now: d
 
 def _spend(figures: Sequence[str], *, tagged: bool) -> Iterator[str]:
     if figures:
-        hint = "" if tagged else "Tags were not read: group by person or tag:KEY to see them"
+        hint = "" if tagged else "Tags were not read: sm-trn cost --by tag:KEY and session.fleet(tags=True) read them"
         yield f'<section id="spend"><div class="head"><h2>Where the money went</h2><p>{text(hint)}</p></div>'
         yield f'<div class="figures">{"".join(figures)}</div></section>'
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from ...errors import UnknownName
+from ...errors import SmTrnError, UnknownName
 from ...formatting import numbers as fmt
 from ...pricing.book import Price
 from ...pricing.cost import JobCost, spot_saving, usd_for
@@ -37,12 +37,13 @@ _RUN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRow:
-    """One job. ``cost`` None: emulated, not billed yet, or no price is known."""
+    """One job. ``cost`` None: emulated, not billed yet, or no price is known. Tags that nobody read are none."""
 
     snapshot: JobSnapshot
     tags: Mapping[str, str]
     price: Price | None
     cost: JobCost | None
+    tags_read: bool = True
 
     @property
     def instance_hours(self) -> float | None:
@@ -136,13 +137,20 @@ class FleetCosts:
         """What failed jobs and idle warm pools cost."""
         return _sum(row.failed_usd for row in self.rows) + self.idle_usd
 
+    @property
+    def tags_read(self) -> bool:
+        """Whether the tags of a job were read, though it may have none."""
+        return any(row.tags_read for row in self.rows)
+
     def by(self, key: str) -> tuple[FleetGroup, ...]:
         """Sums by ``instance``, ``status``, ``month``, ``day``, ``name`` (without the time), ``person`` (as tags name one) or
         ``tag:KEY``, dearest first.
 
-        Raises UnknownName for another key.
+        Raises UnknownName for another key, SmTrnError for a tag or a person of jobs whose tags were not read.
         """
         name_of = _namer(key)
+        if self.rows and (key == "person" or key.startswith(TAG)) and not self.tags_read:
+            raise SmTrnError(f"by: got {key!r}, wanted jobs whose tags were read; session.fleet(tags=True) reads them")
         groups: dict[str, list[FleetRow]] = {}
         for row in self.rows:
             groups.setdefault(name_of(row), []).append(row)
@@ -197,6 +205,11 @@ _NAMERS: Mapping[str, Callable[[FleetRow], str]] = MappingProxyType(
         "person": lambda row: row.person or "nobody named",
     }
 )
+
+
+def expect_key(key: str) -> None:
+    """Raises UnknownName for what no sums are made by."""
+    _namer(key)
 
 
 def _namer(key: str) -> Callable[[FleetRow], str]:

@@ -364,8 +364,9 @@ def _missing(section: Section) -> Iterator[Finding]:
     for row in section.measured:
         if row.price is None and row.snapshot.instance:
             name = row.snapshot.instance
-            where = f" in {row.region}" if row.region else ""
-            text = f"{row.label}: no price for {name}{where}; give one with --price {name}=USD_PER_HOUR."
+            where, there = (f" in {row.region}", f" --region {row.region}") if row.region else ("", "")
+            fix = f"sm-trn catalog prices --refresh{there} --save FILE asks AWS for it, SM_TRN_PRICES=FILE uses it"
+            text = f"{row.label}: no price for {name}{where}; {fix}."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
         if not row.completed and len(section.measured) > 1 and section.sweep is None:
             text = f"{row.label} {row.status.said}: its billable time and cost are not compared."

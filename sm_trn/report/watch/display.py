@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TextIO
 
 from ...formatting import numbers as fmt
+from ...formatting.theme import wants_color
 from .card import watch_html
 from .rows import WatchRow, watch_lines
 from .table import watch_text
@@ -182,15 +183,6 @@ def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mappin
     if wants_redraw(stream, environ):
         return TerminalDisplay(stream, environ=environ)
     return LineDisplay(stream)
-
-
-def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """FORCE_COLOR turns colour on, NO_COLOR and TERM=dumb off; else a terminal gets it and a pipe does not."""
-    if environ.get("NO_COLOR"):
-        return False
-    if environ.get("FORCE_COLOR", "0") not in {"", "0"}:
-        return True
-    return stream.isatty() and environ.get("TERM", "") != "dumb"
 
 
 def writes_unicode(stream: TextIO) -> bool:

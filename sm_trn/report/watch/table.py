@@ -342,7 +342,7 @@ def _cost(row: WatchRow, now: datetime) -> str:
         return "none: emulated"
     if row.price is None:
         name = row.snapshot.instance
-        return f"no price for {name}; give one with --price {name}=USD_PER_HOUR"
+        return f"no price for {name}; SM_TRN_PRICES=FILE gives one"
     cost = row.usd(now)
     said = "nothing billed yet" if cost is None else ("at most " if row.at_most else "") + fmt.usd(cost)
     so_far = "" if row.snapshot.terminal or cost is None else " so far"
