@@ -92,8 +92,8 @@ def test_the_region_is_the_options_then_the_environments_then_the_profiles_then_
     assert shows(output(command, folder=folder, AWS_DEFAULT_REGION="eu-west-1", **config), command, "eu-west-1")
     both = {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_REGION": "ap-south-1"}
     assert shows(output(command, folder=folder, **both), command, "ap-south-1")
-    assert shows(output(command, folder=folder, SM_TRN_REGION="sa-east-1", **both), command, "sa-east-1")
-    named = output(command, "--region", "us-east-1", folder=folder, SM_TRN_REGION="sa-east-1", **both)
+    assert shows(output(command, folder=folder, SM_TRN_REGION="mx-central-1", **both), command, "mx-central-1")
+    named = output(command, "--region", "us-east-1", folder=folder, SM_TRN_REGION="mx-central-1", **both)
     assert shows(named, command, "us-east-1")
 
 
@@ -123,8 +123,8 @@ def test_a_dry_run_names_the_role_and_the_bucket_that_it_was_given(folder: Path)
 
 
 def test_the_ceiling_of_a_dry_run_is_at_the_prices_of_its_region(folder: Path) -> None:
-    away = sm_trn("launch", "job.toml", "--dry-run", "--region", "sa-east-1", cwd=folder)
-    assert "no price for ml.p4d.24xlarge in sa-east-1, so no ceiling" in away.stderr
+    away = sm_trn("launch", "job.toml", "--dry-run", "--region", "mx-central-1", cwd=folder)
+    assert "no price for ml.p4d.24xlarge in mx-central-1, so no ceiling" in away.stderr
     assert "us-west-2" not in away.stdout + away.stderr
 
 
@@ -136,7 +136,7 @@ def test_a_dry_run_refuses_what_the_launch_would_refuse_for_its_price(folder: Pa
         in cheap.stderr
     )
     assert 0 == sm_trn("launch", "job.toml", "--dry-run", "--max-usd", "50", cwd=folder).returncode
-    unknown = sm_trn("launch", "job.toml", "--dry-run", "--max-usd", "50", "--region", "sa-east-1", cwd=folder)
+    unknown = sm_trn("launch", "job.toml", "--dry-run", "--max-usd", "50", "--region", "mx-central-1", cwd=folder)
     assert (1, True) == (unknown.returncode, "no price is known for ml.p4d.24xlarge" in unknown.stderr)
 
 
