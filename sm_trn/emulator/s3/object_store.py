@@ -7,6 +7,7 @@ nor jobs. Nothing of an object stays in memory.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -154,52 +155,41 @@ class ObjectStore:
     def _put_open(self, bucket: str, key: str, content: IO[bytes], size: int) -> None:
         self._quota.check(size)
         digest = hashlib.md5(usedforsecurity=False)
-        fresh = self._fresh()
-        try:
-            with (self._root / fresh).open("wb") as out:
-                while block := content.read(_BLOCK):
-                    self._quota.check(len(block) + out.tell())
-                    digest.update(block)
-                    out.write(block)
-        except BaseException:
-            (self._root / fresh).unlink(missing_ok=True)
-            raise
-        self._count(fresh)
+        with self._fresh() as fresh, (self._root / fresh).open("wb") as out:
+            while block := content.read(_BLOCK):
+                self._quota.check(len(block) + out.tell())
+                digest.update(block)
+                out.write(block)
         self.appear(bucket, key, fresh, digest.hexdigest(), {})
 
     def take(self, spool: Spool) -> str:
         """Keep a body as a file that no row names yet; its name."""
         self._quota.check(spool.length)
-        fresh = self._fresh()
-        spool.move_to(self._root / fresh)
-        self._count(fresh)
+        with self._fresh() as fresh:
+            spool.move_to(self._root / fresh)
         failpoint("content-written")
         return fresh
 
     def join(self, files: Iterable[str]) -> str:
         """Return a file with the contents of others, in order; its name."""
-        fresh = self._fresh()
-        with (self._root / fresh).open("wb") as out:
+        with self._fresh() as fresh, (self._root / fresh).open("wb") as out:
             for file in files:
                 self._quota.check((self._root / file).stat().st_size)
                 with (self._root / file).open("rb") as source:
                     _append(source, out)
-        self._count(fresh)
         failpoint("parts-joined")
         return fresh
 
     def piece(self, bucket: str, key: str, first: int, length: int) -> str:
         """Return a file with a part of an object; its name. Raises KeyError."""
         self._quota.check(length)
-        fresh = self._fresh()
         _, source = self.open(bucket, key)
-        with source, (self._root / fresh).open("wb") as out:
+        with source, self._fresh() as fresh, (self._root / fresh).open("wb") as out:
             source.seek(first)
             left = length
             while left > 0 and (block := source.read(min(left, _BLOCK))):
                 out.write(block)
                 left -= len(block)
-        self._count(fresh)
         return fresh
 
     def appear(
@@ -211,7 +201,7 @@ class ObjectStore:
             raise KeyError(bucket)
         size = (self._root / file).stat().st_size
         entry = StoredObject(key=key, file=file, headers=dict(headers), size=size, etag=etag, modified=time.time())
-        with self._lock:
+        with self._named(file), self._lock:
             left = self._store.save_object(bucket, entry, upload)
         failpoint("object-row-written")
         self.discard(left)
@@ -249,7 +239,8 @@ class ObjectStore:
     def add_part(self, upload: str, number: int, file: str, etag: str) -> StoredPart:
         size = (self._root / file).stat().st_size
         part = StoredPart(number=number, file=file, size=size, etag=etag, modified=time.time())
-        left = self._store.save_part(upload, part)
+        with self._named(file):
+            left = self._store.save_part(upload, part)
         failpoint("part-row-written")
         self.discard(left)
         return part
@@ -267,13 +258,27 @@ class ObjectStore:
                 digest.update(block)
         return digest.hexdigest()
 
-    def _count(self, file: str) -> None:
-        self._quota.add((self._root / file).stat().st_size)
-
-    def _fresh(self) -> str:
+    @contextlib.contextmanager
+    def _fresh(self) -> Iterator[str]:
+        """The name of a new file, which is counted once it is whole; what could not be written whole goes."""
         name = secrets.token_hex(16)
         (self._root / name[:2]).mkdir(exist_ok=True)
-        return f"{name[:2]}/{name}"
+        path = self._root / name[:2] / name
+        try:
+            yield f"{name[:2]}/{name}"
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        self._quota.add(path.stat().st_size)
+
+    @contextlib.contextmanager
+    def _named(self, file: str) -> Iterator[None]:
+        """The file goes where the row that is to name it cannot be written."""
+        try:
+            yield
+        except OSError:
+            self.discard([file])
+            raise
 
     def _sweep(self) -> None:
         """After a kill: files that no row names go; rows whose file is not what it was are dropped, which is said."""
