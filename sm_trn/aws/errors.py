@@ -19,7 +19,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from ..errors import CloudError
-from ..ports import Trouble
+from ..ports import OTHER_ACCOUNT, Trouble
 from ..specs.value import suggestion
 
 EXPIRED = {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "UnrecognizedClientException"}
@@ -65,7 +65,7 @@ FOREIGN = (ResponseParserError, KeyError, AttributeError, TypeError, ValueError)
 def trouble(error: CloudError) -> Trouble | None:
     """Return the kind of an error that may pass by itself, or None for one that asking again will not mend."""
     cause = error.__cause__
-    if error.code in EXPIRED | LOGGED_OUT or isinstance(cause, NoCredentialsError):
+    if error.code in EXPIRED | LOGGED_OUT | {OTHER_ACCOUNT} or isinstance(cause, NoCredentialsError):
         return Trouble.EXPIRED
     if isinstance(cause, ClientError):
         if error.code in THROTTLED | SKEWED or _status(cause) >= _SERVER or _skewed(cause):

@@ -17,12 +17,13 @@ from ..logs.saved import SavedLog
 from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
 from ..logs.shown import printable
-from ..ports import LogBatch, LogCursor, Trouble
+from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
 from ..specs.job import JobSpec
 from ..specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from ..specs.snapshot import JobSnapshot
 from .cloud import Cloud
 from .pace import FIRST_PAUSE_S, next_delay
+from .poller import ABSENT_LOOKS
 
 if TYPE_CHECKING:
     from ..causes.cause import Diagnosis
@@ -36,6 +37,10 @@ LATE_S = (
     60.0  # and a host that has said nothing may open its stream so long after the end: those of a short job are new
 )
 PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
+_PATIENCE_WITH: dict[Trouble | None, int] = {
+    Trouble.TRANSIENT: PATIENCE,
+    Trouble.NOT_FOUND: ABSENT_LOOKS,  # one answer may be out of date
+}
 _ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
 _READ_ANYWAY = frozenset(TRAINER_METRICS + EVALUATION_METRICS)  # the reader of dicts knows these, and their exponents
 
@@ -102,14 +107,17 @@ class JobLog:
             except CloudError as error:
                 backend = self.cloud.backend
                 why = backend.trouble(error)
-                failures += why is not Trouble.EXPIRED
-                if why not in {Trouble.TRANSIENT, Trouble.EXPIRED} or failures > PATIENCE:
-                    raise
+                if why is not Trouble.EXPIRED:
+                    failures += 1
+                    if failures > _PATIENCE_WITH.get(why, 0):
+                        raise
                 if why is Trouble.EXPIRED and backend.renew():
                     continue
                 if why is Trouble.EXPIRED and not told:
                     notice(
-                        f"Your AWS login expired. {self.name} goes on; run aws sso login, and the reading goes on too."
+                        f"{error}, and so does the reading."
+                        if error.code == OTHER_ACCOUNT
+                        else f"Your AWS login expired. {self.name} goes on; run aws sso login, and the reading goes on too."
                     )
                     told = True
             clock.sleep(
