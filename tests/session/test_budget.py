@@ -217,3 +217,14 @@ def test_instance_groups_have_a_ceiling_and_a_budget(here: World, spec: st.JobSp
     most = here.session.ceiling(spec.replace(compute=st.Compute(groups=groups)))
     assert most is not None
     assert abs(p4d + 2 * trn1 - most) < Decimal("1e-9")
+
+
+def test_a_guard_that_may_not_stop_a_job_says_so_once_and_watches_on(here: World) -> None:
+    here.wire.service = service = Denying(here.clock)
+    story = Story(phases=(("Downloading", 20.0), ("Training", 7200.0)))
+    service.add("one", created=here.clock.now(), story=story)
+    said: list[str] = []
+    guard = st.Guard(max_usd=20, act="stop")
+    (final,) = here.session.wait([attached(here.session, "one")], progress=False, notice=said.append, guard=guard)
+    assert "Completed" == final.status_word
+    assert 1 == sum("one could not be asked to stop" in line and "not authorized to stop one" in line for line in said)
