@@ -36,6 +36,7 @@ SETTLED_S = (
 LATE_S = (
     60.0  # and a host that has said nothing may open its stream so long after the end: those of a short job are new
 )
+FOLLOWED_S = 300.0  # so long a follower waits for it, for it is to miss nothing; a table of numbers does not
 PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
 _PATIENCE_WITH: dict[Trouble | None, int] = {
     Trouble.TRANSIENT: PATIENCE,
@@ -50,9 +51,9 @@ def expected_streams(snapshot: JobSnapshot) -> int:
     return snapshot.count * (1 + sum(item.status in _ATTEMPT for item in snapshot.transitions))
 
 
-def settled(ended: JobSnapshot, cursor: LogCursor, now: float) -> bool:
-    """Whether every line of a job that has ended must have arrived."""
-    return ended.emulated or _ended_s(ended, now) >= (LATE_S if streams_missing(ended, cursor) else SETTLED_S)
+def settled(ended: JobSnapshot, cursor: LogCursor, now: float, *, late_s: float = LATE_S) -> bool:
+    """Whether every line of a job that has ended must have arrived; a missing stream is waited for until ``late_s`` after the end."""
+    return ended.emulated or _ended_s(ended, now) >= (late_s if streams_missing(ended, cursor) else SETTLED_S)
 
 
 def streams_missing(ended: JobSnapshot, cursor: LogCursor) -> bool:
@@ -92,16 +93,17 @@ class JobLog:
             yield from self.cloud.logs.stream_events(self.name, cursor)
             return
         clock, attempt, failures = self.cloud.clock, 0, 0
-        last, described_s, quiet, told = None, 0.0, True, False
+        last, described_s, quiet, told, waits = None, 0.0, True, False, False
         while True:
             try:
                 if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
                     last, described_s = self._snapshot(), clock.now()
-                whole = last.terminal and settled(last, cursor, clock.now())
+                whole = last.terminal and settled(last, cursor, clock.now(), late_s=FOLLOWED_S)
                 streams, quiet = None if whole else expected_streams(last), True
                 for batch in self.cloud.logs.stream_events(self.name, cursor, streams=streams):
                     cursor, failures, quiet, told = batch.cursor, 0, quiet and not batch.events, False
                     yield batch
+                waits = self._late(last, cursor, whole=whole, told=waits, notice=notice)
                 if whole:
                     return
             except CloudError as error:
@@ -124,6 +126,23 @@ class JobLog:
                 SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
             )
             attempt += 1
+
+    def _late(
+        self, job: JobSnapshot, cursor: LogCursor, *, whole: bool, told: bool, notice: Callable[[str], None]
+    ) -> bool:
+        """Tell of streams that are missing after the end, and again where that was the last look; whether it was told."""
+        if job.emulated or not job.terminal or not streams_missing(job, cursor):
+            return told
+        expected = expected_streams(job)
+        missing = f"{expected - len(cursor.places)} of {expected} log streams of {job.name}"
+        if whole:
+            notice(f"{missing} never came; should it come later, sm-trn logs {self.name} reads it.")
+        elif not told and settled(job, cursor, self.cloud.clock.now()):
+            notice(
+                f"{missing} is not there yet; it is looked for until {FOLLOWED_S / 60:g} minutes after the job's end."
+            )
+            return True
+        return told
 
     def start(self, since: str | datetime | None) -> LogCursor:
         """The cursor of a reader who begins now, at the beginning or at ``since``."""
