@@ -18,19 +18,30 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
+from ..errors import AwsError
 from ..state.failpoints import failpoint
 from ..state.store import StoredObject, StoredPart, StoredUpload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ..http.body import Spool
     from ..state.quota import Quota
     from ..state.store import Store
 
+    Check = Callable[[StoredObject | None], None]
+
 _BLOCK: Final = 2**20
+
+
+class Content(NamedTuple):
+    """What an object is to be: a file that no row names yet, its digest, and what is kept of the request's headers."""
+
+    file: str
+    etag: str
+    headers: Mapping[str, str]
 
 
 class ObjectStore:
@@ -160,7 +171,7 @@ class ObjectStore:
                 self._quota.check(len(block) + out.tell())
                 digest.update(block)
                 out.write(block)
-        self.appear(bucket, key, fresh, digest.hexdigest(), {})
+        self.appear(bucket, key, Content(fresh, digest.hexdigest(), {}))
 
     def take(self, spool: Spool) -> str:
         """Keep a body as a file that no row names yet; its name."""
@@ -193,22 +204,40 @@ class ObjectStore:
         return fresh
 
     def appear(
-        self, bucket: str, key: str, file: str, etag: str, headers: Mapping[str, str], *, upload: str = ""
+        self,
+        bucket: str,
+        key: str,
+        content: Content,
+        *,
+        upload: str = "",
+        check: Check = lambda _found: None,
     ) -> StoredObject:
-        """Let the object be what the file holds, whatever it was before, and ``upload`` be complete. Raises KeyError for no bucket."""
+        """Let the object be this content, and ``upload`` be complete. Raises KeyError for no bucket, and what ``check`` does of the
+        object that was there before: nothing comes between the two.
+        """
         if bucket not in self._buckets:
-            self.discard([file])
+            self.discard([content.file])
             raise KeyError(bucket)
-        size = (self._root / file).stat().st_size
-        entry = StoredObject(key=key, file=file, headers=dict(headers), size=size, etag=etag, modified=time.time())
-        with self._named(file), self._lock:
+        entry = StoredObject(
+            key=key,
+            file=content.file,
+            headers=dict(content.headers),
+            size=(self._root / content.file).stat().st_size,
+            etag=content.etag,
+            modified=time.time(),
+        )
+        with self._named(content.file), self._lock:
+            check(self._store.object(bucket, key))
             left = self._store.save_object(bucket, entry, upload)
         failpoint("object-row-written")
         self.discard(left)
         return entry
 
-    def delete(self, bucket: str, key: str) -> None:
-        left = self._store.drop_object(bucket, key)
+    def delete(self, bucket: str, key: str, check: Check = lambda _found: None) -> None:
+        """Delete an object if it is there. Raises what ``check`` does of it."""
+        with self._lock:
+            check(self._store.object(bucket, key))
+            left = self._store.drop_object(bucket, key)
         failpoint("object-row-dropped")
         self.discard(left)
 
@@ -273,10 +302,10 @@ class ObjectStore:
 
     @contextlib.contextmanager
     def _named(self, file: str) -> Iterator[None]:
-        """The file goes where the row that is to name it cannot be written."""
+        """The file goes where the row that is to name it cannot, or must not, be written."""
         try:
             yield
-        except OSError:
+        except (OSError, AwsError):
             self.discard([file])
             raise
 
