@@ -19,12 +19,14 @@ from emulator.bench import IMAGE, TERMINAL, Bench, lines_of, running, shell
 from waiting import within
 
 from sm_trn import emulator as embedded
+from sm_trn.causes.diagnose import JobText
 from sm_trn.emulator.container.host import Host
 from sm_trn.emulator.container.inside.container_init import HostSpec
-from sm_trn.emulator.state.quota import no_room
+from sm_trn.emulator.state.quota import no_room, reason_of
 from sm_trn.emulator.state.registry import Registry
 from sm_trn.emulator.state.store import Store, StoredObject
 from sm_trn.errors import EmulatorError
+from sm_trn.specs import parse_snapshot
 
 pytest.importorskip("moto")
 
@@ -323,3 +325,9 @@ def test_a_line_that_cannot_be_kept_holds_no_host_up(tmp_path: Path) -> None:
     assert ended.wait(60)
     assert 0 == host.code
     assert no_room(host.lost)
+
+
+def test_the_cause_of_a_job_that_met_a_full_disk_is_a_disk_and_not_the_service(tmp_path: Path) -> None:
+    reason = reason_of(OSError(errno.ENOSPC, "full"), tmp_path)
+    seen = parse_snapshot({"TrainingJobName": "j", "TrainingJobStatus": "Failed", "FailureReason": reason})
+    assert "disk.full" == JobText("j", seen, None, None).diagnosis().id

@@ -20,7 +20,7 @@ from ..container.slots import SlotRequest
 from ..errors import AwsError
 from ..iam.keys import Key, new_key
 from ..s3.uri import parse_s3_uri
-from ..state.quota import internal_error, no_room
+from ..state.quota import no_room, reason_of
 from .api import KIND
 from .request import inputs_of, outputs_of, source_of
 
@@ -105,7 +105,7 @@ class ProcessingRunner:
             said = isinstance(error, (transfer.TransferError, AwsError)) and not no_room(error)
             if not said:
                 traceback.print_exc()
-            reason = str(error) if said else internal_error(error, self._context.shared.root)
+            reason = str(error) if said else reason_of(error, self._context.shared.root)
             self._resources.end(KIND, name, "Failed", reason)
         finally:
             self._context.shared.principals.remove(key)

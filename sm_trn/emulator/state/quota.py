@@ -72,9 +72,9 @@ def disk_full(folder: Path) -> str:
     )
 
 
-def internal_error(error: BaseException, folder: Path) -> str:
+def reason_of(error: BaseException, folder: Path) -> str:
     """Return the reason of a job that failed by no fault of its own."""
-    return f"InternalServerError: {disk_full(folder)}" if no_room(error) else INTERNAL_ERROR
+    return f"ClientError: No space left on device: {disk_full(folder)}" if no_room(error) else INTERNAL_ERROR
 
 
 def folder_bytes(folder: Path) -> int:

@@ -21,7 +21,7 @@ from ..container.isolation import Isolation
 from ..errors import INTERNAL_ERROR
 from ..fault_injection import CAPACITY
 from ..iam.keys import Key, new_key
-from ..state.quota import disk_full, internal_error, no_room
+from ..state.quota import disk_full, no_room, reason_of
 from ..telemetry.metrics import MetricReader
 from . import artifacts, configuration, launcher
 from .checkpoints import CheckpointSync
@@ -80,7 +80,7 @@ class JobRun:
                 self._live()
         except Exception as error:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             self._note(f"InternalServerError\n{traceback.format_exc()}")
-            self._fail(internal_error(error, context.shared.root))
+            self._fail(reason_of(error, context.shared.root))
         finally:
             context.shared.principals.remove(self._key)
 
