@@ -28,11 +28,14 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None: ...
 
 
+OTHER_ACCOUNT = "OtherAccount"  # our own code of a CloudError: the login is good, and of another account than the job
+
+
 class Trouble(enum.Enum):
     """Why a call failed although nothing about it was wrong."""
 
     TRANSIENT = "the service throttles, fails or cannot be reached"
-    EXPIRED = "the login expired"
+    EXPIRED = "the login expired, or is another account's"
     NOT_FOUND = "what was asked about does not exist"
 
 

@@ -10,7 +10,7 @@ import boto3
 from botocore.config import Config
 
 from ..errors import CloudError, LaunchUnknown
-from ..ports import Clock, JobPage, JobQuery, Trouble
+from ..ports import OTHER_ACCOUNT, Clock, JobPage, JobQuery, Trouble
 from ..specs.snapshot import JobSnapshot, parse_snapshot
 from .echo import same_content
 from .errors import as_cloud_error, trouble, unanswered
@@ -40,6 +40,7 @@ class Boto3Backend:
         self._clock = clock
         self._new: dict[str, float] = {}  # when jobs that are new were made, on our clock
         self._sagemaker = make_client(session, "sagemaker")
+        self._accounts: dict[str, str] = {}  # of the jobs that were seen
         self._heard: float | None = None
         self._sagemaker.meta.events.register("after-call.sagemaker", self._note_time)
 
@@ -85,7 +86,7 @@ class Boto3Backend:
                 return parse_snapshot({key: value for key, value in answer.items() if key != "ResponseMetadata"})
 
         found = self._while_new(name, ask)
-        self._note_new(found)
+        self._note(found)
         return found
 
     def fetch_page(self, query: JobQuery, token: str | None = None) -> JobPage:
@@ -105,7 +106,10 @@ class Boto3Backend:
                 MaxResults=PAGE,
                 **{name: value for name, value in filters.items() if value},
             )
-            return JobPage(tuple(map(parse_snapshot, answer["TrainingJobSummaries"])), answer.get("NextToken"))
+            page = JobPage(tuple(map(parse_snapshot, answer["TrainingJobSummaries"])), answer.get("NextToken"))
+        for job in page.jobs:
+            self._note_account(job)
+        return page
 
     def search_page(self, query: JobQuery, token: str | None = None) -> JobPage:
         """One page of Search, newest first: whole jobs with their tags (``raw["Tags"]``), a hundred a call – but from an index
@@ -165,18 +169,41 @@ class Boto3Backend:
         return isinstance(self._session, RenewableSession) and self._session.renew()
 
     def _while_new(self, name: str, ask: Callable[[], T]) -> T:
-        """The answer; one that does not know a new job yet is asked for again."""
+        """The answer; one that does not know a new job yet is asked for again. Where a job that was seen is not found by another
+        account's login, that is said."""
         while True:
             try:
                 return ask()
             except CloudError as error:
-                if (
-                    self._clock is None
-                    or trouble(error) is not Trouble.NOT_FOUND
-                    or not self._is_new(name, self._clock.now())
-                ):
+                if trouble(error) is not Trouble.NOT_FOUND:
+                    raise
+                if self._clock is None or not self._is_new(name, self._clock.now()):
+                    self._check_login(name, error)
                     raise
             self._clock.sleep(AGAIN_S)
+
+    def _check_login(self, name: str, failure: CloudError) -> None:
+        """Raise CloudError where the login that did not find the job is of another account. An endpoint without STS says nothing."""
+        if name not in self._accounts:
+            return
+        try:
+            with as_cloud_error("GetCallerIdentity", "your credentials"):
+                mine = str(make_client(self._session, "sts").get_caller_identity()["Account"])
+        except CloudError as error:
+            if trouble(error) in {None, Trouble.NOT_FOUND}:
+                return
+            raise
+        if mine != self._accounts[name]:
+            raise _other_account(name, self._accounts[name], mine) from failure
+
+    def _note(self, job: JobSnapshot) -> None:
+        self._note_account(job)
+        self._note_new(job)
+
+    def _note_account(self, job: JobSnapshot) -> None:
+        """Keep the account of a job. Raises CloudError for the job of another account that has the name of one that was seen."""
+        if job.account != self._accounts.setdefault(job.name, job.account):
+            raise _other_account(job.name, self._accounts[job.name], job.account)
 
     def _is_new(self, name: str, now: float) -> bool:
         return name in self._new and abs(now - self._new[name]) < NOT_YET_S
@@ -194,6 +221,14 @@ class Boto3Backend:
         date = http_response.headers.get("Date")
         if date:
             self._heard = parsedate_to_datetime(date).timestamp()
+
+
+def _other_account(name: str, wanted: str, got: str) -> CloudError:
+    return CloudError(
+        f"Your AWS login is of account {got}, and {name} is a job of account {wanted}; log in to that account. The job goes on",
+        operation="GetCallerIdentity",
+        code=OTHER_ACCOUNT,
+    )
 
 
 def _arn(answer: Mapping[str, Any]) -> str:

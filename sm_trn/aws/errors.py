@@ -19,7 +19,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from ..errors import CloudError
-from ..ports import Trouble
+from ..ports import OTHER_ACCOUNT, Trouble
 from ..specs.value import suggestion
 
 EXPIRED = {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "UnrecognizedClientException"}
@@ -59,13 +59,13 @@ _SERVER = 500
 _UNREACHED = (HTTPClientError, BotoConnectionError, IncompleteReadError)
 # What reading an answer raises that is not the service's: a proxy's or a sign-in page comes with status 200. botocore makes
 # an empty answer of a body that is no JSON, and raises what it stumbles over in JSON of another shape.
-_FOREIGN = (ResponseParserError, KeyError, AttributeError, TypeError, ValueError)
+FOREIGN = (ResponseParserError, KeyError, AttributeError, TypeError, ValueError)
 
 
 def trouble(error: CloudError) -> Trouble | None:
     """Return the kind of an error that may pass by itself, or None for one that asking again will not mend."""
     cause = error.__cause__
-    if error.code in EXPIRED | LOGGED_OUT or isinstance(cause, NoCredentialsError):
+    if error.code in EXPIRED | LOGGED_OUT | {OTHER_ACCOUNT} or isinstance(cause, NoCredentialsError):
         return Trouble.EXPIRED
     if isinstance(cause, ClientError):
         if error.code in THROTTLED | SKEWED or _status(cause) >= _SERVER or _skewed(cause):
@@ -73,7 +73,7 @@ def trouble(error: CloudError) -> Trouble | None:
         if error.code == "ResourceNotFoundException" or "not found" in str(cause).lower():
             return Trouble.NOT_FOUND
         return None
-    return Trouble.TRANSIENT if isinstance(cause, (*_UNREACHED, *_FOREIGN)) else None
+    return Trouble.TRANSIENT if isinstance(cause, (*_UNREACHED, *FOREIGN)) else None
 
 
 def unanswered(error: CloudError) -> bool:
@@ -84,7 +84,7 @@ def unanswered(error: CloudError) -> bool:
     cause = error.__cause__
     if isinstance(cause, ClientError):
         return _status(cause) >= _SERVER or bool(cause.response.get("ResponseMetadata", {}).get("RetryAttempts"))
-    return isinstance(cause, (*_UNREACHED, *_FOREIGN))
+    return isinstance(cause, (*_UNREACHED, *FOREIGN))
 
 
 @contextlib.contextmanager
@@ -106,7 +106,7 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
         raise CloudError(
             f"{operation} of {subject!r}: {error}{_unreachable(error)}", operation=operation, code=type(error).__name__
         ) from error
-    except _FOREIGN as error:
+    except FOREIGN as error:
         raise CloudError(
             f"{operation} of {subject!r}: got an answer that is not the service's ({type(error).__name__}: {error}), wanted "
             "AWS's own; a proxy or a sign-in page may stand between: check the network and the endpoint, then ask again",

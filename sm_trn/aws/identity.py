@@ -12,7 +12,7 @@ import boto3
 import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
 
-from ..errors import NotConfigured
+from ..errors import CloudError, NotConfigured
 from .backend import make_client
 from .errors import as_cloud_error, own_endpoint
 from .renewal import configured
@@ -82,8 +82,11 @@ def find_bucket(session: boto3.Session, bucket: str | None, region: str) -> str:
         account = make_client(session, "sts").get_caller_identity()["Account"]
     usual = f"sagemaker-{region}-{account}"
     try:
-        make_client(session, "s3").head_bucket(Bucket=usual)
-    except ClientError as error:
+        with as_cloud_error("HeadBucket", usual):
+            make_client(session, "s3").head_bucket(Bucket=usual)
+    except CloudError as error:
+        if not isinstance(error.__cause__, ClientError):
+            raise
         raise NotConfigured(
             f"bucket: got nothing, and the usual {usual!r} is not there or not yours; connect(bucket='…') or export SM_TRN_BUCKET"
         ) from error

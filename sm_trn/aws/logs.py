@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import boto3
 
@@ -93,6 +93,20 @@ class CloudWatchLogs:
             raise
 
 
+class _Page(NamedTuple):
+    """One answer of GetLogEvents: each event's time and text."""
+
+    events: list[tuple[int, str]]
+    following: str
+    characters: int
+
+
+def _page(answer: Mapping[str, Any]) -> _Page:
+    """Read all of an answer at once. Raises KeyError or TypeError for one that is not the service's."""
+    events = [(event["timestamp"] + 0, event["message"]) for event in answer["events"]]
+    return _Page(events, str(answer["nextForwardToken"]), len("".join([message for _, message in events])))
+
+
 class _Stream:
     """One stream: a page of events, what of it was handed out, and where that leaves us."""
 
@@ -117,18 +131,16 @@ class _Stream:
     def fill(self, limit: int) -> None:
         """One GetLogEvents. The stream has ended for now when the service gives the token back that it was given – an
         empty page alone says nothing – or, in a quick look, when a page has room left."""
-        answer = self._ask(limit)
-        if answer is None:
+        page = self._ask(limit)
+        if page is None:
             self.done = True
             return
-        events, following = answer["events"], str(answer["nextForwardToken"])
-        room = len(events) < limit and sum(len(event["message"]) for event in events) < _PAGE_CHARACTERS
-        self.done = following == self._token or (not self._whole and bool(events) and room)
-        self._following, self._page = following, len(events)
-        for event in islice(events, self._skip, None):
-            at_ms = event["timestamp"]
+        room = len(page.events) < limit and page.characters < _PAGE_CHARACTERS
+        self.done = page.following == self._token or (not self._whole and bool(page.events) and room)
+        self._following, self._page = page.following, len(page.events)
+        for at_ms, message in islice(page.events, self._skip, None):
             self._order = max(self._order, at_ms / 1000)
-            self.waiting.append((self._order, at_ms, LogEvent(at_ms / 1000, self._host, event["message"])))
+            self.waiting.append((self._order, at_ms, LogEvent(at_ms / 1000, self._host, message)))
         if not self.waiting:
             self._turn()
 
@@ -150,7 +162,7 @@ class _Stream:
             # What is to be skipped may go on in the next page: by time, a page may be empty or short.
             self._token, self._skip, self._following = self._following, max(0, self._skip - self._page), None
 
-    def _ask(self, limit: int) -> dict[str, Any] | None:
+    def _ask(self, limit: int) -> _Page | None:
         place: dict[str, Any] = {} if limit == _PAGE else {"limit": limit}
         if self._token == _BY_TIME or (self._token is None and self._since_ms is not None):
             start = self._at_ms if self._token == _BY_TIME else None
@@ -159,8 +171,10 @@ class _Stream:
             place["nextToken"] = self._token
         try:
             with as_cloud_error("GetLogEvents", self._stream):
-                answer: dict[str, Any] = self._client.get_log_events(
-                    logGroupName=GROUP, logStreamName=self._stream, startFromHead=True, **place
+                return _page(
+                    self._client.get_log_events(
+                        logGroupName=GROUP, logStreamName=self._stream, startFromHead=True, **place
+                    )
                 )
         except CloudError as error:
             if error.code == "InvalidParameterException" and self._token:
@@ -169,7 +183,6 @@ class _Stream:
             if error.code == "ResourceNotFoundException":
                 return None  # deleted, or its retention has passed
             raise
-        return answer
 
 
 def _ready(readers: list[_Stream]) -> Iterator[LogEvent]:

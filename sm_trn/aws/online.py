@@ -18,6 +18,7 @@ from ..pricing.book import Price
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from .backend import make_client
+from .errors import FOREIGN
 from .prices import fetch_prices
 
 LOCATION_OF_US_EAST_1 = None  # GetBucketLocation answers nothing for the oldest region
@@ -85,7 +86,7 @@ def online_problems(session: boto3.Session, job: JobSpec, *, role: str, bucket: 
 def _answer(name: str, question: Callable[[], Iterator[Problem]]) -> list[Problem]:
     try:
         return list(question())
-    except (ClientError, BotoCoreError, UnknownName) as error:
+    except (ClientError, BotoCoreError, UnknownName, *FOREIGN) as error:
         return [_unasked(name, error)]
 
 

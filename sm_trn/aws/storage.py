@@ -10,7 +10,6 @@ import tarfile
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError
@@ -146,13 +145,12 @@ class S3Storage:
         """The text at an S3 URI; None when there is none, or none that this identity may read."""
         bucket, key = bucket_and_key(uri) or (uri, "")
         try:
-            body: bytes = self._s3.get_object(Bucket=bucket, Key=key)["Body"].read(TEXT_CAP_BYTES)
-        except ClientError as error:
-            status: Any = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-            if status in {301, 403, 404}:  # 301: a bucket of another region, where nothing of this session lies
-                return None
             with as_cloud_error("GetObject", uri):
-                raise
+                body: bytes = self._s3.get_object(Bucket=bucket, Key=key)["Body"].read(TEXT_CAP_BYTES)
+        except CloudError as error:
+            if _status(error) in {301, 403, 404}:  # 301: a bucket of another region, where nothing of this session lies
+                return None
+            raise
         return body.decode("utf-8", errors="replace")
 
     def fetch_objects(self, uri: str) -> StoredObjects | None:
@@ -195,11 +193,19 @@ class S3Storage:
 
     def _exists(self, key: str) -> bool:
         try:
-            self._s3.head_object(Bucket=self._bucket, Key=key)
-        except ClientError as error:
-            status: Any = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-            if status in {403, 404}:  # 403: the identity may put but not look
-                return False
             with as_cloud_error("HeadObject", f"s3://{self._bucket}/{key}"):
-                raise
+                self._s3.head_object(Bucket=self._bucket, Key=key)
+        except CloudError as error:
+            if _status(error) in {403, 404}:  # 403: the identity may put but not look
+                return False
+            raise
         return True
+
+
+def _status(error: CloudError) -> int | None:
+    """The HTTP status that S3 refused with."""
+    cause = error.__cause__
+    if not isinstance(cause, ClientError):
+        return None
+    status: int | None = cause.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    return status

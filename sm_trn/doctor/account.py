@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ..aws import identity, online
+from ..aws.errors import FOREIGN
 from ..errors import CloudError, NotConfigured, UnknownName
 from ..render.policy import policies
 from ..render.policy_parts import Policy, places
@@ -96,6 +97,10 @@ def _asked(about: str, question: Question) -> Looked:
         )
     except BotoCoreError as error:
         yield Finding(about=about, state=State.UNKNOWN, says=f"could not be looked at: {error}")
+    except FOREIGN:
+        yield Finding(
+            about=about, state=State.UNKNOWN, says="could not be looked at: got an answer that is not AWS's own"
+        )
 
 
 def _of(problems: Iterator[Problem], about: str, ready: str, fix: str = "") -> Looked:

@@ -6,6 +6,8 @@ It owns the command line of that process and how a start is reported; ``sm-trn l
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import sys
@@ -13,6 +15,7 @@ import traceback
 from pathlib import Path
 
 from .options import Options
+from .state.quota import disk_full, no_room
 
 
 def main(arguments: list[str]) -> int:
@@ -23,6 +26,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--ready-fd", type=int, help="where to write 'ready' or 'error: ...'; implies detaching")
     parsed = parser.parse_args(arguments)
     os.umask(0o077)
+    sys.stderr = _Log()
     if parsed.ready_fd is not None and os.fork():
         return 0  # the child belongs to nobody now, so nobody has to wait for it
     report = _Reporter(parsed.ready_fd)
@@ -35,9 +39,21 @@ def main(arguments: list[str]) -> int:
         return 1
     except Exception as error:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
         traceback.print_exc()
-        report(f"error: {type(error).__name__}: {error}")
+        report(f"error: {disk_full(parsed.state) if no_room(error) else f'{type(error).__name__}: {error}'}")
         return 1
     return 0
+
+
+class _Log(io.TextIOBase):
+    """The emulator's own log, to which all of its threads write. On a full disk it loses words, and holds nobody up."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            os.write(2, text.encode("utf-8", "backslashreplace"))
+        return len(text)
 
 
 class _Reporter:

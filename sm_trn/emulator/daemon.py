@@ -95,8 +95,11 @@ def up(state: Path | None = None, *, region: str = "us-west-2", options: Options
     if _REGION.fullmatch(region) is None:
         raise EmulatorError(f"region: got {region!r}, wanted the name of an AWS region, such as 'us-west-2'")
     folder = _folder(state)
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise EmulatorError(f"{folder}: the state folder cannot be made: {error}") from error
     with (folder / "up.lock").open("w", encoding="ascii") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         found = find(folder)

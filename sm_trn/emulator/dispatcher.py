@@ -105,10 +105,10 @@ class Dispatcher:
             if fault.code in CODES:
                 self._owners.refusals.add(_named(http))
             answer = _fault_answer(fault, http, request_id)
-        except Exception:  # noqa: BLE001 - the last line of defence: a 500 would only be repeated by every client
+        except Exception as error:  # noqa: BLE001 - the last line of defence: a 500 would only be repeated by every client
             sys.stderr.write(traceback.format_exc())
             ours = AwsError("InternalFailure", f"the emulator failed on this request; see its log ({request_id})")
-            answer = _fault_answer(ours, http, request_id)
+            answer = _fault_answer(self._owners.quota.refusal(error) or ours, http, request_id)
         return _written(answer, http.method, request_id, start_response)
 
     def _route(self, request: AuthenticatedRequest) -> Answer:

@@ -153,6 +153,7 @@ def _warm_up(moto: Moto, objects: ObjectStore, regions: Regions) -> None:
     finally:
         objects.ready.set()
     service_model()
+    service_model("logs")
 
 
 def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:

@@ -107,6 +107,25 @@ def whole_dicts(lines: Sequence[str]) -> list[dict[str, float]] | None:
     return trees if all(map(_are_keys, {*map(tuple, trees)})) else [_flat(tree) for tree in trees]
 
 
+def dicts_of(lines: Sequence[str]) -> list[list[dict[str, float]]]:
+    """``dicts`` of each line: those that are one dict behind a launcher's prefix, or whatever else, are decoded in one call."""
+    if any("\x1b" in line or "#033" in line for line in lines):  # colours can hide what a line begins with
+        return list(map(dicts, lines))
+    starts = [line.find("{") if line.endswith("}") and line.count("{") == 1 else -1 for line in lines]
+    trees = whole_dicts([line[at:] for line, at in zip(lines, starts, strict=True) if at >= 0])
+    if trees is None:
+        return list(map(dicts, lines))
+    rest = iter(trees)
+    found: list[list[dict[str, float]]] = []
+    for line, at in zip(lines, starts, strict=True):
+        if at < 0:
+            found.append(dicts(line) if "{" in line else [])
+            continue
+        tree = next(rest)
+        found.append([tree] if tree and not (at and line[at - 1] == "=" and _is_setting(line, at)) else [])
+    return found
+
+
 def _numbers_alone(text: str) -> list[dict[str, Any]] | None:
     """A list of flat dicts of numbers by the fastest reader there is, three times as fast as the standard library's; None for
     what it does not take (NaN, infinities) and for any other value."""

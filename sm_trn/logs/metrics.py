@@ -10,7 +10,7 @@ from itertools import chain, compress, repeat
 from typing import NamedTuple
 
 from ..specs.metrics import MetricPoint, MetricRule
-from .dicts import dicts, whole_dicts
+from .dicts import dicts, dicts_of, whole_dicts
 from .events import LogEvent
 from .marks import BRACE, COMPILER
 from .prefixes import prefix_of
@@ -135,11 +135,23 @@ class MetricReader:
     def _part(self, events: Sequence[LogEvent]) -> list[MetricLine]:
         hosts = [event.host for event in events]
         times = [event.time_s if event.time_s == event.time_s else None for event in events]
-        found = self.whole([event.text for event in events], hosts, times)
-        if found is not None:
-            return found
-        fed = (self.feed(event.host, event.text, at) for event, at in zip(events, times, strict=True))
-        return [line for lines in fed for line in lines]
+        texts = [event.text for event in events]
+        found = self.whole(texts, hosts, times)
+        return self.mixed(texts, hosts, times) if found is None else found
+
+    def mixed(self, texts: Sequence[str], hosts: Sequence[str], times: Sequence[float | None]) -> list[MetricLine]:
+        """The news of any lines, in order."""
+        if self._ruled or self._trials or any(COMPILER in text for text in texts):
+            fed = (self.feed(*said) for said in zip(hosts, texts, times, strict=True))
+            return [line for lines in fed for line in lines]
+        news: list[MetricLine] = []
+        for text, found, host, time_s in zip(texts, dicts_of(texts), hosts, times, strict=True):
+            if not found:
+                continue
+            who = host, prefix_of(text).rank
+            new = [values for values in found if not self._copies.copy(values, who, time_s)]
+            news.extend(_NEW_LINE(MetricLine, (values, time_s, *who)) for values in new)
+        return news
 
     def whole(
         self, texts: Sequence[str], hosts: Sequence[str], times: Sequence[float | None]

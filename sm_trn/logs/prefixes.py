@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _PREFIX = re.compile(
     r"""(?:\x1b\[[0-9;]{0,16}m){0,4}
@@ -28,13 +29,24 @@ class Prefix:
 
 
 _NONE = Prefix()
+_LONGEST = 160  # characters of a prefix with its colours
 
 
 def prefix_of(text: str) -> Prefix:
     """The launcher's prefix at the beginning of a line."""
     if not text.startswith(("[", "\x1b")):
         return _NONE
+    at = text.find(
+        "{", 0, _LONGEST
+    )  # no prefix has a brace, and what is before one's dicts is the same again and again
+    return _matched(text) if at < 0 else _known(text[:at])
+
+
+def _matched(text: str) -> Prefix:
     found = _PREFIX.match(text)
     if found is None:
         return _NONE
     return Prefix(int(found["smddp"] or found["mpi"] or found["torchrun"]), found["host"], found.end())
+
+
+_known = lru_cache(maxsize=1024)(_matched)

@@ -79,8 +79,8 @@ class SavedLog:
                 if found is not None:
                     yield from found
                 else:
-                    for line in part:
-                        yield from reader.feed(*host_and_text(line, hosts), None)
+                    said = [host_and_text(line, hosts) for line in part]
+                    yield from reader.mixed([text for _, text in said], [host for host, _ in said], [None] * len(said))
 
     def metrics(self) -> MetricLog:
         with uncollected():

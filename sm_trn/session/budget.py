@@ -18,6 +18,7 @@ from ..specs.job import JobSpec
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
 
+AGAIN_S = 120.0  # a job that was asked to stop so long ago and runs on as before is asked again
 PriceOf = Callable[[Iterable[tuple[str, int]]], Price | None]  # of one host of some machines
 
 
@@ -67,7 +68,8 @@ def billed_so_far(job: JobSnapshot, now: datetime) -> WallSeconds:
 class Budget:
     """Stops every watched job that still runs once all of them together have cost ``max_usd``.
 
-    ``usd_per_hour`` stands for every price: the only way in which an emulated job costs anything.
+    ``usd_per_hour`` stands for every price: the only way in which an emulated job costs anything. ``refused`` are the jobs that could
+    not be asked to stop, and why; each look asks them again.
     """
 
     max_usd: Usd
@@ -75,26 +77,29 @@ class Budget:
     stop: Callable[[str], bool]
     notice: Callable[[str], None]
     usd_per_hour: Usd | None = None
-    _stopped: set[str] = field(default_factory=set)
+    refused: dict[str, CloudError] = field(default_factory=dict)
+    _asked: dict[str, datetime] = field(default_factory=dict)  # when each was asked to stop
     _said: set[str] = field(default_factory=set)
 
     def guard(self, jobs: Iterable[JobSnapshot], now: datetime) -> None:
         """Add up what the jobs cost so far, and stop them all when the limit is reached. Raises NotConfigured for a job whose
-        price is not known, CloudError when a job could not be stopped."""
+        price is not known."""
         seen = list(jobs)
         spent = sum((self._cost(job, now) for job in seen), Decimal(0))
         if spent < self.max_usd:
             return
-        failed: CloudError | None = None
         for job in seen:
-            if job.terminal or job.status is JobStatus.STOPPING or job.name in self._stopped:
+            if job.over or job.status is JobStatus.STOPPING or self._heard(job, now):
                 continue
             try:
                 self.stop(job.name)
             except CloudError as error:  # the others are stopped all the same
-                failed = error
+                self.refused[job.name] = error
                 continue
-            self._stopped.add(job.name)
+            self.refused.pop(job.name, None)
+            again, self._asked[job.name] = job.name in self._asked, now
+            if again:
+                continue
             rehearsed = (
                 f", as if {fmt.usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
             )
@@ -102,8 +107,26 @@ class Budget:
                 f"{job.name} was asked to stop: {fmt.usd(spent)} of {fmt.usd(self.max_usd)} are spent{rehearsed}. "
                 "Its script gets SIGTERM; what it saves is kept."
             )
-        if failed is not None:
-            raise failed
+
+    def failure(self) -> CloudError | None:
+        """Return what is to be said at the end: every job that the budget could not stop."""
+        if not self.refused:
+            return None
+        lines = [f"  {name}: {error}" for name, error in self.refused.items()]
+        head = f"max_usd: {fmt.usd(self.max_usd)} are spent, and jobs could not be asked to stop:"
+        first = next(iter(self.refused.values()))
+        return CloudError("\n".join([head, *lines]), operation="StopTrainingJob", code=first.code)
+
+    def say_refused(self, final: Callable[[CloudError], bool]) -> None:
+        """Tell, once each, of the jobs that could not be asked, and of which asking again is not likely to help."""
+        for name, error in self.refused.items():
+            if final(error):
+                self._say(f"{name} could not be asked to stop; it runs on, and is billed: {error}")
+
+    def _heard(self, job: JobSnapshot, now: datetime) -> bool:
+        """Whether a job was asked to stop just now; one that runs on long after has not heard it."""
+        asked = self._asked.get(job.name)
+        return asked is not None and abs((now - asked).total_seconds()) < AGAIN_S
 
     def _cost(self, job: JobSnapshot, now: datetime) -> Usd:
         billed = billed_so_far(job, now)

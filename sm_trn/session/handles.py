@@ -537,7 +537,8 @@ class Session(Cloud):
         Ctrl-C stops the watching only: the jobs run on.
 
         Once all of them together have been billed ``max_usd``, those that still run are asked to stop, and save.
-        ``usd_per_hour`` stands for every price; without it an emulated job costs nothing.
+        ``usd_per_hour`` stands for every price; without it an emulated job costs nothing. Raises CloudError, when all have
+        ended, for jobs that could not be asked to stop.
 
         ``guard`` watches each job for stalls, wrong numbers and more (``Guard``), instead of the guard in its spec. Without either,
         a wait on AWS with ``progress`` tells of them and does nothing. A guard whose ``act`` is ``resume`` starts a job that it

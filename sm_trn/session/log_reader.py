@@ -17,12 +17,13 @@ from ..logs.saved import SavedLog
 from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
 from ..logs.shown import printable
-from ..ports import LogBatch, LogCursor, Trouble
+from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
 from ..specs.job import JobSpec
 from ..specs.metrics import READ_ANYWAY, MetricPoint, MetricRule
 from ..specs.snapshot import JobSnapshot
 from .cloud import Cloud
 from .pace import FIRST_PAUSE_S, next_delay
+from .poller import ABSENT_LOOKS
 
 if TYPE_CHECKING:
     from ..causes.cause import Diagnosis
@@ -35,7 +36,12 @@ SETTLED_S = (
 LATE_S = (
     60.0  # and a host that has said nothing may open its stream so long after the end: those of a short job are new
 )
+FOLLOWED_S = 300.0  # so long a follower waits for it, for it is to miss nothing; a table of numbers does not
 PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
+_PATIENCE_WITH: dict[Trouble | None, int] = {
+    Trouble.TRANSIENT: PATIENCE,
+    Trouble.NOT_FOUND: ABSENT_LOOKS,  # one answer may be out of date
+}
 _ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
 
 
@@ -44,9 +50,9 @@ def expected_streams(snapshot: JobSnapshot) -> int:
     return snapshot.count * (1 + sum(item.status in _ATTEMPT for item in snapshot.transitions))
 
 
-def settled(ended: JobSnapshot, cursor: LogCursor, now: float) -> bool:
-    """Whether every line of a job that has ended must have arrived."""
-    return ended.emulated or _ended_s(ended, now) >= (LATE_S if streams_missing(ended, cursor) else SETTLED_S)
+def settled(ended: JobSnapshot, cursor: LogCursor, now: float, *, late_s: float = LATE_S) -> bool:
+    """Whether every line of a job that has ended must have arrived; a missing stream is waited for until ``late_s`` after the end."""
+    return ended.emulated or _ended_s(ended, now) >= (late_s if streams_missing(ended, cursor) else SETTLED_S)
 
 
 def streams_missing(ended: JobSnapshot, cursor: LogCursor) -> bool:
@@ -86,35 +92,56 @@ class JobLog:
             yield from self.cloud.logs.stream_events(self.name, cursor)
             return
         clock, attempt, failures = self.cloud.clock, 0, 0
-        last, described_s, quiet, told = None, 0.0, True, False
+        last, described_s, quiet, told, waits = None, 0.0, True, False, False
         while True:
             try:
                 if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
                     last, described_s = self._snapshot(), clock.now()
-                whole = last.terminal and settled(last, cursor, clock.now())
+                whole = last.terminal and settled(last, cursor, clock.now(), late_s=FOLLOWED_S)
                 streams, quiet = None if whole else expected_streams(last), True
                 for batch in self.cloud.logs.stream_events(self.name, cursor, streams=streams):
                     cursor, failures, quiet, told = batch.cursor, 0, quiet and not batch.events, False
                     yield batch
+                waits = self._late(last, cursor, whole=whole, told=waits, notice=notice)
                 if whole:
                     return
             except CloudError as error:
                 backend = self.cloud.backend
                 why = backend.trouble(error)
-                failures += why is not Trouble.EXPIRED
-                if why not in {Trouble.TRANSIENT, Trouble.EXPIRED} or failures > PATIENCE:
-                    raise
+                if why is not Trouble.EXPIRED:
+                    failures += 1
+                    if failures > _PATIENCE_WITH.get(why, 0):
+                        raise
                 if why is Trouble.EXPIRED and backend.renew():
                     continue
                 if why is Trouble.EXPIRED and not told:
                     notice(
-                        f"Your AWS login expired. {self.name} goes on; run aws sso login, and the reading goes on too."
+                        f"{error}, and so does the reading."
+                        if error.code == OTHER_ACCOUNT
+                        else f"Your AWS login expired. {self.name} goes on; run aws sso login, and the reading goes on too."
                     )
                     told = True
             clock.sleep(
                 SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
             )
             attempt += 1
+
+    def _late(
+        self, job: JobSnapshot, cursor: LogCursor, *, whole: bool, told: bool, notice: Callable[[str], None]
+    ) -> bool:
+        """Tell of streams that are missing after the end, and again where that was the last look; whether it was told."""
+        if job.emulated or not job.terminal or not streams_missing(job, cursor):
+            return told
+        expected = expected_streams(job)
+        missing = f"{expected - len(cursor.places)} of {expected} log streams of {job.name}"
+        if whole:
+            notice(f"{missing} never came; should it come later, sm-trn logs {self.name} reads it.")
+        elif not told and settled(job, cursor, self.cloud.clock.now()):
+            notice(
+                f"{missing} is not there yet; it is looked for until {FOLLOWED_S / 60:g} minutes after the job's end."
+            )
+            return True
+        return told
 
     def start(self, since: str | datetime | None) -> LogCursor:
         """The cursor of a reader who begins now, at the beginning or at ``since``."""

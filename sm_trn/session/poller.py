@@ -6,15 +6,15 @@ It yields what is known after each look. It must not know who shows it, nor read
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from typing_extensions import assert_never
 
 from ..errors import CloudError
-from ..ports import Clock, JobFeed, JobQuery, Trouble
-from ..specs.snapshot import JobSnapshot, parse_snapshot
+from ..ports import OTHER_ACCOUNT, Clock, JobFeed, JobQuery, Trouble
+from ..specs.snapshot import DELETED, JobSnapshot, parse_snapshot
 from .pace import LONGEST_PAUSE_S, next_look_s
 
 PLAIN = 1  # so few are described one by one; two cost less in a list, with a describe for each change
@@ -24,6 +24,7 @@ SPARE, SPARE_SHARE = 20, 0.08  # calls for details nobody waits for: so many, an
 OVERLAP = timedelta(seconds=60)  # a list lags behind: what changed a minute before the newest change is asked for again
 WHOLE_EVERY_S = 600.0  # then everything is listed, so that nothing a list left out is missed for longer
 PATIENCE = 3  # looks in a row that fail before the user is told: a throttle is no news
+ABSENT_LOOKS, ABSENT_S = 3, 60.0  # a job that so many looks over so long do not find, and no list names, is gone
 PREFIX = 4  # letters that names must share to be asked for by them
 
 Notice = Callable[[str], None]
@@ -49,6 +50,7 @@ class Poller:
     _curious: dict[str, None] = field(default_factory=dict)  # to be described when there are calls to spare
     _few: bool = True
     _spent: int = 0
+    _absent: dict[str, tuple[float, int]] = field(default_factory=dict)  # since when a job is not found, and how often
     _newest: datetime | None = None
     _whole_at: float | None = None
     _failures: int = 0
@@ -56,11 +58,11 @@ class Poller:
     _ahead_s: float = 0.0
 
     def sweeps(self, names: Collection[str]) -> Iterator[dict[str, JobSnapshot]]:
-        """Everything known after each look; the last has every job ended, or as it was last seen before it was deleted.
+        """Everything known after each look; the last has every job ended, or ``Deleted``.
 
         Raises CloudError for what asking again will not mend: no permission, or a job that never was.
         """
-        self._open = {name: None for name in names if name not in self.known or not self.known[name].terminal}
+        self._open = {name: None for name in names if name not in self.known or not self.known[name].over}
         due = self.clock.now()
         while self._open:
             now = self.clock.now()
@@ -123,6 +125,7 @@ class Poller:
             self._queue = dict(self._open)
             return
         self._few = len(self._open) <= DETAILED
+        self._queue.update(dict.fromkeys(name for name in self._absent if name in self._open))
         now = self.clock.now()
         whole = self._newest is None or self._whole_at is None or abs(now - self._whole_at) >= WHOLE_EVERY_S
         after = None if whole or self._newest is None else self._newest - OVERLAP
@@ -180,16 +183,44 @@ class Poller:
     def _fetch(self, name: str) -> None:
         try:
             self.known[name] = self.feed.fetch_snapshot(name)
+            self._absent.pop(name, None)
         except CloudError as error:
-            if name not in self.known or self.feed.trouble(error) is not Trouble.NOT_FOUND:
+            if self.feed.trouble(error) is not Trouble.NOT_FOUND:
+                self._queue[name] = None  # a look without it would not be smooth
                 raise
-            del self._open[name]
-            self.notice(f"{name} was deleted; it was last seen {self.known[name].status_word}.")
+            self._miss(name, error)
         self._called()
-        if self.known[name].terminal:
+        if name in self.known and self.known[name].over:
             self._open.pop(name, None)
         self._queue.pop(name, None)
         self._curious.pop(name, None)
+
+    def _miss(self, name: str, error: CloudError) -> None:
+        """One answer that does not know a job may be out of date; only many make it deleted, or one that never was: that is raised."""
+        now, old = self.clock.now(), self.known.get(name)
+        first, looks = self._absent.get(name, (now, 0))
+        self._absent[name] = first, looks + 1
+        if old is not None and old.emulated:  # what the emulator says is up to date
+            looks, first = ABSENT_LOOKS, now - ABSENT_S
+        if looks + 1 < ABSENT_LOOKS or (old is not None and abs(now - first) < ABSENT_S) or self._is_listed(name):
+            return
+        if old is None:
+            raise error
+        self.known[name] = replace(old, status=None, status_word=DELETED, secondary=DELETED)
+        self.notice(f"{name} was deleted; it was last seen {old.status_word}.")
+
+    def _is_listed(self, name: str) -> bool:
+        """Whether the list of jobs names it; then it is looked for as if it had been found."""
+        query, token = JobQuery(containing=name), None
+        while True:
+            page = self.feed.fetch_page(query, token)
+            self._called()
+            token = page.token
+            if any(job.name == name for job in page.jobs):
+                del self._absent[name]
+                return True
+            if token is None:
+                return False
 
     def _called(self) -> None:
         self.calls += 1
@@ -211,6 +242,8 @@ def _shared(names: Collection[str]) -> str:
 
 
 def _words(found: Trouble, error: CloudError) -> str:
+    if error.code == OTHER_ACCOUNT:
+        return f"{error}, and so does the watch."
     if found is Trouble.EXPIRED:
         return "Your AWS login expired. The jobs go on; run aws sso login, and the watch goes on too."
     return f"AWS does not answer ({error.code or error.operation}). The jobs go on, and so does the watch."

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from ..errors import CloudError
 from ..specs.job import JobSpec
 from ..specs.snapshot import JobSnapshot
 from ..specs.units import Usd
@@ -78,7 +77,10 @@ class Wait:
     def run(
         self, *, stream: TextIO | None = None, max_usd: Usd | None = None, usd_per_hour: Usd | None = None
     ) -> list[JobSnapshot]:
-        """Until all have ended. Without a ``display`` of one's own, the one that fits ``stream``; with neither, nothing shows."""
+        """Until all have ended. Without a ``display`` of one's own, the one that fits ``stream``; with neither, nothing shows.
+
+        Raises CloudError at the end, when all are told, for jobs that ``max_usd`` could not stop.
+        """
         session = self.session
         budget = self._budget(max_usd, usd_per_hour)
         poller = poller_for(session, self.jobs, self._notice, detailed=budget is not None)
@@ -105,6 +107,9 @@ class Wait:
                 self.display.close("" if self.told else parting)
             if self.told is not None and parting:
                 self.told(parting)
+        failure = None if budget is None else budget.failure()
+        if failure is not None:
+            raise failure
         return [known[job.name] for job in self.jobs]
 
     def _foreseen(self) -> Foreseen | None:
@@ -138,12 +143,8 @@ class Wait:
         )
 
     def _guard(self, budget: Budget, poller: Poller) -> None:
-        try:
-            budget.guard(poller.known.values(), poller.service_now())
-        except CloudError as error:
-            if self.session.backend.trouble(error) is None:
-                raise
-            # the stop did not get through: the next look asks again
+        budget.guard(poller.known.values(), poller.service_now())
+        budget.say_refused(lambda error: self.session.backend.trouble(error) is None)
 
     def _progress(self, stream: TextIO | None) -> Progress | None:
         from ..report.watch.display import Unseen, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`

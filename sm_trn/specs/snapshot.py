@@ -15,6 +15,7 @@ from .units import WallSeconds
 
 # The account of every ARN that the emulator makes. AWS has no such account, so nothing emulated can pass for real.
 EMULATED_ACCOUNT = "000000000000"
+DELETED = "Deleted"  # our word, where AWS has none: there is no job any more
 
 
 class JobStatus(enum.Enum):
@@ -83,12 +84,21 @@ class JobSnapshot:
         return self.status is not None and self.status.terminal
 
     @property
+    def over(self) -> bool:
+        """Whether nothing more will come: the job has ended, or was deleted."""
+        return self.terminal or self.status_word == DELETED
+
+    @property
     def region(self) -> str:
         return self.arn.split(":")[3] if self.arn.count(":") >= 5 else ""
 
     @property
+    def account(self) -> str:
+        return self.arn.split(":")[4] if self.arn.count(":") >= 5 else ""
+
+    @property
     def emulated(self) -> bool:
-        return self.arn.count(":") >= 5 and self.arn.split(":")[4] == EMULATED_ACCOUNT
+        return self.account == EMULATED_ACCOUNT
 
     @property
     def program(self) -> str:

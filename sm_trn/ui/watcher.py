@@ -243,7 +243,7 @@ class Watcher:
         known = self._poller.known
         if len(known) <= self.settings.limit:
             return
-        ended = [job for job in known.values() if job.terminal and job.name not in self._board.opened]
+        ended = [job for job in known.values() if job.over and job.name not in self._board.opened]
         ended.sort(key=lambda job: job.created.timestamp() if job.created else 0.0)
         for job in ended[: len(known) - self.settings.limit]:
             for kept in (known, self._tags, self._final, self._readers, self._opened):
@@ -252,7 +252,7 @@ class Watcher:
 
     def _follow(self) -> None:
         """Let the poller look at the jobs that run; with none, wait until it is time to look for new ones."""
-        running = {job.name for job in self._poller.known.values() if not job.terminal}
+        running = {job.name for job in self._poller.known.values() if not job.over}
         if not running:
             self._sweeps = None
             self._rest(max(0.0, self._find_every_s - (self.session.clock.now() - (self._found_at or 0.0))))
@@ -276,7 +276,7 @@ class Watcher:
             if name in known:
                 self._open(known[name])
         self._read_opened()
-        running = [job for job in known.values() if not job.terminal and job.name not in self._opened]
+        running = [job for job in known.values() if not job.over and job.name not in self._opened]
         for job in running if len(running) <= LOGGED else ():
             self._readers.setdefault(job.name, Reader(name=job.name, label=job.name, found=Recent()))
         for job in known.values():

@@ -137,10 +137,36 @@ def test_streams_are_listed_by_prefix_in_pages(lines: LogLines) -> None:
 
 
 @pytest.mark.parametrize("operation", ["DescribeLogStreams", "FilterLogEvents"])
-def test_a_prefix_of_another_type_is_read_as_text(lines: LogLines, operation: str) -> None:
-    """Nobody checks these requests against a model before: the groups of others are moto's."""
-    body: Any = {"logGroupName": GROUP, "logStreamNamePrefix": 5, "filterPattern": 5}
-    assert api(lines).answer(operation, body)
+def test_a_prefix_of_another_type_is_refused(lines: LogLines, operation: str) -> None:
+    body: Any = {"logGroupName": GROUP, "logStreamNamePrefix": 5}
+    with pytest.raises(AwsError, match="SerializationException"):
+        api(lines).answer(operation, body)
+
+
+@pytest.mark.parametrize(
+    ("operation", "asked"),
+    [
+        ("GetLogEvents", {"logStreamName": "job/algo-1-1", "limit": 0}),
+        ("GetLogEvents", {"logStreamName": "job/algo-1-1", "limit": 10_001}),
+        ("GetLogEvents", {"logStreamName": "job/algo-1-1", "startTime": -1}),
+        ("FilterLogEvents", {"limit": 10_001}),
+        ("DescribeLogStreams", {"limit": 51}),
+        ("DescribeLogStreams", {"orderBy": "Size"}),
+        ("DescribeLogStreams", {"orderBy": "LastEventTime", "logStreamNamePrefix": "job/"}),
+    ],
+)
+def test_what_cloudwatch_refuses_is_refused(lines: LogLines, operation: str, asked: dict[str, Any]) -> None:
+    fill(lines, 3)
+    body: Any = {"logGroupName": GROUP, **asked}
+    with pytest.raises(AwsError, match="InvalidParameterException"):
+        api(lines).answer(operation, body)
+
+
+@pytest.mark.parametrize("limit", [1, 10_000])
+def test_a_limit_that_cloudwatch_takes_is_taken(lines: LogLines, limit: int) -> None:
+    fill(lines, 3)
+    body: Any = {"logGroupName": GROUP, "logStreamName": "job/algo-1-1", "limit": limit, "startFromHead": True}
+    assert min(limit, 3) == len(api(lines).answer("GetLogEvents", body)["events"])
 
 
 def test_a_message_beyond_the_limit_becomes_several(lines: LogLines) -> None:

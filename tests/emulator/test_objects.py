@@ -6,7 +6,8 @@ import contextlib
 import hashlib
 import io
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -198,6 +199,69 @@ def test_conditions_hold(bench: Bench) -> None:
         bench.s3.get_object(Bucket=bucket, Key="once", IfMatch='"other"')
     with pytest.raises(ClientError, match="304"):
         bench.s3.get_object(Bucket=bucket, Key="once", IfNoneMatch=etag)
+
+
+def in_parts(bench: Bench, key: str, **conditions: str) -> str:
+    where = {"Bucket": bench.endpoint.bucket, "Key": key}
+    whole = {**where, "UploadId": bench.s3.create_multipart_upload(**where)["UploadId"]}
+    tag = bench.s3.upload_part(**whole, PartNumber=1, Body=b"parts")["ETag"]
+    parts = {"Parts": [{"PartNumber": 1, "ETag": tag}]}
+    return str(bench.s3.complete_multipart_upload(**whole, MultipartUpload=parts, **conditions)["ETag"])
+
+
+def at_once(bench: Bench, key: str, **conditions: str) -> str:
+    return str(bench.s3.put_object(Bucket=bench.endpoint.bucket, Key=key, Body=b"new", **conditions)["ETag"])
+
+
+def copied(bench: Bench, key: str, **conditions: str) -> str:
+    bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="source-of-copies", Body=b"copy")
+    source = f"{bench.endpoint.bucket}/source-of-copies"
+    answer = bench.s3.copy_object(Bucket=bench.endpoint.bucket, Key=key, CopySource=source, **conditions)
+    return str(answer["CopyObjectResult"]["ETag"])
+
+
+@pytest.mark.parametrize("write", [at_once, in_parts, copied])
+def test_a_write_on_a_condition_that_does_not_hold_changes_nothing(bench: Bench, write: Callable[..., str]) -> None:
+    """https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html"""
+    bucket, key = bench.endpoint.bucket, f"conditional-{write.__name__}"
+    with pytest.raises(ClientError, match="NoSuchKey"):
+        write(bench, key, IfMatch='"0123"')
+    first = write(bench, key, IfNoneMatch="*")
+    for condition in ({"IfMatch": '"0123"'}, {"IfNoneMatch": "*"}):
+        with pytest.raises(ClientError) as caught:
+            write(bench, key, **condition)
+        assert 412 == caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
+    assert first == bench.s3.head_object(Bucket=bucket, Key=key)["ETag"]
+    assert write(bench, key, IfMatch=first)
+    with pytest.raises(ClientError, match="PreconditionFailed"):
+        bench.s3.delete_object(Bucket=bucket, Key=key, IfMatch='"0123"')
+    bench.s3.delete_object(Bucket=bucket, Key=key, IfMatch="*")
+
+
+def test_of_many_who_write_on_one_condition_one_succeeds(bench: Bench) -> None:
+    etag = at_once(bench, "contended")
+
+    def swap(number: int) -> int:
+        body = f"new-{number}".encode() * 1000
+        try:
+            bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="contended", Body=body, IfMatch=etag)
+        except ClientError as error:
+            assert "PreconditionFailed" == error.response["Error"]["Code"]  # noqa: PT017 - of those that lose
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert 1 == sum(pool.map(swap, range(24)))
+
+
+@pytest.mark.parametrize(
+    "name", ["A_b", "a_b", "Upper", "ab", "a..b", "192.168.5.4", "-ab", "ab-", "xn--ab", "ab-s3alias", "a" * 64]
+)
+def test_what_no_bucket_can_be_called_makes_none(bench: Bench, name: str) -> None:
+    """https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html"""
+    with pytest.raises(ClientError, match="InvalidBucketName"):
+        bench.s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": bench.endpoint.region})
+    assert name not in [each["Name"] for each in bench.s3.list_buckets()["Buckets"]]
 
 
 def test_a_bucket_goes_only_when_it_is_empty(bench: Bench) -> None:

@@ -99,9 +99,9 @@ def test_the_caller_is_the_role_that_was_assumed(bench: Bench) -> None:
             {"RoleArn": "arn:aws:iam::000000000000:role/NobodyMadeIt"},
             "AccessDenied.*not authorized to perform: sts:AssumeRole",
         ),
-        ({"DurationSeconds": 899}, "ValidationException.*greater than or equal to 900"),
+        ({"DurationSeconds": 899}, "ValidationError.*greater than or equal to 900"),
         ({"DurationSeconds": HOUR + 1}, "ValidationError.*exceeds the MaxSessionDuration set for this role"),
-        ({"RoleSessionName": "a b"}, "ValidationException.*regular expression"),
+        ({"RoleSessionName": "a b"}, "ValidationError.*regular expression"),
     ],
 )
 def test_what_sts_refuses_is_refused(bench: Bench, asked: dict[str, Any], said: str) -> None:

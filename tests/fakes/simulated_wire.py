@@ -28,7 +28,7 @@ import botocore.endpoint
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectionClosedError
-from fakes.simulated_sagemaker import ACCOUNT, REGION, Refusal, Service, VirtualClock
+from fakes.simulated_sagemaker import ACCOUNT, NOT_FOUND, REGION, Refusal, Service, VirtualClock
 
 import sm_trn as st
 from sm_trn.aws import Boto3Backend, Boto3Hosting, CloudWatchLogs, RenewableSession, S3Storage
@@ -58,6 +58,7 @@ class Wire:
     expired: set[str] = field(default_factory=set)
     down: bool = False
     lose_answers_of: set[str] = field(default_factory=set)
+    elsewhere: dict[str, str] = field(default_factory=dict)  # keys of other accounts, which have no jobs
     meddle: Callable[[str, bool], bytes | None] | None = (
         None  # before a call and after it took effect; bytes are the answer
     )
@@ -88,11 +89,10 @@ class Wire:
         with self._lock:
             self.clock.sleep(self.latency_s)
             self.calls[operation] += 1
-            found = _KEY.search(_text(request.headers.get("Authorization", "")))
             if self.down:
                 self.faults["down"] += 1
                 raise ConnectionClosedError(endpoint_url=request.url)
-            if found and found[1] in self.expired:
+            if _key(request) in self.expired:
                 self.faults["expired"] += 1
                 text = "The security token included in the request is expired"
                 return self._refuse(request, Refusal("ExpiredTokenException", text), service)
@@ -120,10 +120,24 @@ class Wire:
     def _answer(self, request: AWSPreparedRequest, service: str, operation: str) -> AWSResponse:
         if service == "s3":
             return self._s3(request, operation)
+        account = self.elsewhere.get(_key(request), ACCOUNT)
+        if service == "sts":
+            said = f"<Account>{account}</Account>"
+            text = f"<GetCallerIdentityResponse><GetCallerIdentityResult>{said}</GetCallerIdentityResult></GetCallerIdentityResponse>"
+            return AWSResponse(request.url, 200, {}, _Raw(text.encode()))
+        if account != ACCOUNT:
+            return self._of_nobody(request, operation)
         try:
             return self._response(request, 200, self.service.answer(operation, json.loads(_text(request.body))))
         except Refusal as refusal:
             return self._refuse(request, refusal, service)
+
+    def _of_nobody(self, request: AWSPreparedRequest, operation: str) -> AWSResponse:
+        """What an account answers in which nothing ever ran."""
+        if operation == "ListTrainingJobs":
+            return self._response(request, 200, {"TrainingJobSummaries": []})
+        code = "ResourceNotFoundException" if "Log" in operation else "ValidationException"
+        return self._response(request, 400, {"__type": code, "message": NOT_FOUND})
 
     def _s3(self, request: AWSPreparedRequest, operation: str) -> AWSResponse:
         key = urlsplit(request.url).path.removeprefix("/")
@@ -169,6 +183,11 @@ class Wire:
 class _Raw(io.BytesIO):
     def stream(self, **_kwargs: Any) -> Iterator[bytes]:
         yield self.read()
+
+
+def _key(request: AWSPreparedRequest) -> str:
+    found = _KEY.search(_text(request.headers.get("Authorization", "")))
+    return found[1] if found else ""
 
 
 def _text(value: Any) -> str:

@@ -171,6 +171,40 @@ def test_streams_that_first_appear_after_the_end_are_read(seed: int) -> None:
     assert world.time - world.began < ENDS_S + 75
 
 
+def late_second_host(late_s: float) -> World:
+    """The stream of one host is not there before so long after the end."""
+    world = World(LogService())
+    sleeping, there = world.sleep, world.service.streams
+    held = {"job/algo-2-1": there.pop("job/algo-2-1")}
+
+    def sleep(seconds: float) -> None:
+        there.update(held)
+        sleeping(seconds)
+        if world.time - world.began < ENDS_S + late_s:
+            there.pop("job/algo-2-1")
+
+    world.sleep = sleep  # type: ignore[method-assign]  # as above
+    return world
+
+
+@pytest.mark.parametrize("late_s", [75.0, 200.0, 280.0])
+def test_a_stream_that_appears_minutes_after_the_end_is_read_whole(late_s: float) -> None:
+    world, told = late_second_host(late_s), list[str]()
+    log = JobLog(cloud=job_of(world).session, name="job")
+    assert sorted(every_line()) == sorted(event.text for event in log.events(follow=True, notice=told.append))
+    assert ["1 of 2 log streams of job is not there yet; it is looked for until 5 minutes after the job's end."] == told
+
+
+def test_a_stream_that_never_appears_is_said_to_be_missing() -> None:
+    world, told = late_second_host(float("inf")), list[str]()
+    log = JobLog(cloud=job_of(world).session, name="job")
+    assert [f"h1 l{number}" for number in range(60)] == [
+        event.text for event in log.events(follow=True, notice=told.append)
+    ]
+    assert "1 of 2 log streams of job never came; should it come later, sm-trn logs job reads it." == told[-1]
+    assert world.time - world.began < ENDS_S + 330
+
+
 def test_a_job_that_never_ran_is_not_waited_for() -> None:
     world = World(LogService())
     world.runs = False

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.logs import LogEvent, MetricReader, dicts, points
-from sm_trn.logs.dicts import _scanned
+from sm_trn.logs.dicts import _scanned, dicts_of
 from sm_trn.specs import TRAINER_METRICS, MetricRule
 
 DICT = "{'loss': 0.5, 'epoch': 1.0}"
@@ -171,3 +171,21 @@ def test_what_rules_find_in_another_ranks_copy_is_no_news(prefix: str) -> None:
     wanted = [{"loss": 0.5, "step": 0.0}, {"my_loss": 0.5}, {"loss": 0.5, "step": 1.0}, {"my_loss": 0.5}]
     assert wanted == [dict(line.values) for line in MetricReader([rule]).lines(events)]
     assert wanted == [dict(line.values) for line in MetricReader([rule]).lines(iter(events))]
+
+
+PIECES = some.sampled_from([
+    DICT, "{'loss': nan, 'step': 3}", '{"loss": 1, "step": 2}', "{'a': {'b': 1.0}}", "{'loss': 0.5", "loss}", "SM_HPS=",
+    "[1,2]<stdout>:", "{}", "[rank1]: ", "\x1b[34m", "#033[0m", " ", "word", "it's", '"', "{'SM_X': 1.0}", "=",
+    "{'t': (1, 2), 'loss': 2.0}", "{'loss': 1.0} end}",
+])  # fmt: skip
+
+
+@given(some.lists(some.lists(PIECES, max_size=4).map("".join), max_size=12))
+def test_lines_that_are_decoded_together_say_what_each_says_alone(lines: list[str]) -> None:
+    assert repr([dicts(line) for line in lines]) == repr(dicts_of(lines))
+
+
+@given(some.lists(some.lists(PIECES, max_size=4).map("".join), max_size=12), some.booleans())
+def test_a_log_that_is_read_in_parts_says_what_it_says_line_by_line(lines: list[str], timed: bool) -> None:
+    events = [LogEvent(float(at) if timed else math.nan, f"algo-{at % 2}", line) for at, line in enumerate(lines)]
+    assert repr(list(MetricReader().lines(iter(events)))) == repr(list(MetricReader().lines(events)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from typing import Any
 
 import pytest
-from fakes.simulated_sagemaker import Story
+from fakes.simulated_sagemaker import Refusal, Service, Story
 from fakes.simulated_wire import Recorder, World, attached
 from hypothesis import given
 from hypothesis import strategies as some
@@ -146,9 +147,46 @@ def test_a_job_that_cannot_be_stopped_keeps_no_other_one_running() -> None:
         return True
 
     guard = dataclasses.replace(budget(1, [], []), stop=stop)
-    with pytest.raises(st.CloudError, match="not now"):
-        guard.guard([running("first", 36_000), running("second", 36_000)], NOW)
+    guard.guard([running("first", 36_000), running("second", 36_000)], NOW)
     assert ["second"] == stopped
+    assert "not now" in str(guard.failure())
+
+
+def test_a_job_that_runs_on_long_after_it_was_asked_to_stop_is_asked_again() -> None:
+    stopped: list[str] = []
+    said: list[str] = []
+    guard = budget(1, stopped, said)
+    for seconds in (0, 10, 60, 130, 140):
+        guard.guard([running("deaf", 36_000)], NOW + timedelta(seconds=seconds))
+    assert ["deaf", "deaf"] == stopped
+    assert 1 == len(said)
+
+
+class Denying(Service):
+    """An account that lets this identity stop some jobs only."""
+
+    def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        if operation == "StopTrainingJob" and not body["TrainingJobName"].endswith("mine"):
+            raise Refusal("AccessDeniedException", f"not authorized to stop {body['TrainingJobName']}")
+        return super().answer(operation, body)
+
+
+def test_a_budget_that_may_not_stop_jobs_names_them_all_watches_on_and_fails_at_the_end(here: World) -> None:
+    here.wire.service = service = Denying(here.clock)
+    names = ["one", "two", "mine", "three"]
+    for name in names:
+        service.add(name, created=here.clock.now(), story=Story(phases=(("Downloading", 20.0), ("Training", 3600.0))))
+    shown = Recorder()
+    jobs = tuple(attached(here.session, name) for name in names)
+    with pytest.raises(st.CloudError, match="jobs could not be asked to stop") as caught:
+        Wait(session=here.session, jobs=jobs, display=shown).run(max_usd=as_usd(20))
+    assert dict.fromkeys(names, "Completed") | {"mine": "Stopped"} == {
+        name: row.snapshot.status_word for name, row in shown.rows.items()
+    }
+    for name in ("one", "two", "three"):
+        assert f"not authorized to stop {name}" in str(caught.value)
+        assert 1 == sum(f"{name} could not be asked to stop" in note for note in shown.notes)
+    assert "mine" not in str(caught.value)
 
 
 def test_jobs_of_one_name_are_added_up_each(here: World, spec: st.JobSpec) -> None:
@@ -179,3 +217,14 @@ def test_instance_groups_have_a_ceiling_and_a_budget(here: World, spec: st.JobSp
     most = here.session.ceiling(spec.replace(compute=st.Compute(groups=groups)))
     assert most is not None
     assert abs(p4d + 2 * trn1 - most) < Decimal("1e-9")
+
+
+def test_a_guard_that_may_not_stop_a_job_says_so_once_and_watches_on(here: World) -> None:
+    here.wire.service = service = Denying(here.clock)
+    story = Story(phases=(("Downloading", 20.0), ("Training", 7200.0)))
+    service.add("one", created=here.clock.now(), story=story)
+    said: list[str] = []
+    guard = st.Guard(max_usd=20, act="stop")
+    (final,) = here.session.wait([attached(here.session, "one")], progress=False, notice=said.append, guard=guard)
+    assert "Completed" == final.status_word
+    assert 1 == sum("one could not be asked to stop" in line and "not authorized to stop one" in line for line in said)

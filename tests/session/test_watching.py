@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import random
 from itertools import pairwise
 
 import pytest
-from fakes.simulated_sagemaker import Refusal, Service, Story
+from fakes.simulated_sagemaker import Refusal, Service, SimulatedJob, Story
 from fakes.simulated_wire import Recorder, World, attached
 
 import sm_trn as st
@@ -183,13 +184,84 @@ def test_a_clock_that_is_wrong_by_minutes_is_set_right_by_the_services_date(here
         assert abs(poller.service_now().timestamp() - here.clock.now() - skew_s) < 2
 
 
-def test_a_job_that_is_deleted_meanwhile_is_given_back_as_it_was_last_seen(here: World) -> None:
+def test_a_job_that_is_deleted_meanwhile_is_given_back_as_deleted(here: World) -> None:
     for name in ("kept", "gone"):
         here.service.add(name, created=here.clock.now())
     here.clock.at(here.clock.now() + 300, lambda: here.service.jobs.pop("gone"))  # type: ignore[arg-type]  # by name
     final, shown = wait(here, "gone", "kept")
-    assert ["InProgress", "Completed"] == [snapshot.status_word for snapshot in final]
+    assert ["Deleted", "Completed"] == [snapshot.status_word for snapshot in final]
+    assert [False, True] == [snapshot.terminal for snapshot in final]
     assert ["gone was deleted; it was last seen InProgress."] == shown.notes
+
+
+def forgetful(here: World, share: float, seed: int) -> None:
+    """So many of the describes do not know the job, however old it is."""
+    chance = random.Random(seed)
+    here.service.unaware = lambda _job: chance.random() < share
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("others", [0, 3])
+def test_an_answer_that_does_not_know_an_old_job_deletes_nothing(here: World, seed: int, others: int) -> None:
+    names = ["old", *(f"old-{n}" for n in range(others))]
+    for name in names:
+        here.service.add(name, created=here.clock.now() - 3600, story=Story(phases=(("Training", 7200.0),)))
+    forgetful(here, 0.05, seed)
+    final, shown = wait(here, *names)
+    assert {"Completed"} == {snapshot.status_word for snapshot in final}
+    assert [] == shown.notes
+
+
+def test_a_job_that_no_describe_knows_but_the_list_does_is_not_deleted(here: World) -> None:
+    job = here.service.add("listed", created=here.clock.now() - 3600, story=Story(phases=(("Training", 7200.0),)))
+    start = here.clock.now()
+    here.service.unaware = lambda _job: start + 60 < here.clock.now() < start + 1200
+    final, _ = wait(here, "listed")
+    assert "Completed" == final[0].status_word
+    assert here.clock.now() >= job.end
+
+
+def test_a_follower_reads_on_when_an_answer_does_not_know_the_job(here: World) -> None:
+    here.service.add("old", created=here.clock.now() - 130, story=Story(lines=LINES))
+    forgetful(here, 0.2, 1)
+    lines = [event.text for event in attached(here.session, "old").logs(follow=True)]
+    assert sum(map(len, LINES.values())) == len(lines)
+
+
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_a_login_to_another_account_deletes_nothing_and_is_told_with_both_accounts(here: World, count: int) -> None:
+    start, names = here.clock.now(), [f"mine-{n}" for n in range(count)]
+    for name in names:
+        here.service.add(name, created=start - 600, story=Story(phases=(("Training", 5000.0),)))
+    here.wire.elsewhere["THEIRS"] = "999999999999"
+
+    def log_in_elsewhere() -> None:
+        here.wire.expired.add("FIRST")
+        here.log_in("THEIRS")
+
+    here.clock.at(start + 300, log_in_elsewhere)
+    here.clock.at(start + 1500, lambda: here.log_in("SECOND"))
+    final, shown = wait(here, *names)
+    assert {"Completed"} == {snapshot.status_word for snapshot in final}
+    assert ["Your AWS login is of account 999999999999, and mine-", "Connected again"] == [
+        note[:52] if "999" in note else note[:15] for note in shown.notes
+    ]
+    assert "account 123456789012" in shown.notes[0]
+
+
+def test_another_accounts_job_of_the_same_name_is_not_taken_for_ours(here: World) -> None:
+    job = here.service.add("twin", created=here.clock.now() - 600)
+    handle = attached(here.session, "twin")
+    handle.snapshot()
+    here.service.jobs["twin"] = Foreign("twin", job.created, job.story, job.request)
+    with pytest.raises(st.CloudError, match="of account 999999999999, and twin is a job of account 123456789012"):
+        handle.snapshot()
+
+
+class Foreign(SimulatedJob):
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:sagemaker:us-west-2:999999999999:training-job/{self.name}"
 
 
 @pytest.mark.parametrize("others", [0, 5])

@@ -5,6 +5,7 @@ It must not know what the archive is for.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tarfile
@@ -25,7 +26,8 @@ def unpack(source: IO[bytes], folder: Path, largest: int = LARGEST, most: int = 
     """Write the archive's folders, plain files and inward links below ``folder``: at most ``most`` members and
     ``largest`` bytes, nor more than half of the free disk. Raises UnsafeArchive.
     """
-    limit = min(largest, shutil.disk_usage(folder).free // 2)
+    room = shutil.disk_usage(folder).free // 2
+    limit = min(largest, room)
     root = folder.resolve()
     written = 0
     try:
@@ -36,7 +38,8 @@ def unpack(source: IO[bytes], folder: Path, largest: int = LARGEST, most: int = 
                 target = _target(member.name, root)
                 written += max(0, member.size)
                 if written > limit:
-                    raise UnsafeArchive(f"{written:,} bytes unpacked so far, at most {limit:,} are taken")
+                    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) if room < largest else None
+                    raise UnsafeArchive(f"{written:,} bytes unpacked so far, at most {limit:,} are taken") from full
                 _write(tar, member, target, root)
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
         raise UnsafeArchive(f"not a readable .tar.gz: {error}") from error

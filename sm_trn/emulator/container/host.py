@@ -29,13 +29,16 @@ _BLOCK = 65_536
 
 
 class Host:
-    """A started host. ``code`` is None while it runs; ``on_exit`` is called once, from the pump's thread."""
+    """A started host. ``code`` is None while it runs; ``on_exit`` is called once, from the pump's thread. ``lost`` is why a line
+    could not be taken, the first of them: the host is not held up by it, for nobody else reads its pipe.
+    """
 
     def __init__(
         self, name: str, spec: HostSpec, file: Path, on_line: Callable[[int, str], None], on_exit: Callable[[], None]
     ) -> None:
         self.name = name
         self.code: int | None = None
+        self.lost: Exception | None = None
         self._on_line = on_line
         self._on_exit = on_exit
         file.write_text(json.dumps(spec._asdict()), encoding="utf-8")
@@ -100,7 +103,10 @@ class Host:
     def _emit(self, lines: Sequence[str]) -> None:
         now = int(time.time() * 1000)
         for line in lines:
-            self._on_line(now, line)
+            try:
+                self._on_line(now, line)
+            except Exception as error:  # noqa: BLE001, PERF203 - whatever it is, whoever waits for the host says it
+                self.lost = self.lost or error
 
 
 class LineSplitter:

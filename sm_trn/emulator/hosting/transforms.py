@@ -14,8 +14,8 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ..errors import INTERNAL_ERROR
 from ..s3.uri import parse_s3_uri
+from ..state.quota import reason_of
 from .model_server import ModelServer, NoAnswer, ServingError
 from .request import Transform, container_of
 
@@ -74,9 +74,9 @@ class Transforms:
                 self._resources.end(_KIND, name, "Stopped", None)
             else:
                 self._resources.end(_KIND, name, "Failed", f"ClientError: See job logs for more information: {error}")
-        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+        except Exception as error:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             traceback.print_exc()
-            self._resources.end(_KIND, name, "Failed", INTERNAL_ERROR)
+            self._resources.end(_KIND, name, "Failed", reason_of(error, self._context.shared.root))
         finally:
             self._lines.finish(stream)
             with self._lock:

@@ -6,6 +6,7 @@ know HTTP.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -84,7 +85,8 @@ class Spool:
 
     def close(self) -> None:
         self._end_work()
-        self.file.close()
+        with contextlib.suppress(OSError):  # on a full disk: of what is thrown away anyhow
+            self.file.close()
         if self._path is not None:
             os.unlink(self._path)  # noqa: PTH108 - a plain string
             self._path = None

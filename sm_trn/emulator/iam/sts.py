@@ -53,7 +53,10 @@ class StsApi:
             return None
         lasts = _number(parameters.get("DurationSeconds"), _LASTS_S[operation])
         plain = {name: value for name, value in parameters.items() if "." not in name}
-        shapes.check(operation, {**plain, "DurationSeconds": lasts}, "sts")
+        try:
+            shapes.check(operation, {**plain, "DurationSeconds": lasts}, "sts")
+        except AwsError as fault:  # the query protocol's name for it
+            raise AwsError(fault.code.replace("ValidationException", "ValidationError"), fault.message) from fault
         if operation == "AssumeRole":
             return self._assume(parameters["RoleArn"], parameters["RoleSessionName"], lasts, caller)
         arn, user = _identity(caller)

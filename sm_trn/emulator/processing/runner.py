@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Final
 from ..container import layout, transfer
 from ..container.host import Host
 from ..container.slots import SlotRequest
-from ..errors import INTERNAL_ERROR, AwsError
+from ..errors import AwsError
 from ..iam.keys import Key, new_key
 from ..s3.uri import parse_s3_uri
+from ..state.quota import no_room, reason_of
 from .api import KIND
 from .request import inputs_of, outputs_of, source_of
 
@@ -100,11 +101,12 @@ class ProcessingRunner:
                 self._process(resource, entry, places, key)
             elif resource is not None:
                 self._resources.end(KIND, name, "Stopped")
-        except (transfer.TransferError, AwsError) as error:
-            self._resources.end(KIND, name, "Failed", str(error))
-        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
-            traceback.print_exc()
-            self._resources.end(KIND, name, "Failed", INTERNAL_ERROR)
+        except Exception as error:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+            said = isinstance(error, (transfer.TransferError, AwsError)) and not no_room(error)
+            if not said:
+                traceback.print_exc()
+            reason = str(error) if said else reason_of(error, self._context.shared.root)
+            self._resources.end(KIND, name, "Failed", reason)
         finally:
             self._context.shared.principals.remove(key)
             for where in places:
@@ -131,11 +133,14 @@ class ProcessingRunner:
         while any(host.code is None for host in hosts) and not any(host.code for host in hosts):
             entry.wake.wait(max(0.0, min(until - time.monotonic(), 1.0)))
             entry.wake.clear()
-            if entry.stopped or time.monotonic() >= until:
+            if entry.stopped or time.monotonic() >= until or any(host.lost is not None for host in hosts):
                 break
         failed = next((host for host in hosts if host.code), None)
         ended = all(host.code is not None for host in hosts)
         self._bring_down(hosts, 2.0 if failed else self._context.shared.options.stop_grace_s)
+        for host in hosts:
+            if host.lost is not None:
+                raise host.lost
         message = transfer.read_failure(places[0].ml, "message")
         self._upload(request, places, continuous_only=failed is not None or not ended)
         if failed is not None and not entry.stopped:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from email.utils import formatdate
+from functools import partial
 from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
@@ -15,6 +16,7 @@ from ..errors import AwsError
 from ..http.response import Answer
 from . import markup
 from . import request as common
+from .object_store import Content
 from .request import S3Request
 from .uploads import Uploads
 
@@ -70,6 +72,8 @@ class S3Api:
         names = set(request.names)
         if refused := _OF_BUCKETS_REFUSED & names:
             raise common.not_kept(f"{', '.join(sorted(refused))} of buckets")
+        if request.method == "PUT" and not names:
+            common.check_bucket_name(request.bucket)
         if request.method == "PUT" and "versioning" in names:
             raise common.not_kept("more than one version of an object")
         if request.method == "POST" and "delete" in names:
@@ -172,13 +176,14 @@ class S3Api:
     def _put(self, request: S3Request) -> Answer:
         common.check_grants(request.headers)
         common.check_object_tags(parse_qsl(request.headers.get(_SHOWN_ONLY_AS_COUNT, ""), keep_blank_values=True))
-        common.check_absent(self._objects, request)
+        check = partial(common.check_conditions, request)
+        check(self._objects.find(request.bucket, request.key))
         if "x-amz-copy-source" in request.headers:
             return self._copy(request)
         body, sums = common.content_of(request, self._spool)
-        etag = body.digest("md5").hex()
+        etag, headers = body.digest("md5").hex(), common.kept_headers(request.headers) | sums
         entry = self._objects.appear(
-            request.bucket, request.key, self._objects.take(body), etag, common.kept_headers(request.headers) | sums
+            request.bucket, request.key, Content(self._objects.take(body), etag, headers), check=check
         )
         return Answer(200, (("ETag", markup.quoted(entry.etag)), *common.encryption(entry.headers), *sums.items()), b"")
 
@@ -199,13 +204,14 @@ class S3Api:
         headers = {**(given if replaced else kept), **placed, **sums}
         headers[_SHOWN_ONLY_AS_COUNT] = tags.get(_SHOWN_ONLY_AS_COUNT, "")  # none are none
         file = self._objects.piece(bucket, key, 0, found.size)
-        entry = self._objects.appear(request.bucket, request.key, file, self._objects.digest_of(file), headers)
+        etag, check = self._objects.digest_of(file), partial(common.check_conditions, request)
+        entry = self._objects.appear(request.bucket, request.key, Content(file, etag, headers), check=check)
         said = [(f"Checksum{name.rpartition('-')[2].upper()}", value) for name, value in sums.items()]
         facts = [("LastModified", markup.moment(entry.modified)), ("ETag", markup.quoted(entry.etag)), *said]
         return common.xml(markup.document("CopyObjectResult", markup.fields(facts)), *common.encryption(entry.headers))
 
     def _delete(self, request: S3Request) -> Answer:
-        self._objects.delete(request.bucket, request.key)
+        self._objects.delete(request.bucket, request.key, partial(common.check_conditions, request))
         return Answer(204, (), b"")
 
     def _acl(self, request: S3Request) -> Answer:

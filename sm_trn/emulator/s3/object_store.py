@@ -7,6 +7,7 @@ nor jobs. Nothing of an object stays in memory.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -17,19 +18,30 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
+from ..errors import AwsError
 from ..state.failpoints import failpoint
 from ..state.store import StoredObject, StoredPart, StoredUpload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ..http.body import Spool
     from ..state.quota import Quota
     from ..state.store import Store
 
+    Check = Callable[[StoredObject | None], None]
+
 _BLOCK: Final = 2**20
+
+
+class Content(NamedTuple):
+    """What an object is to be: a file that no row names yet, its digest, and what is kept of the request's headers."""
+
+    file: str
+    etag: str
+    headers: Mapping[str, str]
 
 
 class ObjectStore:
@@ -154,71 +166,78 @@ class ObjectStore:
     def _put_open(self, bucket: str, key: str, content: IO[bytes], size: int) -> None:
         self._quota.check(size)
         digest = hashlib.md5(usedforsecurity=False)
-        fresh = self._fresh()
-        try:
-            with (self._root / fresh).open("wb") as out:
-                while block := content.read(_BLOCK):
-                    self._quota.check(len(block) + out.tell())
-                    digest.update(block)
-                    out.write(block)
-        except BaseException:
-            (self._root / fresh).unlink(missing_ok=True)
-            raise
-        self._count(fresh)
-        self.appear(bucket, key, fresh, digest.hexdigest(), {})
+        with self._fresh() as fresh, (self._root / fresh).open("wb") as out:
+            while block := content.read(_BLOCK):
+                self._quota.check(len(block) + out.tell())
+                digest.update(block)
+                out.write(block)
+        self.appear(bucket, key, Content(fresh, digest.hexdigest(), {}))
 
     def take(self, spool: Spool) -> str:
         """Keep a body as a file that no row names yet; its name."""
         self._quota.check(spool.length)
-        fresh = self._fresh()
-        spool.move_to(self._root / fresh)
-        self._count(fresh)
+        with self._fresh() as fresh:
+            spool.move_to(self._root / fresh)
         failpoint("content-written")
         return fresh
 
     def join(self, files: Iterable[str]) -> str:
         """Return a file with the contents of others, in order; its name."""
-        fresh = self._fresh()
-        with (self._root / fresh).open("wb") as out:
+        with self._fresh() as fresh, (self._root / fresh).open("wb") as out:
             for file in files:
                 self._quota.check((self._root / file).stat().st_size)
                 with (self._root / file).open("rb") as source:
                     _append(source, out)
-        self._count(fresh)
         failpoint("parts-joined")
         return fresh
 
     def piece(self, bucket: str, key: str, first: int, length: int) -> str:
         """Return a file with a part of an object; its name. Raises KeyError."""
         self._quota.check(length)
-        fresh = self._fresh()
         _, source = self.open(bucket, key)
-        with source, (self._root / fresh).open("wb") as out:
+        with source, self._fresh() as fresh, (self._root / fresh).open("wb") as out:
             source.seek(first)
             left = length
             while left > 0 and (block := source.read(min(left, _BLOCK))):
                 out.write(block)
                 left -= len(block)
-        self._count(fresh)
         return fresh
 
     def appear(
-        self, bucket: str, key: str, file: str, etag: str, headers: Mapping[str, str], *, upload: str = ""
+        self,
+        bucket: str,
+        key: str,
+        content: Content,
+        *,
+        upload: str = "",
+        check: Check = lambda _found: None,
     ) -> StoredObject:
-        """Let the object be what the file holds, whatever it was before, and ``upload`` be complete. Raises KeyError for no bucket."""
+        """Let the object be this content, and ``upload`` be complete. Raises KeyError for no bucket, and what ``check`` does of the
+        object that was there before: nothing comes between the two.
+        """
         if bucket not in self._buckets:
-            self.discard([file])
+            self.discard([content.file])
             raise KeyError(bucket)
-        size = (self._root / file).stat().st_size
-        entry = StoredObject(key=key, file=file, headers=dict(headers), size=size, etag=etag, modified=time.time())
-        with self._lock:
+        entry = StoredObject(
+            key=key,
+            file=content.file,
+            headers=dict(content.headers),
+            size=(self._root / content.file).stat().st_size,
+            etag=content.etag,
+            modified=time.time(),
+        )
+        with self._named(content.file), self._lock:
+            check(self._store.object(bucket, key))
             left = self._store.save_object(bucket, entry, upload)
         failpoint("object-row-written")
         self.discard(left)
         return entry
 
-    def delete(self, bucket: str, key: str) -> None:
-        left = self._store.drop_object(bucket, key)
+    def delete(self, bucket: str, key: str, check: Check = lambda _found: None) -> None:
+        """Delete an object if it is there. Raises what ``check`` does of it."""
+        with self._lock:
+            check(self._store.object(bucket, key))
+            left = self._store.drop_object(bucket, key)
         failpoint("object-row-dropped")
         self.discard(left)
 
@@ -249,7 +268,8 @@ class ObjectStore:
     def add_part(self, upload: str, number: int, file: str, etag: str) -> StoredPart:
         size = (self._root / file).stat().st_size
         part = StoredPart(number=number, file=file, size=size, etag=etag, modified=time.time())
-        left = self._store.save_part(upload, part)
+        with self._named(file):
+            left = self._store.save_part(upload, part)
         failpoint("part-row-written")
         self.discard(left)
         return part
@@ -267,13 +287,27 @@ class ObjectStore:
                 digest.update(block)
         return digest.hexdigest()
 
-    def _count(self, file: str) -> None:
-        self._quota.add((self._root / file).stat().st_size)
-
-    def _fresh(self) -> str:
+    @contextlib.contextmanager
+    def _fresh(self) -> Iterator[str]:
+        """The name of a new file, which is counted once it is whole; what could not be written whole goes."""
         name = secrets.token_hex(16)
         (self._root / name[:2]).mkdir(exist_ok=True)
-        return f"{name[:2]}/{name}"
+        path = self._root / name[:2] / name
+        try:
+            yield f"{name[:2]}/{name}"
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        self._quota.add(path.stat().st_size)
+
+    @contextlib.contextmanager
+    def _named(self, file: str) -> Iterator[None]:
+        """The file goes where the row that is to name it cannot, or must not, be written."""
+        try:
+            yield
+        except (OSError, AwsError):
+            self.discard([file])
+            raise
 
     def _sweep(self) -> None:
         """After a kill: files that no row names go; rows whose file is not what it was are dropped, which is said."""

@@ -41,6 +41,8 @@ _NO_QUESTION: Final = frozenset(
     | {"X-Amz-Security-Token", "AWSAccessKeyId", "Signature", "Expires", "x-amz-security-token", "x-id"}
 )
 RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
+_BUCKET: Final = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_ADDRESS: Final = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _LONGEST_KEY: Final = 1024  # bytes: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
 
 
@@ -90,10 +92,32 @@ def check_bucket(objects: ObjectStore, bucket: str) -> None:
         raise AwsError("NoSuchBucket", "The specified bucket does not exist", 404)
 
 
-def check_absent(objects: ObjectStore, request: S3Request) -> None:
-    """Raise AwsError for an object that is there, where the request wants it not to be."""
-    if request.headers.get("if-none-match") == "*" and objects.find(request.bucket, request.key) is not None:
+def check_conditions(request: S3Request, found: StoredObject | None) -> None:
+    """Raise AwsError where what is there is not what the request would write over or delete.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+    """
+    wanted = request.headers.get("if-match")
+    if request.headers.get("if-none-match") == "*" and found is not None:
         raise unmet()
+    if wanted is not None and found is None:
+        raise no_key()
+    if wanted is not None and found is not None and wanted.strip('"') not in {found.etag, "*"}:
+        raise unmet()
+
+
+def check_bucket_name(name: str) -> None:
+    """Raise AwsError for what no new bucket can be called.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+    """
+    if (
+        not _BUCKET.fullmatch(name)
+        or _ADDRESS.fullmatch(name)
+        or name.startswith(("xn--", "sthree-", "amzn-s3-demo-"))
+        or name.endswith(("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3"))
+    ):
+        raise AwsError("InvalidBucketName", "The specified bucket is not valid.")
 
 
 def find_source(objects: ObjectStore, request: S3Request) -> tuple[StoredObject, str, str]:

@@ -6,12 +6,14 @@ https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..errors import AwsError
 from ..http.response import Answer
 from . import markup
 from . import request as common
+from .object_store import Content
 from .request import S3Request
 
 if TYPE_CHECKING:
@@ -112,15 +114,15 @@ class Uploads:
         chosen = [known[number] for number, _ in wanted]
         if any(part.size < _PART for part in chosen[:-1]):
             raise AwsError("EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size")
-        common.check_absent(self._objects, request)
+        check = partial(common.check_conditions, request)
+        check(self._objects.find(request.bucket, request.key))
         whole = _md5_of([bytes.fromhex(part.etag) for part in chosen])
         entry = self._objects.appear(
             request.bucket,
             request.key,
-            self._objects.join([part.file for part in chosen]),
-            f"{whole}-{len(chosen)}",
-            upload.headers,
+            Content(self._objects.join([part.file for part in chosen]), f"{whole}-{len(chosen)}", upload.headers),
             upload=upload.id,
+            check=check,
         )
         facts = [("Location", f"/{request.bucket}/{request.key}"), ("Bucket", request.bucket), ("Key", request.key)]
         answer = markup.fields([*facts, ("ETag", markup.quoted(entry.etag))])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from .quota import no_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +30,11 @@ T = TypeVar("T", bound=Registered)
 
 
 class Registry(Generic[T]):
-    """Every method is atomic. ``write`` and ``erase`` save each change before anybody sees it."""
+    """Every method is atomic. ``write`` and ``erase`` save each change before anybody sees it.
+
+    On a full disk nothing new is taken, but what is there changes and goes all the same: that is what makes room. Such a
+    change is saved with the next one that finds room.
+    """
 
     def __init__(
         self,
@@ -41,6 +48,7 @@ class Registry(Generic[T]):
         self._erase = erase
         self._clock = clock
         self._lock = threading.RLock()
+        self._owed: dict[tuple[str, str], Callable[[], None]] = {}  # changes for which the disk had no room
 
     def now(self) -> float:
         return self._clock()
@@ -60,9 +68,26 @@ class Registry(Generic[T]):
 
     def remove(self, kind: str, name: str) -> None:
         with self._lock:
-            if (kind, name) in self._kept:
-                self._erase(self._kept.pop((kind, name)))
+            gone = self._kept.pop((kind, name), None)
+            if gone is not None:
+                self._settle(partial(self._erase, gone), (kind, name))
 
     def _save(self, each: T) -> None:
-        self._write(each)
-        self._kept[each.kind, each.name] = each
+        key = (each.kind, each.name)
+        if key not in self._kept:
+            self._write(each)
+        else:
+            self._settle(partial(self._write, each), key)
+        self._kept[key] = each
+
+    def _settle(self, change: Callable[[], None], key: tuple[str, str]) -> None:
+        """Save a change, and those before it for which there was no room."""
+        self._owed.pop(key, None)
+        self._owed[key] = change
+        try:
+            for other, owed in list(self._owed.items()):
+                owed()
+                del self._owed[other]
+        except OSError as error:
+            if not no_room(error):
+                raise

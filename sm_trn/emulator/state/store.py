@@ -7,11 +7,12 @@ its object, so writing the row is what makes the object appear.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import sqlite3
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import schema
 from .failpoints import failpoint
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _OBJECT = "key, file, headers, size, etag, modified"
+_ROOM: Final = 4 * 2**20  # a thousand of SQLite's pages: after so many it begins its log anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +58,19 @@ class StoredUpload:
 
 
 class Store:
-    """One connection, one lock: writes are small and few. Raises EmulatorError when the file cannot be used."""
+    """One connection, one lock: writes are small and few. Raises EmulatorError when the file cannot be used, OSError for a write
+    for which the disk has no room; the file takes some room in advance, so that this is not said of a stop or a deletion.
+    """
 
     def __init__(self, file: Path) -> None:
         self._lock = threading.RLock()
         self._db = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
         schema.check(self._db)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        schema.bring_up_to_date(self._db, file.parent / "s3")
+        with _room_wanted():
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            schema.bring_up_to_date(self._db, file.parent / "s3")
+        self._take_room()
 
     def close(self) -> None:
         with self._lock:
@@ -195,21 +201,40 @@ class Store:
                 return
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                yield
+                with _room_wanted():
+                    yield
+                    failpoint("before-commit")
+                    self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.OperationalError):  # SQLite has done so itself when the disk is full
+                    self._db.execute("ROLLBACK")
                 raise
-            failpoint("before-commit")
-            self._db.execute("COMMIT")
+
+    def _take_room(self) -> None:
+        """Write and delete what is as large as the room: the log and the free pages that it leaves are written over later."""
+        with contextlib.suppress(OSError):
+            self._write("INSERT OR REPLACE INTO settings VALUES ('room', zeroblob(?))", _ROOM)
+        self._write("DELETE FROM settings WHERE name = 'room'")
 
     def _write(self, statement: str, *values: str | float) -> None:
-        with self._lock:
+        with self._lock, _room_wanted():
             self._db.execute(statement, values)
             failpoint("row-written")
 
     def _all(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._db.execute(statement, values).fetchall()
+
+
+@contextlib.contextmanager
+def _room_wanted() -> Iterator[None]:
+    """Say of a full disk what every other writer says."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "disk is full" in str(error):
+            raise OSError(errno.ENOSPC, str(error)) from error
+        raise
 
 
 def _object(row: tuple[Any, ...]) -> StoredObject:

@@ -10,11 +10,12 @@ import threading
 import time
 from array import array
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from io import RawIOBase
     from pathlib import Path
 
 # 256 KB less 26 bytes: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
@@ -36,7 +37,7 @@ class _Stream:
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     stamps: array[int] = field(default_factory=lambda: array("Q"))
     size: int = 0
-    out: IO[bytes] | None = None
+    out: RawIOBase | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,8 @@ class LogLines:
             self._streams[unquote(file.stem)] = self._scan(file)
 
     def append(self, stream: str, timestamp: int, message: str) -> None:
-        """Add one event; a longer message than CloudWatch takes becomes several."""
+        """Add one event; a longer message than CloudWatch takes becomes several. Raises OSError for one that cannot be kept, and
+        those before and after it are whole all the same."""
         raw = message.encode("utf-8", "replace")
         if len(raw) <= MAX_EVENT:
             self._append(stream, timestamp, message)
@@ -108,8 +110,6 @@ class LogLines:
             stop = min(stop, len(entry.offsets))
             if start >= stop:
                 return
-            if entry.out is not None:
-                entry.out.flush()
             first = entry.offsets[start]
         with entry.file.open("rb") as source:
             source.seek(first)
@@ -120,16 +120,13 @@ class LogLines:
     def _append(self, stream: str, timestamp: int, message: str) -> None:
         now = int(time.time() * 1000)
         with self._lock:
-            entry = self._streams.get(stream)
-            if entry is None:
-                entry = _Stream(self._root / f"{quote(stream, safe='')}.jsonl", now)
-                self._streams[stream] = entry
+            entry = self._streams.get(stream) or _Stream(self._root / f"{quote(stream, safe='')}.jsonl", now)
             if entry.out is None:
-                entry.out = entry.file.open("ab")
+                entry.out = entry.file.open("ab", buffering=0)  # a killed emulator must not lose what a job said
+            self._streams[stream] = entry
             timestamp = max(timestamp, entry.stamps[-1]) if entry.stamps else timestamp  # a stream is in order
             row = json.dumps({"t": timestamp, "i": now, "m": message}).encode() + b"\n"
-            entry.out.write(row)
-            entry.out.flush()  # a killed emulator must not lose what a job said
+            _write_whole(entry.out, row, entry.size)
             entry.offsets.append(entry.size)
             entry.stamps.append(timestamp)
             entry.size += len(row)
@@ -148,3 +145,14 @@ class LogLines:
         if entry.stamps:
             entry.created = entry.stamps[0]
         return entry
+
+
+def _write_whole(out: RawIOBase, row: bytes, size: int) -> None:
+    """Add the row to a file of ``size`` bytes, or leave the file as it is: later lines are found by their place."""
+    left = memoryview(row)
+    try:
+        while left:
+            left = left[out.write(left) or 0 :]
+    except OSError:
+        out.truncate(size)
+        raise

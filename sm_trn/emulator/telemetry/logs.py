@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import TypedDict
 
 from ...specs.snapshot import EMULATED_ACCOUNT
+from ..api import shapes
 from ..api.shapes import given
 from ..errors import AwsError
 
@@ -30,13 +31,14 @@ GROUP: Final = "/aws/sagemaker/TrainingJobs"
 HOSTED: Final = ("/aws/sagemaker/Endpoints/", "/aws/sagemaker/TransformJobs", "/aws/sagemaker/ProcessingJobs")
 _PAGE = 10_000  # events; one answer also ends at 1 MiB
 _PAGE_BYTES = 2**20
+_STREAMS = 50  # of one answer of DescribeLogStreams
 _TOKEN = re.compile(r"([fb])/(\d{34})")
 _READERS: Final = frozenset({"DescribeLogStreams", "GetLogEvents", "FilterLogEvents"})
 _WRITERS: Final = frozenset({"PutLogEvents", "CreateLogStream", "DeleteLogStream", "DeleteLogGroup", "CreateLogGroup"})
 
 
 class LogRequest(TypedDict, total=False):
-    """This is what is read of the requests; nobody has checked it, for other groups are moto's."""
+    """This is what is read of the requests. Those for other groups are moto's, and are not checked here."""
 
     logGroupName: str
     logGroupIdentifier: str
@@ -107,11 +109,23 @@ class LogsApi:
         name = _group(body) or GROUP
         if operation in _WRITERS:
             raise AwsError("OperationAbortedException", f"{operation}: the emulator alone writes {name!r}")
+        _check(operation, body)
         hosted = self._hosted if name.startswith(HOSTED) else None
         group = _Group(self._lines, "") if hosted is None else _Group(hosted, f"{name}:")
         if operation == "DescribeLogStreams":
             return _describe(group, body, f"arn:aws:logs:{self._region}:{EMULATED_ACCOUNT}:log-group:{name}")
         return _get(group, body) if operation == "GetLogEvents" else _filter(group, body)
+
+
+def _check(operation: str, body: LogRequest) -> None:
+    """Raise the AwsError for what the service model forbids, and for the one rule over two members that it tells in words."""
+    try:
+        shapes.check(operation, body, "logs")
+    except AwsError as fault:
+        code = "InvalidParameterException" if fault.code == "ValidationException" else fault.code
+        raise AwsError(code, fault.message) from fault
+    if body.get("orderBy") == "LastEventTime" and body.get("logStreamNamePrefix") is not None:
+        raise AwsError("InvalidParameterException", "Cannot order by LastEventTime with a logStreamNamePrefix.")
 
 
 def _describe(group: _Group, body: LogRequest, arn: str) -> LogAnswer:
@@ -121,7 +135,7 @@ def _describe(group: _Group, body: LogRequest, arn: str) -> LogAnswer:
     if body.get("descending"):
         found.reverse()
     start = _index(body.get("nextToken"))
-    limit = min(int(body.get("limit") or 50), 50)
+    limit = body.get("limit") or _STREAMS
     more: LogAnswer = {"nextToken": str(start + limit)} if start + limit < len(found) else {}
     return {"logStreams": [_stream(facts, arn) for facts in found[start : start + limit]], **more}
 
@@ -146,7 +160,7 @@ def _get(group: _Group, body: LogRequest) -> LogAnswer:
     since, until = body.get("startTime"), body.get("endTime")
     low = bisect.bisect_left(stamps, int(since)) if since is not None else 0
     high = bisect.bisect_left(stamps, int(until)) if until is not None else len(stamps)
-    limit = min(int(body.get("limit") or _PAGE), _PAGE)
+    limit = body.get("limit") or _PAGE
     forward, position = _direction(body, low, high)
     start, stop = (max(position, low), high) if forward else (low, min(position, high))
     start, stop = (start, min(stop, start + limit)) if forward else (max(start, stop - limit), max(start, stop))
@@ -161,7 +175,7 @@ def _get(group: _Group, body: LogRequest) -> LogAnswer:
 def _filter(group: _Group, body: LogRequest) -> LogAnswer:
     wanted, names = _pattern(str(body.get("filterPattern") or "")), body.get("logStreamNames")
     found = group.streams(str(body.get("logStreamNamePrefix") or ""))
-    at, limit = _positions(body.get("nextToken")), min(int(body.get("limit") or _PAGE), _PAGE)
+    at, limit = _positions(body.get("nextToken")), body.get("limit") or _PAGE
     low, high = int(body.get("startTime") or 0), body.get("endTime")
     streams = [facts.name for facts in found if names is None or facts.name in names]
     sources = [group.timed(name, at.get(name, 0)) for name in streams]

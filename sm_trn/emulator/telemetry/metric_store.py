@@ -53,9 +53,9 @@ class MetricStore:
                 self._publish(file.stem, points[start : start + _BATCH])
 
     def _keep(self, job: str, points: Sequence[Point]) -> None:
+        self._publish(job, points)
         with (self._root / f"{job}.jsonl").open("a", encoding="utf-8") as out:
             out.writelines(json.dumps(point) + "\n" for point in points)
-        self._publish(job, points)
 
     def _publish(self, job: str, points: Sequence[Point]) -> None:
         parameters = {"Namespace": NAMESPACE}

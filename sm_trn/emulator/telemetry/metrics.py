@@ -51,6 +51,7 @@ class MetricReader:
         self._on_note = on_note
         self._last: dict[str, Point] = {}
         self._dropped = 0
+        self._refused = False
         self._until = math.inf  # of ``time.monotonic``: lines that are still waiting then are skipped
         self._lines: queue.Queue[tuple[int, str] | None] = queue.Queue(_QUEUE)
         self._rules: dict[str, regex.Pattern[str]] = {}
@@ -103,7 +104,15 @@ class MetricReader:
                 value = _number(match[1] if rule.groups else match[0]) if match else math.nan
                 if math.isfinite(value):
                     self._last[name] = (name, value, at)
-                    self._on_point((name, value, at))
+                    self._give((name, value, at))
+
+    def _give(self, point: Point) -> None:
+        try:
+            self._on_point(point)
+        except OSError as error:
+            if not self._refused:
+                self._on_note(f"metrics: from here on points may be missing: {error}")
+            self._refused = True
 
 
 def _number(text: str | None) -> float:

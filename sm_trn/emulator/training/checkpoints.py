@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..container.transfer import download_folder, plain_files
 from ..errors import AwsError
 from ..s3.uri import parse_s3_uri
+from ..state.quota import no_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +26,8 @@ _Stamp = tuple[int, int, int]
 
 
 class CheckpointSync:
-    """``restore`` before the script starts, ``start`` with it, ``close`` when it has ended."""
+    """``restore`` before the script starts, ``start`` with it, ``close`` when it has ended; that raises OSError where the disk has
+    no room for what was left."""
 
     def __init__(
         self, objects: ObjectStore, uri: str, folders: Sequence[tuple[str, Path]], note: Callable[[str], None]
@@ -58,7 +60,8 @@ class CheckpointSync:
 
     def _loop(self) -> None:
         while not self._end.wait(_LOOK_S):
-            self._look(final=False)
+            with contextlib.suppress(OSError):  # no room: the next look tries again, and the last one is heard
+                self._look(final=False)
 
     def _look(self, *, final: bool) -> None:
         for host, folder in self._folders:
@@ -83,8 +86,10 @@ class CheckpointSync:
             self._note(f"checkpoints: bucket {self._bucket!r} does not exist; nothing is kept")
         except AwsError as fault:
             self._note(f"checkpoints: {name!r} is not kept: {fault.message}")
-        except OSError:  # gone again, or replaced: the next look sees it
-            return
+        except OSError as error:
+            if no_room(error):
+                raise
+            return  # gone again, or replaced: the next look sees it
         self._sent[host][name] = stamp
 
 

@@ -5,7 +5,9 @@ It must not know HTTP. The statuses are the engine's; this file decides only whi
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import errno
 import json
 import socket
 import time
@@ -19,6 +21,7 @@ from ..container.isolation import Isolation
 from ..errors import INTERNAL_ERROR
 from ..fault_injection import CAPACITY
 from ..iam.keys import Key, new_key
+from ..state.quota import disk_full, no_room, reason_of
 from ..telemetry.metrics import MetricReader
 from . import artifacts, configuration, launcher
 from .checkpoints import CheckpointSync
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from ..container.layout import Where
     from .context import Control, TrainingContext
     from .job import Job
+    from .request import TrainingRequest
 
 _OPERATION = "CreateTrainingJob"
 _SHUTDOWN_GRACE_S = 5.0
@@ -44,6 +48,7 @@ class BrokenHostError(Exception):
 
 class Verdict(enum.Enum):
     DONE = "every host ended with 0"
+    LOST = "a line of a host could not be kept"
     FAILED = "a host ended with something else"
     STOP = "a stop was asked for"
     RUNTIME = "MaxRuntimeInSeconds"
@@ -73,9 +78,9 @@ class JobRun:
             self._apply(Event.PREPARE)
             if not self._cancelled_early():
                 self._live()
-        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+        except Exception as error:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             self._note(f"InternalServerError\n{traceback.format_exc()}")
-            self._fail(INTERNAL_ERROR)
+            self._fail(reason_of(error, context.shared.root))
         finally:
             context.shared.principals.remove(self._key)
 
@@ -135,6 +140,8 @@ class JobRun:
             places = [layout.place(root, name, self._context.shared.isolation) for name in self._plan.hosts]
             return self._train(places)
         except transfer.TransferError as error:
+            if no_room(error):
+                raise
             self._fail(str(error))
             return False
         except BrokenHostError as error:
@@ -170,10 +177,7 @@ class JobRun:
         if self._cancelled_early():
             return False
         self._reader = MetricReader(
-            [
-                (each["Name"], each["Regex"])
-                for each in request["AlgorithmSpecification"].get("MetricDefinitions") or ()
-            ],
+            _metric_rules(request),
             lambda point: context.metrics.add(self._job.name, point),
             self._note,
         )
@@ -187,10 +191,13 @@ class JobRun:
             self._end(hosts, verdict)
         finally:
             self._reader.close()
+            context.metrics.flush(self._job.name)
             if checkpoints:
                 checkpoints.close()
-            context.metrics.flush(self._job.name)
         self._keep_metrics()
+        for host in hosts:
+            if host.lost is not None:
+                raise host.lost
         return self._conclude(verdict, places, failed)
 
     def _conclude(self, verdict: Verdict, places: list[Where], failed: Host | None) -> bool:
@@ -202,10 +209,16 @@ class JobRun:
         self._apply(Event.UPLOAD)
         artifacts.upload(self._context, self._job, places, model=verdict is not Verdict.FAILED, note=self._note)
         if verdict is Verdict.FAILED and failed is not None:
-            self._fail(_reason(failed, next(where for where in places if where.name == failed.name)))
+            self._fail(self._reason(failed, next(where for where in places if where.name == failed.name)))
         else:
             self._apply(Event.FINISH)
         return False
+
+    def _reason(self, host: Host, where: Where) -> str:
+        tail = f", exit code: {host.code}"
+        if host.code == errno.ENOSPC and not self._plan.entrypoint:  # the toolkit exits with an OSError's number
+            tail = f"; {disk_full(self._context.shared.root)}{tail}"
+        return "AlgorithmError: " + transfer.read_failure(where.ml)[: 1024 - 16 - len(tail)] + tail
 
     def _announce(self, warm: str | None) -> None:
         image = self._job.request["AlgorithmSpecification"].get("TrainingImage", "")
@@ -269,6 +282,8 @@ class JobRun:
                 return Verdict.STOP if control.stopped else Verdict.FAILED
             if all(host.code == 0 for host in hosts):
                 return Verdict.DONE
+            if any(host.lost is not None for host in hosts):
+                return Verdict.LOST
             now = jobs.now()
             for verdict, due in (
                 (Verdict.STOP, control.stopped),
@@ -289,7 +304,7 @@ class JobRun:
         if verdict is Verdict.INTERRUPT:
             control.interrupt = False
             grace = grace if control.notice else 0.0
-        elif verdict in {Verdict.FAILED, Verdict.DONE}:
+        elif verdict in {Verdict.FAILED, Verdict.DONE, Verdict.LOST}:
             grace = min(grace, 2.0)  # what is left cannot finish without the host that failed
         until = time.monotonic() + grace
         if grace > 0:
@@ -321,13 +336,14 @@ class JobRun:
         self._say(f"sm_trn emulator: {text}")
 
     def _say(self, line: str) -> None:
-        for part in line.splitlines() if self._stream else ():
-            self._context.lines.append(self._stream.format("algo-1"), int(time.time() * 1000), part)
+        with contextlib.suppress(OSError):  # a job whose own lines cannot be kept ends by that; ours would hide why
+            for part in line.splitlines() if self._stream else ():
+                self._context.lines.append(self._stream.format("algo-1"), int(time.time() * 1000), part)
 
 
-def _reason(host: Host, where: Where) -> str:
-    tail = f", exit code: {host.code}"
-    return "AlgorithmError: " + transfer.read_failure(where.ml)[: 1024 - 16 - len(tail)] + tail
+def _metric_rules(request: TrainingRequest) -> list[tuple[str, str]]:
+    defined = request["AlgorithmSpecification"].get("MetricDefinitions") or ()
+    return [(each["Name"], each["Regex"]) for each in defined]
 
 
 def _free_port() -> int:

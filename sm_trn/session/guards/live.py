@@ -137,8 +137,10 @@ class JobGuards:
         try:
             stop_one(self.cloud.backend, job.name)
         except CloudError as error:
-            if self.cloud.backend.trouble(error) is None:
-                raise
+            refused = (job.name, "refused", 0.0)
+            if self.cloud.backend.trouble(error) is None and refused not in self._said:
+                self._said.add(refused)
+                told(f"{job.name} could not be asked to stop; it runs on, and is billed: {error}")
             return False  # the next look asks again
         self.stopped.append(job.name)
         if guard.act == "resume" and alarm.limit != "max_usd":
