@@ -14,12 +14,10 @@ from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
 from ..specs.places import bucket_and_key
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.secrets import is_named_secret, without_secrets
 from . import reading, source
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
-_SECRET = re.compile(
-    r"(?i)(^|_)(secret|password|passwd|api_?key|access_?key|(hf|hub|auth|access|api|session)_token)(_|$)"
-)
 # Owners and beginnings of models that are downloaded after an agreement only (Hugging Face hub, 2026-11).
 GATED = ("meta-llama/", "google/gemma-", "bigcode/starcoder")
 FETCHES_TOKEN = (
@@ -343,7 +341,7 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
         for name, value in getattr(job, part).items()
     ]
     for where, name, value in given:
-        if value and isinstance(value, str) and _SECRET.search(name):
+        if isinstance(value, str) and (is_named_secret(name, value) or without_secrets(value, "") != value):
             yield DATA003.problem(
                 Field(where),
                 f"{name} would be readable by everyone who may describe the job",
