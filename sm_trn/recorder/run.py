@@ -60,6 +60,7 @@ def record(
         (root / "home").mkdir()
         settings = {
             "endpoint": endpoint.url,
+            "key": endpoint.key,
             "log": str(log),
             "region": region,
             "writable": [str(copy), str(root / "tmp"), str(root / "home")],
@@ -159,7 +160,7 @@ def _environment(settings: Mapping[str, object], root: Path, region: str) -> dic
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
-        "AWS_ACCESS_KEY_ID": "AKIARECORDEDNOTLAUNCH",
+        "AWS_ACCESS_KEY_ID": str(settings["key"]),
         "AWS_SECRET_ACCESS_KEY": "recorded",
         "AWS_DEFAULT_REGION": region,
         "AWS_REGION": region,

@@ -19,6 +19,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .. import loopback
+
 TOKEN = "token"  # noqa: S105 - the parameter's name
 CSRF = "X-CSRF-Token"
 POLICY = (
@@ -81,7 +83,7 @@ class Keys:
 
     @property
     def hosts(self) -> frozenset[str]:
-        return frozenset({f"127.0.0.1:{self.port}", f"localhost:{self.port}"})
+        return loopback.hosts(self.port)
 
     def take(self, token: str) -> bool:
         """Whether this is the token, for the first time."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import io
 import json
 import os
@@ -11,12 +13,19 @@ from pathlib import Path
 
 import pytest
 
+from sm_trn.cli.bridge.record import saved
 from sm_trn.errors import SmTrnError
 from sm_trn.launchers.source import cells
 from sm_trn.recorder import record
 from sm_trn.recorder.endpoint import Endpoint
-from sm_trn.recorder.recording import REMOVED, without_secrets
+from sm_trn.recorder.recording import REMOVED, Recorded, RecordedCall, without_secrets
 
+REQUEST = {
+    "RoleArn": "arn:aws:iam::111122223333:role/mine", "OutputDataConfig": {"S3OutputPath": "s3://mine/out"},
+    "AlgorithmSpecification": {"TrainingImage": "1.dkr.ecr.eu-west-1.amazonaws.com/own:1", "TrainingInputMode": "File"},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 60},
+    "ResourceConfig": {"InstanceCount": 1, "InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 1},
+}  # fmt: skip
 BOTO3 = """
 import boto3, os, socket, subprocess, sys, urllib.request
 session = boto3.Session(profile_name="not-of-this-machine")
@@ -107,6 +116,63 @@ def test_an_upload_in_chunks_is_put_together() -> None:
         headers = {"x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER", "content-encoding": "aws-chunked"}
         endpoint.answer("PUT", "/b/k", headers, b"5;x=1\r\nhello\r\n3\r\nyou\r\n0\r\nx-amz-checksum:1\r\n\r\n")
         assert {"s3://b/k": b"helloyou"} == endpoint.uploads
+
+
+def asked(endpoint: Endpoint, method: str = "GET", path: str = "/b/source.tar.gz", **headers: str) -> tuple[int, bytes]:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", int(endpoint.url.rpartition(":")[2]))) as client:
+        client.request(
+            method,
+            path,
+            b"" if method == "GET" else b"other",
+            {name.replace("_", "-"): value for name, value in headers.items()},
+        )
+        answer = client.getresponse()
+        return answer.status, answer.read()
+
+
+def test_the_port_answers_the_run_alone() -> None:
+    with Endpoint() as endpoint:
+        endpoint.answer("PUT", "/b/source.tar.gz", {}, b"mine")
+        key, scope = {"X_Recorded_Key": endpoint.key}, f"{endpoint.key}/20260101/us-west-2/s3/aws4_request"
+        signed = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        for refused in (
+            {},
+            {"X_Recorded_Key": "AKIARECORDEDNOTLAUNCH"},
+            {"Host": "evil.example", **key},
+            {"Origin": "http://evil", **key},
+        ):
+            assert 403 == asked(endpoint, **refused)[0]
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            assert 403 == asked(endpoint, method)[0]
+        assert (200, b"mine") == asked(endpoint, **key)
+        assert (200, b"mine") == asked(endpoint, Authorization=signed)
+        assert (200, b"mine") == asked(endpoint, path=f"/b/source.tar.gz?X-Amz-Credential={scope.replace('/', '%2F')}")
+        assert 3 == len([call for call in endpoint.calls if call.operation == "GetObject"])
+
+
+def test_an_unsigned_client_of_the_launcher_is_answered(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(
+        "import boto3, botocore\nfrom botocore.config import Config\n"
+        "client = boto3.client('s3', config=Config(signature_version=botocore.UNSIGNED))\n"
+        "client.put_object(Bucket='b', Key='k', Body=b'data')\nprint(client.get_object(Bucket='b', Key='k')['Body'].read())\n"
+    )
+    recorded = record(["python", "launch.py"], folder=tmp_path, timeout_s=60)
+    assert (0, {"s3://b/k": b"data"}) == (recorded.exit_code, dict(recorded.uploads)), recorded.output
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil", "/etc/evil", "..", ".hidden", "a/b", "x" * 400, "\x00", "con\n", "ü" * 200]
+)
+def test_a_jobs_file_lies_in_the_output_folder_whatever_the_job_is_called(tmp_path: Path, name: str) -> None:
+    """Twice: the second of a name is given another one."""
+    output = tmp_path / "one" / "two" / "output"
+    request = {"TrainingJobName": name, "HyperParameters": {}, **REQUEST}
+    call = RecordedCall(service="sagemaker", operation="CreateTrainingJob", request=request)
+    before = set(tmp_path.rglob("*"))
+    paths = saved(Recorded(calls=(call, call, call), uploads={}), output)
+    assert 3 == len(set(paths))
+    assert {output, output.parent, output.parent.parent, *paths} == set(tmp_path.rglob("*")) - before
+    assert {output} == {path.parent for path in paths}
 
 
 def test_the_model_of_a_recorded_job_is_an_empty_archive_and_other_objects_are_absent() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import tarfile
 from pathlib import Path
@@ -22,6 +23,8 @@ from ...render import parse_request
 from ...specs.job import JobSpec, Script
 from ..shared import emit, json_option, say
 from . import shown
+
+_LONGEST = 100  # characters of a name of a file
 
 
 @click.command("record", context_settings={"ignore_unknown_options": True})
@@ -71,7 +74,7 @@ def command(
     )
     if told := shown.defaults():
         say(told)
-    for path in _saved(recorded, output):
+    for path in saved(recorded, output):
         say(f"  {path}")
     for call in recorded.calls:
         for secret in call.secrets:
@@ -107,7 +110,7 @@ def _place(call: RecordedCall) -> str:
     return f"  {file}, line {place.line}"
 
 
-def _saved(recorded: Recorded, output: Path) -> list[Path]:
+def saved(recorded: Recorded, output: Path) -> list[Path]:
     """A job file for each job, and its source beside it."""
     paths: list[Path] = []
     for call in recorded.jobs:
@@ -125,11 +128,15 @@ def _saved(recorded: Recorded, output: Path) -> list[Path]:
 
 
 def _free(output: Path, name: str) -> str:
-    word, number = re.sub(r"[^\w.-]", "-", name), 1
-    while (output / f"{word}.toml").exists():
+    """A file name for a job's name, which may hold anything: it is no path, and nothing of this name is there."""
+    word = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip(".-")[:_LONGEST] or "job"
+    free, number = word, 1
+    while os.path.lexists(output / f"{free}.toml"):
         number += 1
-        word = f"{name}-{number}"
-    return word
+        free = f"{word}-{number}"
+    if (output / free).resolve().parent != output.resolve():
+        raise SmTrnError(f"{output / free}: got a link, wanted a folder or nothing; choose another --output")
+    return free
 
 
 def _unpacked(recorded: Recorded, spec: JobSpec, folder: Path) -> Path | None:

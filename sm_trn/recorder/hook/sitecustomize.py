@@ -127,7 +127,7 @@ def _hooked_client(session_class: type) -> None:
                  "aws_session_token", "config")  # fmt: skip
         options.update(zip(names, rest))
         options.update(
-            endpoint_url=_SETTINGS["endpoint"], use_ssl=False, verify=False, aws_access_key_id="AKIARECORDEDNOTLAUNCH",
+            endpoint_url=_SETTINGS["endpoint"], use_ssl=False, verify=False, aws_access_key_id=_SETTINGS["key"],
             aws_secret_access_key="recorded", aws_session_token=None,
         )  # fmt: skip
         region = region_name or self.get_config_variable("region") or _SETTINGS["region"]
@@ -146,7 +146,7 @@ def _hooked_client(session_class: type) -> None:
 
 
 def _signed_place(request, **_):
-    """Say in a header which lines of the launcher made the call, the innermost first."""
+    """Say in headers whose call it is, which an unsigned one would not, and which lines of the launcher made it, the innermost first."""
     places: list[str] = []
     frame: types.FrameType | None = sys._getframe()
     while frame is not None and len(places) < 6:
@@ -154,6 +154,7 @@ def _signed_place(request, **_):
         if _of_launcher(name):
             places.append(f"{name}\t{frame.f_lineno}")
         frame = frame.f_back
+    request.headers["X-Recorded-Key"] = _SETTINGS["key"]
     request.headers["X-Recorded-Place"] = json.dumps(places)
 
 
