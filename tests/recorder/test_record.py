@@ -83,6 +83,85 @@ def test_a_launcher_is_recorded_and_held(tmp_path: Path) -> None:
     assert "111122223333" in recorded.output
 
 
+WAYS = """
+import os, signal, sqlite3, sys, tempfile
+folder = os.open(OUTSIDE, os.O_RDONLY)
+file = os.open(OUTSIDE + "/canary", os.O_RDONLY)
+program = "open(%r, 'w')" % (OUTSIDE + "/made")
+own = {**os.environ, "PYTHONPATH": "mine" + os.pathsep + os.environ["PYTHONPATH"]}
+def spawn(options, environment):
+    _, status = os.waitpid(os.posix_spawn(sys.executable, [sys.executable, *options, "-c", program], environment), 0)
+    if status: raise OSError("it failed")
+def replaced(environment):
+    child = os.fork()
+    if not child:
+        try: os.execve(sys.executable, [sys.executable, "-c", program], environment)
+        finally: os._exit(1)
+    if os.waitpid(child, 0)[1]: raise OSError("it failed")
+for way in (
+    lambda: os.unlink("canary", dir_fd=folder), lambda: os.rename("inside.txt", "moved", dst_dir_fd=folder),
+    lambda: os.rename("canary", "moved", src_dir_fd=folder), lambda: os.open("made", os.O_CREAT | os.O_WRONLY, dir_fd=folder),
+    lambda: os.mkdir("made", dir_fd=folder), lambda: os.rmdir("empty", dir_fd=folder), lambda: os.symlink("x", "made", dir_fd=folder),
+    lambda: os.symlink("x", OUTSIDE + "/made"), lambda: os.link("inside.txt", "made", dst_dir_fd=folder),
+    lambda: os.link("canary", "linked", src_dir_fd=folder), lambda: os.remove(OUTSIDE + "/link"),
+    lambda: os.mkfifo(OUTSIDE + "/made"), lambda: os.mkfifo("made", dir_fd=folder), lambda: os.mknod(OUTSIDE + "/made"),
+    lambda: os.utime(OUTSIDE + "/canary", (1, 1)), lambda: os.utime("canary", (1, 1), dir_fd=folder), lambda: os.utime(file, (1, 1)),
+    lambda: os.setxattr(OUTSIDE + "/canary", "user.x", b"y"), lambda: os.setxattr(file, "user.x", b"y"),
+    lambda: os.chmod(file, 0), lambda: os.fchmod(file, 0), lambda: os.chmod("canary", 0, dir_fd=folder), lambda: os.fchown(file, 1, 1),
+    lambda: sqlite3.connect(OUTSIDE + "/made"), lambda: sqlite3.connect("file:" + OUTSIDE + "/made?mode=rwc", uri=True),
+    lambda: spawn([], {}), lambda: spawn([], own), lambda: spawn(["-Wignore", "-I"], dict(os.environ)), lambda: replaced({}),
+    lambda: spawn(["-W", "ignore", "-X", "dev", "-BE"], dict(os.environ)), lambda: spawn(["-bS"], dict(os.environ)),
+    lambda: signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 0), lambda: open("/proc/%d/environ" % os.getppid()),
+    lambda: (os.symlink("/proc/%d/environ" % os.getppid(), "e"), open("e")),
+):
+    try:
+        way()
+        print("NOT REFUSED", way.__code__.co_names, way.__code__.co_consts)
+    except OSError as error:
+        print("refused")
+"""
+NORMAL = """
+import multiprocessing, os, shutil, sqlite3, subprocess, sys, tempfile
+def job(): open("by a child", "w").close()
+if __name__ == "__main__":
+    os.makedirs("a/b/c"); open("a/b/c/d", "w").close(); os.symlink("b", "a/link"); os.remove("a/link"); os.utime("a/b/c/d", (1, 1))
+    folder = os.open("a", os.O_RDONLY); os.mkdir("x", dir_fd=folder); os.rename("x", "y", src_dir_fd=folder, dst_dir_fd=folder)
+    os.close(os.open("z", os.O_CREAT | os.O_WRONLY, dir_fd=folder)); os.mkfifo("fifo"); os.chmod("fifo", 0o600); os.close(folder)
+    with open("a/b/c/d") as file: os.fchmod(file.fileno(), 0o600)
+    shutil.rmtree("a"); sqlite3.connect(":memory:").close(); sqlite3.connect("data.db").close(); open("/proc/self/environ").close()
+    with tempfile.TemporaryDirectory() as made: shutil.copy("launch.py", made)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", "print('a child with -I')", "-I"], check=True)
+    subprocess.run([sys.executable, "-u", "-m", "json.tool", "--help"], check=True, stdout=-3, env={"A": "b"})
+    child = multiprocessing.get_context("spawn").Process(target=job); child.start(); child.join()
+    print(os.path.exists("by a child"), "all went well")
+"""
+
+
+def test_what_python_offers_to_leave_the_copy_is_refused(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "work"
+    folder.mkdir()
+    (outside / "empty").mkdir(parents=True)
+    canary = outside / "canary"
+    canary.write_text("alive")
+    (outside / "link").symlink_to("canary")
+    (folder / "inside.txt").write_text("here")
+    before, files = canary.stat(), sorted(outside.iterdir())
+    (folder / "launch.py").write_text(f"OUTSIDE = {str(outside)!r}\n{WAYS}")
+    recorded = record(["python", "launch.py"], folder=folder, timeout_s=120)
+    after = canary.stat()
+    assert "NOT REFUSED" not in recorded.output, recorded.output
+    assert WAYS.count("lambda: ") == recorded.output.count("refused\n"), recorded.output
+    assert (files, before.st_mode, before.st_mtime) == (sorted(outside.iterdir()), after.st_mode, after.st_mtime)
+
+
+def test_what_stays_in_the_copy_is_not_refused(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(NORMAL)
+    recorded = record(["python", "launch.py"], folder=tmp_path, timeout_s=120)
+    assert (0, ()) == (recorded.exit_code, recorded.refused), recorded.output
+    assert "True all went well" in recorded.output
+    assert "a child with -I" in recorded.output
+
+
 def test_what_leaves_the_launchers_group_ends_with_it(tmp_path: Path) -> None:
     stays = "import os, time; os.setsid(); open('pid', 'w').write(str(os.getpid())); print(os.getpid(), flush=True); time.sleep(1e6)"
     (tmp_path / "launch.py").write_text(
