@@ -45,6 +45,24 @@ class RecordedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CellFailure:
+    """A cell that raised: its number (0 for a script), the line in it that did and that line's code, and the exception in one line.
+
+    ``stopped`` says that it is the refusal of ``stop_at_submit``, as asked.
+    """
+
+    cell: int
+    line: int
+    code: str
+    error: str
+    stopped: bool = False
+
+    def __str__(self) -> str:
+        where = f"cell {self.cell}, line {self.line}" if self.cell else f"line {self.line}"
+        return f"{where} failed: {self.code}: {self.error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """A run: its calls in order, uploads by their URI, what was refused, how it ended.
 
@@ -58,6 +76,7 @@ class Recorded:
     exit_code: int = 0
     output: str = ""
     seconds: float = 0.0
+    failures: tuple[CellFailure, ...] = ()
 
     @property
     def jobs(self) -> tuple[RecordedCall, ...]:

@@ -12,6 +12,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from command import sm_trn
 
 from sm_trn.cli.bridge.record import saved
 from sm_trn.errors import SmTrnError
@@ -19,8 +20,9 @@ from sm_trn.launchers.source import cells
 from sm_trn.recorder import record
 from sm_trn.recorder.endpoint import Endpoint
 from sm_trn.recorder.recording import REMOVED, Recorded, RecordedCall, without_secrets
+from sm_trn.specs.json import Json
 
-REQUEST = {
+REQUEST: dict[str, Json] = {
     "RoleArn": "arn:aws:iam::111122223333:role/mine", "OutputDataConfig": {"S3OutputPath": "s3://mine/out"},
     "AlgorithmSpecification": {"TrainingImage": "1.dkr.ecr.eu-west-1.amazonaws.com/own:1", "TrainingInputMode": "File"},
     "StoppingCondition": {"MaxRuntimeInSeconds": 60},
@@ -162,6 +164,73 @@ def test_what_stays_in_the_copy_is_not_refused(tmp_path: Path) -> None:
     assert "a child with -I" in recorded.output
 
 
+def notebook(*sources: str) -> str:
+    rows = [{"cell_type": "code", "source": [text], "metadata": {}, "outputs": []} for text in sources]
+    return json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+ONE = f"import boto3\nboto3.client('sagemaker').create_training_job(TrainingJobName='one', **{REQUEST!r})"
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (
+            "x = 1\nprint(1 / (x - 1))",
+            "✗ cell 2, line 2 failed: print(1 / (x - 1)): ZeroDivisionError: division by zero",
+        ),
+        (
+            "raise ValueError('one\\ntwo')",
+            "✗ cell 2, line 1 failed: raise ValueError('one\\ntwo'): ValueError: one two",
+        ),
+        (
+            "import sys; sys.exit('no data')",
+            "✗ cell 2, line 1 failed: import sys; sys.exit('no data'): SystemExit: no data",
+        ),
+        ("x = (", "✗ cell 2, line 1 failed: x = (: SyntaxError: '(' was never closed"),
+    ],
+)
+def test_a_cell_that_failed_is_named_and_the_exit_code_says_it(tmp_path: Path, bad: str, said: str) -> None:
+    (tmp_path / "launch.ipynb").write_text(notebook(ONE, bad))
+    done = sm_trn("record", "--", "launch.ipynb", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert said in done.stdout
+    assert (tmp_path / "recorded" / "one.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "code"),
+    [
+        ((), notebook(ONE), 0),
+        (("--stop-at-submit",), notebook(ONE), 0),
+        (("--stop-at-submit",), notebook(ONE, "1 / 0"), 1),
+        (("--json",), notebook(ONE, "1 / 0"), 1),
+    ],
+)
+def test_the_exit_code_of_a_recording(tmp_path: Path, options: tuple[str, ...], text: str, code: int) -> None:
+    (tmp_path / "launch.ipynb").write_text(text)
+    assert code == sm_trn("record", *options, "--", "launch.ipynb", cwd=tmp_path).returncode
+
+
+def test_a_program_that_fails_after_its_job_is_said(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(f"{ONE}\nraise SystemExit('the data is missing')\n")
+    done = sm_trn("record", "--", "python", "launch.py", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert "The program did not end well. The program's last lines:\nthe data is missing" in done.stdout
+
+
+def test_a_job_that_cannot_be_written_is_named_and_the_others_are_written(tmp_path: Path) -> None:
+    bad = ONE.replace("'one'", "''").replace("boto3.client('sagemaker')", "boto3.client('sagemaker', config=unchecked)")
+    unchecked = "from botocore.config import Config\nunchecked = Config(parameter_validation=False)"
+    (tmp_path / "launch.py").write_text(f"{unchecked}\n{bad}\n{ONE}\n")
+    done = sm_trn("record", "--", "python", "launch.py", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert (
+        "✗ not written: ''  launch.py, line 4: request: got ValueError (name: got '', wanted a job name)" in done.stdout
+    )
+    assert (tmp_path / "recorded" / "one.toml").is_file()
+
+
 def test_what_leaves_the_launchers_group_ends_with_it(tmp_path: Path) -> None:
     stays = "import os, time; os.setsid(); open('pid', 'w').write(str(os.getpid())); print(os.getpid(), flush=True); time.sleep(1e6)"
     (tmp_path / "launch.py").write_text(
@@ -245,10 +314,11 @@ def test_an_unsigned_client_of_the_launcher_is_answered(tmp_path: Path) -> None:
 def test_a_jobs_file_lies_in_the_output_folder_whatever_the_job_is_called(tmp_path: Path, name: str) -> None:
     """Twice: the second of a name is given another one."""
     output = tmp_path / "one" / "two" / "output"
-    request = {"TrainingJobName": name, "HyperParameters": {}, **REQUEST}
+    request: dict[str, Json] = {"TrainingJobName": name, "HyperParameters": {}, **REQUEST}
     call = RecordedCall(service="sagemaker", operation="CreateTrainingJob", request=request)
     before = set(tmp_path.rglob("*"))
-    paths = saved(Recorded(calls=(call, call, call), uploads={}), output)
+    paths, refused = saved(Recorded(calls=(call, call, call), uploads={}), output)
+    assert [] == refused
     assert 3 == len(set(paths))
     assert {output, output.parent, output.parent.parent, *paths} == set(tmp_path.rglob("*")) - before
     assert {output} == {path.parent for path in paths}
@@ -280,6 +350,18 @@ estimator = PyTorch(
 estimator.set_hyperparameters(late="x")
 estimator.fit({"train": data}, wait=False)
 """
+
+
+@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
+@pytest.mark.sdk
+def test_a_comparison_names_the_cell_that_kept_a_launch_from_being_reached(tmp_path: Path) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    made, start = SDK.split("estimator.fit(", 1)
+    (tmp_path / "launch.ipynb").write_text(notebook(made, "estimator.no_such_method()\nestimator.fit(" + start))
+    done = sm_trn("import", "launch.ipynb", "--verify", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert "the run did not reach it, so nothing is proven" in done.stdout
+    assert "✗ cell 2, line 1 failed: estimator.no_such_method(): AttributeError:" in done.stdout
 
 
 @pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")

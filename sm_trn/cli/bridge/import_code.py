@@ -188,16 +188,16 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
 
 
 def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
-    """Read and record each file, and compare the two launch by launch."""
+    """Read and record each file, and compare the two launch by launch; 1 if one differs, or was not reached."""
     from ...recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
 
     results = [verify(Path(name), given=values) for name in names]
     if as_json:
-        emit([shown.verified_json(found, verified) for found, verified, _ in results])
+        emit([shown.verified_json(*each) for each in results])
     else:
         for found, verified, recorded in results:
-            say(shown.verified(found, verified, recorded.output))
-    return int(any(each.differences for _, verified, _ in results for each in verified))
+            say(shown.verified(found, verified, recorded))
+    return int(any(not each.equal for _, verified, _ in results for each in verified))
 
 
 def _given(pair: str) -> tuple[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from ...specs.json import Json
 from ...specs.problems import Problem, Severity
 
 if TYPE_CHECKING:
+    from ...recorder import Recorded
     from ...recorder.verify import Verified
 
 SHOWN = 12  # things seen beside the launches
@@ -113,8 +115,8 @@ def _short(place: Place) -> str:
     return str(place).partition(", ")[2] if place.cell is not None or place.file.endswith(".ipynb") else str(place)
 
 
-def verified(found: Launchers, results: Sequence[Verified], output: str) -> str:
-    """A line for each launch: equal, different with both values, or not reached by the run."""
+def verified(found: Launchers, results: Sequence[Verified], recorded: Recorded) -> str:
+    """A line for each launch: equal, different with both values, or not reached by the run; and each cell that failed in it."""
     lines = [f"{found.file}: read, and run against the recorder. Nothing was started."]
     for each in results:
         head = f"{each.launch.cls}(…), {_short(each.launch.place)}"
@@ -127,12 +129,13 @@ def verified(found: Launchers, results: Sequence[Verified], output: str) -> str:
             lines += [f"    {item.field}: read {item.read!r}, sent {item.sent!r}" for item in each.differences]
     left = [launch for launch in found.launches if launch.holes]
     lines += [f"· {launch.cls}(…), {_short(launch.place)}: has holes, not compared" for launch in left]
-    if any(not each.fields for each in results) and output:
-        lines.append("The run's last line: " + output.strip().rpartition("\n")[2][:200])
+    lines += [f"✗ {failure}" for failure in recorded.failures]
+    if any(not each.fields for each in results) and recorded.output and not recorded.failures:
+        lines.append("The run's last line: " + recorded.output.strip().rpartition("\n")[2][:200])
     return "\n".join(lines)
 
 
-def verified_json(found: Launchers, results: Sequence[Verified]) -> dict[str, Json]:
+def verified_json(found: Launchers, results: Sequence[Verified], recorded: Recorded) -> dict[str, Json]:
     """The same, for machines."""
     return {
         "file": found.file,
@@ -147,6 +150,7 @@ def verified_json(found: Launchers, results: Sequence[Verified]) -> dict[str, Js
             }
             for each in results
         ],
+        "failures": [dataclasses.asdict(failure) for failure in recorded.failures],
     }
 
 

@@ -124,7 +124,8 @@ def _opened(arguments: tuple[object, ...]) -> None:
     writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
     if mode is None and isinstance(flags, int):
         writes = bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
-    if writes and path not in {_SETTINGS["log"], _SETTINGS["log"] + ".made"} and not _within(path):
+    own = {_SETTINGS["log"] + ending for ending in ("", ".made", ".failed")}
+    if writes and path not in own and not _within(path):
         _refuse("file", path)
     if not writes and isinstance(path, (str, bytes, os.PathLike)) and not os.fsdecode(path).startswith(_PYTHONS):
         parts = os.path.realpath(os.fsdecode(path)).split(os.sep)
