@@ -78,12 +78,14 @@ def _unfit(launch: Launch, given: Collection[str], *, several: bool) -> str:
     """Why a launch is left as it is; '' where it is not."""
     if launch.holes:
         return f"it has {counted(len(launch.holes), 'hole')}"
+    if launch.ending is Ending.HANDED:
+        return f"{launch.within} starts it"
     if launch.ending is not Ending.JOB:
-        return "it starts no job of its own"
+        return "it is never started here" if launch.ending is Ending.UNUSED else "it runs in local mode, no job is sent"
     if several or len(launch.jobs) != 1:
         return "it makes several jobs"
     job = launch.jobs[0]
-    wanted = [word for word in launch.placeholders if word != "role"]
+    wanted = [word for word in launch.placeholders if word not in {"role", "region"}]
     wanted += ["bucket"] * (job.at.bucket == Destination().bucket)
     wanted += ["region"] * (job.spec.image_uri is None)  # the image is another one in another region
     lacking = list(dict.fromkeys(word for word in wanted if word not in given))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..catalog import limits
@@ -30,6 +31,7 @@ FETCHES_TOKEN = (
     "ssm",
 )
 _TOKEN = re.compile(r"(?i)(^|_)(token|use_auth_token|hf_token)($|_)")
+_PLACEHOLDER = re.compile(r"YOUR-(?:BUCKET|ROLE|TIME)")
 _TAG = frozenset("_.:/=+-@")
 
 DATA002 = Rule(
@@ -41,6 +43,14 @@ DATA003 = Rule(
     "a secret in environment or hyperparameters",
     "Both are shown, in clear, to everyone who may describe the job.",
     "API reference, CreateTrainingJob: do not include secrets in Environment or HyperParameters",
+)
+DATA006 = Rule(
+    "DATA006",
+    (Severity.ERROR,),
+    "a placeholder that nobody has filled in",
+    "sm-trn import and a preview write YOUR-BUCKET or YOUR-TIME for what the account and the moment add. A job with YOUR-TIME in its "
+    "checkpoints' place would resume from another job's.",
+    "sm_trn.specs.destination and sm_trn.launchers, which write these words",
 )
 DATA004 = Rule(
     "DATA004",
@@ -351,6 +361,35 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
             )
 
 
+def placeholders(job: JobSpec) -> Iterator[Problem]:
+    """DATA006: a word that stands for what is not known is no place, and no value."""
+    for field in dataclasses.fields(job):
+        for where, value in _texts(getattr(job, field.name), field.name) if field.name != "kept" else ():
+            if found := _PLACEHOLDER.search(value):
+                yield DATA006.problem(
+                    Field(where),
+                    f"{found[0]} is a placeholder",
+                    got=repr(value),
+                    wanted="your own value",
+                    fix=Advice("fill it in"),
+                )
+
+
+def _texts(value: object, where: str) -> Iterator[tuple[str, str]]:
+    """Every text in a part of a spec, and where it is."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(inner, f"{where}.{name}")
+    elif isinstance(value, tuple):
+        for inner in value:
+            yield from _texts(inner, where)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from _texts(getattr(value, field.name), f"{where}.{field.name}")
+
+
 def _taggable(character: str) -> bool:
     return character in _TAG or unicodedata.category(character)[0] in "LNZ"
 
@@ -375,4 +414,5 @@ RULES = (
     wording,
     places,
     secrets,
+    placeholders,
 )

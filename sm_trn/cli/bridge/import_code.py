@@ -13,10 +13,12 @@ import click
 from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
-from ...launchers.launches import LauncherJob, Launchers
+from ...launchers.launches import Launch, LauncherJob, Launchers
 from ...launchers.read import read_launchers
+from ...launchers.requests.ledger import PLACEHOLDERS, TIME
 from ...launchers.rewrite import Rewritten, rewritten
 from ...launchers.survey import survey
+from ...launchers.values import Symbol
 from ...launchers.write import python_source
 from ...render import problems, render
 from ...specs.destination import Destination
@@ -91,8 +93,8 @@ def command(
             say(_next(each))
         if told := shown.defaults():
             say(told)
-    else:
-        _write(found, form, output)
+    elif not _write(found, form, output):
+        return 1
     return int(any(_lacks(each) for each in found))
 
 
@@ -207,7 +209,8 @@ def _given(pair: str) -> tuple[str, object]:
     return name, value_of(text)
 
 
-def _write(found: list[Launchers], form: str, output: Path | None) -> None:
+def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
+    """Write every job that the form can say, name the others, and say whether there are none."""
     jobs = [(launch, job) for each in found for launch in each.launches if launch.complete for job in launch.jobs]
     left = sum(not launch.complete for each in found for launch in each.launches)
     if not jobs:
@@ -215,8 +218,15 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
             f"import: got no complete job, wanted at least one; sm-trn import {found[0].file} shows the holes"
         )
     taken: set[str] = set()
+    refused = 0
     for launch, job in jobs:
-        text = written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
+        try:
+            text = written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
+        except SmTrnError as error:  # one that a form refuses keeps no other from being written
+            refused += 1
+            click.echo(f"{job.spec.name}, {launch.place}: not written. {error}", err=True)
+            continue
+        text = _told(launch, job, text) + text
         if output is None:
             say((f"# {job.spec.name}: {launch.place}\n" if len(jobs) > 1 else "") + text)
             continue
@@ -227,6 +237,22 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
     if left:
         told = f"{fmt.counted(left, 'launch', 'launches')} {'is' if left == 1 else 'are'} not complete and"
         click.echo(f"{told} {'was' if left == 1 else 'were'} not written.", err=True)
+    return not refused
+
+
+def _told(launch: Launch, job: LauncherJob, text: str) -> str:
+    """Comments about what the text does not say, or says by a placeholder."""
+    lines = []
+    if "region" not in launch.placeholders:
+        lines.append(f"# The launcher starts it in {job.at.region}: launch it there, with --region {job.at.region}.")
+    words = [word for word in (Destination().bucket, "YOUR-ROLE", TIME) if word in text]
+    if words:
+        lines.append(
+            f"# {' and '.join(words)}: fill {'it' if len(words) == 1 else 'them'} in; sm-trn check refuses the job until then."
+        )
+    if "account" in launch.placeholders and (account := PLACEHOLDERS[Symbol.ACCOUNT]) in text:
+        lines.append(f"# {account} stands for your account: fill it in.")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _from(job: LauncherJob, target: Path) -> JobSpec:
