@@ -6,13 +6,15 @@ import dataclasses
 import difflib
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+import yaml
 
 from ...errors import SmTrnError
 from ...formatting import numbers as fmt
-from ...jobfile import dump_job
+from ...jobfile import dump_job, in_json, in_toml, in_yaml
 from ...launchers.launches import Launch, LauncherJob, Launchers
 from ...launchers.read import read_launchers
 from ...launchers.requests.ledger import PLACEHOLDERS, TIME
@@ -29,6 +31,7 @@ from . import shown
 from .asking import answers, on_terminal, prompt, value_of
 
 FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3", "notebook")
+_PARSERS = {".json": in_json.parse, ".toml": in_toml.parse, ".yaml": in_yaml.parse, ".yml": in_yaml.parse}
 _SUFFIX = {"job.toml": ".toml"}
 
 
@@ -74,7 +77,7 @@ def command(
     \b
     Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
     """
-    values = dict(_given(pair) for pair in given)
+    values = _values(given)
     as_json = how["as_json"]
     if survey_page is not None:
         return _survey(names, values, survey_page, as_json=as_json)
@@ -128,6 +131,9 @@ def _notebooks(names: tuple[str, ...], values: dict[str, object], output: Path |
         new = rewritten(read_launchers(path, given=values), _text_of(path), tuple(values))
         _say_rest(new)
         left += len(new.left)
+        if new.stops:
+            left += 1
+            continue
         if output is None:
             click.echo(new.text, nl=False)
             continue
@@ -151,6 +157,13 @@ def _say_rest(new: Rewritten) -> None:
         click.echo(f"{place}: left as it is; {why}", err=True)
     for place, used in new.later:
         click.echo(f"{place}: {used} stays, and is now asked of a ModelTrainer; see migrating.md", err=True)
+    for each in new.stops:
+        click.echo(f"{each.place}: SDK v3 has no {each.name}; use {each.instead}", err=True)
+    if new.stops:
+        click.echo(
+            f"{new.stops[0].place.file}: with these lines the result would run under neither SDK, so it is not written; change them first",
+            err=True,
+        )
 
 
 def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
@@ -174,11 +187,13 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
         new = rewritten(found, old, tuple(values))
         _say_rest(new)
         left += len(new.left)
-        if not in_place:
+        if not in_place:  # a diff is read by somebody, and runs nowhere
             lines = difflib.unified_diff(
                 old.splitlines(), new.text.splitlines(), name, f"{name}, for SDK v3", lineterm=""
             )
             say("\n".join(lines))
+        elif new.stops:
+            left += 1
         elif new.text != old:
             shutil.copy2(path, path.with_name(f"{path.name}.bak"))
             with path.open("w", encoding="utf-8", newline="") as file:
@@ -202,11 +217,47 @@ def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool)
     return int(any(not each.equal for _, verified, _ in results for each in verified))
 
 
-def _given(pair: str) -> tuple[str, object]:
-    name, equals, text = pair.partition("=")
-    if not equals or not name:
-        raise click.UsageError(f"--set: got {pair!r}, wanted NAME=VALUE, such as --set epochs=3")
-    return name, value_of(text)
+def _values(given: Sequence[str]) -> dict[str, object]:
+    """What --set gives: ``name=value``, ``name=@file``, and ``name.key=value`` for a key of a mapping that is given before."""
+    values = dict[str, object]()
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--set: got {pair!r}, wanted NAME=VALUE, such as --set epochs=3")
+        value = _of_file(name, Path(text[1:])) if text.startswith("@") else value_of(text)
+        head, *inner = name.split(".")
+        if not inner:
+            values[name] = value
+            continue
+        place = values.get(head)
+        for key in inner[:-1]:
+            place = place.get(key) if isinstance(place, dict) else None
+        if not isinstance(place, dict):
+            above = name.rpartition(".")[0]
+            raise click.UsageError(
+                f"--set: got {name!r}, a key of {above}, which no --set before it gives as a mapping; wanted --set {head}=@FILE, or "
+                f"--set \"{head}={{'{inner[-1]}': …}}\", first"
+            )
+        place[inner[-1]] = value
+    return values
+
+
+def _of_file(name: str, path: Path) -> object:
+    """The value in a file: JSON, TOML or YAML by its suffix, else a Python literal or the text itself."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise click.UsageError(
+            f"--set: got {name}=@{path}, which cannot be read ({why}); wanted a file that is there. A value that begins with @ is "
+            f"given in quotes: --set {name}='\"@…\"'"
+        ) from None
+    try:
+        if path.suffix in _PARSERS:
+            return _PARSERS[path.suffix](text)[0]
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise click.UsageError(f"--set: got {name}=@{path}, which is no {path.suffix[1:].upper()}: {error}") from None
+    return value_of(text.strip())
 
 
 def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
@@ -264,10 +315,10 @@ def _from(job: LauncherJob, target: Path) -> JobSpec:
 
 
 def _unique(name: str, taken: set[str]) -> str:
-    number, word = 1, name
+    number, word = 1, shown.file_name(name)
     while word in taken:
         number += 1
-        word = f"{name}-{number}"
+        word = f"{shown.file_name(name)}-{number}"
     taken.add(word)
     return word
 

@@ -6,7 +6,6 @@ import dataclasses
 import io
 import json
 import os
-import re
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,8 +24,6 @@ from ...render import parse_request
 from ...specs.job import JobSpec, Script
 from ..shared import emit, json_option, say
 from . import shown
-
-_LONGEST = 100  # characters of a name of a file
 
 
 @click.command("record", context_settings={"ignore_unknown_options": True})
@@ -162,7 +159,7 @@ def _saved(recorded: Recorded, spec: JobSpec, output: Path) -> list[Path]:
 
 def _free(output: Path, name: str) -> str:
     """A file name for a job's name, which may hold anything: it is no path, and nothing of this name is there."""
-    word = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip(".-")[:_LONGEST] or "job"
+    word = shown.file_name(name)
     free, number = word, 1
     while os.path.lexists(output / f"{free}.toml"):
         number += 1

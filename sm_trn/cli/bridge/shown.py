@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
     from ...recorder import Recorded
     from ...recorder.verify import Verified
 
+LONGEST = 100  # characters of a file's name
 SHOWN = 12  # things seen beside the launches
+
+
+def file_name(name: str) -> str:
+    """The name of a file for a job's name, which may hold anything: it leads nowhere else."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip(".-")[:LONGEST] or "job"
 
 
 def report(found: Launchers) -> str:

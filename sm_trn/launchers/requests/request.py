@@ -81,7 +81,7 @@ def _region(site: Site, ledger: Ledger, region: str, *, chosen: bool) -> str:
         return region
     causes = list(causes_in(value))
     if causes:
-        ledger.lacks(*(dataclasses.replace(cause, give=cause.give or "region") for cause in causes if not chosen))
+        ledger.lacks(*(dataclasses.replace(cause, give="region") for cause in causes if not chosen))
         return region
     named = ledger.plain(value)
     return named if isinstance(named, str) and named else region
