@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from ...archives import Member
 from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
@@ -178,7 +179,7 @@ def _unpacked(recorded: Recorded, spec: JobSpec, folder: Path) -> Path | None:
     target = folder / "source"
     target.mkdir(parents=True, exist_ok=True)
     try:
-        with tarfile.open(fileobj=io.BytesIO(body), mode="r:*") as archive:
+        with tarfile.open(fileobj=io.BytesIO(body), mode="r:*", tarinfo=Member) as archive:
             archive.extractall(target, filter="data")
     except (tarfile.TarError, OSError) as error:
         raise SmTrnError(
