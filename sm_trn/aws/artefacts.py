@@ -10,6 +10,7 @@ from typing import Any
 
 import boto3
 
+from ..archives import Member
 from ..errors import CloudError
 from ..specs.places import bucket_and_key
 from .backend import make_client
@@ -34,7 +35,7 @@ def _of_tar(client: Any, bucket: str, key: str, uri: str) -> dict[str, str]:
         client.download_fileobj(bucket, key, file)
         file.seek(0)
         try:
-            with tarfile.open(fileobj=file, mode="r:gz") as tar:
+            with tarfile.open(fileobj=file, mode="r:gz", tarinfo=Member) as tar:
                 return {
                     member.name.removeprefix("./"): _digest(tar.extractfile(member))
                     for member in tar

@@ -12,6 +12,7 @@ import os.path
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import IO, Any
 import boto3
 from botocore.config import Config
 
+from ..archives import Member
 from ..errors import CloudError, LaunchUnknown
 from ..ports import Answer, Artefact, EndpointSnapshot, Model, TransformRequest, TransformSnapshot
 from ..specs.places import bucket_and_key
@@ -309,9 +311,12 @@ def read_code(path: str) -> dict[str, bytes]:
     return {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
 
 
-def _opened(file: IO[bytes], uri: str) -> tarfile.TarFile:
+@contextmanager
+def _opened(file: IO[bytes], uri: str) -> Iterator[tarfile.TarFile]:
+    """The archive; what is wrong with it at its head or further on is one error."""
     try:
-        return tarfile.open(fileobj=file, mode="r:gz")
+        with tarfile.open(fileobj=file, mode="r:gz", tarinfo=Member) as tar:
+            yield tar
     except (tarfile.TarError, EOFError, OSError) as error:
         raise CloudError(f"{uri}: got no readable tar.gz ({error}), wanted a model", operation="GetObject") from error
 

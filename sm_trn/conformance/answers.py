@@ -22,7 +22,8 @@ class Step:
     """One call of a probe and what was kept of its answer. ``code`` is empty for an answer that is no error.
 
     ``seconds`` is how long it took until the answer, or until what was waited for came true; a ``paced`` step waits for machines,
-    whose pace is not compared. An ``optional`` step was met by chance (a phase that is over soon) and need not be met again.
+    whose pace is not compared. ``relations`` are between values that are no more in the answer. An ``optional`` step was met by chance
+    (a phase that is over soon) and need not be met again.
     """
 
     call: str
@@ -34,6 +35,7 @@ class Step:
     seconds: float = 0.0
     paced: bool = False
     optional: bool = False
+    relations: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -23,6 +23,7 @@ from ..specs.json import Json, Object
 from .answers import Step
 from .jobs import JOBS, Place, files_of, request_of
 from .journal import GONE, TRAINING_JOB
+from .relations import relations
 from .scrub import BYTES, Scrubber
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class Bench:
         self._raw: list[bytes] = []
         self._steps: list[Step] = []
         self._jobs: dict[str, str] = {}  # key -> why it could not be made; empty: it was
+        self._request: Object = {}  # the last that was sent
+        self._made: dict[str, Object] = {}  # name -> the request that made it
         self._known = {place.run: "<run>", **target.secrets()}
         self._scrubber = Scrubber(self._known)
 
@@ -111,7 +114,8 @@ class Bench:
         started = self._clock.now() if since is None else since
         outcome, error = self._sent(call, request)
         if kept:
-            self._keep(call, title, outcome, error, keep, seconds=self._clock.now() - started, paced=since is not None)
+            seconds = self._clock.now() - started
+            self._keep(call, title, outcome, error, keep, seconds=seconds, paced=since is not None)
         return outcome
 
     def seen(self, title: str, outcome: Outcome, call: str = "sagemaker:DescribeTrainingJob") -> None:
@@ -126,6 +130,7 @@ class Bench:
     def make(self, kind: str, name: str, call: str, request: Object, title: str = "") -> Outcome:
         """Create something that must be removed again. Raises as ``ask``."""
         self._notes.write(kind, name)
+        self._made[name] = request
         try:
             outcome = self.ask(call, request, title)
         except Unanswered as error:
@@ -248,6 +253,7 @@ class Bench:
         """The outcome, and for an error its message and status. Raises as ``ask``."""
         service, _, operation = call.partition(":")
         self._raw.clear()
+        self._request = request
         try:
             with as_cloud_error(operation, "a probe"):
                 parsed = getattr(self._client(service), xform_name(operation))(**request)
@@ -293,7 +299,10 @@ class Bench:
             step = Step(call=call, title=title, code=code, message=message, status=status, paced=paced)
         else:
             taken = outcome.answer if keep is None else keep(outcome.answer)
-            step = Step(call=call, title=title, answer=self._scrubber.answer(taken, self._shape(call)), paced=paced)
+            answer = self._scrubber.answer(taken, self._shape(call))
+            made = self._made.get(str(self._request.get("TrainingJobName", "")), {})
+            held = relations(self._request, outcome.answer, made, self._clock.now())
+            step = Step(call=call, title=title, answer=answer, paced=paced, relations=held)
         self._steps.append(_timed(step, seconds))
 
     def _shape(self, call: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from ..errors import CloudError
 from ..ports import Clock, Trouble
 from ..render.policy_conformance import PREFIX
 from .bench import TERMINAL
-from .journal import CONFIG, ENDPOINT, GONE, MODEL, TAG, TRAINING_JOB, Journal, Left, abandoned
+from .journal import CONFIG, ENDPOINT, GONE, MODEL, TAG, TRAINING_JOB, Journal, Left, abandoned, forgotten
 from .target import Target
 
 EMULATOR = "emulator"  # the fingerprint of runs that asked an emulator of their own, and nobody else
@@ -26,15 +27,17 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """What was found of a run and is gone: names of jobs, endpoints and the like, and how many objects."""
+    """What was found of a run and is gone: names of jobs, endpoints and the like, how many objects, and its own ``emulator``."""
 
     run: str
-    names: tuple[str, ...]
-    objects: int
+    names: tuple[str, ...] = ()
+    objects: int = 0
+    emulator: bool = False
 
     def __str__(self) -> str:
         jobs = f"{len(self.names)} job{'' if len(self.names) == 1 else 's'} or the like"
-        return f"Run {self.run}: {jobs} stopped and deleted, {self.objects} objects deleted."
+        emulator = " Its emulator was ended." if self.emulator else ""
+        return f"Run {self.run}: {jobs} stopped and deleted, {self.objects} objects deleted.{emulator}"
 
 
 def sweep(target: Target | None, state: Path | None, clock: Clock, tell: Callable[[str], None]) -> list[Removed]:
@@ -47,8 +50,9 @@ def sweep(target: Target | None, state: Path | None, clock: Clock, tell: Callabl
     for journal in abandoned(state):
         left, done = journal.read(), False
         try:
-            _end_emulator(journal, left)
+            ended = _end_emulator(journal, left)
             if left.fingerprint in {"", EMULATOR}:  # nothing was sent before the first line was written
+                found.append(Removed(run=left.run, emulator=ended))
                 done = True
             elif target is not None and left.fingerprint == target.fingerprint:
                 found.append(remove(left, target, clock))
@@ -57,7 +61,14 @@ def sweep(target: Target | None, state: Path | None, clock: Clock, tell: Callabl
                 tell(f"Run {left.run} was interrupted in another account, region or bucket: log in there to remove it.")
         finally:
             journal.close(done=done)
-    return found
+    return [*found, *(_end_forgotten(scratch) for scratch in forgotten(state))]
+
+
+def _end_forgotten(scratch: Path) -> Removed:
+    """An emulator that started after its run had been removed."""
+    ended = down(scratch)
+    shutil.rmtree(scratch, ignore_errors=True)
+    return Removed(run=scratch.name, emulator=ended)
 
 
 def remove(left: Left, target: Target, clock: Clock) -> Removed:
@@ -73,10 +84,15 @@ def end_emulator(journal: Journal) -> None:
         down(journal.scratch)
 
 
-def _end_emulator(journal: Journal, left: Left) -> None:
-    """The same for a run that was killed, perhaps while its emulator was starting."""
-    while journal.scratch.exists() and not down(journal.scratch) and time.time() - left.started < _STARTING_S:
+def _end_emulator(journal: Journal, left: Left) -> bool:
+    """The same for a run that was killed, perhaps while its emulator was starting; whether there was one."""
+    while journal.scratch.exists():
+        if down(journal.scratch):
+            return True
+        if time.time() - left.started > _STARTING_S:
+            return False
         time.sleep(0.2)
+    return False
 
 
 class _Remover:

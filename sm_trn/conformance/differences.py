@@ -20,6 +20,7 @@ from .scrub import NUMBER, TIME
 _NAME = re.compile(r"<name-\d+>")
 _CLASSES = ((5.0, "at once"), (45.0, "seconds"), (150.0, "a minute"))
 _LAST = "minutes"
+_HOLDS = {True: "holds", False: "does not hold"}
 _LONG, _BEFORE = 160, 40  # letters of a text that are shown, and of them before the place where two part
 _SLACK_S, _TIMES = 5.0, 3.0  # two times near the border of two classes are no difference
 
@@ -34,6 +35,7 @@ class Kind(enum.Enum):
     TEXT = "text"
     ORDER = "order"
     TIMING = "timing"
+    RELATION = "relation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +138,10 @@ def _of_step(probe: str, one: Step, other: Step) -> Iterator[Difference]:
     if not one.code and not other.code:
         for kind, where, mine, theirs in _of_values(one.answer, other.answer, ""):
             yield _difference(probe, one, kind, where or "answer", mine, theirs)
+        for name in one.relations:
+            if name in other.relations and one.relations[name] != other.relations[name]:
+                holds = [_HOLDS[each.relations[name]] for each in (one, other)]
+                yield _difference(probe, one, Kind.RELATION, name, *holds)
     if not one.paced and not other.paced and not one.optional and _apart(one.seconds, other.seconds):
         yield _difference(probe, one, Kind.TIMING, "time", timing(one.seconds), timing(other.seconds))
 

@@ -123,6 +123,12 @@ def abandoned(state: Path | None = None) -> Iterator[Journal]:
             yield Journal(file, handle)
 
 
+def forgotten(state: Path | None = None) -> list[Path]:
+    """Folders of runs that have no journal any more. A run's folder is made after its journal and removed before it."""
+    folders = [file for file in folder(state).glob("*") if file.is_dir()]
+    return [each for each in sorted(folders) if not each.with_suffix(".jsonl").exists()]
+
+
 def _parsed(line: str) -> dict[str, object]:
     try:
         found = json.loads(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import platform
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
@@ -24,8 +25,9 @@ from .accelerator import Measured, measure
 from .answers import Answered, Answers
 from .bench import Bench, Notes, Unanswered
 from .cleanup import EMULATOR, Removed, end_emulator, remove, sweep
+from .interruption import PATIENCE, Interruption
 from .jobs import Place
-from .journal import begin
+from .journal import Journal, begin
 from .probe import Probe
 from .target import Target, find_target
 
@@ -44,8 +46,8 @@ def ask_account(
 ) -> tuple[Answers, Removed]:
     """Send the probes to ``target``; the record, and what was removed at the end.
 
-    First what interrupted runs left is removed. Raises CloudError for a login that ends or a network that is lost: what the run
-    made is removed if that is possible, else at the next start.
+    First what interrupted runs left is removed. Raises CloudError for a login that ends or a network that is lost, and Interrupted
+    for SIGINT, SIGTERM and SIGHUP: what the run made is removed if that is possible, else at the next start, and ``tell`` hears it.
     """
     return _cleanly(lambda bench: _record(target, _sent(bench, probes, tell)), target, clock, state, tell)
 
@@ -74,43 +76,86 @@ def _cleanly(
     ask: Callable[[Bench], T], target: Target, clock: Clock, state: Path | None, tell: Tell
 ) -> tuple[T, Removed]:
     """What ``ask`` gives, and what was removed after it, however it ended."""
-    for each in sweep(target, state, clock, tell):
-        tell(str(each))
-    journal, done = begin(target.fingerprint, state), False
-    try:
+    tell = _unfailing(tell)
+    with Interruption() as interruption:
+        with interruption.allowed():
+            for each in sweep(target, state, clock, tell):
+                tell(str(each))
+        journal, done = begin(target.fingerprint, state), False
         try:
-            found = ask(_bench(target, journal.run, journal, clock))
-        finally:
             try:
-                removed = remove(journal.read(), target, clock)
-            except CloudError as error:
-                why = error.code or error.operation
-                tell(f"Run {journal.run}: not all could be removed ({why}); the next start does.")
+                with interruption.allowed():
+                    found = ask(_bench(target, journal.run, journal, clock))
+            except BaseException:
+                tell(
+                    f"Run {journal.run}: removing what it made. {PATIENCE} more interrupts leave it to the next start."
+                )
+                tell(str(_removed(journal, target, clock, state, tell)))
+                done = True
                 raise
-            done = True
-    finally:
-        journal.close(done=done)
+            removed, done = _removed(journal, target, clock, state, tell), True
+        finally:
+            journal.close(done=done)
     return found, removed
+
+
+def _removed(journal: Journal, target: Target, clock: Clock, state: Path | None, tell: Tell) -> Removed:
+    """What was removed of a run; what could not be is told, with the command that does it, and raised."""
+    try:
+        return remove(journal.read(), target, clock)
+    except BaseException as error:
+        why = (error.code or error.operation) if isinstance(error, CloudError) else type(error).__name__
+        tell(f"Run {journal.run}: not all was removed ({why}). The next start does, or: {_clean(target, state)}")
+        raise
+
+
+def _clean(target: Target, state: Path | None) -> str:
+    """The command that removes what runs on ``target`` left."""
+    words = ["sm-trn", "conformance", "--clean", "--region", target.region, "--bucket", target.bucket]
+    words += ["--backend", "emulator"] if target.emulated else []
+    return shlex.join([*words, *(["--state", str(state)] if state is not None else [])])
+
+
+def _unfailing(tell: Tell) -> Tell:
+    """The same, where nobody may be listening any more: a terminal that is closed keeps nothing from being removed."""
+
+    def told(line: str) -> None:
+        with contextlib.suppress(OSError):
+            tell(line)
+
+    return told
 
 
 def ask_emulator(
     region: str, probes: Sequence[Probe], *, clock: Clock, state: Path | None = None, tell: Tell = silent
 ) -> Answers:
-    """Send the probes to an emulator of their own, which ends with them. Raises EmulatorError where it cannot start."""
-    sweep(None, state, clock, silent)
-    journal = begin(EMULATOR, state)
-    try:
-        journal.scratch.mkdir(mode=0o700)
-        endpoint = emulator.up(journal.scratch, region=region, options=OPTIONS)
-        session = EndpointSession(
-            url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=region
-        )
-        target = find_target(session, region=region, role=endpoint.role_arn, bucket=endpoint.bucket)
-        return _record(target, _sent(_bench(target, journal.run, _Unwritten(), clock), probes, tell))
-    finally:
-        with contextlib.suppress(OSError):
-            end_emulator(journal)
-        journal.close(done=True)
+    """Send the probes to an emulator of their own, which ends with them, however that is.
+
+    Raises EmulatorError where it cannot start or does not end, and Interrupted as ``ask_account``.
+    """
+    with Interruption() as interruption:
+        with interruption.allowed():
+            sweep(None, state, clock, silent)
+        journal, done = begin(EMULATOR, state), False
+        try:
+            journal.scratch.mkdir(mode=0o700)
+            endpoint = emulator.up(journal.scratch, region=region, options=OPTIONS)  # a signal waits until it is up
+            with interruption.allowed():
+                return _asked(endpoint, journal, probes, clock, tell)
+        finally:
+            try:
+                end_emulator(journal)
+                done = True
+            finally:
+                journal.close(done=done)
+
+
+def _asked(endpoint: emulator.Endpoint, journal: Journal, probes: Sequence[Probe], clock: Clock, tell: Tell) -> Answers:
+    session = EndpointSession(
+        url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=endpoint.region
+    )
+    target = find_target(session, region=endpoint.region, role=endpoint.role_arn, bucket=endpoint.bucket)
+    return _record(target, _sent(_bench(target, journal.run, _Unwritten(), clock), probes, tell))
 
 
 class _Unwritten(Notes):

@@ -27,13 +27,30 @@ _STRINGS = (  # longest opening first
     re.compile(r"'[^'\n]*'"),
 )
 
+DEEPEST = 64  # parts of a dotted key
+_PART = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
+# Comments and texts of several lines first: a key is looked for outside of them.
+_TOKEN = re.compile(
+    rf"#[^\n]*|{_STRINGS[0].pattern}|{_STRINGS[1].pattern}|(?P<path>(?:{_PART.pattern})(?:[ \t]*\.[ \t]*(?:{_PART.pattern}))*)"
+)
+
 
 def parse(text: str) -> tuple[Any, Places]:
-    """The tree, and the places of its keys and values. Raises ValueError for what is not TOML."""
+    """The tree, and the places of its keys and values. Raises ValueError for what is not TOML, or has keys of too many parts."""
+    _check_depth(text)
     tree = tomllib.loads(text)
     walker = _Walker(Places(text))
     walker.document()
     return tree, walker.places
+
+
+def _check_depth(text: str) -> None:
+    """Refuse a key of many parts before tomllib builds it: time and memory for one grow with their square."""
+    for token in _TOKEN.finditer(text):
+        if (path := token["path"]) and len(_PART.findall(path)) > DEEPEST:
+            line = text.count("\n", 0, token.start()) + 1
+            column = token.start() - text.rfind("\n", 0, token.start())
+            raise ValueError(f"a key of more than {DEEPEST} parts (at line {line}, column {column})")
 
 
 def dump(tree: dict[str, Json]) -> str:

@@ -92,7 +92,8 @@ class Reading:
         self.name, self.code, self.modules = name, code, modules
         self.given = dict(given)
         asked = self.given.get("region")
-        self.region = region or (asked if isinstance(asked, str) else "") or Destination().region
+        chosen = region or (asked if isinstance(asked, str) else "")
+        self.region, self.chosen = chosen or Destination().region, bool(chosen)
         self.words = dict(PLACEHOLDERS)
         self.words |= {symbol: str(self.given[symbol.value]) for symbol in Symbol if symbol.value in self.given}
         self.trees = [(cell, parsed(cell)) for cell in code]
@@ -188,7 +189,7 @@ class Reading:
     def _launch(
         self, site: Site, state: State, *, checked: bool, decisions: Mapping[Place, bool] | None = None
     ) -> Launch:
-        read = request_of(site, self.region, self.words)
+        read = request_of(site, self.region, self.words, chosen=self.chosen)
         holes = tuple(Hole(c.place, c.expression, c.reason, c.give, c.detail) for c in read.ledger.causes.values())
         jobs: tuple[LauncherJob, ...] = ()
         ending = _ending(site)

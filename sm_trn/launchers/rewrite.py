@@ -10,7 +10,7 @@ import ast
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -21,6 +21,7 @@ from ..render import EstimatorCall, render
 from ..render.calls import Expression
 from ..specs.destination import Destination
 from .launches import Ending, Launch, LauncherJob, Launchers
+from .leftovers import Leftover, leftovers, unused
 from .uses import Code, Statement
 from .values import Place
 
@@ -40,7 +41,8 @@ class Edit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
     """The new text of a file, what was replaced in it for how many launches, which launches were left as they are, and why, and
-    later uses of an estimator that stay, though its class is another one now.
+    later uses of an estimator that stay, though its class is another one now. ``stops`` are names that SDK v3 does not have: with
+    them the text runs under neither SDK.
     """
 
     text: str
@@ -48,6 +50,7 @@ class Rewritten:
     written: int
     left: tuple[tuple[Place, str], ...]
     later: tuple[tuple[Place, str], ...]
+    stops: tuple[Leftover, ...] = ()
 
 
 def rewritten(found: Launchers, text: str, given: Collection[str] = ()) -> Rewritten:
@@ -68,22 +71,37 @@ def rewritten(found: Launchers, text: str, given: Collection[str] = ()) -> Rewri
         else:
             edits += made[0]
             later += made[1]
+    new = applied(text, found.file, edits)
+    if edits:  # what only the old calls have imported goes with them
+        gone = [Edit(cell, first, last, ()) for cell, first, last in unused(new, found.file)]
+        new = applied(new, found.file, gone)
     return Rewritten(
-        text=applied(text, found.file, edits), edits=tuple(edits), written=len(often) - len(left), left=tuple(left.items()),
-        later=tuple(later),
+        text=new, edits=tuple(edits), written=len(often) - len(left), left=tuple(left.items()), later=tuple(later),
+        stops=tuple(_stops(text, new, edits, found.file)) if edits else (),
     )  # fmt: skip
+
+
+def _stops(old: str, new: str, edits: Iterable[Edit], name: str) -> Iterator[Leftover]:
+    """What of SDK v2 alone is left in the new text, where it stands in the old one."""
+    left = {each.name for each in leftovers(new, name)}
+    gone = {(edit.cell, line) for edit in edits for line in range(edit.first, edit.last + 1)}
+    for each in leftovers(old, name):
+        if each.name in left and (each.place.cell, each.place.line) not in gone:
+            yield each
 
 
 def _unfit(launch: Launch, given: Collection[str], *, several: bool) -> str:
     """Why a launch is left as it is; '' where it is not."""
     if launch.holes:
         return f"it has {counted(len(launch.holes), 'hole')}"
+    if launch.ending is Ending.HANDED:
+        return f"{launch.within} starts it"
     if launch.ending is not Ending.JOB:
-        return "it starts no job of its own"
+        return "it is never started here" if launch.ending is Ending.UNUSED else "it runs in local mode, no job is sent"
     if several or len(launch.jobs) != 1:
         return "it makes several jobs"
     job = launch.jobs[0]
-    wanted = [word for word in launch.placeholders if word != "role"]
+    wanted = [word for word in launch.placeholders if word not in {"role", "region"}]
     wanted += ["bucket"] * (job.at.bucket == Destination().bucket)
     wanted += ["region"] * (job.spec.image_uri is None)  # the image is another one in another region
     lacking = list(dict.fromkeys(word for word in wanted if word not in given))
@@ -110,6 +128,8 @@ def _edits(launch: Launch, code: Code) -> tuple[list[Edit], list[tuple[Place, st
         problems = getattr(error, "problems", ())
         return f"ModelTrainer cannot say it: {problems[0].what if problems else error}"
     imports, construct, start = written.statements(target.id)
+    if "YOUR-ROLE" in construct:
+        return "v3 needs role: --set role=…"
     new = [(made, f"{imports}\n{construct}"), (started, start), *((each, None) for each in settings)]
     edits = [
         Edit(code.place(each.begins).cell, *each.lines, () if text is None else _indented(text, each.node.col_offset))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..catalog import limits
@@ -14,12 +15,10 @@ from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
 from ..specs.places import bucket_and_key
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.secrets import is_named_secret, without_secrets
 from . import reading, source
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
-_SECRET = re.compile(
-    r"(?i)(^|_)(secret|password|passwd|api_?key|access_?key|(hf|hub|auth|access|api|session)_token)(_|$)"
-)
 # Owners and beginnings of models that are downloaded after an agreement only (Hugging Face hub, 2026-11).
 GATED = ("meta-llama/", "google/gemma-", "bigcode/starcoder")
 FETCHES_TOKEN = (
@@ -32,6 +31,7 @@ FETCHES_TOKEN = (
     "ssm",
 )
 _TOKEN = re.compile(r"(?i)(^|_)(token|use_auth_token|hf_token)($|_)")
+_PLACEHOLDER = re.compile(r"YOUR-(?:BUCKET|ROLE|TIME)")
 _TAG = frozenset("_.:/=+-@")
 
 DATA002 = Rule(
@@ -43,6 +43,14 @@ DATA003 = Rule(
     "a secret in environment or hyperparameters",
     "Both are shown, in clear, to everyone who may describe the job.",
     "API reference, CreateTrainingJob: do not include secrets in Environment or HyperParameters",
+)
+DATA006 = Rule(
+    "DATA006",
+    (Severity.ERROR,),
+    "a placeholder that nobody has filled in",
+    "sm-trn import and a preview write YOUR-BUCKET or YOUR-TIME for what the account and the moment add. A job with YOUR-TIME in its "
+    "checkpoints' place would resume from another job's.",
+    "sm_trn.specs.destination and sm_trn.launchers, which write these words",
 )
 DATA004 = Rule(
     "DATA004",
@@ -343,7 +351,7 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
         for name, value in getattr(job, part).items()
     ]
     for where, name, value in given:
-        if value and isinstance(value, str) and _SECRET.search(name):
+        if isinstance(value, str) and (is_named_secret(name, value) or without_secrets(value, "") != value):
             yield DATA003.problem(
                 Field(where),
                 f"{name} would be readable by everyone who may describe the job",
@@ -351,6 +359,35 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
                 wanted="the name of a secret, which the script fetches",
                 fix=Advice("keep it in Secrets Manager and let the job's role read it"),
             )
+
+
+def placeholders(job: JobSpec) -> Iterator[Problem]:
+    """DATA006: a word that stands for what is not known is no place, and no value."""
+    for field in dataclasses.fields(job):
+        for where, value in _texts(getattr(job, field.name), field.name) if field.name != "kept" else ():
+            if found := _PLACEHOLDER.search(value):
+                yield DATA006.problem(
+                    Field(where),
+                    f"{found[0]} is a placeholder",
+                    got=repr(value),
+                    wanted="your own value",
+                    fix=Advice("fill it in"),
+                )
+
+
+def _texts(value: object, where: str) -> Iterator[tuple[str, str]]:
+    """Every text in a part of a spec, and where it is."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(inner, f"{where}.{name}")
+    elif isinstance(value, tuple):
+        for inner in value:
+            yield from _texts(inner, where)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from _texts(getattr(value, field.name), f"{where}.{field.name}")
 
 
 def _taggable(character: str) -> bool:
@@ -377,4 +414,5 @@ RULES = (
     wording,
     places,
     secrets,
+    placeholders,
 )

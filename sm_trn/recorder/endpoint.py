@@ -5,20 +5,25 @@ Services are told apart by the scope of the signature: no host names are needed.
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
+import secrets
+import string
 import threading
 import urllib.parse
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
+from .. import loopback
 from ..specs.json import Json
 from . import answers
 from .answers import Reply
 from .recording import RecordedCall, RecordedPlace, without_secrets
 
 _SCOPE: Final = re.compile(r"Credential=[^/]+/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
+_KEY: Final = re.compile(r"(?:Credential=|AWS )(?P<key>\w+)[/:]")
 LARGEST: Final = 2_000_000_000  # bytes of uploads in all
 
 
@@ -135,10 +140,15 @@ class Answers:
 
 
 class Endpoint(Answers):
-    """``Answers`` behind a loopback address, until it is closed; use it as a context."""
+    """``Answers`` behind a loopback address, until it is closed; use it as a context.
+
+    It answers whoever brings ``key``, as an access key or in the header X-Recorded-Key: other programs of this machine, and pages
+    in a browser, do not know it.
+    """
 
     def __init__(self, *, stop_at_submit: bool = False) -> None:
         super().__init__(stop_at_submit=stop_at_submit)
+        self.key = "AKIA" + "".join(secrets.choice(string.ascii_uppercase) for _ in range(16))
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -146,6 +156,16 @@ class Endpoint(Answers):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def refusal(self, method: str, target: str, headers: Mapping[str, str]) -> str:
+        """Why a request is not answered; empty if it is."""
+        query = dict(urllib.parse.parse_qsl(target.partition("?")[2]))
+        named = _KEY.match(headers.get("authorization", "").removeprefix("AWS4-HMAC-SHA256 "))
+        presigned = query.get("AWSAccessKeyId") or query.get("X-Amz-Credential", "").partition("/")[0]
+        key = headers.get("x-recorded-key") or (named["key"] if named else presigned)
+        if why := loopback.refusal(method, headers, self._server.server_port):
+            return why
+        return "" if hmac.compare_digest(key.encode(), self.key.encode()) else "the access key is not that of this run"
 
     def __enter__(self) -> Endpoint:
         self._thread.start()
@@ -228,9 +248,12 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
         def _handle(self) -> None:
             if self.headers.get("Expect") == "100-continue":
                 pass  # the base class has answered it
-            body = self._body()
             headers = {key.lower(): value for key, value in self.headers.items()}
-            reply = endpoint.answer(self.command, self.path, headers, body)
+            if why := endpoint.refusal(self.command, self.path, headers):
+                self.close_connection = True  # its body is not read
+                reply = answers.error("AccessDeniedException", why, 403)
+            else:
+                reply = endpoint.answer(self.command, self.path, headers, self._body())
             self.send_response(reply.status)
             self.send_header("Content-Type", reply.kind)
             self.send_header("Content-Length", str(len(reply.body)))
@@ -250,7 +273,7 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
                 return b"".join(made)
             return self.rfile.read(min(int(self.headers.get("Content-Length") or 0), LARGEST))
 
-        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _handle  # noqa: N815 - names of the base class
+        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - names of the base class
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's word
             """Nothing: the recording is the log."""

@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ..specs import secrets
 from ..specs.json import Json
+from ..specs.secrets import is_named_secret
 
 LAUNCHING: Final = (
     "CreateTrainingJob", "CreateModel", "CreateEndpointConfig", "CreateEndpoint", "CreateHyperParameterTuningJob",
     "CreateTransformJob", "CreateProcessingJob", "CreatePipeline",
 )  # fmt: skip
 REMOVED: Final = "REMOVED-BY-THE-RECORDER"
-_NAMED_SECRET: Final = re.compile(r"(?i)(token|secret|passw|credential|api_?key|private_?key|access_?key)")
-_SECRET: Final = re.compile(r"\b(hf_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|ghp_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,})\b")
+_GIVEN: Final = ("Environment", "HyperParameters", "StaticHyperParameters")  # their members are named by the user
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,24 @@ class RecordedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CellFailure:
+    """A cell that raised: its number (0 for a script), the line in it that did and that line's code, and the exception in one line.
+
+    ``stopped`` says that it is the refusal of ``stop_at_submit``, as asked.
+    """
+
+    cell: int
+    line: int
+    code: str
+    error: str
+    stopped: bool = False
+
+    def __str__(self) -> str:
+        where = f"cell {self.cell}, line {self.line}" if self.cell else f"line {self.line}"
+        return f"{where} failed: {self.code}: {self.error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """A run: its calls in order, uploads by their URI, what was refused, how it ended.
 
@@ -57,6 +76,7 @@ class Recorded:
     exit_code: int = 0
     output: str = ""
     seconds: float = 0.0
+    failures: tuple[CellFailure, ...] = ()
 
     @property
     def jobs(self) -> tuple[RecordedCall, ...]:
@@ -69,7 +89,7 @@ class Recorded:
 
 
 def without_secrets(request: Mapping[str, Json]) -> tuple[dict[str, Json], tuple[str, ...]]:
-    """The request with each secret's value replaced, and where they were: by the name of the field, or by the value's form."""
+    """The request with each secret's value replaced, and where they were: by the name that the user gave, or by the value's form."""
     found: list[str] = []
     cleaned = {key: _cleaned(value, key, found) for key, value in request.items()}
     return cleaned, tuple(found)
@@ -77,14 +97,22 @@ def without_secrets(request: Mapping[str, Json]) -> tuple[dict[str, Json], tuple
 
 def _cleaned(value: Any, path: str, found: list[str]) -> Any:
     if isinstance(value, Mapping):
+        if "Key" in value and isinstance(value.get("Value"), str):  # a tag
+            return {**value, "Value": _text(value["Value"], f"{path}.{value['Key']}", str(value["Key"]), found)}
         return {key: _cleaned(item, f"{path}.{key}", found) for key, item in value.items()}
     if isinstance(value, list):
-        return [_cleaned(item, path, found) for item in value]
-    last = path.rpartition(".")[2]
-    named = (
-        path.startswith(("Environment.", "HyperParameters.")) and _NAMED_SECRET.search(last) and len(str(value)) >= 12
-    )
-    if isinstance(value, str) and (_SECRET.search(value) or named):
+        options = ["", *(item if isinstance(item, str) and item.startswith("--") else "" for item in value)]
+        return [
+            _text(item, path, option, found) if isinstance(item, str) else _cleaned(item, path, found)
+            for option, item in zip(options, value, strict=False)
+        ]
+    above, _, last = path.rpartition(".")
+    given = above.rpartition(".")[2] in _GIVEN
+    return _text(value, path, last if given else "", found) if isinstance(value, str) else value
+
+
+def _text(value: str, path: str, name: str, found: list[str]) -> str:
+    cleaned = REMOVED if is_named_secret(name.lstrip("-"), value) else secrets.without_secrets(value, REMOVED)
+    if cleaned != value and path not in found:
         found.append(path)
-        return REMOVED if named else _SECRET.sub(REMOVED, value)
-    return value
+    return cleaned

@@ -13,12 +13,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ..errors import SmTrnError
 from ..launchers.source import cells
 from .endpoint import Endpoint
-from .recording import Recorded
+from .recording import CellFailure, Recorded
 
 HOOK: Final = Path(__file__).parent / "hook"
 LARGEST_COPY: Final = 1_000_000_000  # bytes of the folder that is copied
@@ -60,6 +60,7 @@ def record(
         (root / "home").mkdir()
         settings = {
             "endpoint": endpoint.url,
+            "key": endpoint.key,
             "log": str(log),
             "region": region,
             "writable": [str(copy), str(root / "tmp"), str(root / "home")],
@@ -75,6 +76,7 @@ def record(
             exit_code=exit_code,
             output=output.replace(str(work), str(place))[-OUTPUT:],
             seconds=time.monotonic() - began,
+            failures=tuple(CellFailure(**row) for row in _rows(log.with_name(f"{log.name}.failed"))),
         )
 
 
@@ -159,7 +161,7 @@ def _environment(settings: Mapping[str, object], root: Path, region: str) -> dic
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
-        "AWS_ACCESS_KEY_ID": "AKIARECORDEDNOTLAUNCH",
+        "AWS_ACCESS_KEY_ID": str(settings["key"]),
         "AWS_SECRET_ACCESS_KEY": "recorded",
         "AWS_DEFAULT_REGION": region,
         "AWS_REGION": region,
@@ -225,15 +227,16 @@ def _state(process: Path) -> str:
 
 
 def _refused(log: Path) -> Iterator[str]:
+    told = [f"{row['what']} {row['detail']}" for row in _rows(log)]
+    yield from dict.fromkeys(told)
+
+
+def _rows(log: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a file that the hook wrote; what the launcher made of it, if it did, is no row."""
     if not log.is_file():
         return
-    seen = set()
     for line in log.read_text("utf-8", errors="replace").splitlines():
-        try:
-            said = json.loads(line)
-            told = f"{said['what']} {said['detail']}"
-        except (ValueError, KeyError, TypeError):
-            continue
-        if told not in seen:
-            seen.add(told)
-            yield told
+        with contextlib.suppress(ValueError):
+            row = json.loads(line)
+            if isinstance(row, dict):
+                yield row

@@ -19,6 +19,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .. import loopback
+
 TOKEN = "token"  # noqa: S105 - the parameter's name
 CSRF = "X-CSRF-Token"
 POLICY = (
@@ -44,6 +46,9 @@ HEADERS: Mapping[str, str] = MappingProxyType(
 _PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, '
     'initial-scale=1"><title>sm_trn</title></head><body><main><h1>{title}</h1><p>{words}</p></main></body></html>'
+)
+_ONWARD = _PAGE.replace("<title>", '<meta http-equiv="refresh" content="0;url=/"><title>').format(
+    title="sm_trn", words='<a href="/">Open the page</a>'
 )
 _NO_COOKIE = (
     "This page needs its link",
@@ -81,7 +86,7 @@ class Keys:
 
     @property
     def hosts(self) -> frozenset[str]:
-        return frozenset({f"127.0.0.1:{self.port}", f"localhost:{self.port}"})
+        return loopback.hosts(self.port)
 
     def take(self, token: str) -> bool:
         """Whether this is the token, for the first time."""
@@ -149,7 +154,8 @@ class Access:
             if self._keys.known(headers.get("cookie", "")):  # the same browser opened its link again
                 return RedirectResponse("/", 303)
             return _page(_USED, 401)
-        answer = RedirectResponse("/", 303)
+        # After a link in a file, which is another site, a redirect would go without the new cookie; a page's own refresh has it.
+        answer = RedirectResponse("/", 303) if _direct(headers) else HTMLResponse(_ONWARD)
         answer.set_cookie(self._keys.cookie_name, self._keys.cookie, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -168,6 +174,10 @@ def _own(scope: Scope, headers: Headers) -> bool:
         and headers.get("sec-fetch-dest") == "document"
     )
     return site in {"none", "same-origin"} or followed
+
+
+def _direct(headers: Headers) -> bool:
+    return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
 
 
 def _text(words: str, status: int) -> Response:

@@ -152,7 +152,7 @@ def _below(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
     if not measured:
         yield f"{fmt.jobs(len(rows))} EMULATED on this machine. Seconds are this machine's, and there is no cost."
         return
-    priced = [(usd, row) for row in measured if (usd := cost(row, now)) is not None]
+    priced = [(usd, row) for row in measured if (usd := row.usd(now)) is not None]
     if priced:
         most = "at most " if any(row.at_most for _, row in priced) else ""
         dates = sorted({row.price.as_of for _, row in priced if row.price is not None})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 import threading
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import NotConfigured
 from ..session.handles import Session
@@ -19,15 +21,42 @@ from .watcher import PageSettings, Watcher
 
 ADDRESS = "127.0.0.1"
 PORT, TRIED = 8765, 20
+PATIENCE_S = 10.0  # so long may a request take to come; one that has come may be answered for hours
+
+
+class Connection(H11Protocol):
+    """A connection that has to ask: one that is silent, or sends its request drop by drop, is closed after ``patience_s``."""
+
+    patience_s = PATIENCE_S
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(self.patience_s, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        asked = self.cycle is not None and not self.cycle.response_complete
+        if asked and self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        elif not asked and self._deadline is None:  # the beginning of another request
+            self._deadline = self.loop.call_later(self.patience_s, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
 
 
 class Server(uvicorn.Server):
     """Answers for one page. A signal sends its tabs away before the server waits for them."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, *, connection: type[Connection] = Connection) -> None:
         super().__init__(
             uvicorn.Config(
                 page.app(),
+                http=connection,
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta, timezone
 from decimal import Decimal
 
 from ..formatting import numbers as fmt
@@ -17,16 +18,16 @@ DAYS = 62  # bars of a figure
 GROUPS = 12
 
 
-def spending(jobs: Sequence[tuple[JobSnapshot, Mapping[str, str]]], book: PriceBook) -> Json:
-    """The view of the costs."""
-    item = fleet([job for job in jobs if job[0].terminal], book=book)
+def spending(jobs: Sequence[tuple[JobSnapshot, Mapping[str, str]]], book: PriceBook, *, cut: int | None = None) -> Json:
+    """The view of the costs. ``cut`` says that only so many jobs are on the page, and there may be more."""
+    item = fleet([job for job in jobs if job[0].terminal], book=book, cut=cut)
     emulated = bool(jobs) and all(job.emulated for job, _ in jobs)
     running = sum(not job.terminal for job, _ in jobs)
     keys = sorted({key for _, tags in jobs for key in tags if not key.startswith("sm-trn:")})[:4]
     return {
         "emulated": emulated,
         "title": _title(item, emulated=emulated),
-        "findings": [*item.findings(), *_running(running, emulated=emulated)],
+        "findings": [*item.findings(), *_running(running, emulated=emulated), *_earlier(item)],
         "unit": "seconds of this machine" if emulated else "US dollars",
         "days": list(_days(item, emulated=emulated)),
         "by": [
@@ -43,7 +44,7 @@ def spending(jobs: Sequence[tuple[JobSnapshot, Mapping[str, str]]], book: PriceB
 
 def _title(item: Fleet, *, emulated: bool) -> str:
     if emulated:
-        seconds = sum(row.snapshot.billable_s or 0.0 for row in item.rows)
+        seconds = sum(_seconds(row) for row in item.rows)
         return f"Emulated jobs cost nothing; they took {fmt.duration(seconds)} of this machine"
     if not any(row.cost is not None for row in item.rows):
         return "Nothing was billed yet"
@@ -59,6 +60,10 @@ def _running(number: int, *, emulated: bool) -> Iterator[str]:
         yield f"{fmt.jobs(number)} still run{'s' if number == 1 else ''} and {'is' if number == 1 else 'are'} in no sum here.{more}"
 
 
+def _seconds(row: FleetRow) -> float:
+    return (row.snapshot.billable_s or 0.0) * row.snapshot.count
+
+
 def _paid(row: FleetRow) -> Decimal:
     return row.cost.usd if row.cost is not None else Decimal(0)
 
@@ -67,7 +72,7 @@ def _amounts(rows: Sequence[FleetRow], *, emulated: bool) -> Json:
     """Of completed, stopped and failed jobs; and what spot saved, which was not paid."""
 
     def amount(row: FleetRow) -> float:
-        return (row.snapshot.billable_s or 0.0) * row.snapshot.count if emulated else float(_paid(row))
+        return _seconds(row) if emulated else float(_paid(row))
 
     failed = sum(amount(row) for row in rows if row.snapshot.status_word == "Failed")
     stopped = sum(amount(row) for row in rows if row.snapshot.status_word == "Stopped")
@@ -84,12 +89,31 @@ def _amounts(rows: Sequence[FleetRow], *, emulated: bool) -> Json:
 
 
 def _days(item: Fleet, *, emulated: bool) -> Iterator[Json]:
-    by_day: dict[str, list[FleetRow]] = {}
+    """Every day from the first to the last, also those without a job; the newest ``DAYS`` of them."""
+    by_day = _by_day(item)
+    last = max(by_day, default=None)
+    if last is None:
+        return
+    first = max(min(by_day), last - timedelta(days=DAYS - 1))
+    for number in range((last - first).days + 1):
+        day = first + timedelta(days=number)
+        yield {"day": day.isoformat(), **_amounts(by_day.get(day, []), emulated=emulated)}
+
+
+def _earlier(item: Fleet) -> Iterator[str]:
+    """What is in the sums and before the days of the figure."""
+    by_day = _by_day(item)
+    rows = [row for day, rows in by_day.items() if (max(by_day) - day).days >= DAYS for row in rows]
+    if rows:
+        yield f"{fmt.jobs(len(rows))} of earlier days {'is' if len(rows) == 1 else 'are'} in the sums, and not in the days below."
+
+
+def _by_day(item: Fleet) -> dict[date, list[FleetRow]]:
+    found: dict[date, list[FleetRow]] = {}
     for row in item.rows:
         if row.snapshot.created is not None and row.snapshot.billable_s is not None:
-            by_day.setdefault(f"{row.snapshot.created:%Y-%m-%d}", []).append(row)
-    for day in sorted(by_day)[-DAYS:]:
-        yield {"day": day, **_amounts(by_day[day], emulated=emulated)}
+            found.setdefault(row.snapshot.created.astimezone(timezone.utc).date(), []).append(row)
+    return found
 
 
 def _groups(item: Fleet, key: str, *, emulated: bool) -> list[Json]:

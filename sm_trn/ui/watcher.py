@@ -136,7 +136,8 @@ class Watcher:
 
     def spending(self) -> Json:
         """What the jobs cost, as they were last seen."""
-        return spending([(shown.row.snapshot, shown.tags) for shown in self._shown], self.session.prices)
+        cut = self.settings.limit if len(self._shown) >= self.settings.limit else None
+        return spending([(shown.row.snapshot, shown.tags) for shown in self._shown], self.session.prices, cut=cut)
 
     def snapshot(self, name: str) -> JobSnapshot | None:
         """A job as it was last seen; None for one that the page does not show."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from command import sm_trn
 
 from sm_trn.cli.bridge.asking import answers
 from sm_trn.cli.bridge.import_code import command
@@ -129,3 +130,71 @@ def test_a_notebook_is_written_beside_and_a_script_is_not_one(repository: Path) 
         CliRunner().invoke(
             command, ["jobs/launch.py", "--to", "notebook"], standalone_mode=False, catch_exceptions=False
         )
+
+
+def test_a_program_that_would_run_under_neither_sdk_is_not_written(repository: Path) -> None:
+    text = "import sagemaker\nsession = sagemaker.Session()\n" + LAUNCH
+    path = repository / "jobs" / "launch.py"
+    path.write_text(text)
+    done = run("jobs/launch.py", "--in-place", "--set", "region=us-east-1")
+    assert (1, text) == (done.return_value, path.read_text())
+    assert (
+        "launch.py, line 2: SDK v3 has no sagemaker.Session; use sagemaker.core.helper.session_helper.Session"
+        in done.stderr
+    )
+    assert "the result would run under neither SDK, so it is not written" in done.stderr
+
+
+def test_a_value_is_read_from_a_file_and_its_keys_can_be_changed(repository: Path) -> None:
+    path = repository / "jobs" / "launch.py"
+    path.write_text(LAUNCH.replace("instance_count=1", "instance_count=cfg['machines'], max_run=cfg['limits']['run']"))
+    (repository / "cfg.json").write_text('{"machines": 2, "limits": {"run": 60}}')
+    done = run("jobs/launch.py", "--set", "cfg=@cfg.json", "--set", "cfg.limits.run=120", "--to", "job.toml")
+    assert (None, 0) == (done.exception, done.return_value)
+    assert "count = 2" in done.stdout
+    assert "max_run_s = 120" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("cfg.key=1",), "a key of cfg, which no --set before it gives as a mapping"),
+        (("cfg=1", "cfg.key=1"), "a key of cfg, which no --set before it gives as a mapping"),
+        (("cfg=@none.json",), "cannot be read (No such file or directory)"),
+        (("cfg=@bad.json",), "which is no JSON"),
+    ],
+)
+def test_a_value_that_cannot_be_given_is_refused_with_a_sentence(
+    repository: Path, given: tuple[str, ...], said: str
+) -> None:
+    (repository / "bad.json").write_text("{")
+    done = run("jobs/launch.py", *[word for pair in given for word in ("--set", pair)])
+    assert said in str(done.exception)
+
+
+def test_a_placeholder_is_told_in_the_file_and_refused_by_check(repository: Path) -> None:
+    source(repository / "jobs")
+    spot = "use_spot_instances=True, max_run=60, max_wait=120, checkpoint_s3_uri=f's3://b/{time.time()}')"
+    (repository / "jobs" / "launch.py").write_text(
+        "import time" + LAUNCH.replace('"s3://b/out")', f'"s3://b/out", {spot}')
+    )
+    run("jobs/launch.py", "--to", "job.toml", "--output", "new")
+    (path,) = (repository / "new").glob("*.toml")
+    assert path.read_text().startswith("# YOUR-TIME: fill it in; sm-trn check refuses the job until then.\n")
+    done = sm_trn("check", str(path))
+    assert 1 == done.returncode
+    assert "error[DATA006]: YOUR-TIME is a placeholder" in done.stdout
+
+
+def test_a_job_that_the_form_refuses_is_named_and_the_others_are_written(repository: Path) -> None:
+    source(repository / "jobs")
+    first = LAUNCH.replace("estimator", "one").replace("instance_count=1", "instance_count=1, base_job_name='one'")
+    second = LAUNCH.replace("estimator", "two").replace(
+        "instance_count=1",
+        "instance_count=1, base_job_name='../../two', tags=[{'Key': 'a', 'Value': ''}]",
+    )
+    (repository / "jobs" / "launch.py").write_text(second + first)
+    done = run("jobs/launch.py", "--to", "model-trainer-v3", "--output", "new", "--set", "region=us-east-1")
+    assert 1 == done.return_value
+    assert ["one.py"] == [path.name for path in (repository / "new").iterdir()]
+    assert "two, launch.py, line 3: not written." in done.stderr

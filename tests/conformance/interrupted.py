@@ -1,6 +1,7 @@
 """A run in a process of its own, interrupted at its n-th request: ``python interrupted.py ENDPOINT STATE KIND N``.
 
-Kinds: ``kill-before`` and ``kill-after`` (SIGKILL round the request), ``ctrl-c``, ``expired`` (every answer from then on says so),
+Kinds: ``kill-before`` and ``kill-after`` (SIGKILL round the request), ``ctrl-c``, ``term``, ``hang-up``, ``twice``
+(SIGTERM and SIGHUP), ``expired`` (every answer from then on says so),
 ``throttled`` (three answers from then on), ``none`` (prints how many requests a whole run makes).
 """
 
@@ -26,6 +27,10 @@ NAMES = {
     "create with no instance", "a job that completes", "a job that fails with a reason", "a job in Training", "stop a job in Training",
     "stop a job before its download", "a warm pool that is released", "an object", "a page of objects",
 }  # fmt: skip
+SENT = {
+    "ctrl-c": (signal.SIGINT,), "term": (signal.SIGTERM,), "hang-up": (signal.SIGHUP,), "twice": (signal.SIGTERM, signal.SIGHUP),
+    "kill-before": (signal.SIGKILL,),
+}  # fmt: skip
 THROTTLED = 3
 
 
@@ -45,10 +50,8 @@ class Interrupter:
     def _before(self, request: Any, **_event: Any) -> AWSResponse | None:
         self.count += 1
         late = self.count - self._n
-        if late == 0 and self._kind == "kill-before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if late == 0 and self._kind == "ctrl-c":
-            os.kill(os.getpid(), signal.SIGINT)
+        for number in SENT.get(self._kind, ()) if late == 0 else ():
+            os.kill(os.getpid(), number)
         if late >= 0 and self._kind == "expired":
             return _error(request.url, "ExpiredTokenException", "The security token included in the request is expired")
         if 0 <= late < THROTTLED and self._kind == "throttled":

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,17 +17,23 @@ from pathlib import Path
 
 import pytest
 import wired
+from botocore.exceptions import EndpointConnectionError
+from command import sm_trn
 from interrupted import NAMES
 
 from sm_trn import emulator as embedded
 from sm_trn.conformance.cleanup import EMULATOR, sweep
+from sm_trn.conformance.interruption import Interrupted, Interruption
 from sm_trn.conformance.journal import Journal, abandoned, begin, folder
 from sm_trn.conformance.probes import PROBES
+from sm_trn.conformance.run import ask_account
 from sm_trn.emulator import Endpoint, Options
+from sm_trn.errors import CloudError
 from sm_trn.render.policy_conformance import PREFIX
 
 pytestmark = pytest.mark.local
-KINDS = ("kill-before", "kill-after", "ctrl-c", "expired", "throttled")
+SIGNALS = ("ctrl-c", "term", "hang-up", "twice")
+KINDS = ("kill-before", "kill-after", *SIGNALS, "expired", "throttled")
 TIMES = int(os.environ.get("SM_TRN_INTERRUPTIONS", str(len(KINDS))))
 REQUESTS = 90  # of a whole run, its removals included; polls make it a few more or less
 SCRIPT = Path(__file__).with_name("interrupted.py")
@@ -61,12 +70,96 @@ def test_nothing_is_left_after_the_next_start(account: Endpoint, tmp_path: Path,
     if kind == "throttled":
         assert 0 == process.returncode
     target, told = wired.target_of(account), list[str]()
-    sweep(target, tmp_path, wired.MovedClock(), told.append)
+    if kind not in SIGNALS:  # what is told to end removes what it made itself
+        sweep(target, tmp_path, wired.MovedClock(), told.append)
     assert [] == told
     sagemaker, s3 = target.client("sagemaker"), target.client("s3")
     assert [] == sagemaker.list_training_jobs(NameContains=PREFIX)["TrainingJobSummaries"], (kind, n)
     assert 0 == s3.list_objects_v2(Bucket=account.bucket, Prefix=PREFIX)["KeyCount"], (kind, n)
     assert [] == list(folder(tmp_path).iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_while_the_run_cleans_up_ends_it_after_that(number: signal.Signals) -> None:
+    before, done = signal.getsignal(number), list[str]()
+
+    def run() -> None:
+        with Interruption() as interruption:
+            with interruption.allowed():
+                done.append("asked")
+            signal.raise_signal(number)
+            done.append("removed")
+
+    with pytest.raises(Interrupted) as stop:
+        run()
+    assert (["asked", "removed"], number) == (done, stop.value.number)
+    assert before == signal.getsignal(number)
+
+
+def test_the_third_signal_gives_up() -> None:
+    done = list[str]()
+
+    def run() -> None:
+        with Interruption():
+            for _ in range(4):
+                signal.raise_signal(signal.SIGTERM)
+                done.append("went on")
+
+    with pytest.raises(Interrupted):
+        run()
+    assert 2 * ["went on"] == done
+
+
+def test_what_could_not_be_removed_is_told_with_the_command_that_removes_it(account: Endpoint, tmp_path: Path) -> None:
+    target, told = wired.target_of(account), list[str]()
+
+    def lost(params: object, **_event: object) -> None:
+        raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1/")
+
+    target.session.events.register("provide-client-params.sagemaker.Search", lost)
+    with pytest.raises(CloudError):
+        ask_account(target, (), clock=wired.MovedClock(), state=tmp_path, tell=told.append)
+    command = f"sm-trn conformance --clean --region {account.region} --bucket {account.bucket} --backend emulator --state {tmp_path}"
+    assert [True] == [line.endswith(command) for line in told]
+
+
+def test_a_terminal_that_is_closed_keeps_nothing_from_being_removed(account: Endpoint, tmp_path: Path) -> None:
+    def deaf(line: str) -> None:
+        raise OSError(errno.EIO, line)
+
+    (probe,) = (each for each in PROBES if each.name == "an object")
+    with pytest.raises(OSError, match="an object"):
+        ask_account(wired.target_of(account), [probe], clock=wired.MovedClock(), state=tmp_path, tell=deaf)
+    assert [] == list(folder(tmp_path).iterdir())
+
+
+def test_an_emulator_of_a_run_that_is_gone_is_found_ended_and_said(account: Endpoint, tmp_path: Path) -> None:
+    scratch = folder(tmp_path) / "0123abcd"
+    endpoint = embedded.up(scratch)
+    said = cleaned(account, tmp_path)
+    assert "Run 0123abcd: 0 jobs or the like stopped and deleted, 0 objects deleted. Its emulator was ended." in said
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(endpoint.url.rpartition(":")[2])))
+    assert [] == list(folder(tmp_path).iterdir())
+    assert "No interrupted run left anything." in cleaned(account, tmp_path)
+
+
+def cleaned(account: Endpoint, tmp_path: Path) -> str:
+    """What ``--clean`` says, of journals in another folder than the account's."""
+    keys = {"AWS_ACCESS_KEY_ID": account.access_key, "AWS_SECRET_ACCESS_KEY": account.secret_key}
+    where = (
+        "--region",
+        account.region,
+        "--role",
+        account.role_arn,
+        "--bucket",
+        account.bucket,
+        "--state",
+        str(tmp_path),
+    )
+    done = sm_trn("conformance", "--clean", *where, environment={**keys, "AWS_ENDPOINT_URL": account.url})
+    assert 0 == done.returncode, done.stderr
+    return done.stdout
 
 
 def test_two_runs_at_once_do_not_meet(account: Endpoint, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ RECORDS = Path(__file__).parents[1] / "records"
 # What steers a probe: with another value it would ask other things.
 STEERING = frozenset({
     "TrainingJobStatus", "SecondaryStatus", "NextToken", "WarmPoolStatus", "FinalMetricDataList", "TrainingJobArn", "Tags", "Results",
-    "logStreams", "events",
+    "logStreams", "events", "nextForwardToken",
 })  # fmt: skip
 ENDED = frozenset({"Completed", "Failed", "Stopped"})
 

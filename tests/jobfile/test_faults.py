@@ -6,7 +6,7 @@ import pytest
 
 import sm_trn as st
 from sm_trn.errors import InvalidJobFile, SmTrnError
-from sm_trn.jobfile import JobFile, load_jobs, parse_jobs
+from sm_trn.jobfile import JobFile, in_toml, load_jobs, parse_jobs
 from sm_trn.jobfile.faults import Fault
 
 GOOD = """\
@@ -234,3 +234,21 @@ def test_a_syntax_error_shows_its_line_and_column(text: str, form: str, shown: s
     with pytest.raises(InvalidJobFile) as caught:
         parse_jobs(text, form, name=f"a.{form}")
     assert str(caught.value).endswith(shown)
+
+
+@pytest.mark.parametrize("text", ["{key} = 1", "[{key}]\n", "[[ {key} ]]\n", "a = {{ {key} = 1 }}", "x = 1\n{key} = 1"])
+@pytest.mark.parametrize("part", ["a", '"a b"', "'a'"])
+def test_a_key_of_many_parts_is_refused_before_it_is_built(text: str, part: str) -> None:
+    key = " . ".join([part] * 20_000)
+    with pytest.raises(InvalidJobFile, match="a key of more than 64 parts"):
+        st.load_jobs(text.format(key=key), "toml")
+
+
+def test_dots_that_are_no_key_are_not_counted() -> None:
+    dots = ".".join("a" * 100)
+    text = (
+        f"# {dots}\na = \"x {dots}\"\nb = \"\"\"\n{dots}\n\"\"\"\nc = '''\n{dots}'''\nd = '{dots}'\n"
+        + '"a.b".' * 60
+        + "c = 1\n"
+    )
+    assert dots in str(in_toml.parse(text)[0])

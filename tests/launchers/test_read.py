@@ -71,7 +71,7 @@ def test_what_is_changed_after_construction_counts() -> None:
 def test_placeholders_survive_and_can_be_given() -> None:
     body = f"PyTorch({PYTORCH}, output_path=f's3://{{bucket}}/out').fit(f's3://{{bucket}}/data')"
     assert "s3://YOUR-BUCKET/out" == only(body).jobs[0].spec.output.s3_uri
-    assert ("bucket", "role") == only(body).placeholders
+    assert ("bucket", "region", "role") == only(body).placeholders
     assert "s3://mine/out" == only(body, bucket="mine").jobs[0].spec.output.s3_uri
 
 

@@ -49,9 +49,7 @@ def test_a_script_is_written_for_v3_and_the_rest_is_as_it_was() -> None:
         assert () == new.left
         made = new.text.replace("\r\n", "\n") if crlf else new.text
         assert crlf == ("\r\n" in new.text)
-        assert made.startswith(
-            "my_role = 'arn:aws:iam::1:role/r'\n# before\nfrom sagemaker.pytorch import PyTorch\nif True:\n    from "
-        )
+        assert made.startswith("my_role = 'arn:aws:iam::1:role/r'\n# before\nif True:\n    from ")
         assert '    print("é")  # between\n    estimator.train(' in made
         assert made.endswith("wait=False, logs=False)\n# after")
         assert "role=my_role," in made
@@ -161,3 +159,41 @@ def json_line(text: str) -> str:
     """The first line of the first code cell, which an edit puts back."""
     cell = next(cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
     return "".join(cell["source"]).split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("head", "stops"),
+    [
+        ("import sagemaker\nmy_role = sagemaker.get_execution_role()\n", [(2, "sagemaker.get_execution_role")]),
+        ("from sagemaker import Session, get_execution_role\nmy_role = get_execution_role()\n",
+         [(1, "sagemaker.Session"), (1, "sagemaker.get_execution_role")]),
+        ("import sagemaker.inputs as i\nx = i.TrainingInput('s3://b')\nmy_role = 'arn:aws:iam::1:role/r'\n", [(1, "sagemaker.inputs")]),
+        ("from sagemaker.core.helper.session_helper import get_execution_role\nmy_role = get_execution_role()\n", []),
+        ("from sagemaker.debugger import Rule\nmy_role = 'arn:aws:iam::1:role/r'\n", []),
+    ],
+)  # fmt: skip
+def test_what_sdk_v3_does_not_have_stops_a_rewriting_and_unused_imports_go(
+    head: str, stops: list[tuple[int, str]]
+) -> None:
+    text = head + LAUNCH
+    new = rewritten(read_text(text, "launch.py", given=GIVEN), text, tuple(GIVEN))
+    assert stops == [(each.place.line, each.name) for each in new.stops]
+    assert all(each.instead.startswith("sagemaker.") for each in new.stops)
+    assert "import PyTorch" not in new.text
+    assert "import Rule" not in new.text
+
+
+def test_a_rewriting_makes_up_no_role() -> None:
+    text = (
+        "import sagemaker\n"
+        + MADE.replace('role="arn:aws:iam::1:role/r"', "**{'role': sagemaker.get_execution_role()}")
+        + FIT
+    ).replace('{"rate": rate}', "{}")
+    new = rewritten(read_text(text, "launch.py", given=GIVEN), text, tuple(GIVEN))
+    assert (text, ["v3 needs role: --set role=…"]) == (new.text, [why for _, why in new.left])
+
+
+def test_a_launch_of_a_tuner_is_left_for_that_reason() -> None:
+    text = f"rate = 1\n{MADE}from sagemaker.tuner import HyperparameterTuner\nHyperparameterTuner(e, 'loss', {{}}).fit('s3://mine/x')\n"
+    new = rewritten(read_text(text, "launch.py", given=GIVEN), text, tuple(GIVEN))
+    assert ["HyperparameterTuner starts it"] == [why for _, why in new.left]

@@ -57,7 +57,7 @@ def value(launch: Launch) -> object:
             "import argparse\np = argparse.ArgumentParser()\np.add_argument('--kind', default='a')\nfound = p.parse_args().kind",
             "a",
         ),
-        ("found = str(datetime.now().timestamp()).split('.')[0]", "TIME"),
+        ("found = str(datetime.now().timestamp()).split('.')[0]", "YOUR-TIME"),
     ],
 )
 def test_it_is_known(body: str, expected: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import io
 import json
 import os
@@ -10,13 +12,22 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from command import sm_trn
 
+from sm_trn.cli.bridge.record import saved
 from sm_trn.errors import SmTrnError
 from sm_trn.launchers.source import cells
 from sm_trn.recorder import record
 from sm_trn.recorder.endpoint import Endpoint
-from sm_trn.recorder.recording import REMOVED, without_secrets
+from sm_trn.recorder.recording import REMOVED, Recorded, RecordedCall, without_secrets
+from sm_trn.specs.json import Json
 
+REQUEST: dict[str, Json] = {
+    "RoleArn": "arn:aws:iam::111122223333:role/mine", "OutputDataConfig": {"S3OutputPath": "s3://mine/out"},
+    "AlgorithmSpecification": {"TrainingImage": "1.dkr.ecr.eu-west-1.amazonaws.com/own:1", "TrainingInputMode": "File"},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 60},
+    "ResourceConfig": {"InstanceCount": 1, "InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 1},
+}  # fmt: skip
 BOTO3 = """
 import boto3, os, socket, subprocess, sys, urllib.request
 session = boto3.Session(profile_name="not-of-this-machine")
@@ -74,6 +85,152 @@ def test_a_launcher_is_recorded_and_held(tmp_path: Path) -> None:
     assert "111122223333" in recorded.output
 
 
+WAYS = """
+import os, signal, sqlite3, sys, tempfile
+folder = os.open(OUTSIDE, os.O_RDONLY)
+file = os.open(OUTSIDE + "/canary", os.O_RDONLY)
+program = "open(%r, 'w')" % (OUTSIDE + "/made")
+own = {**os.environ, "PYTHONPATH": "mine" + os.pathsep + os.environ["PYTHONPATH"]}
+def spawn(options, environment):
+    _, status = os.waitpid(os.posix_spawn(sys.executable, [sys.executable, *options, "-c", program], environment), 0)
+    if status: raise OSError("it failed")
+def replaced(environment):
+    child = os.fork()
+    if not child:
+        try: os.execve(sys.executable, [sys.executable, "-c", program], environment)
+        finally: os._exit(1)
+    if os.waitpid(child, 0)[1]: raise OSError("it failed")
+for way in (
+    lambda: os.unlink("canary", dir_fd=folder), lambda: os.rename("inside.txt", "moved", dst_dir_fd=folder),
+    lambda: os.rename("canary", "moved", src_dir_fd=folder), lambda: os.open("made", os.O_CREAT | os.O_WRONLY, dir_fd=folder),
+    lambda: os.mkdir("made", dir_fd=folder), lambda: os.rmdir("empty", dir_fd=folder), lambda: os.symlink("x", "made", dir_fd=folder),
+    lambda: os.symlink("x", OUTSIDE + "/made"), lambda: os.link("inside.txt", "made", dst_dir_fd=folder),
+    lambda: os.link("canary", "linked", src_dir_fd=folder), lambda: os.remove(OUTSIDE + "/link"),
+    lambda: os.mkfifo(OUTSIDE + "/made"), lambda: os.mkfifo("made", dir_fd=folder), lambda: os.mknod(OUTSIDE + "/made"),
+    lambda: os.utime(OUTSIDE + "/canary", (1, 1)), lambda: os.utime("canary", (1, 1), dir_fd=folder), lambda: os.utime(file, (1, 1)),
+    lambda: os.setxattr(OUTSIDE + "/canary", "user.x", b"y"), lambda: os.setxattr(file, "user.x", b"y"),
+    lambda: os.chmod(file, 0), lambda: os.fchmod(file, 0), lambda: os.chmod("canary", 0, dir_fd=folder), lambda: os.fchown(file, 1, 1),
+    lambda: sqlite3.connect(OUTSIDE + "/made"), lambda: sqlite3.connect("file:" + OUTSIDE + "/made?mode=rwc", uri=True),
+    lambda: spawn([], {}), lambda: spawn([], own), lambda: spawn(["-Wignore", "-I"], dict(os.environ)), lambda: replaced({}),
+    lambda: spawn(["-W", "ignore", "-X", "dev", "-BE"], dict(os.environ)), lambda: spawn(["-bS"], dict(os.environ)),
+    lambda: signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 0), lambda: open("/proc/%d/environ" % os.getppid()),
+    lambda: (os.symlink("/proc/%d/environ" % os.getppid(), "e"), open("e")),
+):
+    try:
+        way()
+        print("NOT REFUSED", way.__code__.co_names, way.__code__.co_consts)
+    except OSError as error:
+        print("refused")
+"""
+NORMAL = """
+import multiprocessing, os, shutil, sqlite3, subprocess, sys, tempfile
+def job(): open("by a child", "w").close()
+if __name__ == "__main__":
+    os.makedirs("a/b/c"); open("a/b/c/d", "w").close(); os.symlink("b", "a/link"); os.remove("a/link"); os.utime("a/b/c/d", (1, 1))
+    folder = os.open("a", os.O_RDONLY); os.mkdir("x", dir_fd=folder); os.rename("x", "y", src_dir_fd=folder, dst_dir_fd=folder)
+    os.close(os.open("z", os.O_CREAT | os.O_WRONLY, dir_fd=folder)); os.mkfifo("fifo"); os.chmod("fifo", 0o600); os.close(folder)
+    with open("a/b/c/d") as file: os.fchmod(file.fileno(), 0o600)
+    shutil.rmtree("a"); sqlite3.connect(":memory:").close(); sqlite3.connect("data.db").close(); open("/proc/self/environ").close()
+    with tempfile.TemporaryDirectory() as made: shutil.copy("launch.py", made)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", "print('a child with -I')", "-I"], check=True)
+    subprocess.run([sys.executable, "-u", "-m", "json.tool", "--help"], check=True, stdout=-3, env={"A": "b"})
+    child = multiprocessing.get_context("spawn").Process(target=job); child.start(); child.join()
+    print(os.path.exists("by a child"), "all went well")
+"""
+
+
+def test_what_python_offers_to_leave_the_copy_is_refused(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "work"
+    folder.mkdir()
+    (outside / "empty").mkdir(parents=True)
+    canary = outside / "canary"
+    canary.write_text("alive")
+    (outside / "link").symlink_to("canary")
+    (folder / "inside.txt").write_text("here")
+    before, files = canary.stat(), sorted(outside.iterdir())
+    (folder / "launch.py").write_text(f"OUTSIDE = {str(outside)!r}\n{WAYS}")
+    recorded = record(["python", "launch.py"], folder=folder, timeout_s=120)
+    after = canary.stat()
+    assert "NOT REFUSED" not in recorded.output, recorded.output
+    assert WAYS.count("lambda: ") == recorded.output.count("refused\n"), recorded.output
+    assert (files, before.st_mode, before.st_mtime) == (sorted(outside.iterdir()), after.st_mode, after.st_mtime)
+
+
+def test_what_stays_in_the_copy_is_not_refused(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(NORMAL)
+    recorded = record(["python", "launch.py"], folder=tmp_path, timeout_s=120)
+    assert (0, ()) == (recorded.exit_code, recorded.refused), recorded.output
+    assert "True all went well" in recorded.output
+    assert "a child with -I" in recorded.output
+
+
+def notebook(*sources: str) -> str:
+    rows = [{"cell_type": "code", "source": [text], "metadata": {}, "outputs": []} for text in sources]
+    return json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+ONE = f"import boto3\nboto3.client('sagemaker').create_training_job(TrainingJobName='one', **{REQUEST!r})"
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (
+            "x = 1\nprint(1 / (x - 1))",
+            "✗ cell 2, line 2 failed: print(1 / (x - 1)): ZeroDivisionError: division by zero",
+        ),
+        (
+            "raise ValueError('one\\ntwo')",
+            "✗ cell 2, line 1 failed: raise ValueError('one\\ntwo'): ValueError: one two",
+        ),
+        (
+            "import sys; sys.exit('no data')",
+            "✗ cell 2, line 1 failed: import sys; sys.exit('no data'): SystemExit: no data",
+        ),
+        ("x = (", "✗ cell 2, line 1 failed: x = (: SyntaxError: '(' was never closed"),
+    ],
+)
+def test_a_cell_that_failed_is_named_and_the_exit_code_says_it(tmp_path: Path, bad: str, said: str) -> None:
+    (tmp_path / "launch.ipynb").write_text(notebook(ONE, bad))
+    done = sm_trn("record", "--", "launch.ipynb", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert said in done.stdout
+    assert (tmp_path / "recorded" / "one.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "code"),
+    [
+        ((), notebook(ONE), 0),
+        (("--stop-at-submit",), notebook(ONE), 0),
+        (("--stop-at-submit",), notebook(ONE, "1 / 0"), 1),
+        (("--json",), notebook(ONE, "1 / 0"), 1),
+    ],
+)
+def test_the_exit_code_of_a_recording(tmp_path: Path, options: tuple[str, ...], text: str, code: int) -> None:
+    (tmp_path / "launch.ipynb").write_text(text)
+    assert code == sm_trn("record", *options, "--", "launch.ipynb", cwd=tmp_path).returncode
+
+
+def test_a_program_that_fails_after_its_job_is_said(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(f"{ONE}\nraise SystemExit('the data is missing')\n")
+    done = sm_trn("record", "--", "python", "launch.py", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert "The program did not end well. The program's last lines:\nthe data is missing" in done.stdout
+
+
+def test_a_job_that_cannot_be_written_is_named_and_the_others_are_written(tmp_path: Path) -> None:
+    bad = ONE.replace("'one'", "''").replace("boto3.client('sagemaker')", "boto3.client('sagemaker', config=unchecked)")
+    unchecked = "from botocore.config import Config\nunchecked = Config(parameter_validation=False)"
+    (tmp_path / "launch.py").write_text(f"{unchecked}\n{bad}\n{ONE}\n")
+    done = sm_trn("record", "--", "python", "launch.py", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert (
+        "✗ not written: ''  launch.py, line 4: request: got ValueError (name: got '', wanted a job name)" in done.stdout
+    )
+    assert (tmp_path / "recorded" / "one.toml").is_file()
+
+
 def test_what_leaves_the_launchers_group_ends_with_it(tmp_path: Path) -> None:
     stays = "import os, time; os.setsid(); open('pid', 'w').write(str(os.getpid())); print(os.getpid(), flush=True); time.sleep(1e6)"
     (tmp_path / "launch.py").write_text(
@@ -109,6 +266,64 @@ def test_an_upload_in_chunks_is_put_together() -> None:
         assert {"s3://b/k": b"helloyou"} == endpoint.uploads
 
 
+def asked(endpoint: Endpoint, method: str = "GET", path: str = "/b/source.tar.gz", **headers: str) -> tuple[int, bytes]:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", int(endpoint.url.rpartition(":")[2]))) as client:
+        client.request(
+            method,
+            path,
+            b"" if method == "GET" else b"other",
+            {name.replace("_", "-"): value for name, value in headers.items()},
+        )
+        answer = client.getresponse()
+        return answer.status, answer.read()
+
+
+def test_the_port_answers_the_run_alone() -> None:
+    with Endpoint() as endpoint:
+        endpoint.answer("PUT", "/b/source.tar.gz", {}, b"mine")
+        key, scope = {"X_Recorded_Key": endpoint.key}, f"{endpoint.key}/20260101/us-west-2/s3/aws4_request"
+        signed = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        for refused in (
+            {},
+            {"X_Recorded_Key": "AKIARECORDEDNOTLAUNCH"},
+            {"Host": "evil.example", **key},
+            {"Origin": "http://evil", **key},
+        ):
+            assert 403 == asked(endpoint, **refused)[0]
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            assert 403 == asked(endpoint, method)[0]
+        assert (200, b"mine") == asked(endpoint, **key)
+        assert (200, b"mine") == asked(endpoint, Authorization=signed)
+        assert (200, b"mine") == asked(endpoint, path=f"/b/source.tar.gz?X-Amz-Credential={scope.replace('/', '%2F')}")
+        assert 3 == len([call for call in endpoint.calls if call.operation == "GetObject"])
+
+
+def test_an_unsigned_client_of_the_launcher_is_answered(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(
+        "import boto3, botocore\nfrom botocore.config import Config\n"
+        "client = boto3.client('s3', config=Config(signature_version=botocore.UNSIGNED))\n"
+        "client.put_object(Bucket='b', Key='k', Body=b'data')\nprint(client.get_object(Bucket='b', Key='k')['Body'].read())\n"
+    )
+    recorded = record(["python", "launch.py"], folder=tmp_path, timeout_s=60)
+    assert (0, {"s3://b/k": b"data"}) == (recorded.exit_code, dict(recorded.uploads)), recorded.output
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil", "/etc/evil", "..", ".hidden", "a/b", "x" * 400, "\x00", "con\n", "ü" * 200]
+)
+def test_a_jobs_file_lies_in_the_output_folder_whatever_the_job_is_called(tmp_path: Path, name: str) -> None:
+    """Twice: the second of a name is given another one."""
+    output = tmp_path / "one" / "two" / "output"
+    request: dict[str, Json] = {"TrainingJobName": name, "HyperParameters": {}, **REQUEST}
+    call = RecordedCall(service="sagemaker", operation="CreateTrainingJob", request=request)
+    before = set(tmp_path.rglob("*"))
+    paths, refused = saved(Recorded(calls=(call, call, call), uploads={}), output)
+    assert [] == refused
+    assert 3 == len(set(paths))
+    assert {output, output.parent, output.parent.parent, *paths} == set(tmp_path.rglob("*")) - before
+    assert {output} == {path.parent for path in paths}
+
+
 def test_the_model_of_a_recorded_job_is_an_empty_archive_and_other_objects_are_absent() -> None:
     with Endpoint() as endpoint:
         for method in ("HEAD", "GET"):
@@ -135,6 +350,18 @@ estimator = PyTorch(
 estimator.set_hyperparameters(late="x")
 estimator.fit({"train": data}, wait=False)
 """
+
+
+@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
+@pytest.mark.sdk
+def test_a_comparison_names_the_cell_that_kept_a_launch_from_being_reached(tmp_path: Path) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    made, start = SDK.split("estimator.fit(", 1)
+    (tmp_path / "launch.ipynb").write_text(notebook(made, "estimator.no_such_method()\nestimator.fit(" + start))
+    done = sm_trn("import", "launch.ipynb", "--verify", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert "the run did not reach it, so nothing is proven" in done.stdout
+    assert "✗ cell 2, line 1 failed: estimator.no_such_method(): AttributeError:" in done.stdout
 
 
 @pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import boto3
@@ -115,8 +116,17 @@ def flat(request: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return out
 
 
+def unordered(request: dict[str, Any]) -> dict[str, Any]:
+    """SDK v2 takes a hook's tensor collections out of a set: which comes first is the hash seed's doing."""
+    hook = request.get("DebugHookConfig")
+    if not isinstance(hook, dict) or "CollectionConfigurations" not in hook:
+        return request
+    listed = sorted(hook["CollectionConfigurations"], key=lambda each: json.dumps(each, sort_keys=True))
+    return {**request, "DebugHookConfig": {**hook, "CollectionConfigurations": listed}}
+
+
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> set[str]:
-    left, right = flat(ours), flat(theirs)
+    left, right = flat(unordered(ours)), flat(unordered(theirs))
     return {key for key in left.keys() | right.keys() if left.get(key) != right.get(key)}
 
 
@@ -274,3 +284,11 @@ def test_model_parallelism_in_an_image_of_cuda_12_is_refused_by_the_sdk_as_by_pr
     assert "DIST024" in {problem.id for problem in st.check(job)}
     with pytest.raises(ValueError, match="SMDistributed is currently incompatible with DLC image"):
         fitted(job, wire)
+
+
+def test_a_hook_of_several_collections_is_the_same_in_whatever_order_the_sdk_sends_them(wire: Any, source: str) -> None:
+    collections = tuple(st.TensorCollection(name) for name in ("all", "losses", "weights", "biases"))
+    job = jobs.smddp(source).replace(debug_hook=st.DebugHook(s3_uri="s3://a-bucket/d", collections=collections))
+    sent = fitted(job, wire)
+    assert 4 == len(sent["DebugHookConfig"]["CollectionConfigurations"])
+    assert set() == differences(st.render(job, at=at(job)), sent)

@@ -15,7 +15,7 @@ from fakes.simulated_wire import World
 from sm_trn.ui.app import Page
 from sm_trn.ui.board import Board
 from sm_trn.ui.comparing import Comparer
-from sm_trn.ui.serving import Server, bind, make_page
+from sm_trn.ui.serving import Connection, Server, bind, make_page
 from sm_trn.ui.watcher import PageSettings, Watcher
 
 
@@ -92,9 +92,9 @@ class Served:
 
 
 @contextmanager
-def serving(page: Page, listening: Any) -> Iterator[Served]:
+def serving(page: Page, listening: Any, connection: type[Connection] = Connection) -> Iterator[Served]:
     """Answer in a thread for as long as the block lasts."""
-    server = Server(page)
+    server = Server(page, connection=connection)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:

@@ -9,13 +9,14 @@ from decimal import Decimal
 import pytest
 from report_jobs import START, describe, transitions
 
+from sm_trn.formatting import numbers as fmt
 from sm_trn.logs import LogEvent
 from sm_trn.pricing import snapshot_book
-from sm_trn.report import WatchRow
-from sm_trn.specs import WallSeconds, parse_snapshot
+from sm_trn.report import WatchRow, fleet
+from sm_trn.specs import JobSnapshot, WallSeconds, parse_snapshot
 from sm_trn.ui.details import detail_json
 from sm_trn.ui.lines import Lines
-from sm_trn.ui.rows import Shown, cause_of, cost, headline, needs, row_json
+from sm_trn.ui.rows import Shown, cause_of, headline, needs, row_json
 from sm_trn.ui.series import Curves
 from sm_trn.ui.spending import spending
 
@@ -112,12 +113,46 @@ def test_emulated_jobs_have_no_cost_no_rate_and_say_what_they_are() -> None:
     assert "cost nothing" in str(shown["title"])
 
 
-def test_the_sum_below_the_first_sentence_is_that_of_the_rows() -> None:
-    rows = [row(f"job-{n}", status="Completed", BillableTimeInSeconds=1001 + n) for n in range(30)]
+def test_the_sum_below_the_first_sentence_is_the_fleets_however_small_the_jobs_are() -> None:
+    """Sums are of what was paid: cents that are rounded job by job would be another sum."""
+    rows = [row(f"job-{n}", status="Completed", BillableTimeInSeconds=1 + n) for n in range(300)]
+    item = fleet([one.snapshot for one in rows], book=snapshot_book())
     _, below = headline(rows, NOW)
-    cents = sum((found for one in rows if (found := cost(one, NOW)) is not None), Decimal(0))
-    assert f"${cents:,}" in below
-    assert float(cents) == pytest.approx(sum(float(str(row_json(Shown(one, {}), NOW)["usd"])) for one in rows))
+    assert f" {fmt.usd(item.usd)} so far" in below
+    assert fmt.usd(item.usd) in str(spending([(one.snapshot, {}) for one in rows], snapshot_book())["title"])
+
+
+def test_days_without_a_job_keep_their_place_and_earlier_ones_are_said() -> None:
+    first = row("a", status="Completed", BillableTimeInSeconds=100).snapshot
+
+    def on(day: int) -> tuple[JobSnapshot, dict[str, str]]:
+        assert first.created is not None
+        return dataclasses.replace(first, created=first.created + timedelta(days=day)), {}
+
+    days = spending([on(0), on(3)], snapshot_book())["days"]
+    assert isinstance(days, list)
+    assert [1, 0, 0, 1] == [day["jobs"] for day in days]
+    shown = spending([on(0), on(100)], snapshot_book())
+    days, findings = shown["days"], shown["findings"]
+    assert isinstance(days, list)
+    assert isinstance(findings, list)
+    assert 62 == len(days)
+    assert "1 job of earlier days is in the sums, and not in the days below." in findings
+
+
+def test_a_page_that_shows_only_the_newest_says_that_no_sum_is_whole() -> None:
+    one = row("a", status="Completed", BillableTimeInSeconds=100).snapshot
+    assert "only the 1 newest were looked at" in str(spending([(one, {})], snapshot_book(), cut=1)["findings"])
+
+
+def test_seconds_of_the_title_are_those_of_the_days() -> None:
+    machines = {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 2}
+    two = row("a", status="Completed", emulated=True, BillableTimeInSeconds=100, ResourceConfig=machines).snapshot
+    shown = spending([(two, {})], snapshot_book())
+    days = shown["days"]
+    assert isinstance(days, list)
+    assert fmt.duration(100 * two.count) in str(shown["title"])
+    assert [100 * two.count] == [day["done"] for day in days]
 
 
 def test_a_running_spot_job_costs_at_most_what_it_shows() -> None:

@@ -6,17 +6,21 @@ import dataclasses
 import difflib
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+import yaml
 
 from ...errors import SmTrnError
 from ...formatting import numbers as fmt
-from ...jobfile import dump_job
-from ...launchers.launches import LauncherJob, Launchers
+from ...jobfile import dump_job, in_json, in_toml, in_yaml
+from ...launchers.launches import Launch, LauncherJob, Launchers
 from ...launchers.read import read_launchers
+from ...launchers.requests.ledger import PLACEHOLDERS, TIME
 from ...launchers.rewrite import Rewritten, rewritten
 from ...launchers.survey import survey
+from ...launchers.values import Symbol
 from ...launchers.write import python_source
 from ...render import problems, render
 from ...specs.destination import Destination
@@ -27,6 +31,7 @@ from . import shown
 from .asking import answers, on_terminal, prompt, value_of
 
 FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3", "notebook")
+_PARSERS = {".json": in_json.parse, ".toml": in_toml.parse, ".yaml": in_yaml.parse, ".yml": in_yaml.parse}
 _SUFFIX = {"job.toml": ".toml"}
 
 
@@ -72,7 +77,7 @@ def command(
     \b
     Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
     """
-    values = dict(_given(pair) for pair in given)
+    values = _values(given)
     as_json = how["as_json"]
     if survey_page is not None:
         return _survey(names, values, survey_page, as_json=as_json)
@@ -91,8 +96,8 @@ def command(
             say(_next(each))
         if told := shown.defaults():
             say(told)
-    else:
-        _write(found, form, output)
+    elif not _write(found, form, output):
+        return 1
     return int(any(_lacks(each) for each in found))
 
 
@@ -126,6 +131,9 @@ def _notebooks(names: tuple[str, ...], values: dict[str, object], output: Path |
         new = rewritten(read_launchers(path, given=values), _text_of(path), tuple(values))
         _say_rest(new)
         left += len(new.left)
+        if new.stops:
+            left += 1
+            continue
         if output is None:
             click.echo(new.text, nl=False)
             continue
@@ -149,6 +157,13 @@ def _say_rest(new: Rewritten) -> None:
         click.echo(f"{place}: left as it is; {why}", err=True)
     for place, used in new.later:
         click.echo(f"{place}: {used} stays, and is now asked of a ModelTrainer; see migrating.md", err=True)
+    for each in new.stops:
+        click.echo(f"{each.place}: SDK v3 has no {each.name}; use {each.instead}", err=True)
+    if new.stops:
+        click.echo(
+            f"{new.stops[0].place.file}: with these lines the result would run under neither SDK, so it is not written; change them first",
+            err=True,
+        )
 
 
 def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
@@ -172,11 +187,13 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
         new = rewritten(found, old, tuple(values))
         _say_rest(new)
         left += len(new.left)
-        if not in_place:
+        if not in_place:  # a diff is read by somebody, and runs nowhere
             lines = difflib.unified_diff(
                 old.splitlines(), new.text.splitlines(), name, f"{name}, for SDK v3", lineterm=""
             )
             say("\n".join(lines))
+        elif new.stops:
+            left += 1
         elif new.text != old:
             shutil.copy2(path, path.with_name(f"{path.name}.bak"))
             with path.open("w", encoding="utf-8", newline="") as file:
@@ -188,26 +205,63 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
 
 
 def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
-    """Read and record each file, and compare the two launch by launch."""
+    """Read and record each file, and compare the two launch by launch; 1 if one differs, or was not reached."""
     from ...recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
 
     results = [verify(Path(name), given=values) for name in names]
     if as_json:
-        emit([shown.verified_json(found, verified) for found, verified, _ in results])
+        emit([shown.verified_json(*each) for each in results])
     else:
         for found, verified, recorded in results:
-            say(shown.verified(found, verified, recorded.output))
-    return int(any(each.differences for _, verified, _ in results for each in verified))
+            say(shown.verified(found, verified, recorded))
+    return int(any(not each.equal for _, verified, _ in results for each in verified))
 
 
-def _given(pair: str) -> tuple[str, object]:
-    name, equals, text = pair.partition("=")
-    if not equals or not name:
-        raise click.UsageError(f"--set: got {pair!r}, wanted NAME=VALUE, such as --set epochs=3")
-    return name, value_of(text)
+def _values(given: Sequence[str]) -> dict[str, object]:
+    """What --set gives: ``name=value``, ``name=@file``, and ``name.key=value`` for a key of a mapping that is given before."""
+    values = dict[str, object]()
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--set: got {pair!r}, wanted NAME=VALUE, such as --set epochs=3")
+        value = _of_file(name, Path(text[1:])) if text.startswith("@") else value_of(text)
+        head, *inner = name.split(".")
+        if not inner:
+            values[name] = value
+            continue
+        place = values.get(head)
+        for key in inner[:-1]:
+            place = place.get(key) if isinstance(place, dict) else None
+        if not isinstance(place, dict):
+            above = name.rpartition(".")[0]
+            raise click.UsageError(
+                f"--set: got {name!r}, a key of {above}, which no --set before it gives as a mapping; wanted --set {head}=@FILE, or "
+                f"--set \"{head}={{'{inner[-1]}': …}}\", first"
+            )
+        place[inner[-1]] = value
+    return values
 
 
-def _write(found: list[Launchers], form: str, output: Path | None) -> None:
+def _of_file(name: str, path: Path) -> object:
+    """The value in a file: JSON, TOML or YAML by its suffix, else a Python literal or the text itself."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise click.UsageError(
+            f"--set: got {name}=@{path}, which cannot be read ({why}); wanted a file that is there. A value that begins with @ is "
+            f"given in quotes: --set {name}='\"@…\"'"
+        ) from None
+    try:
+        if path.suffix in _PARSERS:
+            return _PARSERS[path.suffix](text)[0]
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise click.UsageError(f"--set: got {name}=@{path}, which is no {path.suffix[1:].upper()}: {error}") from None
+    return value_of(text.strip())
+
+
+def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
+    """Write every job that the form can say, name the others, and say whether there are none."""
     jobs = [(launch, job) for each in found for launch in each.launches if launch.complete for job in launch.jobs]
     left = sum(not launch.complete for each in found for launch in each.launches)
     if not jobs:
@@ -215,8 +269,15 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
             f"import: got no complete job, wanted at least one; sm-trn import {found[0].file} shows the holes"
         )
     taken: set[str] = set()
+    refused = 0
     for launch, job in jobs:
-        text = written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
+        try:
+            text = written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
+        except SmTrnError as error:  # one that a form refuses keeps no other from being written
+            refused += 1
+            click.echo(f"{job.spec.name}, {launch.place}: not written. {error}", err=True)
+            continue
+        text = _told(launch, job, text) + text
         if output is None:
             say((f"# {job.spec.name}: {launch.place}\n" if len(jobs) > 1 else "") + text)
             continue
@@ -227,6 +288,22 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> None:
     if left:
         told = f"{fmt.counted(left, 'launch', 'launches')} {'is' if left == 1 else 'are'} not complete and"
         click.echo(f"{told} {'was' if left == 1 else 'were'} not written.", err=True)
+    return not refused
+
+
+def _told(launch: Launch, job: LauncherJob, text: str) -> str:
+    """Comments about what the text does not say, or says by a placeholder."""
+    lines = []
+    if "region" not in launch.placeholders:
+        lines.append(f"# The launcher starts it in {job.at.region}: launch it there, with --region {job.at.region}.")
+    words = [word for word in (Destination().bucket, "YOUR-ROLE", TIME) if word in text]
+    if words:
+        lines.append(
+            f"# {' and '.join(words)}: fill {'it' if len(words) == 1 else 'them'} in; sm-trn check refuses the job until then."
+        )
+    if "account" in launch.placeholders and (account := PLACEHOLDERS[Symbol.ACCOUNT]) in text:
+        lines.append(f"# {account} stands for your account: fill it in.")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _from(job: LauncherJob, target: Path) -> JobSpec:
@@ -238,10 +315,10 @@ def _from(job: LauncherJob, target: Path) -> JobSpec:
 
 
 def _unique(name: str, taken: set[str]) -> str:
-    number, word = 1, name
+    number, word = 1, shown.file_name(name)
     while word in taken:
         number += 1
-        word = f"{name}-{number}"
+        word = f"{shown.file_name(name)}-{number}"
     taken.add(word)
     return word
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
-import re
+import os
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from ...archives import Member
 from ...errors import SmTrnError
 from ...formatting import numbers as fmt
 from ...jobfile import dump_job
@@ -50,7 +53,8 @@ def command(
     """Run a launcher as it is, without launching: a Python program, or a notebook whose cells are run one by one.
 
     It runs in a copy of this folder. Every call of AWS is answered on this machine as if it had just ended well; nothing is
-    started, nothing is billed, nothing leaves this machine. Each training job becomes a job file, with its source.
+    started, nothing is billed, nothing leaves this machine. Each training job becomes a job file, with its source. The exit code is 1 if
+    no job was sent, or if the program or a cell of it failed, which is then named.
 
     \b
     Example: sm-trn record -- python launch.py
@@ -61,7 +65,24 @@ def command(
     recorded = record(program, timeout_s=timeout_s, stop_at_submit=stop_at_submit, code=code)
     if as_json:
         emit(_as_json(recorded))
-        return int(not recorded.jobs)
+        return int(not recorded.jobs or _failed(recorded, stop_at_submit=stop_at_submit))
+    _say_calls(recorded)
+    if told := shown.defaults():
+        say(told)
+    paths, refused = saved(recorded, output)
+    for path in paths:
+        say(f"  {path}")
+    failed = _failed(recorded, stop_at_submit=stop_at_submit)
+    _say_faults(recorded, refused)
+    if not recorded.jobs or (failed and not recorded.failures):
+        head = "No training job was sent." if not recorded.jobs else "The program did not end well."
+        say(f"{head} The program's last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
+    if paths:
+        say(f"Next: sm-trn check {output}/*.toml")
+    return int(not recorded.jobs or failed or bool(refused))
+
+
+def _say_calls(recorded: Recorded) -> None:
     for call in recorded.calls:
         if call.operation in LAUNCHING:
             say(f"  {call.service}.{call.operation:<30} {_name(call)}{_place(call)}")
@@ -69,20 +90,27 @@ def command(
         f"\n{fmt.jobs(len(recorded.jobs))} in {recorded.seconds:.1f} s, {fmt.counted(len(recorded.calls), 'call')}, "
         f"exit code {recorded.exit_code}."
     )
-    if told := shown.defaults():
-        say(told)
-    for path in _saved(recorded, output):
-        say(f"  {path}")
+
+
+def _say_faults(recorded: Recorded, refused: Sequence[str]) -> None:
+    """Secrets that were sent, what the recorder refused, jobs that were not written, cells that failed."""
     for call in recorded.calls:
         for secret in call.secrets:
             say(f"✗ {secret} was sent in clear text by {call.operation}. Its value is not kept.")
-    for refused in recorded.refused[:10]:
-        say(f"▲ refused: {refused}")
-    if not recorded.jobs:
-        say("No training job was sent. The program's last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
-        return 1
-    say(f"Next: sm-trn check {output}/*.toml")
-    return 0
+    for each in recorded.refused[:10]:
+        say(f"▲ refused: {each}")
+    for why in refused:
+        say(f"✗ not written: {why}")
+    for failure in recorded.failures:
+        if not failure.stopped:
+            say(f"✗ {failure}")
+
+
+def _failed(recorded: Recorded, *, stop_at_submit: bool) -> bool:
+    """Whether the program, or a cell, ended otherwise than well. The refusal of the first job, as asked, is no fault of theirs."""
+    if recorded.failures:
+        return not all(failure.stopped for failure in recorded.failures)
+    return recorded.exit_code != 0 and not (stop_at_submit and recorded.jobs)
 
 
 def _slice(program: tuple[str, ...]) -> tuple[tuple[str, ...], list[tuple[int | None, str]]]:
@@ -107,29 +135,39 @@ def _place(call: RecordedCall) -> str:
     return f"  {file}, line {place.line}"
 
 
-def _saved(recorded: Recorded, output: Path) -> list[Path]:
-    """A job file for each job, and its source beside it."""
-    paths: list[Path] = []
+def saved(recorded: Recorded, output: Path) -> tuple[list[Path], list[str]]:
+    """A job file for each job, and its source beside it; and why the others have none."""
+    paths, refused = list[Path](), list[str]()
     for call in recorded.jobs:
-        spec = parse_request(call.request)
-        name = _free(output, spec.name)
-        source = _unpacked(recorded, spec, output / name)
-        if source is not None and spec.script is not None:
-            paths.append(source)
-            spec = spec.replace(script=Script(spec.script.entry, source_dir=f"{name}/source"))
-        output.mkdir(parents=True, exist_ok=True)
-        path = output / f"{name}.toml"
-        path.write_text(dump_job(spec, "toml"), "utf-8")
-        paths.append(path)
-    return paths
+        try:
+            paths += _saved(recorded, parse_request(call.request), output)
+        except SmTrnError as error:  # noqa: PERF203 - one job that cannot be written keeps no other
+            refused.append(f"{_name(call)!r}{_place(call)}: {error}")
+    return paths, refused
+
+
+def _saved(recorded: Recorded, spec: JobSpec, output: Path) -> list[Path]:
+    paths, name = list[Path](), _free(output, spec.name)
+    source = _unpacked(recorded, spec, output / name)
+    if source is not None and spec.script is not None:
+        paths.append(source)
+        spec = spec.replace(script=Script(spec.script.entry, source_dir=f"{name}/source"))
+    output.mkdir(parents=True, exist_ok=True)
+    path = output / f"{name}.toml"
+    path.write_text(dump_job(spec, "toml"), "utf-8")
+    return [*paths, path]
 
 
 def _free(output: Path, name: str) -> str:
-    word, number = re.sub(r"[^\w.-]", "-", name), 1
-    while (output / f"{word}.toml").exists():
+    """A file name for a job's name, which may hold anything: it is no path, and nothing of this name is there."""
+    word = shown.file_name(name)
+    free, number = word, 1
+    while os.path.lexists(output / f"{free}.toml"):
         number += 1
-        word = f"{name}-{number}"
-    return word
+        free = f"{word}-{number}"
+    if (output / free).resolve().parent != output.resolve():
+        raise SmTrnError(f"{output / free}: got a link, wanted a folder or nothing; choose another --output")
+    return free
 
 
 def _unpacked(recorded: Recorded, spec: JobSpec, folder: Path) -> Path | None:
@@ -141,7 +179,7 @@ def _unpacked(recorded: Recorded, spec: JobSpec, folder: Path) -> Path | None:
     target = folder / "source"
     target.mkdir(parents=True, exist_ok=True)
     try:
-        with tarfile.open(fileobj=io.BytesIO(body), mode="r:*") as archive:
+        with tarfile.open(fileobj=io.BytesIO(body), mode="r:*", tarinfo=Member) as archive:
             archive.extractall(target, filter="data")
     except (tarfile.TarError, OSError) as error:
         raise SmTrnError(
@@ -166,4 +204,5 @@ def _as_json(recorded: Recorded) -> dict[str, object]:
         ],
         "uploads": {uri: len(body) for uri, body in recorded.uploads.items()},
         "refused": list(recorded.refused),
+        "failures": [dataclasses.asdict(failure) for failure in recorded.failures],
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
@@ -15,9 +17,16 @@ from ...specs.json import Json
 from ...specs.problems import Problem, Severity
 
 if TYPE_CHECKING:
+    from ...recorder import Recorded
     from ...recorder.verify import Verified
 
+LONGEST = 100  # characters of a file's name
 SHOWN = 12  # things seen beside the launches
+
+
+def file_name(name: str) -> str:
+    """The name of a file for a job's name, which may hold anything: it leads nowhere else."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip(".-")[:LONGEST] or "job"
 
 
 def report(found: Launchers) -> str:
@@ -113,8 +122,8 @@ def _short(place: Place) -> str:
     return str(place).partition(", ")[2] if place.cell is not None or place.file.endswith(".ipynb") else str(place)
 
 
-def verified(found: Launchers, results: Sequence[Verified], output: str) -> str:
-    """A line for each launch: equal, different with both values, or not reached by the run."""
+def verified(found: Launchers, results: Sequence[Verified], recorded: Recorded) -> str:
+    """A line for each launch: equal, different with both values, or not reached by the run; and each cell that failed in it."""
     lines = [f"{found.file}: read, and run against the recorder. Nothing was started."]
     for each in results:
         head = f"{each.launch.cls}(…), {_short(each.launch.place)}"
@@ -127,12 +136,13 @@ def verified(found: Launchers, results: Sequence[Verified], output: str) -> str:
             lines += [f"    {item.field}: read {item.read!r}, sent {item.sent!r}" for item in each.differences]
     left = [launch for launch in found.launches if launch.holes]
     lines += [f"· {launch.cls}(…), {_short(launch.place)}: has holes, not compared" for launch in left]
-    if any(not each.fields for each in results) and output:
-        lines.append("The run's last line: " + output.strip().rpartition("\n")[2][:200])
+    lines += [f"✗ {failure}" for failure in recorded.failures]
+    if any(not each.fields for each in results) and recorded.output and not recorded.failures:
+        lines.append("The run's last line: " + recorded.output.strip().rpartition("\n")[2][:200])
     return "\n".join(lines)
 
 
-def verified_json(found: Launchers, results: Sequence[Verified]) -> dict[str, Json]:
+def verified_json(found: Launchers, results: Sequence[Verified], recorded: Recorded) -> dict[str, Json]:
     """The same, for machines."""
     return {
         "file": found.file,
@@ -147,6 +157,7 @@ def verified_json(found: Launchers, results: Sequence[Verified]) -> dict[str, Js
             }
             for each in results
         ],
+        "failures": [dataclasses.asdict(failure) for failure in recorded.failures],
     }
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import os
 import shlex
+import tempfile
 import webbrowser
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -73,10 +77,22 @@ def command(
         click.echo(f"Open this link; it works once: {page.keys.url}")
         click.echo("Ctrl-C ends the page and never stops a job.", err=True)
         if browse:
-            webbrowser.open(page.keys.url)
+            webbrowser.open(_link_in(Path(private), page.keys.url).as_uri())
 
-    serve(page, listening, ready)
+    with tempfile.TemporaryDirectory(prefix="sm-trn-ui-") as private:  # mode 0700
+        serve(page, listening, ready)
     click.echo("The page has ended. Jobs go on.", err=True)
+
+
+def _link_in(folder: Path, url: str) -> Path:
+    """A file that leads to ``url``: what a browser is started with can be read by everybody on this machine."""
+    file = folder / "open.html"
+    address = html.escape(url, quote=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+        out.write(
+            f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={address}"><a href="{address}">Open</a>'
+        )
+    return file
 
 
 def _options() -> str:

@@ -123,18 +123,20 @@ def command(  # noqa: PLR0913 - an argument for each option
         _agreed(str(plan), plan.most_usd, INSTANCE, max_usd, yes=yes)
     target = _target(where, state)
     if clean:
-        removed = sweep(target, state, SystemClock(), _tell)
-        say("\n".join(map(str, removed)) or "No interrupted run left anything.")
-        return 0
+        return _cleaned(target, state)
     _check_writable(output)
-    try:
-        answers, gone = ask_account(target, probes, clock=SystemClock(), state=state, tell=_tell)
-    except KeyboardInterrupt as stop:
-        said = "Interrupted. What the run made was removed; if that was interrupted too: sm-trn conformance --clean"
-        raise KeyboardInterrupt(said) from stop
+    answers, gone = ask_account(target, probes, clock=SystemClock(), state=state, tell=_tell)
     output.write_text(dump_answers(answers), "utf-8")
     _tell(str(gone))
     return _compare(answers, output, state, as_json=as_json)
+
+
+def _cleaned(target: Target, state: Path | None) -> int:
+    """Remove what interrupted runs left, and say it; 1 if something stays."""
+    stays = list[str]()
+    removed = sweep(target, state, SystemClock(), stays.append)
+    say("\n".join([*map(str, removed), *stays]) or "No interrupted run left anything.")
+    return int(bool(stays))
 
 
 def _planned(probes: Sequence[Probe], region: str | None, profile: str | None) -> Plan:

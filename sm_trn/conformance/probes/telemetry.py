@@ -13,6 +13,7 @@ from ..probe import TELEMETRY, Probe
 
 OWN = "conformance "  # every line of a run's scripts begins so; what else a container prints is not kept
 _LINES = 4
+_PAGES = 5  # of a job's few lines
 
 
 def _stream(bench: Bench, key: str) -> str:
@@ -52,6 +53,19 @@ def _names(bench: Bench) -> None:
 def _lines(key: str, wanted: int, bench: Bench) -> None:
     request: Object = {"logGroupName": LOG_GROUP, "logStreamName": _stream(bench, key), "startFromHead": True}
     bench.polled("logs:GetLogEvents", request, lambda answer: _count(answer) >= wanted, "from the head", own_lines)
+    _to_the_end(bench, request)
+
+
+def _to_the_end(bench: Bench, request: Object) -> None:
+    """Behind the last line the service sends back the token that it was sent: this is how a reader knows the end."""
+    token = bench.ask("logs:GetLogEvents", request, kept=False).text("nextForwardToken")
+    for _ in range(_PAGES):
+        outcome = bench.ask("logs:GetLogEvents", {**request, "nextToken": token}, kept=False)
+        if outcome.text("nextForwardToken") == token or outcome.code:
+            break
+        token = outcome.text("nextForwardToken")
+    if token:
+        bench.ask("logs:GetLogEvents", {**request, "nextToken": token}, "behind the end", keep=own_lines)
 
 
 def _no_stream(bench: Bench) -> None:

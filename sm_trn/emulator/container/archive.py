@@ -12,6 +12,8 @@ import tarfile
 from pathlib import Path
 from typing import IO, Final
 
+from ...archives import Member
+
 MEMBERS: Final = 200_000
 DEPTH: Final = 64
 LARGEST: Final = 100 * 2**30
@@ -31,7 +33,7 @@ def unpack(source: IO[bytes], folder: Path, largest: int = LARGEST, most: int = 
     root = folder.resolve()
     written = 0
     try:
-        with tarfile.open(fileobj=source, mode="r:*") as tar:
+        with tarfile.open(fileobj=source, mode="r:*", tarinfo=Member) as tar:
             for number, member in enumerate(tar):
                 if number >= most:
                     raise UnsafeArchive(f"more than {most:,} members")

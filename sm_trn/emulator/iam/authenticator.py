@@ -14,6 +14,7 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import IO, TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from ... import loopback
 from ..errors import AwsError, refused
 from ..http.body import Spool
 from . import session_tokens, signature
@@ -71,7 +72,7 @@ class Authenticator:
         self._principals = principals
         self._region = region
         self._quota = quota
-        self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        self._port = port
         self._spool = spool
         self._clock = clock
 
@@ -115,10 +116,8 @@ class Authenticator:
         return found, names
 
     def _check_origin(self, http: HttpRequest) -> None:
-        if http.fields.get("host", "").lower() not in self._hosts:
-            raise refused("AccessDeniedException", "the Host header does not name this emulator")
-        if "origin" in http.fields or http.method == "OPTIONS":
-            raise refused("AccessDeniedException", "requests from web pages are refused")
+        if why := loopback.refusal(http.method, http.fields, self._port):
+            raise refused("AccessDeniedException", why)
         if http.raw_path.startswith("/moto-api") or http.path.startswith("/moto-api"):
             raise refused("AccessDeniedException", "this path is closed")
 

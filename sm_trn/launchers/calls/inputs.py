@@ -25,12 +25,18 @@ from ..values import (
 )
 from .placeholders import given_symbol
 
+_SHARED: Final = (
+    "boto3.DEFAULT_SESSION"  # kept with the environment: both are what a later session takes its region from
+)
+
 
 def session(last: str, given: Arguments, names: Names, state: State, node: ast.expr) -> Instance:
-    """A session of either library; an explicit region and an explicit default bucket are what it answers."""
+    """A session of either library; the region that the launcher names and an explicit default bucket are what it answers."""
     arguments: dict[str, object] = {"kind": last}
     inner = names.get("boto_session", given[0] if given else None)
-    region = names.get("region_name", inner.arguments.get("region_name") if isinstance(inner, Instance) else None)
+    region = names.get("region_name") if last == "boto3" else _region_in(inner)
+    if region is None:
+        region = default_region(state, shared=last != "boto3" and inner is None)
     if region is not None:
         arguments |= {"region_name": region, "boto_region_name": region}
     if names.get("default_bucket") is not None:
@@ -38,6 +44,28 @@ def session(last: str, given: Arguments, names: Names, state: State, node: ast.e
     if names.get("default_bucket_prefix") is not None:
         arguments["default_bucket_prefix"] = names["default_bucket_prefix"]
     return Instance("Session", arguments, state.place(node))
+
+
+def _region_in(session: object) -> object:
+    """The region of a session that is handed over; unknown as the session is, None where it names none."""
+    return (
+        session.arguments.get("region_name")
+        if isinstance(session, Instance)
+        else session
+        if isinstance(session, Unknown)
+        else None
+    )
+
+
+def default_region(state: State, *, shared: bool) -> object:
+    """The region of whom names none: that of boto3's ``shared`` session, or of a variable that the launcher has set; else None."""
+    own = unfollowed.environment(state)
+    return own.get(_SHARED if shared and _SHARED in own else "AWS_DEFAULT_REGION")
+
+
+def _setup_default_session(state: State, node: ast.expr, given: Arguments, names: Names) -> None:
+    made = _boto_session(state, node, given, names)
+    unfollowed.environment(state)[_SHARED] = _region_in(made)
 
 
 def _method_of_session(
@@ -48,7 +76,7 @@ def _method_of_session(
     if name == "upload_data":
         return _uploaded(state, node, owner, given, names)
     if name in {"client", "resource"}:
-        return Instance("client", {"service": given[0] if given else names.get("service_name")}, state.place(node))
+        return _client(state, node, given, {"region_name": owner.arguments.get("region_name"), **names})
     if name == "account_id":
         return given_symbol(state, Symbol.ACCOUNT)
     if name == "get_caller_identity_arn":
@@ -108,7 +136,12 @@ def _of_client(state: State, node: ast.expr, owner: Instance, name: str, given: 
         if (causes := unfollowed.doubts(state)) != []:
             request["…"] = unknown(causes, rest=True)
         site = Site(
-            state.place(node), "create_training_job", {}, 0, tuple(state.conditions), Fit(state.place(node), {})
+            state.place(node),
+            "create_training_job",
+            {"sagemaker_session": owner},
+            0,
+            tuple(state.conditions),
+            Fit(state.place(node), {}),
         )
         site.request = {key: methods.STRUCTURAL["copy.deepcopy"]([value]) for key, value in request.items()}
         state.sites.append(site)
@@ -218,12 +251,15 @@ def s3_uploaded(state: State, node: ast.expr, given: Arguments, names: Names) ->
     return methods.s3_joined([target, last], state.cause(node, Reason.CALL)) if is_file else target
 
 
-def _boto_session(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
+def _boto_session(state: State, node: ast.expr, given: Arguments, names: Names) -> Instance:
     return session("boto3", [], {**names, **({"region_name": given[3]} if len(given) > 3 else {})}, state, node)
 
 
 def _client(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
-    return Instance("client", {"service": given[0] if given else names.get("service_name")}, state.place(node))
+    region = names.get("region_name", given[1] if len(given) > 1 else None)
+    region = default_region(state, shared=True) if region is None else region
+    service = given[0] if given else names.get("service_name")
+    return Instance("client", {"service": service, "region_name": region}, state.place(node))
 
 
 def _parser(state: State, node: ast.expr, given: Arguments, names: Names) -> object:
@@ -239,6 +275,7 @@ FUNCTIONS: Final[Mapping[str, Callable[[State, ast.expr, Arguments, Names], obje
     {
         "boto3.Session": _boto_session,
         "boto3.session.Session": _boto_session,
+        "boto3.setup_default_session": _setup_default_session,
         "boto3.client": _client,
         "boto3.resource": _client,
         "argparse.ArgumentParser": _parser,

@@ -18,6 +18,7 @@ from ..values import (
     text,
     unknown,
 )
+from . import inputs
 
 
 def sighted(state: State, node: ast.expr, last: str, given: Arguments, names: Names) -> None:
@@ -47,6 +48,8 @@ def constructed(state: State, node: ast.expr, cls: str, given: Arguments, names:
         arguments["…"] = unknown(causes, rest=True)
     if isinstance(arguments.get("hyperparameters"), dict):
         arguments["hyperparameters"] = _own_copy(cls, arguments["hyperparameters"])
+    if arguments.get("sagemaker_session") is None:
+        arguments["_region"] = inputs.default_region(state, shared=True)
     made = Instance(cls, arguments, place)
     turn = state.turns.get(place, 0)
     state.turns[place] = turn + 1

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ...specs.destination import Destination
 from ..values import Bound, Cause, Instance, Place, Reason, Ref, Symbol, Text, Unknown, causes_in, missing_module
 
-TIME: Final = "TIME"
+TIME: Final = "YOUR-TIME"  # `check` refuses it, as the other words of this kind (DATA006)
 
 
 DEEPEST: Final = 30  # values inside values of one argument

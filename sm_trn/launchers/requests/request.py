@@ -6,6 +6,7 @@ mxnet/, sklearn/ and xgboost/estimator.py, fw_utils.py, debugger/.
 
 from __future__ import annotations
 
+import dataclasses
 import posixpath
 import re
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from ...render.from_describe import CODE_IN_CONTAINER
 from ...specs.destination import Destination
 from ...specs.json import Json
 from ..state import Site
-from ..values import Cause, Instance, Reason, Symbol, causes_in, known
+from ..values import Cause, Instance, Reason, Symbol, Unknown, causes_in, known
 from . import channels, distribution, images, rules, watching
 from .asked import Asked
 from .ledger import PLACEHOLDERS, TIME, Ledger
@@ -54,13 +55,36 @@ class Read:
     dependencies: tuple[str, ...] = ()
 
 
-def request_of(site: Site, region: str, words: Mapping[Symbol, str] = PLACEHOLDERS) -> Read:
-    """The request of a site. Everything that is not known stands in the ledger as causes."""
+def request_of(site: Site, region: str, words: Mapping[Symbol, str] = PLACEHOLDERS, *, chosen: bool = True) -> Read:
+    """The request of a site. Everything that is not known stands in the ledger as causes.
+
+    ``region`` is taken where the launcher names none, or one that is not known and ``chosen`` says that somebody gave ours.
+    """
     ledger = Ledger({**words, Symbol.REGION: region}, site.place)
+    region = _region(site, ledger, region, chosen=chosen)
+    ledger.words = {**words, Symbol.REGION: region}
     if site.request is not None:
         request = {key: ledger.plain(value) for key, value in site.request.items()}
         return Read(request=None if ledger.causes else request, at=Destination(region=region), ledger=ledger)
     return _Builder(site, ledger, region).read()
+
+
+def _region(site: Site, ledger: Ledger, region: str, *, chosen: bool) -> str:
+    """The region of the site's session."""
+    session = site.arguments.get("sagemaker_session")
+    value = session.arguments.get("region_name") if isinstance(session, Instance) else site.arguments.get("_region")
+    value = session if isinstance(session, Unknown) else value
+    if value is None:
+        ledger.placeholders |= (
+            {Symbol.REGION} if site.arguments.get("image_uri") is None and site.request is None else set()
+        )
+        return region
+    causes = list(causes_in(value))
+    if causes:
+        ledger.lacks(*(dataclasses.replace(cause, give="region") for cause in causes if not chosen))
+        return region
+    named = ledger.plain(value)
+    return named if isinstance(named, str) and named else region
 
 
 class _Builder(Asked):

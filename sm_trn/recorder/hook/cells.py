@@ -38,18 +38,40 @@ def _changed(node: ast.stmt) -> set[str]:
     return found
 
 
-def _run(code: types.CodeType, changed: set[str], names: dict[str, object]) -> int:
+def _run(number: int, code: types.CodeType, changed: set[str], names: dict[str, object]) -> bool:
+    """Whether it ran to its end."""
     try:
         exec(code, names)  # noqa: S102 - running the launcher is what the recorder is for
-    except SystemExit:
+    except SystemExit as end:
+        if end.code not in {None, 0}:
+            _told(number, end)
         raise
-    except BaseException:  # noqa: BLE001 - whatever a cell raises, the next one is run
+    except BaseException as error:  # noqa: BLE001 - whatever a cell raises, the next one is run
         traceback.print_exc()
+        _told(number, error)
         for name in changed & set(names):
             if not isinstance(names[name], types.ModuleType):
                 del names[name]
-        return 1
-    return 0
+        return False
+    return True
+
+
+def _told(number: int, error: BaseException) -> None:
+    """Write down which cell failed, at which line of it, and with what."""
+    name = f"<cell {number}>"
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == name]
+    line = lines[-1] if lines else getattr(error, "lineno", None) or 1
+    text = linecache.getline(name, line).strip()
+    said = " ".join(traceback.format_exception_only(type(error), error)[-1].split())
+    row = {
+        "cell": number,
+        "line": line,
+        "code": text[:200],
+        "error": said[:500],
+        "stopped": "RecordedNotLaunched" in said,
+    }
+    with open(json.loads(os.environ["SM_TRN_RECORDER"])["log"] + ".failed", "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
 
 
 def _ran(line: str, names: dict[str, object]) -> None:
@@ -74,12 +96,14 @@ def main() -> int:
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         try:
             for part, changed in _parts(code, name):
-                failed += _run(part, changed, names)
-        except SystemExit:
+                failed += not _run(number, part, changed, names)
+        except SystemExit as end:
+            failed += end.code not in {None, 0}
             break
-        except BaseException:  # noqa: BLE001 - whatever a cell raises, the next one is run
+        except BaseException as error:  # noqa: BLE001 - a cell that is no Python
             failed += 1
             traceback.print_exc()
+            _told(number, error)
     return 1 if failed else 0
 
 

@@ -6,6 +6,7 @@ the recorder is by the variable SM_TRN_RECORDER. What it refuses it writes down,
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -22,10 +23,18 @@ _PORT = int(str(_SETTINGS.get("endpoint", ":0")).rpartition(":")[2].strip("/") o
 _TOLD = os.environ.get("SM_TRN_RECORDER", "")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SLEEPERS = ("sagemaker", "sagemaker_core", "botocore", "s3transfer", "boto3", "accelerate")
-_CHANGES = frozenset({
-    "os.remove", "os.rmdir", "os.rename", "os.truncate", "os.chmod", "os.chown", "os.link", "os.symlink", "os.mkdir", "shutil.rmtree",
-    "shutil.move", "shutil.chown",
-})  # fmt: skip
+# Events that change something: where in their arguments a path is, and where the folder (dir_fd) that it is relative to.
+_CHANGES = {
+    "os.remove": ((0, 1),), "os.rmdir": ((0, 1),), "os.mkdir": ((0, 2),), "os.rename": ((0, 2), (1, 3)), "os.link": ((0, 2), (1, 3)),
+    "os.symlink": ((1, 2),), "os.truncate": ((0, 9),), "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.utime": ((0, 3),),
+    "os.setxattr": ((0, 9),), "os.removexattr": ((0, 9),), "os.chflags": ((0, 9),), "shutil.rmtree": ((0, 1),),
+    "shutil.move": ((0, 9), (1, 9)), "shutil.chown": ((0, 9),), "sqlite3.connect": ((0, 9),), "sm_trn.node": ((0, 1),),
+}  # fmt: skip
+_LINKS = frozenset(
+    {"os.remove", "os.rmdir", "os.mkdir", "os.rename", "os.link", "os.symlink"}
+)  # they follow no link at a path's end
+_NOT_OF_OTHERS = ("environ", "mem")  # what of /proc/PID would show the secrets of the process that records
+_PYTHONS = tuple({sys.prefix + os.sep, sys.base_prefix + os.sep})
 
 
 class RefusedError(OSError):
@@ -34,7 +43,7 @@ class RefusedError(OSError):
 
 def _refuse(what: str, detail: object) -> None:
     line = json.dumps({"what": what, "detail": str(detail)[:300], "pid": os.getpid()})
-    descriptor = os.open(_SETTINGS["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    descriptor = _OPEN(_SETTINGS["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(descriptor, (line + "\n").encode())
     os.close(descriptor)
     raise RefusedError(f"recorded, not launched: {what} {detail} was refused")
@@ -50,6 +59,34 @@ def _within(path: object) -> bool:
     return real == os.devnull or any(real == place or real.startswith(place + os.sep) for place in _INSIDE)
 
 
+def _place(path: object, folder: object = None) -> object:
+    """Where a path leads that is a descriptor, or relative to one; what no path leads to, such as a pipe, is a number."""
+    if isinstance(path, int):
+        real = os.readlink(f"/proc/self/fd/{path}") if os.path.isdir("/proc/self/fd") else "unknown"
+        return real if real.startswith("/") or real == "unknown" else path
+    if isinstance(folder, int) and folder >= 0 and isinstance(path, (str, bytes, os.PathLike)):
+        return os.path.join(str(_place(folder)), os.fsdecode(path))
+    return path
+
+
+def _changed(event: str, arguments: tuple[object, ...]) -> None:
+    for at, folder in _CHANGES[event]:
+        path = _place(arguments[at], arguments[folder] if folder < len(arguments) else None)
+        if event == "sqlite3.connect":
+            name = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else str(path)
+            path = name.removeprefix("file:").partition("?")[0] if name.startswith("file:") else name
+            if path in {"", ":memory:"}:
+                continue
+        if event in _LINKS and isinstance(path, (str, bytes, os.PathLike)):
+            parent, name = os.path.split(os.fsdecode(path).rstrip(os.sep))
+            path = os.path.join(os.path.realpath(parent), name) if name not in {"", ".", ".."} else path
+            inside = _within(parent or os.curdir) if name not in {"", ".", ".."} else _within(path)
+        else:
+            inside = path is None or _within(path)
+        if not inside:
+            _refuse(event.rpartition(".")[2] if event.startswith("sm_trn") else event, path)
+
+
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
     """One audited event: addresses, files that would change, programs that are no Python."""
     if event in {"socket.connect", "socket.sendto", "socket.sendmsg"}:
@@ -60,15 +97,17 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
     elif event == "open":
         _opened(arguments)
     elif event in _CHANGES:
-        for path in arguments[: 2 if event in {"os.rename", "shutil.move", "os.link"} else 1]:
-            if isinstance(path, (str, bytes, os.PathLike)) and not _within(path):
-                _refuse(event, path)
-    elif event in {"subprocess.Popen", "os.exec", "os.posix_spawn"}:
-        _started(arguments)
+        _changed(event, arguments)
+    elif event == "subprocess.Popen":
+        _started(arguments[0], arguments[1], arguments[3])
+    elif event in {"os.exec", "os.posix_spawn"}:
+        _replaced(*arguments[:3])
     elif event == "os.system":
         _refuse("program", arguments[0])
-    elif event in {"os.kill", "os.killpg"}:
+    elif event in {"os.kill", "os.killpg", "sm_trn.signal"}:
         _refuse("signal to", arguments[0])
+    elif event == "resource.prlimit" and arguments[0] not in {0, os.getpid()}:
+        _refuse("limit of", arguments[0])
 
 
 def _connected(address: object) -> None:
@@ -85,36 +124,70 @@ def _opened(arguments: tuple[object, ...]) -> None:
     writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
     if mode is None and isinstance(flags, int):
         writes = bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
-    if writes and path not in {_SETTINGS["log"], _SETTINGS["log"] + ".made"} and not _within(path):
+    own = {_SETTINGS["log"] + ending for ending in ("", ".made", ".failed")}
+    if writes and path not in own and not _within(path):
         _refuse("file", path)
+    if not writes and isinstance(path, (str, bytes, os.PathLike)) and not os.fsdecode(path).startswith(_PYTHONS):
+        parts = os.path.realpath(os.fsdecode(path)).split(os.sep)
+        if parts[1] == "proc" and parts[-1] in _NOT_OF_OTHERS and parts[2] != str(os.getpid()):
+            _refuse("file", path)
 
 
-def _started(arguments: tuple[object, ...]) -> None:
+def _started(program: object, words: object, environment: object) -> None:
     """Only this Python, and with its hook."""
-    program = os.fsdecode(arguments[0]) if isinstance(arguments[0], (str, bytes, os.PathLike)) else str(arguments[0])
-    words = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], (list, tuple)) else ()
-    options = [
-        os.fsdecode(word) for word in words[1:] if isinstance(word, (str, bytes)) and os.fsdecode(word).startswith("-")
-    ][:3]
-    own = os.path.realpath(program) == os.path.realpath(sys.executable)
-    environment = arguments[3 if len(arguments) > 3 else -1]
-    for place in (os.environ, environment):
-        if isinstance(place, (dict, os._Environ)):
-            _hooked(place)
-        elif place is not None:
-            _refuse("program with an environment of its own form", program)
-    if not own or any(
-        option[1:2] != "-" and set(option[1:]) & set("IES") and option[:2] not in {"-m", "-c"} for option in options[:1]
-    ):
-        _refuse("program", program)
+    _hooked(os.environ)
+    if environment is not None and not _hooked(environment):
+        _refuse("program with an environment of its own form", program)
+    _python(program, words)
 
 
-def _hooked(environment: os._Environ[str] | dict[str, str]) -> None:
-    """A child has this hook too, whatever the launcher made of its environment."""
+def _replaced(program: object, words: object, environment: object) -> None:
+    """The same where the environment is taken before anybody hears of it: the hook must be in it already."""
+    if environment is not None and not (isinstance(environment, (dict, os._Environ)) and _has_hook(environment)):
+        _refuse("program without the recorder's environment", program)
+    _started(program, words, environment)
+
+
+def _python(program: object, words: object) -> None:
+    name = os.fsdecode(program) if isinstance(program, (str, bytes, os.PathLike)) else str(program)
+    options = [os.fsdecode(word) for word in words[1:]] if isinstance(words, (list, tuple)) else []
+    if os.path.realpath(name) != os.path.realpath(sys.executable) or _leaves_hook(options):
+        _refuse("program", name)
+
+
+def _leaves_hook(words: list[str]) -> bool:
+    """Whether Python's own options, which end at a script, -c or -m, turn its environment or its site off."""
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            return False
+        if word == "--check-hash-based-pycs":
+            next(rest, None)
+        for at, letter in enumerate("" if word.startswith("--") else word[1:], 1):
+            if letter in "IES":
+                return True
+            if letter in "cm":
+                return False
+            if letter in "WX":  # the rest of the word, or the next one, is theirs
+                next(rest, None) if at == len(word) - 1 else None
+                break
+    return False
+
+
+def _has_hook(environment: os._Environ[str] | dict[str, str]) -> bool:
+    first = str(environment.get("PYTHONPATH", "")).partition(os.pathsep)[0]
+    return first == _HERE and environment.get("SM_TRN_RECORDER") == _TOLD and "PYTHONHOME" not in environment
+
+
+def _hooked(environment: object) -> bool:
+    """Whether a child with this environment has this hook too, whatever the launcher made of it: it is put there, before all others."""
+    if not isinstance(environment, (dict, os._Environ)) or not all(isinstance(name, str) for name in environment):
+        return False
     paths = str(environment.get("PYTHONPATH", "")).split(os.pathsep)
-    if _HERE not in paths:
-        environment["PYTHONPATH"] = os.pathsep.join([_HERE, *filter(None, paths)])
+    environment.pop("PYTHONHOME", None)
+    environment["PYTHONPATH"] = os.pathsep.join([_HERE, *(path for path in paths if path not in {"", _HERE})])
     environment["SM_TRN_RECORDER"] = _TOLD
+    return True
 
 
 def _hooked_client(session_class: type) -> None:
@@ -127,7 +200,7 @@ def _hooked_client(session_class: type) -> None:
                  "aws_session_token", "config")  # fmt: skip
         options.update(zip(names, rest))
         options.update(
-            endpoint_url=_SETTINGS["endpoint"], use_ssl=False, verify=False, aws_access_key_id="AKIARECORDEDNOTLAUNCH",
+            endpoint_url=_SETTINGS["endpoint"], use_ssl=False, verify=False, aws_access_key_id=_SETTINGS["key"],
             aws_secret_access_key="recorded", aws_session_token=None,
         )  # fmt: skip
         region = region_name or self.get_config_variable("region") or _SETTINGS["region"]
@@ -146,7 +219,7 @@ def _hooked_client(session_class: type) -> None:
 
 
 def _signed_place(request, **_):
-    """Say in a header which lines of the launcher made the call, the innermost first."""
+    """Say in headers whose call it is, which an unsigned one would not, and which lines of the launcher made it, the innermost first."""
     places: list[str] = []
     frame: types.FrameType | None = sys._getframe()
     while frame is not None and len(places) < 6:
@@ -154,6 +227,7 @@ def _signed_place(request, **_):
         if _of_launcher(name):
             places.append(f"{name}\t{frame.f_lineno}")
         frame = frame.f_back
+    request.headers["X-Recorded-Key"] = _SETTINGS["key"]
     request.headers["X-Recorded-Place"] = json.dumps(places)
 
 
@@ -281,8 +355,44 @@ def _refused_system(command):
     return 1
 
 
+_OPEN = os.open
+
+
+def _unaudited() -> None:
+    """Ways to make a file, and to signal, that Python tells no audit hook of, or without the folder that they are relative to."""
+
+    def opened(path, flags, mode=0o777, *, dir_fd=None):
+        if dir_fd is not None:
+            _opened((_place(path, dir_fd), None, flags))
+        return _OPEN(path, flags, mode, dir_fd=dir_fd)
+
+    def told(name, real):
+        def made(path, *rest, dir_fd=None, **more):
+            sys.audit("sm_trn.node", path, -1 if dir_fd is None else dir_fd)
+            return real(path, *rest, dir_fd=dir_fd, **more)
+
+        made.__name__ = name
+        return made
+
+    def signalled(pidfd, *rest, **more):
+        del rest, more
+        sys.audit("sm_trn.signal", f"descriptor {pidfd}")
+
+    new = {"open": opened, **{name: told(name, getattr(os, name)) for name in ("mkfifo", "mknod") if hasattr(os, name)}}
+    for name, function in new.items():
+        if getattr(os, name) in os.supports_dir_fd:
+            os.supports_dir_fd.add(function)
+        for module in (os, sys.modules.get(os.name)):
+            setattr(module, name, function)
+    for name in ("signal", "_signal"):
+        if hasattr(sys.modules.get(name), "pidfd_send_signal"):
+            setattr(sys.modules[name], "pidfd_send_signal", signalled)  # noqa: B010 - the module's stub may not have it
+
+
 def _start() -> None:
     sys.meta_path.insert(0, _Finder())
+    importlib.import_module("signal")
+    _unaudited()
     os.system = _refused_system
     time.sleep = _shortened()
     _chained()
