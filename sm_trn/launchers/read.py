@@ -15,12 +15,12 @@ from ..specs.destination import Destination
 from ..specs.job import JobSpec, Script
 from . import specs, statements
 from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
-from .requests.asked import LOCAL
+from .requests.asked import LOCAL, pipeline_session
 from .requests.ledger import PLACEHOLDERS
 from .requests.request import request_of
 from .source import Cell, Unread, cells, parsed
 from .state import ExhaustedError, Site, State
-from .values import Cause, Instance, Place, Reason, Scope, Symbol, Unknown
+from .values import Cause, Place, Reason, Scope, Symbol, Unknown
 
 OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings
 SIBLINGS: Final = 200  # modules beside a launcher that are looked at
@@ -223,7 +223,7 @@ class Reading:
         remarks = (*read.ledger.remarks, *_renamed(site), *self._elsewhere(jobs))
         return Launch(
             place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders, remarks=remarks,
-            within=site.within or _of_pipeline(site), started=site.fit.place if site.fit else None,
+            within=site.within or pipeline_session(site), started=site.fit.place if site.fit else None,
         )  # fmt: skip
 
 
@@ -269,16 +269,9 @@ def _ending(site: Site) -> Ending:
     inner = getattr(session, "arguments", {}) if session is not None else {}
     if kind in LOCAL or str(inner.get("kind", "")).startswith("Local"):
         return Ending.LOCAL
-    if site.within or _of_pipeline(site):
+    if site.within or pipeline_session(site):
         return Ending.HANDED
     return Ending.JOB if site.fit is not None else Ending.UNUSED
-
-
-def _of_pipeline(site: Site) -> str:
-    """The session of a pipeline, which starts nothing; '' for another."""
-    session = site.arguments.get("sagemaker_session")
-    kind = str(session.arguments.get("kind", "")) if isinstance(session, Instance) else ""
-    return kind if "Pipeline" in kind else ""
 
 
 def _waits(site: Site) -> bool:

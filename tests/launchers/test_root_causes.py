@@ -225,6 +225,19 @@ def test_a_session_of_a_pipeline_starts_nothing() -> None:
     assert (Ending.HANDED, "PipelineSession") == (found.ending, found.within)
 
 
+@pytest.mark.parametrize("name", ["demo/training", "torch-1.12.1", "a_b"])
+def test_a_step_of_a_pipeline_has_a_legal_name_whatever_the_base_name_is(name: str) -> None:
+    """A pipeline names its jobs itself, so that the SDK takes a base name there that no job may have."""
+    launch = LAUNCH.replace("role=role", f"role=role, base_job_name={name!r}, sagemaker_session=PipelineSession()")
+    (found,) = read_text(f"{HEAD}{STEP}found = 1\n{launch}", "launch.py", checked=True).launches
+    (job,) = found.jobs
+    assert [] == [problem for problem in job.problems if problem.id == "LIMIT002"]
+    (alone,) = read_text(
+        f"{HEAD}{STEP}found = 1\n{launch.replace('PipelineSession()', 'None')}", "launch.py", checked=True
+    ).launches
+    assert ["LIMIT002"] == [problem.id for problem in alone.jobs[0].problems if problem.id == "LIMIT002"]
+
+
 def test_a_recipe_is_no_job_that_can_be_said() -> None:
     launch = LAUNCH.replace("role=role", "role=role, training_recipe='training/llama/x'")
     (found,) = read_text(f"{HEAD}found = 1\n{launch}", "launch.py").launches

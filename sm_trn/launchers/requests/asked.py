@@ -20,6 +20,13 @@ LOCAL: Final = ("local", "local_gpu")
 _MAY_BE_EMPTY: Final = frozenset({"source_dir", "code_location", "model_uri"})  # the SDK takes an empty text for none
 
 
+def pipeline_session(site: Site) -> str:
+    """The session of a pipeline, which starts nothing; '' for another."""
+    session = site.arguments.get("sagemaker_session")
+    kind = str(session.arguments.get("kind", "")) if isinstance(session, Instance) else ""
+    return kind if "Pipeline" in kind else ""
+
+
 class Asked:
     """An estimator's arguments, and the ledger of what was met in reading them."""
 

@@ -19,7 +19,7 @@ from ...specs.json import Json
 from ..state import Site
 from ..values import Cause, Instance, Reason, Symbol, Unknown, causes_in, known
 from . import channels, distribution, images, rules, watching
-from .asked import Asked
+from .asked import Asked, pipeline_session
 from .ledger import PLACEHOLDERS, TIME, Ledger
 from .words import encoded, given
 
@@ -87,6 +87,11 @@ def _region(site: Site, ledger: Ledger, region: str, *, chosen: bool) -> str:
     return named if isinstance(named, str) and named else region
 
 
+def _legal(name: str) -> str:
+    """A name that a job may have: a pipeline's step names its job itself, so that the SDK takes any base name there."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "job"
+
+
 class _Builder(Asked):
     """One site's request, part by part."""
 
@@ -106,7 +111,8 @@ class _Builder(Asked):
         source = self._source(folder, where, name) if entry or folder else None
         at = Destination(
             role=str(self.text("role") or self.ledger.words[Symbol.ROLE]),
-            region=self.region, bucket=where.removeprefix("s3://").partition("/")[0] or bucket, job_name=name, source_uri=source,
+            region=self.region, bucket=where.removeprefix("s3://").partition("/")[0] or bucket, source_uri=source,
+            job_name=_legal(name) if self.site.within or pipeline_session(self.site) else name,
         )  # fmt: skip
         request = self._request(at, image, where, entry if folder else posixpath.basename(entry or "") or None)
         if source is None and at.source_uri is None and not request["ResourceConfig"]:
