@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..catalog.images import NEURON
 from ..estimation.intervals import Interval
 from ..estimation.jobs.value import Estimate, quantiles, span
 from ..specs.job import JobSpec
@@ -137,6 +138,10 @@ def _choice(each: Choice) -> dict[str, Json]:
     }
 
 
+def _usd(amount: float) -> str:
+    return f"{amount:,.2f}" if amount < 10 else f"{amount:,.1f}"
+
+
 def _title(p: Plan) -> list[str]:
     keep = "keeps" if len(p.choices) == 1 else "keep"
     count, kept = len(p.choices) + len(p.excluded), len(p.choices)
@@ -144,19 +149,24 @@ def _title(p: Plan) -> list[str]:
     if not p.choices:
         return [head]
     best = p.best
-    return [head, f"{p.goal.capitalize()}: {best.name}, about ${best.usd.p50:,.1f} in {span(best.wall_s.p50)}."]
+    return [head, f"{p.goal.capitalize()}: {best.name}, about ${_usd(best.usd.p50)} in {span(best.wall_s.p50)}."]
 
 
 def _table(p: Plan) -> list[str]:
     if not p.choices:
         return []
-    lines = [f"     {'INSTANCES':<26} {'BATCH × ACCUM':>13}  {'TIME':>7} {'80 %':<15} {'USD':>8} 80 %"]
+    ages = {each.estimate.price.as_of for each in p.choices if each.estimate.price is not None}
+    head = f"     {'INSTANCES':<26} {'BATCH × ACCUM':>13}  {'TIME':>7} {'80 %':<15} {'USD':>8} {'80 %':<14}"
+    lines = [f"{head} PRICE OF" if len(ages) > 1 else head.rstrip()]
     for at, each in enumerate(p.front, 1):
         c, wall, cost = each.estimate.configuration, each.wall_s, each.usd
         batch = f"{c.micro_batch:g} × {c.micro_steps:g}"
         times = f"{span(wall.p50):>7} {f'{span(wall.p10)}-{span(wall.p90)}':<15}"
-        dollars = f"{cost.p50:>8,.1f} {cost.p10:,.1f}-{cost.p90:,.1f}"
-        lines.append(f"{'→' if at == 1 else ' '} {at:>2} {each.name:<26} {batch:>13}  {times} {dollars}")
+        dollars = f"{_usd(cost.p50):>8} {f'{_usd(cost.p10)}-{_usd(cost.p90)}':<14}"
+        line = f"{'→' if at == 1 else ' '} {at:>2} {each.name:<26} {batch:>13}  {times} {dollars}"
+        price = each.estimate.price
+        age = f" {price.as_of}{' i' * price.inferred}" if len(ages) > 1 and price is not None else ""
+        lines.append(f"{line}{age}".rstrip())
     return lines
 
 
@@ -167,7 +177,7 @@ def _rest(p: Plan, everything: bool) -> list[str]:
         if each not in front:
             better = next(at for at, other in enumerate(front, 1) if beats(other, each))
             beaten.append(
-                f"  {each.name:<28} ${each.usd.p50:,.1f} in {span(each.wall_s.p50)}: choice {better} is cheaper and quicker"
+                f"  {each.name:<28} ${_usd(each.usd.p50)} in {span(each.wall_s.p50)}: choice {better} is cheaper and quicker"
             )
     lines = beaten + [f"  {each.name:<28} {each.reason}" for each in p.excluded]
     if not lines:
@@ -193,6 +203,14 @@ def _notes(p: Plan) -> list[str]:
     if dates:
         lines.append(
             f"Prices of {', '.join(dates)} in {p.region}. Wait for capacity: not known. Spot saving: 50 to 75 % assumed."
+        )
+        if len(dates) > 1:
+            lines.append(
+                "The ranking mixes prices of different days: see PRICE OF; i is inferred. sm-trn catalog update renews them."
+            )
+    if any(isinstance(each.job.framework, NEURON) for each in p.choices):
+        lines.append(
+            "Trainium: AWS ended PyTorch/XLA training there in 2026; the images up to Neuron 2.29.1 still run (IMG009)."
         )
     return lines
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -238,3 +239,22 @@ def test_the_estimate_command(tmp_path: Path) -> None:
     assert "ESTIMATED, not measured" in run.output
     run = CliRunner().invoke(cli, ["estimate", str(tmp_path / "squad.toml"), "--json", "--epochs", "4"])
     assert '"estimated": true' in run.output
+
+
+def test_prices_of_different_days_are_marked_in_the_ranking() -> None:
+    found = st.plan(
+        SQUAD, only=("ml.p3.*xlarge", "ml.g5.*xlarge", "ml.p4d.24xlarge", "ml.p4de.24xlarge"), region="us-west-2"
+    )
+    prices = [each.estimate.price for each in found.choices if each.estimate.price is not None]
+    assert len({price.as_of for price in prices}) > 1
+    rows = [line for line in found.text().splitlines() if re.match(r"[→ ] +\d+ ml\.", line)]
+    assert [
+        f"{each.estimate.price.as_of}{' i' * each.estimate.price.inferred}"
+        for each in found.front
+        if each.estimate.price
+    ] == [re.sub(r".* (\d{4}-\d{2}(-\d{2})?( i)?)$", r"\1", row) for row in rows]
+    assert "prices of different days" in found.text()
+
+
+def test_a_plan_with_trainium_says_that_its_road_ended() -> None:
+    assert "AWS ended PyTorch/XLA training" in st.plan(LLAMA, only=("ml.trn1.32xlarge",)).text()
