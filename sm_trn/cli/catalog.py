@@ -74,16 +74,17 @@ def show_instances(*, as_json: bool) -> None:
 @click.option("--family", type=click.Choice(list(catalog.images.families())), help="Show only this family.")
 @json_option
 def show_images(*, family: str | None, as_json: bool) -> None:
-    """List training images: versions, Neuron release, date of the row."""
+    """List training images: versions, Neuron release, until when AWS patches them, date of the row."""
     families = [family] if family else list(catalog.images.families())
     rows = [row for name in families for row in catalog.images.rows(name)]
     if as_json:
         emit([dataclasses.asdict(row) for row in rows])
         return
-    say(f"{'FAMILY':<21} {'PYTORCH':<8} {'TRANSFORMERS':<13} {'PYTHON':<7} {'NEURON':<8} AS OF")
+    say(f"{'FAMILY':<21} {'PYTORCH':<8} {'TRANSFORMERS':<13} {'PYTHON':<7} {'NEURON':<8} {'PATCHED UNTIL':<13} AS OF")
     for row in rows:
         say(
-            f"{row.family:<21} {row.pytorch:<8} {row.transformers or '-':<13} {row.python:<7} {row.neuron_sdk or '-':<8} {row.as_of}"
+            f"{row.family:<21} {row.pytorch:<8} {row.transformers or '-':<13} {row.python or '-':<7} {row.neuron_sdk or '-':<8} "
+            f"{row.end_of_patch or '-':<13} {row.as_of}"
         )
 
 
