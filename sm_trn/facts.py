@@ -31,7 +31,10 @@ def user_facts() -> Mapping[str, Any]:
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """The facts of one file: ``made`` (ISO day), ``images`` and ``prices`` in the form of the tables that ship."""
+    """The facts of one file: ``made`` (ISO day), ``images`` and ``prices`` in the form of the tables that ship.
+
+    Nothing where there is no such file. Raises NotConfigured when it holds something else.
+    """
     try:
         body = json.loads(path.read_text("utf-8"))
         if body["schema"] == SCHEMA and {"made", "images", "prices"} <= set(body):

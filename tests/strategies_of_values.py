@@ -260,13 +260,13 @@ def _groups(*names: str) -> Any:
 
 
 def _spelled(version: str | None, *, short: bool) -> str:
-    return str(version).rpartition(".")[0] if short else str(version)
+    return images.minor(str(version)) if short else str(version)
 
 
 def _pytorch(*families: str) -> Any:
     rows = [row for family in families or ("pytorch", "pytorch-compiler") for row in images.rows(family)]
     return some.builds(
-        lambda row, short: st.PyTorch(_spelled(row.pytorch, short=short), python=row.python),
+        lambda row, short: st.PyTorch(_spelled(row.pytorch, short=short), python=row.python or "py312"),
         some.sampled_from(rows),
         some.booleans(),
     )

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import sm_trn
-from sm_trn.catalog import instances, limits
 
 PACKAGE = Path(sm_trn.__file__).parent
 JOB = """
@@ -186,14 +185,13 @@ print(json.dumps([found(job), found(job.replace(name="a-spring-job")),
 
 
 def test_an_instance_family(copy: Path) -> None:
-    name = next(
-        each for each in limits.members("TrainingInstanceType") if each not in instances()
-    )  # AWS sells more than we list
+    name = "ml.p6e-gb200.36xlarge"  # of the service's own names; the copy's table does not have it yet
     row = {
         "name": name, "accelerator": "NEURON", "chip": "Trainium9", "chips": 4, "workers": 8, "accelerator_memory_gib": 768,
         "vcpus": 96, "memory_gib": 512, "network_gbps": 3200, "efa": True, "nvme": True, "trains": True, "source": "a test",
     }  # fmt: skip
     table = copy / "sm_trn/catalog/instances.json"
+    table.write_text("".join(line for line in table.read_text().splitlines(keepends=True) if name not in line))
     insert(table, '    {"name": "ml.trn1.2xlarge"', f"    {json.dumps(row)},")
     answer = run(
         copy,

@@ -31,7 +31,7 @@ job = st.JobSpec(
     name="bert", script=st.Script("train_text_classification.py"), framework=st.NeuronX("2.9.0"),
     compute=st.Compute("ml.trn1.32xlarge"), distribution=st.TorchDistributed(),
 )
-assert not st.check(job)
+assert not [problem for problem in st.check(job) if problem.severity is st.Severity.ERROR]
 assert st.render(job)["TrainingJobName"]
 st.compare(["published/bert-p4d", "published/bert-trn1"]).save("report")
 os.environ.update(AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY="secret", AWS_DEFAULT_REGION="us-west-2")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,8 @@ from .instances import instances
 from .limits import members
 
 _AMAZON_LINUX: Final = "-amzn2023-sagemaker"
+Row = dict[str, Any]  # of images.json, or of an SDK's table
+Found = tuple[str, str, Row]  # family, version, row
 
 
 def sdk_tables() -> tuple[Path, str] | None:
@@ -29,14 +31,13 @@ def sdk_tables() -> tuple[Path, str] | None:
     return None
 
 
-def newer_images(today: str) -> tuple[list[dict[str, Any]], dict[str, Mapping[str, str]]]:
+def newer_images(today: str) -> tuple[list[Row], dict[str, Row]]:
     """The images that the installed SDK names and no table here does, as rows of ``today``, and their registries."""
     tables = sdk_tables()
     if tables is None:
         return [], {}
     folder, source = tables
-    rows: list[dict[str, Any]] = []
-    registries: dict[str, Mapping[str, str]] = {}
+    rows, registries = list[Row](), dict[str, Row]()
     for family, version, row in (*_pytorch(folder), *_amazon_linux(folder), *_hugging_face(folder)):
         name = f"{family}-{version} of {source}"
         registries[name] = row.pop("registries")
@@ -53,14 +54,11 @@ def newer_images(today: str) -> tuple[list[dict[str, Any]], dict[str, Mapping[st
     return rows, registries
 
 
-def _versions(folder: Path, name: str) -> Mapping[str, Any]:
+def _versions(folder: Path, name: str) -> Row:
     path = folder / f"{name}.json"
     body = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    versions: Mapping[str, Any] = body.get("training", {}).get("versions", {})
+    versions: Row = body.get("training", {}).get("versions", {})
     return versions
-
-
-Found = tuple[str, str, dict[str, Any]]
 
 
 def _pytorch(folder: Path) -> Iterator[Found]:

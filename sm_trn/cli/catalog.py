@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -224,7 +223,7 @@ def _count(items: Iterable[object], noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _write(path: Path, facts: dict[str, Any]) -> None:
+def _write(path: Path, facts: dict[str, object]) -> None:
     """Replace the file in one step, so that a command beside this one reads the old facts or the new ones."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -59,7 +59,7 @@ class Plan:
 
     >>> found = st.plan(job, only=["ml.trn1.*"], model="gpt2", batch=8, length=512, steps=1000)
     >>> found.best.job.compute.instance
-    'ml.trn1.32xlarge'
+    'ml.trn1.2xlarge'
     """
 
     job: JobSpec

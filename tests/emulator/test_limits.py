@@ -21,8 +21,8 @@ pytest.importorskip("moto")
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """An emulator that may hold 4 MB."""
-    with running(tmp_path_factory.mktemp("small"), state_max_gb=0.004) as bench:
+    """An emulator that may hold 12 MB: four are taken by its database in advance."""
+    with running(tmp_path_factory.mktemp("small"), state_max_gb=0.012) as bench:
         yield bench
 
 
@@ -33,9 +33,9 @@ def shell(bench: Bench, *arguments: str) -> str:
 
 def test_an_object_that_does_not_fit_is_refused_and_the_client_says_why(small: Bench) -> None:
     bucket = small.endpoint.bucket
-    small.s3.put_object(Bucket=bucket, Key="fits", Body=bytes(3_000_000))
-    for body in (bytes(2_000_000), bytes(9_000_000)):
-        with pytest.raises(ClientError, match=r"EntityTooLarge.*may hold 0\.004 GB.*SM_TRN_STATE_MAX_GB"):
+    small.s3.put_object(Bucket=bucket, Key="fits", Body=bytes(7_000_000))
+    for body in (bytes(6_000_000), bytes(17_000_000)):
+        with pytest.raises(ClientError, match=r"EntityTooLarge.*may hold 0\.012 GB.*SM_TRN_STATE_MAX_GB"):
             small.s3.put_object(Bucket=bucket, Key="fits-not", Body=body)
     with pytest.raises(ClientError, match="EntityTooLarge"):
         small.s3.copy_object(Bucket=bucket, Key="copy", CopySource={"Bucket": bucket, "Key": "fits"})
@@ -49,7 +49,7 @@ def test_an_object_that_does_not_fit_is_refused_and_the_client_says_why(small: B
 def test_a_job_for_which_there_is_no_room_is_refused_and_is_not_made(small: Bench) -> None:
     request = small.request("print('never')")
     ballast = small.endpoint.state / "logs" / "ballast"
-    ballast.write_bytes(os.urandom(4_500_000))
+    ballast.write_bytes(os.urandom(12_500_000))
     try:
         with pytest.raises(ClientError, match=r"ResourceLimitExceeded.*may hold"):
             small.sagemaker.create_training_job(**request)
@@ -60,7 +60,7 @@ def test_a_job_for_which_there_is_no_room_is_refused_and_is_not_made(small: Benc
 
 
 def test_a_job_whose_model_does_not_fit_fails_and_says_why(small: Bench) -> None:
-    name = small.submit("import os; open(os.environ['SM_MODEL_DIR'] + '/w', 'wb').write(os.urandom(5_000_000))")
+    name = small.submit("import os; open(os.environ['SM_MODEL_DIR'] + '/w', 'wb').write(os.urandom(13_000_000))")
     answer = small.finished(name)
     assert "Failed" == answer["TrainingJobStatus"]
     assert answer["FailureReason"].startswith("ClientError: Artifact upload failed: the emulator's state folder")
@@ -69,13 +69,13 @@ def test_a_job_whose_model_does_not_fit_fails_and_says_why(small: Bench) -> None
 def test_status_tells_what_is_held_and_what_may_be(small: Bench) -> None:
     small.s3.put_object(Bucket=small.endpoint.bucket, Key="held", Body=bytes(1000))
     found = embedded.status(small.endpoint.state)
-    assert (4_000_000, {}) == (found.limit_bytes, found.endpoints)
+    assert (12_000_000, {}) == (found.limit_bytes, found.endpoints)
     assert found.object_bytes >= 1000
     assert found.disk_bytes > found.object_bytes
     told = shell(small, "status")
     assert "of at most" in told
     assert "S3 objects" in told
-    assert 4_000_000 == json.loads(shell(small, "status", "--json"))["limit_bytes"]
+    assert 12_000_000 == json.loads(shell(small, "status", "--json"))["limit_bytes"]
 
 
 def test_the_size_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
