@@ -79,6 +79,17 @@ def test_nothing_is_left_after_the_next_start(account: Endpoint, tmp_path: Path,
     assert [] == list(folder(tmp_path).iterdir())
 
 
+@pytest.fixture
+def handlers_of_python() -> Iterator[None]:
+    """What a process starts with: a library that an earlier test loaded may have put handlers of its own."""
+    own = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in own.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers_of_python")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_comes_while_the_run_cleans_up_ends_it_after_that(number: signal.Signals) -> None:
     before, done = signal.getsignal(number), list[str]()
@@ -96,6 +107,7 @@ def test_a_signal_that_comes_while_the_run_cleans_up_ends_it_after_that(number: 
     assert before == signal.getsignal(number)
 
 
+@pytest.mark.usefixtures("handlers_of_python")
 def test_the_third_signal_gives_up() -> None:
     done = list[str]()
 
