@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import wired
@@ -82,7 +83,11 @@ def test_nothing_is_left_after_the_next_start(account: Endpoint, tmp_path: Path,
 @pytest.fixture
 def handlers_of_python() -> Iterator[None]:
     """What a process starts with: a library that an earlier test loaded may have put handlers of its own."""
-    own = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    own: dict[signal.Signals, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
     before = {number: signal.signal(number, handler) for number, handler in own.items()}
     yield
     for number, handler in before.items():
