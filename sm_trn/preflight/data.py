@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 import unicodedata
@@ -15,7 +14,7 @@ from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
 from ..specs.places import bucket_and_key
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
-from ..specs.secrets import is_named_secret, without_secrets
+from ..specs.secrets import holds_secret, is_named_secret
 from . import reading, source
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
@@ -351,7 +350,7 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
         for name, value in getattr(job, part).items()
     ]
     for where, name, value in given:
-        if isinstance(value, str) and (is_named_secret(name, value) or without_secrets(value, "") != value):
+        if isinstance(value, str) and (is_named_secret(name, value) or holds_secret(value)):
             yield DATA003.problem(
                 Field(where),
                 f"{name} would be readable by everyone who may describe the job",
@@ -363,8 +362,9 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
 
 def placeholders(job: JobSpec) -> Iterator[Problem]:
     """DATA006: a word that stands for what is not known is no place, and no value."""
-    for field in dataclasses.fields(job):
-        for where, value in _texts(getattr(job, field.name), field.name) if field.name != "kept" else ():
+    for name in JobSpec.__dataclass_fields__:
+        part = getattr(job, name)
+        for where, value in _texts(part, name) if name != "kept" and _has_placeholder(part) else ():
             if found := _PLACEHOLDER.search(value):
                 yield DATA006.problem(
                     Field(where),
@@ -379,15 +379,25 @@ def _texts(value: object, where: str) -> Iterator[tuple[str, str]]:
     """Every text in a part of a spec, and where it is."""
     if isinstance(value, str):
         yield where, value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _texts(inner, f"{where}.{name}")
     elif isinstance(value, tuple):
         for inner in value:
             yield from _texts(inner, where)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from _texts(getattr(value, field.name), f"{where}.{field.name}")
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(inner, f"{where}.{name}")
+    else:
+        for name in getattr(value, "__dataclass_fields__", ()):
+            yield from _texts(getattr(value, name), f"{where}.{name}")
+
+
+def _has_placeholder(value: object) -> bool:
+    if isinstance(value, str):
+        return "YOUR-" in value
+    if isinstance(value, tuple):
+        return any(map(_has_placeholder, value))
+    if isinstance(value, Mapping):
+        return any(map(_has_placeholder, value.values()))
+    return any(_has_placeholder(getattr(value, name)) for name in getattr(value, "__dataclass_fields__", ()))
 
 
 def _taggable(character: str) -> bool:

@@ -6,7 +6,7 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from importlib.resources import files
@@ -94,6 +94,18 @@ class PriceBook:
 
     prices: tuple[Price, ...]
     ratios: tuple[RegionalRatios, ...] = ()
+    _training: Mapping[tuple[str, str], tuple[Price, ...]] = field(init=False, repr=False, compare=False)
+    _families: Mapping[str, RegionalRatios] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        training: dict[tuple[str, str], tuple[Price, ...]] = {}
+        for price in self.prices:
+            if price.component != "Hosting":
+                place = price.instance, price.region
+                training[place] = (*training.get(place, ()), price)
+        families = {name: ratios for ratios in self.ratios for name in ratios.instances}
+        object.__setattr__(self, "_training", training)
+        object.__setattr__(self, "_families", families)
 
     def find(self, instance: str, region: str, *, at: date | str | None = None) -> Price | None:
         """The newest price on or before ``at`` (newest of all when None); None when none is known.
@@ -108,18 +120,12 @@ class PriceBook:
         return max(known, key=_preference, default=None)
 
     def _published(self, instance: str, region: str, day: str | None) -> list[Price]:
-        return [
-            price
-            for price in self.prices
-            if price.instance == instance
-            and price.region == region
-            and price.component != "Hosting"
-            and (day is None or price.as_of <= day)
-        ]
+        known = self._training.get((instance, region), ())
+        return [price for price in known if day is None or price.as_of <= day]
 
     def _inferred(self, instance: str, region: str, day: str | None) -> list[Price]:
         base = max(self._published(instance, BASE_REGION, day), key=_preference, default=None)
-        family = next((ratios for ratios in self.ratios if instance in ratios.instances), None)
+        family = self._families.get(instance)
         if base is None or family is None or (day is not None and family.as_of > day):
             return []
         price = family.infer(base, region)
@@ -161,8 +167,7 @@ class PriceBook:
 
     def history(self, instance: str, region: str) -> tuple[Price, ...]:
         """Every training price of an instance in a region, oldest first."""
-        known = (p for p in self.prices if p.instance == instance and p.region == region and p.component != "Hosting")
-        return tuple(sorted(known, key=lambda price: price.as_of))
+        return tuple(sorted(self._training.get((instance, region), ()), key=lambda price: price.as_of))
 
     def with_prices(self, extra: Iterable[Price]) -> PriceBook:
         return replace(self, prices=(*self.prices, *extra))

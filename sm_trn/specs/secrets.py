@@ -54,6 +54,7 @@ _GIVEN: Final = re.compile(
     r"""(?P<head>(?P<name>[A-Za-z][\w-]*)(?:\\?["'])?(?:\s*[=:]\s*|(?<=\w)\s+)(?:\\?["'])?)(?P<value>[^\s"',;&\\]+)"""
 )
 _FORTY: Final = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_SHORTEST: Final = 16  # characters of a form
 _CHANGES = 17  # from a letter to a digit, from small to capital: of 40 random characters about 25, of a path fewer
 
 
@@ -86,6 +87,12 @@ def without_secrets(text: str, mark: str) -> str:
     text = _WANDB.sub(rf"\1{mark}", _FORM.sub(mark, text))
     text = _FORTY.sub(lambda found: mark if _is_random(found[0]) else found[0], text)
     return _GIVEN.sub(lambda found: found["head"] + (mark if _is_given(found) else found["value"]), text)
+
+
+def holds_secret(text: str) -> bool:
+    """Whether ``without_secrets`` would change the text: a short one without ``=``, ``:`` and a space has neither a form nor a name."""
+    may = len(text) >= _SHORTEST or "=" in text or ":" in text or " " in text
+    return may and without_secrets(text, "") != text
 
 
 def _is_given(found: re.Match[str]) -> bool:
