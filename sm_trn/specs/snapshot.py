@@ -160,8 +160,18 @@ def _transition(item: Mapping[str, Any]) -> Transition | None:
     )
 
 
-def parse_snapshot(answer: Mapping[str, Any]) -> JobSnapshot:
-    """Read a DescribeTrainingJob answer. Fields that AWS left out are absent, not zero."""
+def _in_utc(value: Any) -> Any:
+    """The same with its times in UTC: botocore gives each time a zone of its own, which takes ten times the time's room."""
+    if isinstance(value, datetime):
+        return parse_time(value)
+    if isinstance(value, Mapping):
+        return {name: _in_utc(part) for name, part in value.items()}
+    return [_in_utc(part) for part in value] if isinstance(value, list) else value
+
+
+def parse_snapshot(told: Mapping[str, Any]) -> JobSnapshot:
+    """Read a DescribeTrainingJob answer. Fields that AWS left out are absent, not zero. Every time is in UTC, those of ``raw`` too."""
+    answer: dict[str, Any] = _in_utc(told)
     word = answer.get("TrainingJobStatus", "")
     instance, count = _resources(answer)
     parsed = (_transition(item) for item in answer.get("SecondaryStatusTransitions") or ())
@@ -189,5 +199,5 @@ def parse_snapshot(answer: Mapping[str, Any]) -> JobSnapshot:
             {item["MetricName"]: float(item["Value"]) for item in answer.get("FinalMetricDataList") or ()}
         ),
         hyperparameters=MappingProxyType(dict(answer.get("HyperParameters") or {})),
-        raw=MappingProxyType(dict(answer)),
+        raw=MappingProxyType(answer),
     )

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,6 +159,33 @@ def test_a_copied_script_is_complete(tmp_path: Path) -> None:
     kit = {path.name for path in (tmp_path / "kit").iterdir()}
     assert {"__init__.py", "data.py", "device.py", "labels.py", "loop.py", "spot.py"} == kit
     assert 2 == sm_trn("scripts", "copy", "nope.py", str(tmp_path)).returncode
+
+
+@pytest.mark.local
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+@pytest.mark.parametrize("command", ["watch", "guard"])
+def test_a_job_that_was_deleted_ends_a_wait_like_one_that_failed(
+    command: str, emulator: Any, session: Any, tmp_path: Path
+) -> None:
+    spec = job_of(tmp_path, "import time\nwhile True: time.sleep(0.05)\n", name="to-be-deleted")
+    job = session.submit(spec)
+    # An interpreter of its own: a stop of the fork server's would not stop the command.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sm_trn.cli", command, job.name, "--backend", "emulator", "--state", str(emulator.state)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        shown = process.stdout.readline()  # it has seen the job
+        process.send_signal(signal.SIGSTOP)
+        job.stop(wait=True)
+        session.boto_session.client("sagemaker").delete_training_job(TrainingJobName=job.name)
+        process.send_signal(signal.SIGCONT)
+        out, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert 1 == process.returncode, said
+    assert f"{job.name} was deleted; it was last seen" in shown + out + said
 
 
 @pytest.mark.local

@@ -132,3 +132,34 @@ def test_processes_are_found_without_proc_too() -> None:
         pytest.skip("this machine has no ps")
     by_ps = container_init._processes_by_ps()
     assert by_ps[os.getpid()][:2] == container_init._processes()[os.getpid()][:2] == (os.getppid(), os.getpgrp())
+
+
+def test_the_toolkit_loads_nothing_that_only_mpi_needs(bench: Bench) -> None:
+    pytest.importorskip("sagemaker_training")
+    if not Path("/proc/self/maps").exists():
+        pytest.skip("what a process has loaded is told in /proc")
+    script = "import os; print('has ' + open(f'/proc/{os.getppid()}/maps').read().replace(chr(10), ' '))"
+    name = bench.submit(script)
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.lines(name)
+    loaded = "".join(line for line in bench.lines(name) if line.startswith("has "))
+    assert "python" in loaded
+    assert not [part for part in ("_psutil", "cryptography") if part in loaded]
+
+
+@pytest.mark.parametrize("use", ["colorsys.hls_to_rgb", "colorsys.__name__", "__import__('colorsys').ONE_THIRD"])
+def test_a_module_that_is_loaded_when_it_is_used_is_the_real_one(use: str) -> None:
+    told = f"""if True:
+    import sys
+    from sm_trn_toolkit import load_when_used
+    load_when_used("colorsys")
+    import colorsys
+    before = "rgb_to_hsv" in vars(sys.modules["colorsys"])
+    {use}
+    colorsys.rgb_to_hsv
+    print(before, "rgb_to_hsv" in vars(sys.modules["colorsys"]), colorsys.rgb_to_hsv is sys.modules["colorsys"].rgb_to_hsv)
+    """
+    image = str(Path(launch.__file__).with_name("image"))
+    ran = subprocess.run(
+        [sys.executable, "-c", told], env={"PYTHONPATH": image}, check=True, capture_output=True, text=True
+    )
+    assert "False True True" == ran.stdout.strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -145,6 +145,15 @@ def test_only_terminal_states_are_terminal(word: str, terminal: bool) -> None:
 def test_an_unknown_status_keeps_its_word_and_is_not_terminal() -> None:
     snapshot = parse_snapshot(describe(TrainingJobStatus="Hibernating"))
     assert (None, "Hibernating", False) == (snapshot.status, snapshot.status_word, snapshot.terminal)
+
+
+def test_every_time_of_an_answer_is_in_utc_whatever_zone_it_came_in() -> None:
+    came = datetime(2022, 11, 1, 9, tzinfo=timezone(timedelta(hours=9)))
+    transitions = [{"Status": "Training", "StartTime": came, "StatusMessage": ""}]
+    snapshot = parse_snapshot(describe(CreationTime=came, SecondaryStatusTransitions=transitions))
+    times = [snapshot.raw["CreationTime"], snapshot.raw["SecondaryStatusTransitions"][0]["StartTime"], snapshot.created]
+    assert [came] * 3 == times
+    assert {timezone.utc} == {time.tzinfo for time in times if time is not None}
 
 
 def test_what_aws_left_out_is_absent_not_zero() -> None:

@@ -13,12 +13,12 @@ from ...formatting import numbers as fmt
 from ...guard.watch import Alarm, JobWatch
 from ...session.handles import Session, TrainingJob
 from ...specs.guard import ACTS, Guard
-from ...specs.snapshot import JobSnapshot, JobStatus
+from ...specs.snapshot import JobSnapshot
 from ..connection import connection_options
 from ..shared import Number, emit, json_option, say
 from . import facts
 from .selection import NONE, pair, selection_options
-from .waiting import watching
+from .waiting import exit_code, watching
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
@@ -98,7 +98,7 @@ def command(
     final = watching(session, jobs, as_json=as_json, guard=guard)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
-    return int(any(snapshot.status is JobStatus.FAILED for snapshot in final))
+    return exit_code(final)
 
 
 def _guard(act: str, **limits: Any) -> Guard:

@@ -21,7 +21,6 @@ from ...session.handles import Session, TrainingJob
 from ...session.launches import LaunchInterrupted, PartialLaunch
 from ...specs.destination import Destination
 from ...specs.job import JobSpec
-from ...specs.snapshot import JobStatus
 from ...specs.sweeps import SWEEP_TAG, grid, parse_values
 from ..connection import connection_options
 from ..files import files, problems
@@ -30,7 +29,7 @@ from ..files.problems import Located
 from ..files.rules import ignore_option
 from ..shared import Number, bucket_name, cents, emit, json_option, role_arn, say
 from . import facts
-from .waiting import waited
+from .waiting import exit_code, waited
 
 Job = tuple[JobFile, int, JobSpec]
 ASKED = 10  # jobs of a grid that start without a question
@@ -47,7 +46,7 @@ MOST = 1000  # jobs that a grid of the command line may have
     help="Start a job for each value of this hyperparameter. Repeat the option for each combination of several.",
 )
 @click.option("--yes", is_flag=True, help=f"Start a grid of more than {ASKED} jobs without a question.")
-@click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed.")
+@click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed or was deleted.")
 @click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
 @ignore_option
 @click.option(
@@ -182,7 +181,7 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
         click.echo(f"Follow them: sm-trn watch {every}", err=True)
         if any(job.asked is not None and SWEEP_TAG in job.asked.tags for job in jobs):
             click.echo(f"Compare them when they have ended: sm-trn compare {every} --output report/", err=True)
-    return int(final is not None and any(snapshot.status is JobStatus.FAILED for snapshot in final))
+    return exit_code(final or ())
 
 
 def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:

@@ -26,7 +26,7 @@ from . import waiting
 )
 @click.option("--unset", multiple=True, metavar="PATH", help="Reset a field to its default.")
 @click.option("--dry-run", is_flag=True, help="Show the changes and start nothing.")
-@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed.")
+@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed or was deleted.")
 @ignore_option
 @json_option
 @connection_options

@@ -15,7 +15,7 @@ from . import waiting
 
 @click.command("resume")
 @click.argument("name")
-@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed.")
+@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed or was deleted.")
 @ignore_option
 @json_option
 @connection_options

@@ -12,7 +12,7 @@ import click
 from ...formatting import numbers as fmt
 from ...session.handles import Session, TrainingJob
 from ...specs.guard import Guard
-from ...specs.snapshot import JobSnapshot, JobStatus
+from ...specs.snapshot import DELETED, JobSnapshot, JobStatus
 from ..shared import cents, emit, say
 from . import facts
 
@@ -20,7 +20,7 @@ from . import facts
 def answer(
     session: Session, original: str, job: TrainingJob, *, as_json: bool, wait: bool, more: dict[str, Any]
 ) -> int:
-    """Show what was launched, and stay until it has ended where that was asked; 1 when it failed."""
+    """Show what was launched, and stay until it has ended where that was asked; the exit code."""
     most = session.ceiling(job.spec)
     if not as_json:
         if job.changes:
@@ -43,12 +43,17 @@ def answer(
         **more,
         "changes": [dataclasses.asdict(item) for item in job.changes or ()],
     }
-    final = waited(session, [job], entry, as_json=as_json)[0] if wait else None
+    final = waited(session, [job], entry, as_json=as_json) if wait else []
     if as_json:
-        emit({**entry, **(facts.facts(final) if final is not None else {})})
-    elif final is None:
+        emit({**entry, **(facts.facts(final[0]) if final else {})})
+    elif not final:
         click.echo(f"Follow it: sm-trn watch {job.name}", err=True)
-    return int(final is not None and final.status is JobStatus.FAILED)
+    return exit_code(final)
+
+
+def exit_code(final: Sequence[JobSnapshot]) -> int:
+    """1 when a job failed, or was deleted meanwhile: nobody can say then that it ended well."""
+    return int(any(job.status is JobStatus.FAILED or job.status_word == DELETED for job in final))
 
 
 def waited(session: Session, jobs: Sequence[TrainingJob], launched: Any, *, as_json: bool) -> list[JobSnapshot]:

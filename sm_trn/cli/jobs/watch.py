@@ -7,12 +7,11 @@ from collections.abc import Callable
 import click
 
 from ...session.handles import Session
-from ...specs.snapshot import JobStatus
 from ..connection import connection_options
 from ..shared import Number, emit, json_option, say
 from . import facts
 from .selection import NONE, pair, selection_options
-from .waiting import watching
+from .waiting import exit_code, watching
 
 
 @click.command("watch")
@@ -48,7 +47,7 @@ def command(
 
     Ctrl-C ends this command and never stops a job. Throttling, a lost connection or an expired login do not end it.
     --max-usd stops only jobs that you name. A stopped job gets SIGTERM first, and SageMaker keeps what it saves. The exit
-    code is 1 if a job failed.
+    code is 1 if a job failed or was deleted.
     """
     wanted = pair(tag)
     if names and (containing is not None or wanted):
@@ -65,4 +64,4 @@ def command(
     final = watching(session, jobs, as_json=as_json, max_usd=max_usd, usd_per_hour=usd_per_hour)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
-    return int(any(snapshot.status is JobStatus.FAILED for snapshot in final))
+    return exit_code(final)

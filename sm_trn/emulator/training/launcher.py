@@ -25,7 +25,7 @@ NOTE: Final = "the interpreter has no sagemaker-training toolkit; the emulator's
 
 
 def arguments(python: str, *, toolkit: bool) -> tuple[str, ...]:
-    return (python, "-m", "sagemaker_training.cli.train") if toolkit else (python, str(LAUNCH))
+    return (python, "-m", "sm_trn_toolkit") if toolkit else (python, str(LAUNCH))
 
 
 def unpack_source(objects: ObjectStore, request: TrainingRequest, places: Sequence[Where]) -> None:
