@@ -346,7 +346,7 @@ def test_a_tuning_job_whose_training_jobs_cannot_be_kept_fails_and_says_why(tmp_
     store = Store(tmp_path / "emulator.db")
     resources = Resources(store, "us-west-2")
     config = {"Strategy": "Random", "ResourceLimits": {"MaxNumberOfTrainingJobs": 1, "MaxParallelTrainingJobs": 1}}
-    definition = {"HyperParameterRanges": {}}
+    definition: dict[str, Any] = {"HyperParameterRanges": {}}
     request = {"HyperParameterTuningJobConfig": config, "TrainingJobDefinitions": [definition]}
     resources.add(KIND, "search", request, tags={}, status="InProgress")
     JobTuner(resources, Jobs(store), NoRoom(), tmp_path).start("search")
