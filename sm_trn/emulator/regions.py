@@ -63,7 +63,7 @@ class Region:
         self.hosting = HostingApi(self.resources, shared.objects, self.endpoints, self.transforms)
         self.processing = ProcessingRunner(self.resources, hosted, context)
         processing = ProcessingApi(self.resources, shared.objects, self.processing)
-        self.tuner = JobTuner(self.resources, self.jobs, self.training)
+        self.tuner = JobTuner(self.resources, self.jobs, self.training, shared.root)
         tuning = TuningApi(self.resources, self.jobs, self.tuner)
         self.experiments = ExperimentsApi(self.resources)
         self.operations = Operations(self.training, self.hosting, processing, tuning, self.experiments)

@@ -22,9 +22,14 @@ from sm_trn import emulator as embedded
 from sm_trn.causes.diagnose import JobText
 from sm_trn.emulator.container.host import Host
 from sm_trn.emulator.container.inside.container_init import HostSpec
+from sm_trn.emulator.hosting.resources import Resources
 from sm_trn.emulator.state.quota import no_room, reason_of
 from sm_trn.emulator.state.registry import Registry
 from sm_trn.emulator.state.store import Store, StoredObject
+from sm_trn.emulator.training.api import TrainingApi
+from sm_trn.emulator.training.jobs import Jobs
+from sm_trn.emulator.tuning.api import KIND
+from sm_trn.emulator.tuning.tuner import JobTuner
 from sm_trn.errors import EmulatorError
 from sm_trn.specs import parse_snapshot
 
@@ -325,6 +330,29 @@ def test_a_line_that_cannot_be_kept_holds_no_host_up(tmp_path: Path) -> None:
     assert ended.wait(60)
     assert 0 == host.code
     assert no_room(host.lost)
+
+
+class NoRoom(TrainingApi):
+    """Training jobs that a disk has no room for any more once they were checked."""
+
+    def __init__(self) -> None:
+        """Keep nothing: only what is asked below is asked of it."""
+
+    def create(self, body: Any) -> dict[str, str]:
+        raise OSError(errno.ENOSPC, body["TrainingJobName"])
+
+
+def test_a_tuning_job_whose_training_jobs_cannot_be_kept_fails_and_says_why(tmp_path: Path) -> None:
+    store = Store(tmp_path / "emulator.db")
+    resources = Resources(store, "us-west-2")
+    config = {"Strategy": "Random", "ResourceLimits": {"MaxNumberOfTrainingJobs": 1, "MaxParallelTrainingJobs": 1}}
+    definition: dict[str, Any] = {"HyperParameterRanges": {}}
+    request = {"HyperParameterTuningJobConfig": config, "TrainingJobDefinitions": [definition]}
+    resources.add(KIND, "search", request, tags={}, status="InProgress")
+    JobTuner(resources, Jobs(store), NoRoom(), tmp_path).start("search")
+    assert within(lambda: resources.get(KIND, "search").status == "Failed")
+    assert FULL in (resources.get(KIND, "search").reason or "")
+    store.close()
 
 
 def test_the_cause_of_a_job_that_met_a_full_disk_is_a_disk_and_not_the_service(tmp_path: Path) -> None:

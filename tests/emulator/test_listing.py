@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm_trn.emulator.api.search import Row, search
+from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training import engine
@@ -42,6 +43,9 @@ JOBS = [job("b-one", 1.0, team="x"), job("A-two", 2.0, failed=True), job("c-thre
 ROWS = [row(each) for each in JOBS]
 
 
+PROPERTIES = service_model().shape_for("TrainingJob").members
+
+
 def names(**asked: Any) -> list[str]:
     body: Any = asked
     return [row["TrainingJobName"] for row in list_jobs(JOBS, body, 9.0)["TrainingJobSummaries"]]
@@ -49,7 +53,7 @@ def names(**asked: Any) -> list[str]:
 
 def found(*filters: dict[str, str], **asked: Any) -> list[str]:
     body: Any = {"SearchExpression": {"Filters": list(filters)}, **asked}
-    return [row.name for row in search(ROWS, body)[0]]
+    return [row.name for row in search(ROWS, body, PROPERTIES)[0]]
 
 
 def test_the_newest_comes_first() -> None:
@@ -116,12 +120,26 @@ def test_a_search_looks_at_answers_tags_and_metrics(condition: dict[str, str], w
     assert wanted == found(condition)
 
 
+@pytest.mark.parametrize("name", ["Nope", "TrialName", "trainingJobStatus", "Nope.inside", "HyperParameter.epochs"])
+@pytest.mark.parametrize("operator", ["Equals", "NotEquals", "NotExists"])
+def test_a_search_by_a_property_that_does_not_exist_is_refused_as_the_service_refuses_it(
+    name: str, operator: str
+) -> None:
+    with pytest.raises(AwsError, match=f"Unknown property name: {name}"):
+        found({"Name": name, "Operator": operator, "Value": "x"})
+
+
+def test_a_property_that_no_job_has_yet_may_be_searched_by() -> None:
+    for name in ("TuningJobArn", "Tags.nobody", "Metrics.nobody", "HyperParameters.nobody", "VpcConfig.Subnets"):
+        assert [] == found({"Name": name, "Operator": "Exists"})
+
+
 def test_a_search_joins_its_filters_as_asked() -> None:
     failed = {"Name": "TrainingJobStatus", "Operator": "Equals", "Value": "Failed"}
     team = {"Name": "Tags.team", "Operator": "Equals", "Value": "x"}
     assert [] == found(failed, team)
     body: Any = {"SearchExpression": {"Filters": [failed, team], "Operator": "Or"}}
-    assert 2 == len(search(ROWS, body)[0])
+    assert 2 == len(search(ROWS, body, PROPERTIES)[0])
 
 
 def nested(depth: int) -> Any:
@@ -132,6 +150,6 @@ def nested(depth: int) -> Any:
 
 
 def test_an_expression_is_followed_as_deep_as_a_user_writes_one_and_no_deeper() -> None:
-    assert ["b-one"] == [row.name for row in search(ROWS, nested(20))[0]]
+    assert ["b-one"] == [row.name for row in search(ROWS, nested(20), PROPERTIES)[0]]
     with pytest.raises(AwsError, match="SubExpressions"):
-        search(ROWS, nested(21))
+        search(ROWS, nested(21), PROPERTIES)

@@ -6,7 +6,7 @@ It must not know what a row describes. What a filter may name is a path into the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -51,30 +51,34 @@ class Row:
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
-def search(rows: Sequence[Row], body: SearchRequest) -> tuple[list[Row], NextPage]:
+def search(rows: Sequence[Row], body: SearchRequest, properties: Collection[str]) -> tuple[list[Row], NextPage]:
     """Return the page of those that the expression holds for, the newest first unless asked otherwise.
+
+    ``properties`` are the members that the model gives a row, whether a row here has them or not.
 
     Raises AwsError for an expression or a token that is none.
     """
-    holds = _expression(body.get("SearchExpression", {}), 0)
+    holds = _expression(body.get("SearchExpression", {}), properties, 0)
     by, backwards = body.get("SortBy", "CreationTime"), body.get("SortOrder") != "Ascending"
     found = sorted((row for row in rows if holds(row)), key=lambda row: _order(_values(row, by)), reverse=backwards)
     return page(found, body.get("NextToken"), body.get("MaxResults"))
 
 
-def _expression(said: Expression, depth: int) -> Callable[[Row], bool]:
+def _expression(said: Expression, properties: Collection[str], depth: int) -> Callable[[Row], bool]:
     if said.get("NestedFilters"):
         raise validation("SearchExpression: the emulator knows Filters and SubExpressions, no NestedFilters")
     if depth > _DEPTH:
         raise validation(f"SearchExpression: got more than {_DEPTH} SubExpressions in each other")
-    tests = [_filter(each) for each in said.get("Filters", ())]
-    tests += [_expression(each, depth + 1) for each in said.get("SubExpressions", ())]
+    tests = [_filter(each, properties) for each in said.get("Filters", ())]
+    tests += [_expression(each, properties, depth + 1) for each in said.get("SubExpressions", ())]
     join = any if said.get("Operator") == "Or" and tests else all
     return lambda row: join(test(row) for test in tests)
 
 
-def _filter(entry: Filter) -> Callable[[Row], bool]:
+def _filter(entry: Filter, properties: Collection[str]) -> Callable[[Row], bool]:
     name, operator, wanted = entry["Name"], entry.get("Operator", "Equals"), entry.get("Value", "")
+    if name.partition(".")[0] not in {*properties, "Metrics"}:
+        raise validation(f"Unknown property name: {name}")  # the service's words, as moto has them
     tests: Mapping[str, Callable[[list[object]], bool]] = {
         "Equals": lambda got: wanted in map(str, got),
         "NotEquals": lambda got: wanted not in map(str, got),

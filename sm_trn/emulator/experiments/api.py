@@ -135,8 +135,8 @@ class ExperimentsApi:
         rows = [
             Row(each.name, {**_described(each), **self._around(each)}, each.tags) for each in self._resources.all(kind)
         ]
-        found, more = search(rows, body)
         word = KINDS[kind].word
+        found, more = search(rows, body, shapes.service_model().shape_for(word).members)
         return {"Results": [{word: {**row.document, "Tags": tag_list(row.tags)}} for row in found], **more}
 
     def _around(self, resource: Resource) -> dict[str, object]:

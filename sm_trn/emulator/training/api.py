@@ -99,7 +99,7 @@ class TrainingApi:
             )
             for job in self._jobs.all()
         ]
-        found, more = search(rows, body)
+        found, more = search(rows, body, members)
         return {"Results": [{_SEARCHABLE: {**row.document, "Tags": tag_list(row.tags)}} for row in found], **more}
 
     def stop(self, body: TrainingRequest) -> dict[str, str]:

@@ -12,13 +12,16 @@ import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ..errors import INTERNAL_ERROR, AwsError
+from ..errors import AwsError
+from ..state.quota import reason_of
 from .api import KIND, training_request
 from .request import TuningRequest, definitions_of
 from .search import chosen, grid_size
 from .trials import Trial, Trials, trials_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..hosting.resources import Resource, Resources
     from ..training.api import TrainingApi
     from ..training.jobs import Jobs
@@ -36,10 +39,11 @@ class _Entry:
 class JobTuner:
     """The tuning jobs of this process that are not over."""
 
-    def __init__(self, resources: Resources, jobs: Jobs, training: TrainingApi) -> None:
+    def __init__(self, resources: Resources, jobs: Jobs, training: TrainingApi, root: Path) -> None:
         self._resources = resources
         self._jobs = jobs
         self._training = training
+        self._root = root
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
 
@@ -77,9 +81,9 @@ class JobTuner:
             self._search(name, entry)
         except AwsError as error:
             self._resources.end(KIND, name, "Failed", f"ClientError: {error.message}")
-        except Exception:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
+        except Exception as error:  # noqa: BLE001 - the last line of defence: whoever waits must hear of it
             traceback.print_exc()
-            self._resources.end(KIND, name, "Failed", INTERNAL_ERROR)
+            self._resources.end(KIND, name, "Failed", reason_of(error, self._root))
         finally:
             with self._lock:
                 self._entries.pop(name, None)
