@@ -89,7 +89,10 @@ class Budget:
         if spent < self.max_usd:
             return
         for job in seen:
-            if job.over or job.status is JobStatus.STOPPING or self._heard(job, now):
+            if job.status in {JobStatus.STOPPING, JobStatus.STOPPED}:
+                self.refused.pop(job.name, None)  # a stop was heard, whatever its answer said
+                continue
+            if job.over or self._heard(job, now):
                 continue
             try:
                 self.stop(job.name)

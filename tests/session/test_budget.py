@@ -152,6 +152,23 @@ def test_a_job_that_cannot_be_stopped_keeps_no_other_one_running() -> None:
     assert "not now" in str(guard.failure())
 
 
+@pytest.mark.parametrize(
+    ("status", "failed"), [("Stopping", False), ("Stopped", False), ("Completed", True), ("Failed", True)]
+)
+def test_a_stop_that_was_heard_though_its_answer_was_an_error_is_no_failure(status: str, *, failed: bool) -> None:
+    def refuse(name: str) -> bool:
+        raise st.CloudError(f"InternalFailure of {name}", operation="StopTrainingJob", code="InternalFailure")
+
+    budget = Budget(
+        max_usd=as_usd(1), price_of=lambda _: None, stop=refuse, notice=list[str]().append, usd_per_hour=Decimal(100)
+    )
+    job = running("a", 3600.0)
+    budget.guard([job], NOW)
+    assert budget.failure() is not None
+    budget.guard([dataclasses.replace(job, status=st.JobStatus(status), status_word=status)], NOW)
+    assert failed == (budget.failure() is not None)
+
+
 def test_a_job_that_runs_on_long_after_it_was_asked_to_stop_is_asked_again() -> None:
     stopped: list[str] = []
     said: list[str] = []
