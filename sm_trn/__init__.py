@@ -14,16 +14,14 @@ Names are loaded when they are first used: importing the package loads neither b
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see: each name where it is defined
-    from ._entry import scripts_folder
-    from .causes.cause import Cause, Confidence, Diagnosis
-    from .causes.source import why
-    from .errors import (
+    from .core._entry import scripts_folder
+    from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
+    from .diagnosis.causes.source import why
+    from .core.errors import (
         CloudError,
         EmulatorError,
         InvalidJob,
@@ -33,39 +31,39 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
         SmTrnError,
         UnknownName,
     )
-    from .estimation.jobs.calibration import Calibration, read_calibration
-    from .estimation.jobs.estimate import estimate
-    from .estimation.jobs.facts import MissingFact
-    from .estimation.jobs.value import Estimate
-    from .jobfile.files import dump_job, load_jobs
-    from .launchers.launches import Hole, Launch, Launchers
-    from .launchers.read import read_launchers
-    from .logs.events import LogEvent
-    from .logs.metrics import MetricLog
-    from .logs.saved import SavedLog
-    from .planning import Limits, Plan, plan
-    from .preflight import check
-    from .pricing.book import Price, PriceBook
-    from .pricing.cost import JobCost
-    from .pricing.requests import RequestCost
-    from .recorder.inside import recording
-    from .render import render
-    from .render.calls import EstimatorCall
-    from .render.differences import Diff
-    from .render.from_request import parse_request
-    from .render.policy import Policies, policies
+    from .forecast.jobs.calibration import Calibration, read_calibration
+    from .forecast.jobs.estimate import estimate
+    from .forecast.jobs.facts import MissingFact
+    from .forecast.jobs.value import Estimate
+    from .core.jobfile.files import dump_job, load_jobs
+    from .bridge.launchers.launches import Hole, Launch, Launchers
+    from .bridge.launchers.read import read_launchers
+    from .core.logs.events import LogEvent
+    from .core.logs.metrics import MetricLog
+    from .core.logs.saved import SavedLog
+    from .forecast.planning import Limits, Plan, plan
+    from .core.preflight import check
+    from .core.pricing.book import Price, PriceBook
+    from .core.pricing.cost import JobCost
+    from .core.pricing.requests import RequestCost
+    from .bridge.recorder.inside import recording
+    from .core.render import render
+    from .core.render.calls import EstimatorCall
+    from .core.render.differences import Diff
+    from .core.render.from_request import parse_request
+    from .account.policies.policy import Policies, policies
     from .report import Comparison, Fleet
-    from .session.budget import OverBudget
-    from .session.comparison import calibrate, compare, diff
-    from .session.connection import connect, estimator
-    from .session.endpoints import Endpoint, Transform
-    from .session.handles import Session, TrainingJob
-    from .session.jobfiles import read_jobs
-    from .session.launches import LaunchInterrupted, PartialLaunch
-    from .session.log_reader import read_log
-    from .session.rehearsal import Rehearsal, rehearse
-    from .specs.compute import Compute, InstanceGroup, Spot
-    from .specs.data import (
+    from .core.session.budget import OverBudget
+    from .report.comparing import calibrate, compare, diff
+    from .core.session.connection import connect, estimator
+    from .hosting.endpoints import Endpoint, Transform
+    from .core.session.handles import Session, TrainingJob
+    from .core.session.jobfiles import read_jobs
+    from .core.session.launches import LaunchInterrupted, PartialLaunch
+    from .core.session.log_reader import read_log
+    from .emulator.rehearsal import Rehearsal, rehearse
+    from .core.specs.compute import Compute, InstanceGroup, Spot
+    from .core.specs.data import (
         Channel,
         Checkpoint,
         FileSystem,
@@ -77,34 +75,34 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
         Spread,
         TensorBoard,
     )
-    from .specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
-    from .specs.destination import Destination
-    from .specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
-    from .specs.guard import Guard
-    from .specs.job import Git, JobSpec, Script
-    from .specs.kept import Kept
-    from .specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricRule
-    from .specs.neuron import NeuronOptions
-    from .specs.problems import Problem, Problems, Severity
-    from .specs.record import JobRecord
-    from .specs.snapshot import JobSnapshot, JobStatus
-    from .specs.sweeps import grid
-    from .strategies.ddp import PyTorchDDP
-    from .strategies.mpi import MPI
-    from .strategies.single import SingleProcess
-    from .strategies.smddp import SMDataParallel
-    from .strategies.smp import SMModelParallel
-    from .strategies.smp_v2 import SMModelParallelV2
-    from .strategies.torchrun import TorchDistributed
-    from .strategies.xla import PyTorchXLA
+    from .core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
+    from .core.specs.destination import Destination
+    from .core.specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+    from .core.specs.guard import Guard
+    from .core.specs.job import Git, JobSpec, Script
+    from .core.specs.kept import Kept
+    from .core.specs.metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricRule
+    from .core.specs.neuron import NeuronOptions
+    from .core.specs.problems import Problem, Problems, Severity
+    from .core.specs.record import JobRecord
+    from .core.specs.snapshot import JobSnapshot, JobStatus
+    from .core.specs.sweeps import grid
+    from .core.strategies.ddp import PyTorchDDP
+    from .core.strategies.mpi import MPI
+    from .core.strategies.single import SingleProcess
+    from .core.strategies.smddp import SMDataParallel
+    from .core.strategies.smp import SMModelParallel
+    from .core.strategies.smp_v2 import SMModelParallelV2
+    from .core.strategies.torchrun import TorchDistributed
+    from .core.strategies.xla import PyTorchXLA
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "._entry": ("scripts_folder",),
-    ".causes.cause": ("Cause", "Confidence", "Diagnosis"),
-    ".causes.source": ("why",),
-    ".errors": (
+    ".core._entry": ("scripts_folder",),
+    ".diagnosis.causes.cause": ("Cause", "Confidence", "Diagnosis"),
+    ".diagnosis.causes.source": ("why",),
+    ".core.errors": (
         "CloudError",
         "EmulatorError",
         "InvalidJob",
@@ -114,17 +112,17 @@ _HOME = {
         "SmTrnError",
         "UnknownName",
     ),
-    ".estimation.jobs": ("Calibration", "Estimate", "MissingFact", "estimate", "read_calibration"),
-    ".jobfile": ("dump_job", "load_jobs"),
-    ".launchers": ("Hole", "Launch", "Launchers", "read_launchers"),
-    ".logs": ("LogEvent", "MetricLog", "SavedLog"),
-    ".planning": ("Limits", "Plan", "plan"),
-    ".preflight": ("check",),
-    ".pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
-    ".render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
-    ".recorder": ("recording",),
+    ".forecast.jobs": ("Calibration", "Estimate", "MissingFact", "estimate", "read_calibration"),
+    ".core.jobfile": ("dump_job", "load_jobs"),
+    ".bridge.launchers": ("Hole", "Launch", "Launchers", "read_launchers"),
+    ".core.logs": ("LogEvent", "MetricLog", "SavedLog"),
+    ".forecast.planning": ("Limits", "Plan", "plan"),
+    ".core.preflight": ("check",),
+    ".core.pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
+    ".core.render": ("Diff", "EstimatorCall", "Policies", "parse_request", "policies"),
+    ".bridge.recorder": ("recording",),
     ".report": ("Comparison", "Fleet"),
-    ".session": (
+    ".core.session": (
         "LaunchInterrupted",
         "OverBudget",
         "PartialLaunch",
@@ -139,9 +137,9 @@ _HOME = {
         "read_jobs",
         "rehearse",
     ),
-    ".session.endpoints": ("Endpoint", "Transform"),
-    ".session.log_reader": ("read_log",),
-    ".specs": (
+    ".hosting.endpoints": ("Endpoint", "Transform"),
+    ".core.session.log_reader": ("read_log",),
+    ".core.specs": (
         "EVALUATION_METRICS",
         "TRAINER_METRICS",
         "Channel",
@@ -182,8 +180,8 @@ _HOME = {
         "TensorCollection",
         "TrainingCompiler",
     ),
-    ".specs.sweeps": ("grid",),
-    ".strategies": (
+    ".core.specs.sweeps": ("grid",),
+    ".core.strategies": (
         "MPI",
         "PyTorchDDP",
         "PyTorchXLA",
@@ -307,21 +305,6 @@ __all__ = [
     "scripts_folder",
     "why",
 ]
-
-
-class _Package(ModuleType):
-    """``render`` is the function: its module, which the folder gives the same name, never takes its place when it is loaded."""
-
-    @property
-    def render(self) -> Any:
-        return import_module(".render", __name__).render
-
-    @render.setter
-    def render(self, module: ModuleType) -> None:
-        """The import system's own note that the module is there."""
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 if not TYPE_CHECKING:  # to a type checker an unknown name is a mistake

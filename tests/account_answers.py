@@ -15,7 +15,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import EndpointConnectionError
 from botocore.loaders import Loader
 
-from sm_trn.aws.renewal import RenewableSession
+from sm_trn.core.aws.renewal import RenewableSession
 
 Answer = dict[str, Any]
 LOADER = Loader()  # one for all: it keeps the services' models

@@ -31,7 +31,7 @@ SHELL = (
     "pandas",
     "yaml",
     "sm_trn.cli.jobs.launch",
-    "sm_trn.cli.jobs.compare",
+    "sm_trn.report.commands.compare",
     "sm_trn.cli.files.check",
     "sm_trn.cli.jobs.attach",
 )

@@ -9,8 +9,8 @@ from hypothesis import strategies as some
 from strategies_of_values import specs
 
 import sm_trn as st
-from sm_trn.catalog import images, limits
-from sm_trn.specs import Destination
+from sm_trn.core.catalog import images, limits
+from sm_trn.core.specs import Destination
 
 DEEPEST = 6
 TEXT = some.text(some.characters(codec="utf-8"), max_size=8)

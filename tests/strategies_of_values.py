@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.catalog import compiler, images, instances, limits
-from sm_trn.specs import Accelerator
+from sm_trn.core.catalog import compiler, images, instances, limits
+from sm_trn.core.specs import Accelerator
 
 NAMES = some.from_regex(r"[a-z](-?[a-z0-9]){0,20}", fullmatch=True)
 TEXT = some.text(some.characters(codec="utf-8", exclude_categories=("C", "Z")), max_size=20)

@@ -20,10 +20,10 @@ from waiting import within
 import sm_trn as st
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options
-from sm_trn.jobfile import dump_job
-from sm_trn.render import destination_of
-from sm_trn.session import Session
-from sm_trn.specs import JobStatus, Severity, json_text
+from sm_trn.core.jobfile import dump_job
+from sm_trn.core.render import destination_of
+from sm_trn.core.session import Session
+from sm_trn.core.specs import JobStatus, Severity, json_text
 
 pytestmark = pytest.mark.local
 DATA = "s3://a-bucket/data"
@@ -235,7 +235,7 @@ def test_a_foreign_job_is_resubmitted_with_a_change_and_all_the_rest(session: Se
 
 def test_a_job_of_sdk_v2_is_attached_losslessly(session: Session, source: Path) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
-    from sm_trn import sdk
+    from sm_trn.core import sdk
 
     made = sdk.sdk_session(boto_session=session.boto_session, bucket=session.bucket)
     with sdk.contained():

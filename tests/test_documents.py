@@ -13,7 +13,7 @@ import pytest
 import sm_trn
 from sm_trn.cli.__main__ import COMMANDS
 from sm_trn.cli.documents import INTERNAL, PAGES, VARIABLES
-from sm_trn.render import TARGETS
+from sm_trn.core.render import TARGETS
 
 DOCS = Path(str(files("sm_trn"))) / "docs"
 PACKAGE = Path(sm_trn.__file__).parent
@@ -79,7 +79,7 @@ def test_the_snippets_of_the_migration_run_and_say_the_same(
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
     import boto3
 
-    from sm_trn import sdk
+    from sm_trn.core import sdk
 
     (tmp_path / "src").mkdir()
     (tmp_path / "src/train.py").write_text(

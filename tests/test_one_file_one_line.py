@@ -120,14 +120,14 @@ def run(folder: Path, code: str) -> list[object]:
 
 
 def test_a_strategy(copy: Path) -> None:
-    (copy / "sm_trn/strategies/carrier.py").write_text(STRATEGY)
-    registry = copy / "sm_trn/strategies/__init__.py"
+    (copy / "sm_trn/core/strategies/carrier.py").write_text(STRATEGY)
+    registry = copy / "sm_trn/core/strategies/__init__.py"
     insert(registry, "        SingleProcess.name: SingleProcess,", "        Carrier.name: Carrier,")
     insert(registry, "from .ddp import PyTorchDDP", "from .carrier import Carrier")
     answer = run(
         copy,
         """
-from sm_trn.strategies import STRATEGIES, plan
+from sm_trn.core.strategies import STRATEGIES, plan
 carried = job.replace(distribution=STRATEGIES["carrier"](pigeons=3))
 file = st.dump_job(carried, "toml")
 print(json.dumps([errors(carried), errors(carried.replace(distribution=STRATEGIES["carrier"](pigeons=1))),
@@ -140,8 +140,8 @@ print(json.dumps([errors(carried), errors(carried.replace(distribution=STRATEGIE
 
 @pytest.mark.local
 def test_a_strategy_goes_to_every_target_and_comes_back_from_a_job(copy: Path, emulator: Any, tmp_path: Path) -> None:
-    (copy / "sm_trn/strategies/carrier.py").write_text(STRATEGY)
-    registry = copy / "sm_trn/strategies/__init__.py"
+    (copy / "sm_trn/core/strategies/carrier.py").write_text(STRATEGY)
+    registry = copy / "sm_trn/core/strategies/__init__.py"
     insert(registry, "        SingleProcess.name: SingleProcess,", "        Carrier.name: Carrier,")
     insert(registry, "from .ddp import PyTorchDDP", "from .carrier import Carrier")
     (tmp_path / "src").mkdir()
@@ -149,8 +149,8 @@ def test_a_strategy_goes_to_every_target_and_comes_back_from_a_job(copy: Path, e
     answer = run(
         copy,
         """
-from sm_trn.render import TARGETS
-from sm_trn.strategies import STRATEGIES
+from sm_trn.core.render import TARGETS
+from sm_trn.core.strategies import STRATEGIES
 carried = job.replace(distribution=STRATEGIES["carrier"](pigeons=3), inputs={}, script=st.Script("train.py", source_dir="src"),
                       compute=st.Compute("ml.c5.xlarge"), metrics=())
 rendered = [name for name in TARGETS if st.render(carried, name) is not None]
@@ -168,8 +168,8 @@ print(json.dumps([sorted(rendered) == sorted(TARGETS), attached.spec.distributio
 
 
 def test_a_rule(copy: Path) -> None:
-    (copy / "sm_trn/preflight/haiku.py").write_text(RULE)
-    registry = copy / "sm_trn/preflight/__init__.py"
+    (copy / "sm_trn/core/preflight/haiku.py").write_text(RULE)
+    registry = copy / "sm_trn/core/preflight/__init__.py"
     insert(registry, "    *images.RULES,", "    *haiku.RULES,")
     insert(registry, "from . import (", "from . import haiku")
     answer = run(
@@ -190,13 +190,13 @@ def test_an_instance_family(copy: Path) -> None:
         "name": name, "accelerator": "NEURON", "chip": "Trainium9", "chips": 4, "workers": 8, "accelerator_memory_gib": 768,
         "vcpus": 96, "memory_gib": 512, "network_gbps": 3200, "efa": True, "nvme": True, "trains": True, "source": "a test",
     }  # fmt: skip
-    table = copy / "sm_trn/catalog/instances.json"
+    table = copy / "sm_trn/core/catalog/instances.json"
     table.write_text("".join(line for line in table.read_text().splitlines(keepends=True) if name not in line))
     insert(table, '    {"name": "ml.trn1.2xlarge"', f"    {json.dumps(row)},")
     answer = run(
         copy,
         """
-from sm_trn.strategies import plan
+from sm_trn.core.strategies import plan
 neuron = job.replace(framework=st.NeuronX("2.9.0"), compute=st.Compute(NAME, count=2))
 print(json.dumps([plan(neuron).workers_per_host, errors(neuron), errors(neuron.replace(distribution=st.SMDataParallel())),
                   st.render(neuron)["ResourceConfig"]["InstanceType"], str(st.render(neuron, "local")).count("--nproc_per_node=8") > 0]))
@@ -206,8 +206,8 @@ print(json.dumps([plan(neuron).workers_per_host, errors(neuron), errors(neuron.r
 
 
 def test_a_render_target(copy: Path) -> None:
-    (copy / "sm_trn/render/haiku.py").write_text(TARGET)
-    registry = copy / "sm_trn/render/__init__.py"
+    (copy / "sm_trn/core/render/haiku.py").write_text(TARGET)
+    registry = copy / "sm_trn/core/render/__init__.py"
     insert(
         registry,
         '        "request": Target(render=request.render, problems=request_problems.problems),',

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import sm_trn
-from sm_trn import _entry
-from sm_trn.strategies import STRATEGIES
+from sm_trn.core import _entry
+from sm_trn.core.strategies import STRATEGIES
 
 HEAVY = ("boto3", "botocore", "sagemaker", "pandas", "matplotlib", "torch", "transformers", "moto", "numpy", "click")
 
@@ -33,9 +33,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_render_stays_the_function_after_its_module_is_loaded() -> None:
-    import sm_trn.render.request
+    import sm_trn.core.render.request
 
-    assert callable(sm_trn.render)
+    assert callable(sm_trn.core.render)
 
 
 def test_registered_strategies_are_the_files_of_the_folder() -> None:

@@ -118,7 +118,7 @@ def pytest_in(folder: Path, text: str, *more: str, **environment: str) -> subpro
             "pytest",
             "-q",
             "-p",
-            "sm_trn.pytest_plugin",
+            "sm_trn.emulator.pytest_plugin",
             "-p",
             "no:cacheprovider",
             *more,
@@ -173,7 +173,7 @@ def test_everywhere_can_stand_in_the_ini_file(tmp_path: Path) -> None:
 
 
 def test_a_project_that_does_not_use_it_loads_nothing_of_it(tmp_path: Path) -> None:
-    heavy = "{'sm_trn.emulator', 'sm_trn.session', 'boto3', 'botocore', 'moto', 'pandas', 'torch'}"
+    heavy = "{'sm_trn.emulator', 'sm_trn.core.session', 'boto3', 'botocore', 'moto', 'pandas', 'torch'}"
     done = pytest_in(tmp_path, f"import sys\ndef test_light(): assert set() == {heavy} & set(sys.modules)\n")
     assert 0 == done.returncode, done.stdout
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.session.rehearsal import redone_steps
+from sm_trn.emulator.rehearsal import redone_steps
 
 COUNTER = """
 import json, os, pathlib, random, sys, time

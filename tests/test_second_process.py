@@ -16,7 +16,7 @@ from jobs import job_of
 from waiting import within
 
 import sm_trn as st
-from sm_trn.specs import parse_snapshot, parse_time
+from sm_trn.core.specs import parse_snapshot, parse_time
 
 pytestmark = pytest.mark.local
 

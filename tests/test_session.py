@@ -14,8 +14,8 @@ from hypothesis import strategies as some
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.session import Session, next_delay, unique_name
-from sm_trn.specs import JobStatus, Origin, dump_record, parse_snapshot
+from sm_trn.core.session import Session, next_delay, unique_name
+from sm_trn.core.specs import JobStatus, Origin, dump_record, parse_snapshot
 
 pytestmark = pytest.mark.local
 

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from ..errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
+from ..core.errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
 
 # command -> its module in this folder, and what the list of commands says of it
 COMMANDS = {
@@ -83,7 +83,7 @@ class Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from ..specs.value import suggestion  # noqa: PLC0415 - a quick `--help` needs none of it
+            from ..core.specs.value import suggestion  # noqa: PLC0415 - a quick `--help` needs none of it
 
             raise click.UsageError(
                 f"no command {args[0]!r}{suggestion(args[0], COMMANDS)}; sm-trn --help lists them", ctx
@@ -123,7 +123,7 @@ def run() -> None:
             _say_where_names_are(error)
         raise SystemExit(2) from None
     except (click.Abort, KeyboardInterrupt) as stop:
-        from ..logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..core.logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click turns Ctrl-C into an Abort of its own
         # A launch names its jobs, and so does a wait. Without a cause a question was answered with no, or not at all.
@@ -136,7 +136,7 @@ def run() -> None:
     except SmTrnError as error:
         if debug:
             raise
-        from ..logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..core.logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         # A model's or a job's own words may be in it: they must not move the terminal's cursor.
         click.echo("\n".join(printable(line) for line in f"error: {error}".split("\n")), err=True)

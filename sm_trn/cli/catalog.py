@@ -11,13 +11,13 @@ from pathlib import Path
 
 import click
 
-from .. import catalog
-from ..catalog import renewal, tables
-from ..errors import NotConfigured, UnknownName
-from ..facts import SCHEMA, facts_file, read_facts
-from ..pricing.book import BASE_REGION, Price, dump_prices, parse_prices, price_sources
-from ..session.connection import known_prices, known_region
-from ..specs.value import suggestion
+from ..core import catalog
+from ..core.catalog import renewal, tables
+from ..core.errors import NotConfigured, UnknownName
+from ..core.facts import SCHEMA, facts_file, read_facts
+from ..core.pricing.book import BASE_REGION, Price, dump_prices, parse_prices, price_sources
+from ..core.session.connection import known_prices, known_region
+from ..core.specs.value import suggestion
 from .shared import Region, emit, json_option, region_option, say
 
 
@@ -134,7 +134,7 @@ def show_prices(
 
 def _refreshed(instance: str | None, region: str, profile: str | None) -> list[Price]:
     """Today's training prices. Raises UnknownName when the list has none."""
-    from ..aws import RenewableSession, fetch_prices  # noqa: PLC0415 - only this option needs AWS
+    from ..core.aws import RenewableSession, fetch_prices  # noqa: PLC0415 - only this option needs AWS
 
     session = RenewableSession(profile=profile, region=region)
     names = [instance] if instance else [row.name for row in catalog.instances().values() if row.trains]
@@ -202,7 +202,7 @@ def update(*, regions: tuple[str, ...], profile: str | None, offline: bool) -> N
 
 def _regional_prices(regions: Iterable[str], profile: str | None) -> tuple[list[Price], str]:
     """Today's prices of the regions, and a sentence about them. Without credentials none is asked for."""
-    from ..aws import RenewableSession, fetch_region_prices  # noqa: PLC0415 - only this command needs AWS
+    from ..core.aws import RenewableSession, fetch_region_prices  # noqa: PLC0415 - only this command needs AWS
 
     session = RenewableSession(profile=profile)
     if session.get_credentials() is None:

@@ -17,21 +17,22 @@ from typing import Any, get_args
 
 import click
 
-from .. import HOMES, catalog
-from ..catalog.tables import catalogue_tables
-from ..pricing.book import Price, PriceBook, price_sources, snapshot_book
-from ..pricing.cost import CENT
-from ..render import TARGETS
-from ..session.comparison import compare
-from ..specs.compute import Accelerator, Compute, InstanceGroup, InstanceType, Spot
-from ..specs.data import Channel, Checkpoint, FileSystem, Network, Output
-from ..specs.framework import Framework, TrainingCompiler
-from ..specs.guard import Guard
-from ..specs.job import Git, JobSpec, Script
-from ..specs.kept import Kept
-from ..specs.metrics import MetricRule
-from ..specs.neuron import NeuronOptions
-from ..strategies import STRATEGIES
+from .. import HOMES
+from ..core import catalog
+from ..core.catalog.tables import catalogue_tables
+from ..core.pricing.book import Price, PriceBook, price_sources, snapshot_book
+from ..core.pricing.cost import CENT
+from ..core.render import TARGETS
+from ..report.comparing import compare
+from ..core.specs.compute import Accelerator, Compute, InstanceGroup, InstanceType, Spot
+from ..core.specs.data import Channel, Checkpoint, FileSystem, Network, Output
+from ..core.specs.framework import Framework, TrainingCompiler
+from ..core.specs.guard import Guard
+from ..core.specs.job import Git, JobSpec, Script
+from ..core.specs.kept import Kept
+from ..core.specs.metrics import MetricRule
+from ..core.specs.neuron import NeuronOptions
+from ..core.strategies import STRATEGIES
 from .__main__ import COMMANDS, load
 
 _WIDTH = 100
@@ -44,7 +45,7 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
     "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
     "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",
-    "SM_TRN_CATALOG": "The file of newer images and prices that `sm-trn catalog update` writes; unset: `~/.config/sm_trn/catalog.json`",
+    "SM_TRN_CATALOG": "The file of newer images and prices that `sm-trn catalog update` writes; unset: `~/.config/sm_trn/core/catalog.json`",
     "SM_TRN_RUNTIME": "In a job's environment: which runtime the entry scripts use, when it must not be found out",
     "SM_TRN_LOADING_AT_ONCE": "In a job's environment: how many workers of a host load a model at the same time",
 }
@@ -84,7 +85,7 @@ ROOMS: Mapping[str, str] = {
 def python_reference() -> str:
     """Every public name, by the room it comes from; the site shows its docstring there."""
     by_room: dict[str, list[str]] = {room: [] for room in ROOMS}
-    by_room["render"].append("render.render")  # sm_trn.render is the folder to whoever does not run it
+    by_room["render"].append("render.render")  # sm_trn.core.render is the folder to whoever does not run it
     for name, module in HOMES.items():
         by_room[module.split(".")[1]].append(name)
     lines = [

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from .. import _entry
-from ..errors import UnknownName
-from ..specs.value import suggestion
+from ..core import _entry
+from ..core.errors import UnknownName
+from ..core.specs.value import suggestion
 from .shared import emit, json_option, say
 
 

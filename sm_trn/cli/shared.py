@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import click
 
-from ..errors import NotConfigured
-from ..formatting.theme import wants_color
-from ..logs.shown import printable
-from ..pricing.book import price_day
-from ..specs.destination import DEFAULT_REGION, REGION_VARIABLES
+from ..core.errors import NotConfigured
+from ..core.formatting.theme import wants_color
+from ..core.logs.shown import printable
+from ..core.pricing.book import price_day
+from ..core.specs.destination import DEFAULT_REGION, REGION_VARIABLES
 
 # https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -32,7 +32,7 @@ class Region(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generi
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name. Raises click.BadParameter for any other."""
-        from ..session.connection import expect_region  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..core.session.connection import expect_region  # noqa: PLC0415 - a quick `--help` needs none of it
 
         try:
             return expect_region(str(value))
@@ -56,7 +56,7 @@ class Day(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic i
 
 def role_arn(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The ARN. Raises click.BadParameter for what SageMaker would refuse as one."""
-    from ..catalog import limits  # noqa: PLC0415 - a quick `--help` needs none of it
+    from ..core.catalog import limits  # noqa: PLC0415 - a quick `--help` needs none of it
 
     if value is not None and not limits.matches("RoleArn", value):
         said = f"got {value!r}, wanted the ARN of a role, such as arn:aws:iam::111122223333:role/training"

@@ -5,7 +5,7 @@ These names are all that the rest of the package may use. Importing this module 
 
 from __future__ import annotations
 
-from ..specs.snapshot import EMULATED_ACCOUNT
+from ..core.specs.snapshot import EMULATED_ACCOUNT
 from .daemon import (
     Status,
     active_faults,

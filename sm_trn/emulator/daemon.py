@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import EmulatorError
+from ..core.errors import EmulatorError
 from . import options
 from .iam import signature
 from .options import Endpoint, Fault, Options

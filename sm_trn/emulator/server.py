@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..specs.snapshot import EMULATED_ACCOUNT
+from ..core.specs.snapshot import EMULATED_ACCOUNT
 from . import options, sdk_settings
 from .api.shapes import service_model
 from .container.context import Shared

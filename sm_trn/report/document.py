@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 
-from ..formatting import numbers as fmt
-from ..formatting.markup import escaped, variables
+from ..core.formatting import numbers as fmt
+from ..core.formatting.markup import escaped, variables
 from .layout import one_line
 
 

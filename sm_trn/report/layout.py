@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..formatting import numbers as fmt
-from ..logs.shown import printable
+from ..core.formatting import numbers as fmt
+from ..core.logs.shown import printable
 
 GAP = "  "
 

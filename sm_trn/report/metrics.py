@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..logs.metrics import MetricLine
-from ..specs.metrics import MetricPoint
+from ..core.logs.metrics import MetricLine
+from ..core.specs.metrics import MetricPoint
 
 METRIC_COLUMNS = ("step", "epoch", "host", "name", "value", "time")
 LINE_COLUMNS = ("step", "epoch", "host", "rank", "time")

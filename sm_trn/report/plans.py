@@ -11,10 +11,10 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ..estimation.intervals import Interval
-from ..formatting import numbers as fmt
-from ..formatting.theme import PALETTES, Theme
-from ..planning.value import Choice, Plan
+from ..forecast.intervals import Interval
+from ..core.formatting import numbers as fmt
+from ..core.formatting.theme import PALETTES, Theme
+from ..forecast.planning.value import Choice, Plan
 from .figures.labels import Labels, text_size
 from .figures.style import rc
 

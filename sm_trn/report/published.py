@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from ..errors import UnknownName
-from ..specs.record import JobRecord, parse_record
-from ..specs.value import suggestion
+from ..core.errors import UnknownName
+from ..core.specs.record import JobRecord, parse_record
+from ..core.specs.value import suggestion
 
 _PREFIX = "published/"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from architecture.measure import Imports, circles, edges, modules, widths
 
-OURS = ("sm_trn.report", "sm_trn.cli", "sm_trn.formatting")
-VALUES = ("sm_trn.specs", "sm_trn.pricing", "sm_trn.render")
+OURS = ("sm_trn.report", "sm_trn.cli", "sm_trn.core.formatting")
+VALUES = ("sm_trn.core.specs", "sm_trn.core.pricing", "sm_trn.core.render")
 
 
 def test_no_module_of_reports_and_commands_reaches_itself() -> None:

@@ -14,9 +14,9 @@ from botocore.exceptions import (
     SSOTokenLoadError,
 )
 
-from sm_trn.aws.errors import as_cloud_error, trouble, unanswered
-from sm_trn.errors import CloudError
-from sm_trn.ports import Trouble
+from sm_trn.core.aws.errors import as_cloud_error, trouble, unanswered
+from sm_trn.core.errors import CloudError
+from sm_trn.core.ports import Trouble
 
 URL = "https://sagemaker.us-west-2.amazonaws.com"
 

@@ -13,10 +13,10 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.aws import checkout
-from sm_trn.aws.storage import pack
-from sm_trn.errors import UnknownName
-from sm_trn.session.launches import Staging
+from sm_trn.core.aws import checkout
+from sm_trn.core.aws.storage import pack
+from sm_trn.core.errors import UnknownName
+from sm_trn.core.session.launches import Staging
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -13,10 +13,10 @@ from fakes.log_service import BROKEN, THROTTLED, LogService
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from sm_trn.aws.logs import SELDOM, CloudWatchLogs
-from sm_trn.errors import CloudError, SmTrnError
-from sm_trn.logs import LogEvent
-from sm_trn.ports import LogCursor, StreamPlace, dump_cursor, parse_cursor
+from sm_trn.core.aws.logs import SELDOM, CloudWatchLogs
+from sm_trn.core.errors import CloudError, SmTrnError
+from sm_trn.core.logs import LogEvent
+from sm_trn.core.ports import LogCursor, StreamPlace, dump_cursor, parse_cursor
 
 
 def filled(hosts: int, lines: int, page: int = 10_000) -> LogService:

@@ -12,9 +12,9 @@ import pytest
 from botocore.stub import Stubber
 
 import sm_trn as st
-from sm_trn.aws import online
-from sm_trn.aws.prices import parse_product
-from sm_trn.specs import Problem
+from sm_trn.core.aws import online
+from sm_trn.core.aws.prices import parse_product
+from sm_trn.core.specs import Problem
 
 
 def client(service: str) -> Any:

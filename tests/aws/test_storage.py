@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.aws.storage import pack
-from sm_trn.errors import NotConfigured
-from sm_trn.preflight.packing import packing
+from sm_trn.core.aws.storage import pack
+from sm_trn.core.errors import NotConfigured
+from sm_trn.core.preflight.packing import packing
 
 NAMES = some.from_regex(r"[a-z]{1,6}(/[a-z]{1,6})?\.py", fullmatch=True)
 
@@ -144,7 +144,7 @@ def test_data_in_the_source_is_refused(tmp_path: Path) -> None:
 @pytest.mark.local
 def test_a_large_file_goes_up_in_parts_that_are_counted_and_only_once(emulator: object, tmp_path: Path) -> None:
     import sm_trn as st
-    from sm_trn.aws.storage import IN_ONE_BYTES, S3Storage
+    from sm_trn.core.aws.storage import IN_ONE_BYTES, S3Storage
 
     session = st.connect("emulator", state=emulator.state)  # type: ignore[attr-defined]  # an Endpoint
     (tmp_path / "data").mkdir()

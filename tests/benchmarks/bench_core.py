@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import sm_trn as st
-from sm_trn.specs import Destination, JobSpec
+from sm_trn.core.specs import Destination, JobSpec
 
 SCRIPT = """import argparse
 parser = argparse.ArgumentParser()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from sm_trn.launchers import read_text
+from sm_trn.bridge.launchers import read_text
 
 LAUNCH = """from sagemaker.pytorch import PyTorch
 PyTorch("t.py", role="arn:aws:iam::111122223333:role/r", framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge",

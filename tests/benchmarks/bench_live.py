@@ -24,7 +24,7 @@ from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import Recorder, World, attached, world
 
 import sm_trn as st
-from sm_trn.session.waits import Wait, poller_for
+from sm_trn.core.session.waits import Wait, poller_for
 
 FILES, BYTES, LAUNCHES = 201, 5_500_000, 50
 NO_TELEMETRY = "SchemaVersion: '1.0'\nSageMaker:\n  PythonSDK:\n    Modules:\n      TelemetryOptOut: true\n"

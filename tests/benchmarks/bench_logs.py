@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from fakes.classic_analysis import classic_lines
 
 from sm_trn import read_log
-from sm_trn.aws.logs import CloudWatchLogs
-from sm_trn.logs import LogEvent, MetricReader
-from sm_trn.ports import LogCursor
+from sm_trn.core.aws.logs import CloudWatchLogs
+from sm_trn.core.logs import LogEvent, MetricReader
+from sm_trn.core.ports import LogCursor
 
 T = TypeVar("T")
 # How many lines of bars and chatter stand between two metric lines: Trainer's defaults log every 500 steps, its examples

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from sm_trn.catalog import algorithms
-from sm_trn.errors import UnknownName
+from sm_trn.core.catalog import algorithms
+from sm_trn.core.errors import UnknownName
 
 MACHINES = ("ml.m5.xlarge", "ml.p4d.24xlarge")
 TENSORFLOW = "huggingface-tensorflow"  # of two versions in one: the SDK has another function for it

@@ -7,8 +7,8 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.catalog import compiler, find_instance, image_uri, images, instance, instances, limits
-from sm_trn.errors import UnknownName
+from sm_trn.core.catalog import compiler, find_instance, image_uri, images, instance, instances, limits
+from sm_trn.core.errors import UnknownName
 
 MODEL = botocore.session.get_session().get_service_model("sagemaker")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sm_trn.catalog import debugger
+from sm_trn.core.catalog import debugger
 
 pytestmark = pytest.mark.sdk
 image_uris: Any = pytest.importorskip(

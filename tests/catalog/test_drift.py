@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sm_trn.catalog import compiler, images, limits, renewal, tables
+from sm_trn.core.catalog import compiler, images, limits, renewal, tables
 
 sagemaker: Any = pytest.importorskip("sagemaker.fw_utils", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 pytestmark = pytest.mark.sdk

@@ -13,8 +13,8 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.catalog import image_uri, images
-from sm_trn.errors import UnknownName
+from sm_trn.core.catalog import image_uri, images
+from sm_trn.core.errors import UnknownName
 
 image_uris: Any = pytest.importorskip(
     "sagemaker.image_uris", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sm_trn.catalog.models import KNOWN, count, model_size
+from sm_trn.core.catalog.models import KNOWN, count, model_size
 
 PUBLISHED = {  # parameters as published with the models, in millions
     "bert-base-cased": 108.3,

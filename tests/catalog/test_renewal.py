@@ -47,7 +47,7 @@ TABLES: dict[str, Any] = {
 }
 PROGRAM = """
 import sm_trn as st
-from sm_trn.catalog import images
+from sm_trn.core.catalog import images
 for framework, instance in (
     (st.PyTorch("2.16", python="py313"), "ml.g5.xlarge"),
     (st.PyTorch("2.15", python="py313"), "ml.m5.xlarge"),

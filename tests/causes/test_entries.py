@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.causes.entries import ALL, SURE, Fragment, entries, match
+from sm_trn.diagnosis.causes.entries import ALL, SURE, Fragment, entries, match
 
 SIGNALS = {row.signal: row.id for row in entries() if row.signal}
 CODES = {code: row.id for row in entries() for code in row.codes}

@@ -19,7 +19,7 @@ from command import sm_trn
 from jobs import job_of
 from waiting import within
 
-from sm_trn.catalog import instances
+from sm_trn.core.catalog import instances
 from sm_trn.cli.__main__ import COMMANDS, cli, load
 
 VARIABLES = (

@@ -13,8 +13,8 @@ from waiting import within
 
 import sm_trn as st
 from sm_trn.cli.files import files
-from sm_trn.errors import InvalidJobFile, UnknownName
-from sm_trn.jobfile import change_job
+from sm_trn.core.errors import InvalidJobFile, UnknownName
+from sm_trn.core.jobfile import change_job
 
 JOB = st.JobSpec(
     name="counter",

@@ -12,9 +12,9 @@ from command import sm_trn
 
 import sm_trn as st
 from sm_trn.cli.files import fixes
-from sm_trn.render import TARGETS, destination_of
-from sm_trn.render.differences import differences
-from sm_trn.specs import Advice, Change, Named
+from sm_trn.core.render import TARGETS, destination_of
+from sm_trn.core.render.differences import differences
+from sm_trn.core.specs import Advice, Change, Named
 
 WRONG = """\
 name = "bert-trn1"

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 from command import sm_trn
 
-from sm_trn.cli.bridge.asking import answers
-from sm_trn.cli.bridge.import_code import command
-from sm_trn.launchers import read_text
+from sm_trn.bridge.commands.asking import answers
+from sm_trn.bridge.commands.import_code import command
+from sm_trn.bridge.launchers import read_text
 
 LAUNCH = """
 from sagemaker.pytorch import PyTorch
@@ -94,7 +94,7 @@ def test_on_a_terminal_one_is_asked_and_elsewhere_not(repository: Path) -> None:
     (repository / "jobs" / "launch.py").write_text(HOLES)
     assert 1 == run("jobs/launch.py").return_value
     ours, theirs = pty.openpty()
-    program = "import sys; from sm_trn.cli.bridge.import_code import command; sys.exit(command(standalone_mode=False))"
+    program = "import sys; from sm_trn.bridge.commands.import_code import command; sys.exit(command(standalone_mode=False))"
     with os.fdopen(ours, "r+b", buffering=0) as terminal:
         child = subprocess.Popen(
             [sys.executable, "-c", program, "jobs/launch.py"],

@@ -15,8 +15,8 @@ from strategies_of_values import specs
 
 import sm_trn as st
 from sm_trn.cli.files.fixes import in_file
-from sm_trn.jobfile import in_toml
-from sm_trn.specs.problems import AnyOf, Change, Named
+from sm_trn.core.jobfile import in_toml
+from sm_trn.core.specs.problems import AnyOf, Change, Named
 
 PYTHON = re.compile(r"\b[A-Z]\w*\(|\b[a-z_]+=")
 READ: dict[str, Callable[[str], Any]] = {

@@ -23,7 +23,7 @@ OPTIONS[()] = {name for option in cli.params for name in option.opts}
 EVERY = {"--help"}.union(*OPTIONS.values())
 HINT = re.compile(r"\bsm-trn ((?:(?!sm-trn)[^;,`'\"()<\n]|(?<=\S)\.(?=\S))*)")
 OPTION = re.compile(r"(?<![\w(-])--[a-z][a-z_-]*[a-z](?![\w-]*:)")  # and not a variable of CSS
-# Options of other programs in texts that people read: pip's, AWS's, a shipped script's, those of `python -m sm_trn.estimation.evaluate`.
+# Options of other programs in texts that people read: pip's, AWS's, a shipped script's, those of `python -m sm_trn.forecast.evaluate`.
 FOREIGN = {"--upgrade", "--transform-job-name", "--max-batch", "--shapes"}
 PROSE = {"in"}
 SPOKEN = {"cli", "session", "planning", "estimation", "doctor", "report", "causes/source.py", "pricing", "jobfile", "guard",

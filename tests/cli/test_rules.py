@@ -11,10 +11,10 @@ import pytest
 
 import sm_trn
 from sm_trn.cli.files import rules
-from sm_trn.errors import UnknownName
-from sm_trn.preflight import RULES, distribution
-from sm_trn.preflight.spot import SPOT001
-from sm_trn.specs import Field, Rule, Severity
+from sm_trn.core.errors import UnknownName
+from sm_trn.core.preflight import RULES, distribution
+from sm_trn.core.preflight.spot import SPOT001
+from sm_trn.core.specs import Field, Rule, Severity
 
 PACKAGE = Path(sm_trn.__file__).parent
 PAGE = PACKAGE / "docs" / "rules.md"

@@ -23,9 +23,9 @@ from report_jobs import describe
 from sm_trn.cli.__main__ import _mend, cli
 from sm_trn.cli.jobs.describe import final_metrics
 from sm_trn.cli.jobs.listing import listed
-from sm_trn.cli.local.quickstart import FULL, REVIEWS, framed, full_size
-from sm_trn.estimation.jobs.estimate import estimate
-from sm_trn.specs import parse_snapshot
+from sm_trn.cli.quickstart import FULL, REVIEWS, framed, full_size
+from sm_trn.forecast.jobs.estimate import estimate
+from sm_trn.core.specs import parse_snapshot
 
 GOOD = """
 name = "bert"
@@ -257,7 +257,7 @@ def test_help_loads_no_command_and_hardly_any_of_the_package() -> None:
     code = "import sys; sys.argv = ['sm-trn', '--help']\nfrom sm_trn.cli.__main__ import run\ntry: run()\nexcept SystemExit: pass\n"
     code += "print('LOADED', *[name for name in sys.modules if name.startswith(('sm_trn', 'boto', 'pandas'))], file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ["LOADED", "sm_trn", "sm_trn.cli", "sm_trn.errors", "sm_trn.cli.__main__"] == done.stderr.split()
+    assert ["LOADED", "sm_trn", "sm_trn.cli", "sm_trn.core.errors", "sm_trn.cli.__main__"] == done.stderr.split()
 
 
 def test_there_is_no_colour_where_there_is_no_terminal(job: str) -> None:

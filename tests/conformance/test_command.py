@@ -13,15 +13,15 @@ import pytest
 from command import sm_trn
 from wired import RECORDS
 
-from sm_trn.conformance.answers import Answered, Answers, Step, load_answers, read_answers
-from sm_trn.conformance.differences import Differences, Kind, differences, timing
-from sm_trn.conformance.jobs import INSTANCE, JOBS
-from sm_trn.conformance.plan import make_plan
-from sm_trn.conformance.probe import BATTERIES
-from sm_trn.conformance.probes import PROBES
-from sm_trn.errors import SmTrnError
-from sm_trn.pricing.book import snapshot_book
-from sm_trn.render.policy_conformance import CONFORMANCE
+from sm_trn.account.conformance.answers import Answered, Answers, Step, load_answers, read_answers
+from sm_trn.account.conformance.differences import Differences, Kind, differences, timing
+from sm_trn.account.conformance.jobs import INSTANCE, JOBS
+from sm_trn.account.conformance.plan import make_plan
+from sm_trn.account.conformance.probe import BATTERIES
+from sm_trn.account.conformance.probes import PROBES
+from sm_trn.core.errors import SmTrnError
+from sm_trn.core.pricing.book import snapshot_book
+from sm_trn.account.policies.conformance import CONFORMANCE
 
 KEYS = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_DEFAULT_REGION": "us-west-2"}
 

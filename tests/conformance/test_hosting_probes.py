@@ -9,15 +9,15 @@ import pytest
 import wired
 from command import sm_trn
 
-from sm_trn.conformance.bench import Bench
-from sm_trn.conformance.cleanup import sweep
-from sm_trn.conformance.differences import differences
-from sm_trn.conformance.jobs import Place
-from sm_trn.conformance.journal import begin, folder
-from sm_trn.conformance.probes import HOSTED, PROBES
-from sm_trn.conformance.run import ask_account
+from sm_trn.account.conformance.bench import Bench
+from sm_trn.account.conformance.cleanup import sweep
+from sm_trn.account.conformance.differences import differences
+from sm_trn.account.conformance.jobs import Place
+from sm_trn.account.conformance.journal import begin, folder
+from sm_trn.account.conformance.probes import HOSTED, PROBES
+from sm_trn.account.conformance.run import ask_account
 from sm_trn.emulator import Endpoint
-from sm_trn.render.policy_conformance import PREFIX, conformance_policy
+from sm_trn.account.policies.conformance import PREFIX, conformance_policy
 
 pytestmark = pytest.mark.local
 

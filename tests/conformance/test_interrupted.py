@@ -23,14 +23,14 @@ from command import sm_trn
 from interrupted import NAMES
 
 from sm_trn import emulator as embedded
-from sm_trn.conformance.cleanup import EMULATOR, sweep
-from sm_trn.conformance.interruption import Interrupted, Interruption
-from sm_trn.conformance.journal import Journal, abandoned, begin, folder
-from sm_trn.conformance.probes import PROBES
-from sm_trn.conformance.run import ask_account
+from sm_trn.account.conformance.cleanup import EMULATOR, sweep
+from sm_trn.account.conformance.interruption import Interrupted, Interruption
+from sm_trn.account.conformance.journal import Journal, abandoned, begin, folder
+from sm_trn.account.conformance.probes import PROBES
+from sm_trn.account.conformance.run import ask_account
 from sm_trn.emulator import Endpoint, Options
-from sm_trn.errors import CloudError
-from sm_trn.render.policy_conformance import PREFIX
+from sm_trn.core.errors import CloudError
+from sm_trn.account.policies.conformance import PREFIX
 
 pytestmark = pytest.mark.local
 SIGNALS = ("ctrl-c", "term", "hang-up", "twice")

@@ -14,14 +14,14 @@ import wired
 from wired import MovedClock, Used
 
 from sm_trn import emulator as embedded
-from sm_trn.conformance.answers import Answers, dump_answers, load_answers, read_answers
-from sm_trn.conformance.cleanup import Removed
-from sm_trn.conformance.differences import Kind, differences
-from sm_trn.conformance.journal import folder
-from sm_trn.conformance.probes import PROBES
-from sm_trn.conformance.run import OPTIONS, ask_account
+from sm_trn.account.conformance.answers import Answers, dump_answers, load_answers, read_answers
+from sm_trn.account.conformance.cleanup import Removed
+from sm_trn.account.conformance.differences import Kind, differences
+from sm_trn.account.conformance.journal import folder
+from sm_trn.account.conformance.probes import PROBES
+from sm_trn.account.conformance.run import OPTIONS, ask_account
 from sm_trn.emulator import Endpoint
-from sm_trn.render.policy_conformance import PREFIX, conformance_policy
+from sm_trn.account.policies.conformance import PREFIX, conformance_policy
 
 pytestmark = pytest.mark.local
 RECORDS = sorted(wired.RECORDS.glob("*.json"))

@@ -11,13 +11,13 @@ import pytest
 import wired
 
 from sm_trn import emulator as embedded
-from sm_trn.conformance.answers import Answers
-from sm_trn.conformance.differences import Kind, differences
-from sm_trn.conformance.probes import PROBES
-from sm_trn.conformance.relations import relations
-from sm_trn.conformance.run import OPTIONS, ask_account
+from sm_trn.account.conformance.answers import Answers
+from sm_trn.account.conformance.differences import Kind, differences
+from sm_trn.account.conformance.probes import PROBES
+from sm_trn.account.conformance.relations import relations
+from sm_trn.account.conformance.run import OPTIONS, ask_account
 from sm_trn.emulator import Endpoint
-from sm_trn.specs.json import Json
+from sm_trn.core.specs.json import Json
 
 NOW = 1_800_000_000.0
 JOB: dict[str, Json] = {

@@ -18,15 +18,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 from wired import QuickClock
 
-from sm_trn.conformance.answers import Answered, Answers, dump_answers
-from sm_trn.conformance.bench import Bench, Unanswered
-from sm_trn.conformance.jobs import Place
-from sm_trn.conformance.probes import HOSTED, PROBES
-from sm_trn.conformance.probes.life import own_tags
-from sm_trn.conformance.probes.telemetry import own_lines
-from sm_trn.conformance.scrub import Scrubber
-from sm_trn.conformance.target import Target
-from sm_trn.conformance.vocabulary import vocabulary
+from sm_trn.account.conformance.answers import Answered, Answers, dump_answers
+from sm_trn.account.conformance.bench import Bench, Unanswered
+from sm_trn.account.conformance.jobs import Place
+from sm_trn.account.conformance.probes import HOSTED, PROBES
+from sm_trn.account.conformance.probes.life import own_tags
+from sm_trn.account.conformance.probes.telemetry import own_lines
+from sm_trn.account.conformance.scrub import Scrubber
+from sm_trn.account.conformance.target import Target
+from sm_trn.account.conformance.vocabulary import vocabulary
 
 REGION, RUN = "us-west-2", "0a1b2c3d"
 _LETTERS = string.ascii_letters + string.digits

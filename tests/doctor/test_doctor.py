@@ -14,8 +14,8 @@ import pytest
 from account_answers import Account, Refused, denying, group, healthy, quota, routes
 
 import sm_trn as st
-from sm_trn.cli.local.doctor import command
-from sm_trn.doctor import Findings, State, examine, login, machine
+from sm_trn.account.commands.doctor import command
+from sm_trn.account.doctor import Findings, State, examine, login, machine
 
 SECRET = "canary/SECRET+key"
 READS = re.compile(r"^(Get|List|Describe|Head|Simulate)")

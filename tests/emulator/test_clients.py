@@ -15,7 +15,7 @@ import pytest
 from botocore.exceptions import WaiterError
 from emulator.bench import GROUP, Bench
 
-from sm_trn._entry import scripts_folder
+from sm_trn.core._entry import scripts_folder
 from sm_trn.emulator import EMULATED_ACCOUNT
 
 CLIENTS = Path(__file__).with_name("clients")

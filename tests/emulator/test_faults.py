@@ -14,7 +14,7 @@ from emulator.bench import Bench
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Endpoint, Fault
-from sm_trn.errors import EmulatorError
+from sm_trn.core.errors import EmulatorError
 
 pytestmark = pytest.mark.local
 

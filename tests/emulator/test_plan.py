@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.catalog import instances
+from sm_trn.core.catalog import instances
 from sm_trn.emulator import Options, container
 from sm_trn.emulator.iam.keys import Key
 from sm_trn.emulator.training import configuration, plan

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from emulator.bench import Bench, spot
 
 from sm_trn import emulator as embedded
-from sm_trn.errors import EmulatorError
+from sm_trn.core.errors import EmulatorError
 
 # Counts one step a line; remembers the last in a checkpoint; deletes the checkpoint before it.
 COUNTER = """

@@ -15,7 +15,7 @@ from sm_trn.emulator.state import schema
 from sm_trn.emulator.state.quota import Quota
 from sm_trn.emulator.state.store import Store, StoredObject
 from sm_trn.emulator.training.jobs import Jobs
-from sm_trn.errors import EmulatorError
+from sm_trn.core.errors import EmulatorError
 
 # As it was written before versions were numbered.
 FIRST = """

@@ -17,7 +17,7 @@ from waiting import within
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Options
-from sm_trn.errors import EmulatorError
+from sm_trn.core.errors import EmulatorError
 
 pytest.importorskip("moto")
 pytest.importorskip("sagemaker_training")

@@ -427,7 +427,7 @@ def test_an_answer_with_blanks_at_its_edges_keeps_its_label_and_predictions_are_
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_number_that_is_none_is_written_as_our_own_reader_reads_it(value: float) -> None:
     from kit.spot import metric_line
-    from sm_trn.logs import numbers
+    from sm_trn.core.logs import numbers
 
     read = numbers(metric_line({"loss": value, "step": 3}))
     assert ["loss", "step"] == list(read)

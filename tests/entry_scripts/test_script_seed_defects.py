@@ -22,7 +22,7 @@ import train_language_model
 import train_question_answering
 import train_text_classification
 from recording_torch_xla import RecordingTorchXla
-from sm_trn.logs import numbers
+from sm_trn.core.logs import numbers
 
 from launch import run_here
 

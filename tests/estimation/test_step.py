@@ -7,11 +7,11 @@ import dataclasses
 from hypothesis import assume, example, given
 from hypothesis import strategies as some
 
-from sm_trn.catalog.chips import Chip, chips
-from sm_trn.estimation import memory, rates, step, work
-from sm_trn.estimation.architectures import Architecture, known
-from sm_trn.estimation.bounds import fastest_seconds
-from sm_trn.estimation.configuration import Configuration, Head, Recompute, Sharding, Style
+from sm_trn.core.catalog.chips import Chip, chips
+from sm_trn.forecast import memory, rates, step, work
+from sm_trn.forecast.architectures import Architecture, known
+from sm_trn.forecast.bounds import fastest_seconds
+from sm_trn.forecast.configuration import Configuration, Head, Recompute, Sharding, Style
 
 TRANSFORMERS = [model for model in known().values() if isinstance(model, Architecture) and model.parameters < 20e9]
 

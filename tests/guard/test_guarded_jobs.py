@@ -15,7 +15,7 @@ import pytest
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.guard.watch import Alarm
+from sm_trn.diagnosis.guard.watch import Alarm
 
 pytestmark = pytest.mark.local
 
@@ -52,8 +52,8 @@ def waited(
     session: st.Session, job: st.TrainingJob, guard: st.Guard
 ) -> tuple[st.JobSnapshot, list[tuple[Alarm, float]]]:
     """How the job ended, and each alarm with the time it was raised."""
-    from sm_trn.session.guards.live import JobGuards
-    from sm_trn.session.waits import Wait
+    from sm_trn.diagnosis.guard.live import JobGuards
+    from sm_trn.core.session.waits import Wait
 
     found: list[tuple[Alarm, float]] = []
 

@@ -18,10 +18,10 @@ from command import sm_trn
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn._entry import scripts_folder
-from sm_trn.catalog import hosting_image
-from sm_trn.errors import CloudError, InvalidJob, UnknownName
-from sm_trn.pricing import snapshot_book, usd_per_thousand
+from sm_trn.core._entry import scripts_folder
+from sm_trn.core.catalog import hosting_image
+from sm_trn.core.errors import CloudError, InvalidJob, UnknownName
+from sm_trn.core.pricing import snapshot_book, usd_per_thousand
 
 CODE = "import json\ndef model_fn(f): return 2\ndef input_fn(b, c): return json.loads(b)\ndef predict_fn(d, m): return d * m\n"
 

@@ -14,9 +14,9 @@ import pytest
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn import aws
-from sm_trn.errors import CloudError
-from sm_trn.specs import Destination
+from sm_trn.core import aws
+from sm_trn.core.errors import CloudError
+from sm_trn.core.specs import Destination
 
 # https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
 # A create with Tags also needs sagemaker:AddTags; one with a role, iam:PassRole.

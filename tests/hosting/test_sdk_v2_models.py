@@ -11,10 +11,10 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn._entry import scripts_folder
-from sm_trn.errors import InvalidJob, UnknownName
-from sm_trn.render import problems
-from sm_trn.specs import Destination
+from sm_trn.core._entry import scripts_folder
+from sm_trn.core.errors import InvalidJob, UnknownName
+from sm_trn.core.render import problems
+from sm_trn.core.specs import Destination
 
 HOST = "ml.c5.xlarge"
 LONG = pytest.mark.skipif("SM_TRN_CLIENTS" not in os.environ, reason="set SM_TRN_CLIENTS=all: a real training")
@@ -81,7 +81,7 @@ def classifier(folder: Path) -> st.JobSpec:
 @pytest.mark.parametrize("make", [with_own_code, pytest.param(classifier, marks=LONG)])
 def test_deploy_sends_what_the_sdks_model_sends(emulator: Any, tmp_path: Path, make: Any) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
-    from sm_trn import sdk
+    from sm_trn.core import sdk
 
     sent: dict[str, Any] = {}
     session = st.connect("emulator", state=emulator.state)  # its clients are made after the handlers

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import sm_trn as st
-from sm_trn.errors import InvalidJobFile, SmTrnError
-from sm_trn.jobfile import JobFile, in_toml, load_jobs, parse_jobs
-from sm_trn.jobfile.faults import Fault
+from sm_trn.core.errors import InvalidJobFile, SmTrnError
+from sm_trn.core.jobfile import JobFile, in_toml, load_jobs, parse_jobs
+from sm_trn.core.jobfile.faults import Fault
 
 GOOD = """\
 name = "gpt2"

@@ -11,9 +11,9 @@ from hypothesis import strategies as some
 from strategies_of_values import specs
 
 import sm_trn as st
-from sm_trn.errors import SmTrnError, UnknownName
-from sm_trn.jobfile import FORMATS, dump_job, in_json, in_toml, in_yaml, load_jobs
-from sm_trn.specs import JobSpec, LaunchPlan, Runner
+from sm_trn.core.errors import SmTrnError, UnknownName
+from sm_trn.core.jobfile import FORMATS, dump_job, in_json, in_toml, in_yaml, load_jobs
+from sm_trn.core.specs import JobSpec, LaunchPlan, Runner
 
 ANY_TEXT = some.text(some.characters(codec="utf-8"), max_size=12)  # control characters, line ends and quotes too
 TRAPS = some.sampled_from(

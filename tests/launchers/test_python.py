@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from sm_trn.launchers import read_text
+from sm_trn.bridge.launchers import read_text
 
 LAUNCH = 'PyTorch(entry_point="train.py", role="arn:aws:iam::1:role/r", framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"found": found}).fit()'  # noqa: E501 - a launcher on one line
 START = """

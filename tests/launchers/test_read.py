@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sm_trn as st
-from sm_trn.launchers import Ending, Launchers, Reason, read_text
+from sm_trn.bridge.launchers import Ending, Launchers, Reason, read_text
 
 HEAD = """
 import os, boto3, sagemaker

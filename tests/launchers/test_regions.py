@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sm_trn.launchers import read_text
-from sm_trn.launchers.launches import Launch
+from sm_trn.bridge.launchers import read_text
+from sm_trn.bridge.launchers.launches import Launch
 
 MADE = """
 PyTorch("t.py", role="arn:aws:iam::111122223333:role/r", framework_version="2.1", py_version="py310", instance_type="ml.m5.xlarge",

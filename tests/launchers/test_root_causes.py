@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sm_trn.launchers import Ending, Launch, Reason, read_text
+from sm_trn.bridge.launchers import Ending, Launch, Reason, read_text
 
 HEAD = """
 import os, time, boto3, sagemaker

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
-from sm_trn.launchers.slice import sliced
-from sm_trn.launchers.source import cells
-from sm_trn.launchers.values import Place
+from sm_trn.bridge.launchers.slice import sliced
+from sm_trn.bridge.launchers.source import cells
+from sm_trn.bridge.launchers.values import Place
 
 
 def kept(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sm_trn.cli.bridge.import_code import command
+from sm_trn.bridge.commands.import_code import command
 
 LAUNCH = "from sagemaker.pytorch import PyTorch\nPyTorch('t.py', role='r/r', framework_version='2.1', py_version='py310', {more}instance_count=1).fit()\n"  # noqa: E501 - a launcher on one line
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sm_trn.launchers import Launch, Reason, read_text
+from sm_trn.bridge.launchers import Launch, Reason, read_text
 
 HEAD = """
 import os, json, functools, sagemaker

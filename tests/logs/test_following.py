@@ -12,13 +12,13 @@ import pytest
 from botocore.exceptions import ConnectionClosedError
 from fakes.log_service import BROKEN, THROTTLED, LogService
 
-from sm_trn.aws.errors import trouble
-from sm_trn.aws.logs import CloudWatchLogs
-from sm_trn.errors import CloudError
-from sm_trn.ports import Trouble
-from sm_trn.session import Session, TrainingJob
-from sm_trn.session.log_reader import PATIENCE, JobLog, expected_streams
-from sm_trn.specs import JobSnapshot, parse_snapshot
+from sm_trn.core.aws.errors import trouble
+from sm_trn.core.aws.logs import CloudWatchLogs
+from sm_trn.core.errors import CloudError
+from sm_trn.core.ports import Trouble
+from sm_trn.core.session import Session, TrainingJob
+from sm_trn.core.session.log_reader import PATIENCE, JobLog, expected_streams
+from sm_trn.core.specs import JobSnapshot, parse_snapshot
 
 ENDS_S = 600.0
 

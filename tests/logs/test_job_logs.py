@@ -17,8 +17,8 @@ from fakes.classic_analysis import classic_lines
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.ports import LogBatch, LogCursor, StreamPlace, parse_cursor
-from sm_trn.session import Session
+from sm_trn.core.ports import LogBatch, LogCursor, StreamPlace, parse_cursor
+from sm_trn.core.session import Session
 
 pytestmark = pytest.mark.local
 

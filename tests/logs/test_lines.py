@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.errors import SmTrnError
-from sm_trn.logs import LogEvent, LogFilter, printable, shown, since_s
+from sm_trn.core.errors import SmTrnError
+from sm_trn.core.logs import LogEvent, LogFilter, printable, shown, since_s
 
 
 @pytest.mark.parametrize(

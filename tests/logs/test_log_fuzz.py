@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from sm_trn.logs import LogEvent, MetricReader, SavedLog, dicts, prefix_of, printable, shown
-from sm_trn.specs import MetricRule
+from sm_trn.core.logs import LogEvent, MetricReader, SavedLog, dicts, prefix_of, printable, shown
+from sm_trn.core.specs import MetricRule
 
 CHUNKS = int(os.environ.get("SM_TRN_FUZZ_CHUNKS", "3000"))
 RULES = (MetricRule("a", r"loss[=: ]+([0-9.]+)"), MetricRule("b", r"'(\w+)': (.*)$"))

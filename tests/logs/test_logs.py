@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.logs import LogEvent, host_of, merge, numbers, points, printable, throughput
-from sm_trn.specs import MetricPoint
+from sm_trn.core.logs import LogEvent, host_of, merge, numbers, points, printable, throughput
+from sm_trn.core.specs import MetricPoint
 
 EVENTS = some.lists(
     some.builds(LogEvent, some.floats(0, 2e9), some.sampled_from(["algo-1", "algo-2"]), some.text(max_size=5)),

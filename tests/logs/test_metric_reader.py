@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.logs import LogEvent, MetricReader, dicts, points
-from sm_trn.logs.dicts import _scanned, dicts_of
-from sm_trn.specs import TRAINER_METRICS, MetricRule
+from sm_trn.core.logs import LogEvent, MetricReader, dicts, points
+from sm_trn.core.logs.dicts import _scanned, dicts_of
+from sm_trn.core.specs import TRAINER_METRICS, MetricRule
 
 DICT = "{'loss': 0.5, 'epoch': 1.0}"
 

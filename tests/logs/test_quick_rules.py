@@ -10,10 +10,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.logs import LogEvent, MetricReader, RuleReader, parse_log, saved_line
-from sm_trn.logs.dicts import dicts, whole_dicts
-from sm_trn.logs.rules import _number, _quick
-from sm_trn.specs import MetricRule
+from sm_trn.core.logs import LogEvent, MetricReader, RuleReader, parse_log, saved_line
+from sm_trn.core.logs.dicts import dicts, whole_dicts
+from sm_trn.core.logs.rules import _number, _quick
+from sm_trn.core.specs import MetricRule
 
 PIECES = ["loss", "'loss': ", "=", ":", " ", r"\s", r"\d", "[0-9.]", "[^,]", ".", "(", ")", "(?:", "*", "+", "?", "{1,2}", "|", r"\.", "a",
           "(?i)", "^", "$", r"\b", "(?P<n>", ")?", "|b)", r"\d+", "[0-9.]+", "(?:e", "*?",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.logs import LogEvent, MetricReader, SavedLog, parse_log, saved_line
+from sm_trn.core.logs import LogEvent, MetricReader, SavedLog, parse_log, saved_line
 
 TEXT = some.text(some.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), min_size=1, max_size=60)
 EVENTS = some.lists(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.logs import LogEvent
-from sm_trn.logs.script import ScriptLines, exception_of
+from sm_trn.core.logs import LogEvent
+from sm_trn.core.logs.script import ScriptLines, exception_of
 
 TOOLKIT = "2026-11-22 19:00:14,485 sagemaker-training-toolkit "
 BEFORE = [

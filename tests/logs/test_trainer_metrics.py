@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sm_trn as st
-from sm_trn.logs.metrics import MetricReader
+from sm_trn.core.logs.metrics import MetricReader
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

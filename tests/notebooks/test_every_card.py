@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.formatting.cards import CARDS, HasCard
-from sm_trn.formatting.markup import CSS, Cell, block, escaped, facts, grid, title
-from sm_trn.formatting.theme import PALETTES
+from sm_trn.core.formatting.cards import CARDS, HasCard
+from sm_trn.core.formatting.markup import CSS, Cell, block, escaped, facts, grid, title
+from sm_trn.core.formatting.theme import PALETTES
 from sm_trn.report.cards import registry
-from sm_trn.session.endpoints import Endpoint, EndpointRow, Endpoints, Transform
-from sm_trn.specs import WallSeconds
+from sm_trn.hosting.endpoints import Endpoint, EndpointRow, Endpoints, Transform
+from sm_trn.core.specs import WallSeconds
 
 EVIL = "<script>alert('1')</script><img src=x onerror=\"y\">&lt;\u202eb\x1b[2J"
 PRICE = st.Price(

@@ -12,10 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sm_trn.launchers.slice import sliced
-from sm_trn.launchers.source import Cell, Unread, cells, parsed
-from sm_trn.launchers.values import Place
-from sm_trn.recorder import record
+from sm_trn.bridge.launchers.slice import sliced
+from sm_trn.bridge.launchers.source import Cell, Unread, cells, parsed
+from sm_trn.bridge.launchers.values import Place
+from sm_trn.bridge.recorder import record
 
 
 def _started(name: str, code: list[Cell], calls: frozenset[str]) -> list[Place]:

@@ -27,9 +27,9 @@ if __name__ == "__main__":
 from others.suites import ROOT, git_directory
 
 import sm_trn as st
-from sm_trn.cli.bridge.import_code import written
-from sm_trn.launchers import LauncherJob, read_text
-from sm_trn.recorder.verify import GIVEN
+from sm_trn.bridge.commands.import_code import written
+from sm_trn.bridge.launchers import LauncherJob, read_text
+from sm_trn.bridge.recorder.verify import GIVEN
 
 TABLE: Final = Path(__file__).with_name("table.toml")
 V3: Final = ROOT / ".ci/cache/sdk3/bin/python"
@@ -163,7 +163,7 @@ def _read(pair: Pair, name: str, text: str) -> LauncherJob:
 
 
 def _starts(text: str, name: str, started: Any, side: Side) -> bool:
-    from sm_trn.launchers.source import cells
+    from sm_trn.bridge.launchers.source import cells
 
     code = next(cell.code for cell in cells(name, text) if cell.number == started.cell)
     return any(f"{call}(" in code.split("\n")[started.line - 1] for call in side.calls)

@@ -13,11 +13,11 @@ from command import sm_trn
 from jobs import LLAMA, SQUAD
 
 import sm_trn as st
-from sm_trn.catalog import instances
-from sm_trn.catalog.chips import Chip, chips
+from sm_trn.core.catalog import instances
+from sm_trn.core.catalog.chips import Chip, chips
 from sm_trn.cli.__main__ import cli
-from sm_trn.estimation.jobs.configure import with_batch
-from sm_trn.planning import grid
+from sm_trn.forecast.jobs.configure import with_batch
+from sm_trn.forecast.planning import grid
 
 SOME = ("ml.trn1.32xlarge", "ml.p4d.24xlarge", "ml.g5.*xlarge", "ml.p5.48xlarge")
 

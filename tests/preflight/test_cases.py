@@ -12,9 +12,9 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.errors import InvalidJobFile
-from sm_trn.jobfile import load_jobs
-from sm_trn.specs import JobSpec, Problem, Severity
+from sm_trn.core.errors import InvalidJobFile
+from sm_trn.core.jobfile import load_jobs
+from sm_trn.core.specs import JobSpec, Problem, Severity
 
 SHARED = Path(os.environ.get("SM_TRN_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "preflight_cases.json"
 ARGUMENTS = (

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import sm_trn as st
-from sm_trn.render import parse_request
-from sm_trn.specs import Severity
+from sm_trn.core.render import parse_request
+from sm_trn.core.specs import Severity
 
 OWN = "123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1"
 JOB = st.JobSpec(

@@ -9,9 +9,9 @@ from types import FrameType
 import pytest
 
 import sm_trn as st
-from sm_trn.estimation.jobs.configure import configure
-from sm_trn.estimation.jobs.estimate import billable
-from sm_trn.estimation.memory import largest_batch
+from sm_trn.forecast.jobs.configure import configure
+from sm_trn.forecast.jobs.estimate import billable
+from sm_trn.forecast.memory import largest_batch
 
 JOB = st.JobSpec(
     name="amazon",

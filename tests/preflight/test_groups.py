@@ -8,7 +8,7 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.specs import Severity
+from sm_trn.core.specs import Severity
 
 GPU, OTHER, CPU = "ml.p4d.24xlarge", "ml.g5.48xlarge", "ml.m5.xlarge"
 

@@ -10,9 +10,9 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.catalog import image_uri, images
-from sm_trn.errors import UnknownName
-from sm_trn.specs import Problem, Severity
+from sm_trn.core.catalog import image_uri, images
+from sm_trn.core.errors import UnknownName
+from sm_trn.core.specs import Problem, Severity
 
 CPU, GPU, OLD_GPU, NEURON = "ml.m5.xlarge", "ml.p4d.24xlarge", "ml.p2.xlarge", "ml.trn1.32xlarge"
 PYTORCH = st.PyTorch("2.8", python="py312")

@@ -9,9 +9,9 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.render.from_request import parse_request
-from sm_trn.specs import JobSpec, Kept, Problem, Severity
-from sm_trn.specs.job import Distribution
+from sm_trn.core.render.from_request import parse_request
+from sm_trn.core.specs import JobSpec, Kept, Problem, Severity
+from sm_trn.core.specs.job import Distribution
 
 LLAMA = {"model_id": "meta-llama/Llama-2-7b-hf"}
 TORCH_DDP = "import torch.distributed as dist\ndist.init_process_group('nccl')\n"

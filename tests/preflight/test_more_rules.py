@@ -9,7 +9,7 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.specs import JobSpec, Problem, Severity
+from sm_trn.core.specs import JobSpec, Problem, Severity
 
 Change = Callable[[JobSpec], JobSpec]
 

@@ -11,13 +11,13 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.catalog import efa, images
-from sm_trn.catalog.instances import instances
-from sm_trn.preflight import network
-from sm_trn.specs import JobSpec, Problem
-from sm_trn.specs.compute import Accelerator
-from sm_trn.specs.launch import Runner
-from sm_trn.specs.problems import AnyOf, Change
+from sm_trn.core.catalog import efa, images
+from sm_trn.core.catalog.instances import instances
+from sm_trn.core.preflight import network
+from sm_trn.core.specs import JobSpec, Problem
+from sm_trn.core.specs.compute import Accelerator
+from sm_trn.core.specs.launch import Runner
+from sm_trn.core.specs.problems import AnyOf, Change
 
 EFA_GPUS = [row.name for row in instances().values() if row.efa and row.accelerator is Accelerator.CUDA]
 

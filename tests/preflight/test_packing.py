@@ -8,10 +8,10 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.aws import pack
-from sm_trn.errors import NotConfigured
-from sm_trn.preflight.packing import SOURCE_FILES, packed_files, packing
-from sm_trn.specs import Severity
+from sm_trn.core.aws import pack
+from sm_trn.core.errors import NotConfigured
+from sm_trn.core.preflight.packing import SOURCE_FILES, packed_files, packing
+from sm_trn.core.specs import Severity
 
 
 def folder(place: Path, *names: str, ignore: str = "") -> Path:

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from sm_trn.catalog import instances
-from sm_trn.pricing import Price, PriceBook, price_sources, snapshot_book
-from sm_trn.pricing.book import BASE_REGION
+from sm_trn.core.catalog import instances
+from sm_trn.core.pricing import Price, PriceBook, price_sources, snapshot_book
+from sm_trn.core.pricing.book import BASE_REGION
 
 BOOK = snapshot_book()
 ELSEWHERE = [

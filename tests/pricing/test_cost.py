@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.catalog import instances
-from sm_trn.pricing import break_even, ceiling, job_cost, price_sources, snapshot_book, spot_saving, usd_for
-from sm_trn.specs import JobSnapshot, WallSeconds, parse_snapshot
+from sm_trn.core.catalog import instances
+from sm_trn.core.pricing import break_even, ceiling, job_cost, price_sources, snapshot_book, spot_saving, usd_for
+from sm_trn.core.specs import JobSnapshot, WallSeconds, parse_snapshot
 
 import jobs  # isort: skip - a module of the tests
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from command import sm_trn
 
-from sm_trn.cli.bridge.record import saved
-from sm_trn.errors import SmTrnError
-from sm_trn.launchers.source import cells
-from sm_trn.recorder import record
-from sm_trn.recorder.endpoint import Endpoint
-from sm_trn.recorder.recording import REMOVED, Recorded, RecordedCall, without_secrets
-from sm_trn.specs.json import Json
+from sm_trn.bridge.commands.record import saved
+from sm_trn.core.errors import SmTrnError
+from sm_trn.bridge.launchers.source import cells
+from sm_trn.bridge.recorder import record
+from sm_trn.bridge.recorder.endpoint import Endpoint
+from sm_trn.bridge.recorder.recording import REMOVED, Recorded, RecordedCall, without_secrets
+from sm_trn.core.specs.json import Json
 
 REQUEST: dict[str, Json] = {
     "RoleArn": "arn:aws:iam::111122223333:role/mine", "OutputDataConfig": {"S3OutputPath": "s3://mine/out"},
@@ -368,7 +368,7 @@ def test_a_comparison_names_the_cell_that_kept_a_launch_from_being_reached(tmp_p
 @pytest.mark.sdk
 def test_what_is_read_is_what_the_sdk_sends(tmp_path: Path) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
-    from sm_trn.recorder.verify import verify
+    from sm_trn.bridge.recorder.verify import verify
 
     source = [{"cell_type": "code", "source": [SDK], "metadata": {}, "outputs": []}]
     path = tmp_path / "launch.ipynb"
@@ -402,7 +402,7 @@ spot.fit("s3://b/again")
 @pytest.mark.sdk
 def test_each_launch_is_compared_with_what_its_own_statement_sent(tmp_path: Path) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
-    from sm_trn.recorder.verify import verify
+    from sm_trn.bridge.recorder.verify import verify
 
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "train.py").write_text("print('here')\n")
@@ -416,7 +416,7 @@ def test_each_launch_is_compared_with_what_its_own_statement_sent(tmp_path: Path
 def test_a_slice_leaves_out_what_no_launch_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
-    from sm_trn.cli.bridge.record import command
+    from sm_trn.bridge.commands.record import command
 
     client = BOTO3[BOTO3.index("client = ") : BOTO3.index("print(client")].replace("session.client", "boto3.client")
     (tmp_path / "launch.py").write_text(f"import boto3\nraise_here = 1 / 0\n{client}")

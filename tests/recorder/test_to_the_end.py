@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sm_trn.recorder import Recorded, record
+from sm_trn.bridge.recorder import Recorded, record
 
 pytestmark = pytest.mark.sdk
 

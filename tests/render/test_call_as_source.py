@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sm_trn as st
-from sm_trn.render import problems
+from sm_trn.core.render import problems
 
 JOB = st.JobSpec(
     name="bert",

@@ -13,10 +13,10 @@ from requests_of_the_model import requests
 from strategies_of_values import specs
 
 import sm_trn as st
-from sm_trn.errors import SmTrnError
-from sm_trn.jobfile import FORMATS, dump_job, load_jobs
-from sm_trn.render import as_request, destination_of, parse_request
-from sm_trn.specs import Destination, json_text
+from sm_trn.core.errors import SmTrnError
+from sm_trn.core.jobfile import FORMATS, dump_job, load_jobs
+from sm_trn.core.render import as_request, destination_of, parse_request
+from sm_trn.core.specs import Destination, json_text
 
 EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "150"))
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.jobfile import FORMATS, dump_job, load_jobs
-from sm_trn.render import destination_of, parse_request, problems
-from sm_trn.render.keeping import kept_parts, restored
-from sm_trn.specs import json_text
+from sm_trn.core.jobfile import FORMATS, dump_job, load_jobs
+from sm_trn.core.render import destination_of, parse_request, problems
+from sm_trn.core.render.keeping import kept_parts, restored
+from sm_trn.core.specs import json_text
 
 NAMES = some.sampled_from(["a", "b", "0", "x/y", "~1", "InputDataConfig", "Tags", "k=v"])
 LEAVES = some.one_of(some.none(), some.booleans(), some.integers(-1, 2), some.floats(allow_nan=False), NAMES)

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from strategies_of_values import sensible, specs
 
 import sm_trn as st
-from sm_trn.render import LocalRun, local, problems, request
-from sm_trn.specs import JobSpec, Severity
+from sm_trn.core.render import LocalRun, local, problems, request
+from sm_trn.core.specs import JobSpec, Severity
 
 TARGET = "local"
 ECHO = """#!{python}

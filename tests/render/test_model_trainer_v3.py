@@ -9,9 +9,9 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.render import problems
-from sm_trn.render.sdk_v3_problems import arrives
-from sm_trn.specs import JobSpec, Severity
+from sm_trn.core.render import problems
+from sm_trn.core.render.sdk_v3_problems import arrives
+from sm_trn.core.specs import JobSpec, Severity
 
 TARGET = "model-trainer-v3"
 
@@ -140,7 +140,7 @@ def test_workers_are_left_to_the_container_where_the_catalogue_cannot_tell() -> 
 def test_without_sdk_v3_building_says_what_to_install() -> None:
     from importlib import metadata
 
-    from sm_trn import sdk
+    from sm_trn.core import sdk
 
     try:
         third = metadata.version("sagemaker").startswith("3.")

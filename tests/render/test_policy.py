@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from strategies_of_values import sensible
 
 import sm_trn as st
-from sm_trn.specs import Destination
+from sm_trn.core.specs import Destination
 
 AT = Destination(
     role="arn:aws:iam::111122223333:role/training", region="us-west-2", bucket="a-bucket", source_uri="s3://a-bucket/sm_trn/source/x.tar.gz"

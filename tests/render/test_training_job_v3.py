@@ -14,7 +14,7 @@ import pytest
 from strategies_of_values import sensible
 
 import sm_trn as st
-from sm_trn.render import EstimatorCall, problems, training_job_v3
+from sm_trn.core.render import EstimatorCall, problems, training_job_v3
 
 AT = st.Destination(
     role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a/s.tar.gz"

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import Phase, given, seed, settings
 from strategies_of_values import REGIONS, sensible
 
-from sm_trn.catalog import images, instances
-from sm_trn.specs import JobSpec
-from sm_trn.strategies import STRATEGIES
+from sm_trn.core.catalog import images, instances
+from sm_trn.core.specs import JobSpec
+from sm_trn.core.strategies import STRATEGIES
 
 DRAWS = 2000
 # Hypothesis mixes in constants of every module that is loaded, so what is drawn depends on the tests before: more is drawn until all is.

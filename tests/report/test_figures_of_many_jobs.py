@@ -30,7 +30,7 @@ from sm_trn.report.figures.phases import phases_info
 from sm_trn.report.figures.slice import slice_info
 from sm_trn.report.figures.style import Sheet
 from sm_trn.report.figures.throughput import throughput_info
-from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 
 mpl.use("Agg")
 COUNTS = (1, 2, 8, 40)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from shown_pages import pages
 
-from sm_trn.formatting.theme import PALETTES
+from sm_trn.core.formatting.theme import PALETTES
 
 ALL = pages()
 TEXTS = ("ink", "ink2", "ink3", "link", "ok", "warn", "err", "info", "emu")

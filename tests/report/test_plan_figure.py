@@ -9,7 +9,7 @@ from jobs import SQUAD
 from matplotlib.figure import Figure
 
 import sm_trn as st
-from sm_trn.estimation.intervals import Interval
+from sm_trn.forecast.intervals import Interval
 from sm_trn.report.plans import FrontInfo, FrontPoint, front_info, plot_front, save_front
 
 

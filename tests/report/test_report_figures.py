@@ -20,7 +20,7 @@ from sm_trn.report.figures.cost import cost_info, plot_cost
 from sm_trn.report.figures.loss import FIGURE as LOSS
 from sm_trn.report.figures.loss import loss_info
 from sm_trn.report.figures.throughput import plot_throughput, throughput_info
-from sm_trn.specs import JobRecord, MetricPoint, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 
 mpl.use("Agg")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm_trn.formatting import numbers as fmt
+from sm_trn.core.formatting import numbers as fmt
 
 SECONDS = st.floats(min_value=0, max_value=8e6)
 

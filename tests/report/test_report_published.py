@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from sm_trn.errors import SmTrnError, UnknownName
+from sm_trn.core.errors import SmTrnError, UnknownName
 from sm_trn.report import COLUMNS, Comparison, compare, published_names, published_record
-from sm_trn.specs import JobRecord, Origin, dump_record, parse_record
+from sm_trn.core.specs import JobRecord, Origin, dump_record, parse_record
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_the_same_seconds_priced_in_another_region(pair: list[JobRecord]) -> Non
 
 
 def test_the_pair_of_the_quickstart_did_the_same_work() -> None:
-    from sm_trn.cli.local.quickstart import PUBLISHED
+    from sm_trn.cli.quickstart import PUBLISHED
 
     assert 1 == len({record.workload for name in PUBLISHED if (record := published_record(name)) is not None})
     assert set(PUBLISHED) <= set(published_names())

@@ -11,7 +11,7 @@ from report_jobs import emulated_job, gpt2_pair
 
 from sm_trn.report import Comparison, compare, published_record
 from sm_trn.report.status import LOOKS
-from sm_trn.specs import JobRecord, MetricPoint
+from sm_trn.core.specs import JobRecord, MetricPoint
 
 
 def pair() -> list[JobRecord]:

@@ -20,15 +20,15 @@ from strategies_of_values import REGIONS, SMP, sensible
 from test_same_request import ANSWERS, Answered, differences
 
 import sm_trn as st
-from sm_trn.catalog import images
-from sm_trn.errors import UnknownName
-from sm_trn.render import EstimatorCall, problems
-from sm_trn.specs import Container, Destination, JobSpec, Severity
+from sm_trn.core.catalog import images
+from sm_trn.core.errors import UnknownName
+from sm_trn.core.render import EstimatorCall, problems
+from sm_trn.core.specs import Container, Destination, JobSpec, Severity
 
 pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 from sagemaker.fw_utils import validate_mp_config
 
-from sm_trn import sdk
+from sm_trn.core import sdk
 from sm_trn.emulator.api import shapes
 
 pytestmark = pytest.mark.sdk

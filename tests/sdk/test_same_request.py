@@ -10,10 +10,10 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.specs import Destination, JobSpec, NeuronX
+from sm_trn.core.specs import Destination, JobSpec, NeuronX
 
 pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
-from sm_trn import sdk
+from sm_trn.core import sdk
 
 pytestmark = pytest.mark.sdk
 

@@ -13,8 +13,8 @@ import pytest
 from v3_wire import installed
 
 import sm_trn as st
-from sm_trn.catalog import image_uri, images
-from sm_trn.catalog.renewal import newer_images
+from sm_trn.core.catalog import image_uri, images
+from sm_trn.core.catalog.renewal import newer_images
 
 if not installed():
     pytest.skip("needs SageMaker SDK v3, in an environment of its own: .ci/sdk3", allow_module_level=True)

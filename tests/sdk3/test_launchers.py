@@ -8,9 +8,9 @@ import pytest
 from v3_wire import Wire, installed
 
 import sm_trn as st
-from sm_trn.launchers import read_text
-from sm_trn.recorder import record
-from sm_trn.render import training_job_v3
+from sm_trn.bridge.launchers import read_text
+from sm_trn.bridge.recorder import record
+from sm_trn.core.render import training_job_v3
 
 if not installed():
     pytest.skip("needs SageMaker SDK v3, in an environment of its own: .ci/sdk3", allow_module_level=True)

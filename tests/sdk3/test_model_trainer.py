@@ -21,9 +21,9 @@ from strategies_of_values import sensible
 from v3_wire import Wire, command_line, installed
 
 import sm_trn as st
-from sm_trn.catalog import efa
-from sm_trn.render import TARGETS, problems, training_job_v3
-from sm_trn.specs import Destination, JobSpec, Severity
+from sm_trn.core.catalog import efa
+from sm_trn.core.render import TARGETS, problems, training_job_v3
+from sm_trn.core.specs import Destination, JobSpec, Severity
 
 if not installed():
     pytest.skip("needs SageMaker SDK v3, in an environment of its own: .ci/sdk3", allow_module_level=True)
@@ -237,7 +237,7 @@ def test_the_instance_types_that_v3s_launchers_select_efa_for_are_ours() -> None
 
 
 def test_the_trainer_is_the_sdks_own_class_and_reports_nothing_home(wire: Wire, source: str) -> None:
-    from sm_trn import sdk
+    from sm_trn.core import sdk
 
     made = sdk.model_trainer(jobs.trainium(source), role=jobs.ROLE, bucket=jobs.BUCKET, session=wire.session)
     assert sdk.load("sagemaker.train.ModelTrainer") is type(made)
@@ -245,7 +245,7 @@ def test_the_trainer_is_the_sdks_own_class_and_reports_nothing_home(wire: Wire, 
 
 
 def test_sdk_v2s_estimator_is_not_here_and_the_message_says_so(source: str) -> None:
-    from sm_trn import sdk
+    from sm_trn.core import sdk
 
     with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v2; pip install 'sm_trn\[sdk\]'"):
         sdk.load("sagemaker.pytorch.PyTorch")
@@ -331,7 +331,7 @@ def said_by_core(job: JobSpec) -> bool:
 
 def test_the_real_training_job_sends_our_request_word_for_word(wire: Wire, source: str) -> None:
     """``sagemaker.core`` TrainingJob.create, for every strategy and option: nothing is left out, nothing added."""
-    from sm_trn import sdk
+    from sm_trn.core import sdk
 
     compared: collections.Counter[str] = collections.Counter()
 

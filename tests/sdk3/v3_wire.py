@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 import jobs
 
-from sm_trn.render import EstimatorCall
+from sm_trn.core.render import EstimatorCall
 
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:training-job/x"
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -41,7 +41,7 @@ class Wire:
     """A session of SDK v3 without a network; ``sent`` is the last CreateTrainingJob, ``calls`` every operation's name."""
 
     def __init__(self) -> None:
-        from sm_trn import sdk
+        from sm_trn.core import sdk
 
         self.sent: dict[str, Any] = {}
         self.calls: list[str] = []
@@ -59,7 +59,7 @@ class Wire:
 
     def train(self, call: EstimatorCall) -> dict[str, Any]:
         """Drive the real ModelTrainer with the rendered call; what it sent."""
-        from sm_trn import sdk
+        from sm_trn.core import sdk
 
         self.sent = {}
         trainer = sdk.build(call, sagemaker_session=self.session)

@@ -16,11 +16,11 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.cli.jobs.launch import _most
-from sm_trn.formatting.numbers import usd
-from sm_trn.pricing import Price
-from sm_trn.session.budget import Budget, as_usd
-from sm_trn.session.waits import Wait
-from sm_trn.specs import JobSnapshot, parse_snapshot
+from sm_trn.core.formatting.numbers import usd
+from sm_trn.core.pricing import Price
+from sm_trn.core.session.budget import Budget, as_usd
+from sm_trn.core.session.waits import Wait
+from sm_trn.core.specs import JobSnapshot, parse_snapshot
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 HOUR = Story(phases=(("Starting", 100.0), ("Downloading", 20.0), ("Training", 36_000.0)))

@@ -9,8 +9,8 @@ from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import World, attached
 
 import sm_trn as st
-from sm_trn.session.details import DESCRIBED
-from sm_trn.specs import Destination
+from sm_trn.core.session.details import DESCRIBED
+from sm_trn.core.specs import Destination
 
 # https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
 ACTIONS = {

@@ -12,7 +12,7 @@ from command import sm_trn
 from fakes.simulated_wire import World
 
 import sm_trn as st
-from sm_trn.session.fleets import moment
+from sm_trn.report.fleets.search import moment
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from fakes.simulated_wire import Recorder, World, attached, world
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.logs import LogEvent
-from sm_trn.ports import LogBatch, LogCursor, LogSource
-from sm_trn.session.waits import Wait, poller_for
-from sm_trn.specs import JobSnapshot
+from sm_trn.core.logs import LogEvent
+from sm_trn.core.ports import LogBatch, LogCursor, LogSource
+from sm_trn.core.session.waits import Wait, poller_for
+from sm_trn.core.specs import JobSnapshot
 
 FAULTY = int(os.environ.get("SM_TRN_FAULT_JOBS", "100"))
 FLEET = int(os.environ.get("SM_TRN_FLEET_JOBS", "500"))

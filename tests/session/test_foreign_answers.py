@@ -14,9 +14,9 @@ from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import Recorder, World, attached
 
 import sm_trn as st
-from sm_trn.aws.online import _answer
-from sm_trn.session.waits import Wait
-from sm_trn.specs.problems import Problem
+from sm_trn.core.aws.online import _answer
+from sm_trn.core.session.waits import Wait
+from sm_trn.core.specs.problems import Problem
 
 FOREIGN = (
     b"", b"<html><body>Please sign in</body></html>", b"{}", b"[]", b"null", b"7", b'"text"', b'{"message": "moved"}',

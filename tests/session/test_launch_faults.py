@@ -17,10 +17,10 @@ from fakes.simulated_sagemaker import SimulatedJob
 from fakes.simulated_wire import World, sigint, world
 
 import sm_trn as st
-from sm_trn.aws import Boto3Backend
-from sm_trn.session import LaunchInterrupted
-from sm_trn.session.waits import Wait
-from sm_trn.specs import JobStatus
+from sm_trn.core.aws import Boto3Backend
+from sm_trn.core.session import LaunchInterrupted
+from sm_trn.core.session.waits import Wait
+from sm_trn.core.specs import JobStatus
 
 ROUNDS = range(int(os.environ.get("SM_TRN_ROUNDS", "2")))
 BODIES = (

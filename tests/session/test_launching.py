@@ -9,8 +9,8 @@ from fakes.simulated_sagemaker import Refusal, Service
 from fakes.simulated_wire import World
 
 import sm_trn as st
-from sm_trn.session import OverBudget
-from sm_trn.session.launches import unique_names
+from sm_trn.core.session import OverBudget
+from sm_trn.core.session.launches import unique_names
 
 
 def many(spec: st.JobSpec, number: int) -> list[st.JobSpec]:

@@ -15,7 +15,7 @@ from command import sm_trn
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.jobfile import dump_job
+from sm_trn.core.jobfile import dump_job
 
 pytestmark = pytest.mark.local
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.session.pace import LONGEST_PAUSE_S, next_look_s, pause_s, send_times
-from sm_trn.specs import JobSnapshot, parse_snapshot
+from sm_trn.core.session.pace import LONGEST_PAUSE_S, next_look_s, pause_s, send_times
+from sm_trn.core.specs import JobSnapshot, parse_snapshot
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 PHASES = ("Starting", "Pending", "Downloading", "Training", "Uploading", "Interrupted", "Something new")

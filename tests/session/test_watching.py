@@ -11,8 +11,8 @@ from fakes.simulated_sagemaker import Refusal, Service, SimulatedJob, Story
 from fakes.simulated_wire import Recorder, World, attached
 
 import sm_trn as st
-from sm_trn.session.waits import Wait, poller_for
-from sm_trn.specs import JobSnapshot
+from sm_trn.core.session.waits import Wait, poller_for
+from sm_trn.core.specs import JobSnapshot
 
 # logs_for_job(wait=True) of SageMaker SDK 2.257.7: tests/benchmarks/bench_live.py measures it. With a log from the start, 331.
 SDK_CALLS, SDK_CALLS_AT_ONCE = 267, 331

@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.catalog import limits
-from sm_trn.session.launches import unique_names
-from sm_trn.specs.sweeps import LONGEST, SWEEP_TAG, parse_values
+from sm_trn.core.catalog import limits
+from sm_trn.core.session.launches import unique_names
+from sm_trn.core.specs.sweeps import LONGEST, SWEEP_TAG, parse_values
 
 BASE = jobs.trainium("s3://bucket/source.tar.gz").replace(
     name="reviews", hyperparameters={"epochs": 3, "learning_rate": 2e-5}

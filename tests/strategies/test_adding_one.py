@@ -11,10 +11,10 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.catalog import instance
-from sm_trn.render import destination_of, render
-from sm_trn.specs import Distribution, JobSpec, LaunchPlan, Problem, Runner, Severity
-from sm_trn.strategies import STRATEGIES, plan, registered
+from sm_trn.core.catalog import instance
+from sm_trn.core.render import destination_of, render
+from sm_trn.core.specs import Distribution, JobSpec, LaunchPlan, Problem, Runner, Severity
+from sm_trn.core.strategies import STRATEGIES, plan, registered
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Broken(Carrier):
 
 
 def test_a_strategys_own_mistake_is_not_called_the_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sm_trn.strategies.STRATEGIES", {**STRATEGIES, "broken": Broken})
+    monkeypatch.setattr("sm_trn.core.strategies.STRATEGIES", {**STRATEGIES, "broken": Broken})
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         st.parse_request(render(jobs.smddp("s3://a-bucket/src"), "request"))
 

@@ -9,7 +9,7 @@ import pytest
 from fakes.simulated_wire import World, world
 from served import Serve, Served, served_world
 
-from sm_trn.ui.watcher import PageSettings
+from sm_trn.report.ui.watcher import PageSettings
 
 
 @pytest.fixture

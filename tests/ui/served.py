@@ -12,11 +12,11 @@ from typing import Any
 
 from fakes.simulated_wire import World
 
-from sm_trn.ui.app import Page
-from sm_trn.ui.board import Board
-from sm_trn.ui.comparing import Comparer
-from sm_trn.ui.serving import Connection, Server, bind, make_page
-from sm_trn.ui.watcher import PageSettings, Watcher
+from sm_trn.report.ui.app import Page
+from sm_trn.report.ui.board import Board
+from sm_trn.report.ui.comparing import Comparer
+from sm_trn.report.ui.serving import Connection, Server, bind, make_page
+from sm_trn.report.ui.watcher import PageSettings, Watcher
 
 
 def watcher_of(here: World, settings: PageSettings | None = None) -> tuple[Watcher, Board]:

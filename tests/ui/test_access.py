@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from served import Serve
 
-from sm_trn.ui.access import HEADERS, Keys
-from sm_trn.ui.watcher import PageSettings
+from sm_trn.report.ui.access import HEADERS, Keys
+from sm_trn.report.ui.watcher import PageSettings
 
 PATHS = (
     "/", "/static/main.js", "/static/ui.css", "/api/page", "/api/live", "/api/costs", "/api/log?job=a-job", "/comparison?job=a-job",
@@ -135,7 +135,7 @@ def test_every_answer_has_the_headers_and_no_policy_allows_inline_scripts(serve:
 
 
 def test_the_pages_own_files_need_nothing_that_the_policy_forbids() -> None:
-    folder = files("sm_trn.ui").joinpath("static")
+    folder = files("sm_trn.report.ui").joinpath("static")
     texts = {item.name: item.read_text("utf-8") for item in folder.iterdir()}
     html = texts.pop("index.html")
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", html)

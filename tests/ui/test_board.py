@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.ui.board import Board
+from sm_trn.report.ui.board import Board
 
 NAMES = some.sampled_from(["a", "b", "c", "d"])
 ROWS = some.dictionaries(NAMES, some.integers(0, 2))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fakes.simulated_wire import world
 
-from sm_trn.ui.calls import WINDOW_S, Calls
+from sm_trn.report.ui.calls import WINDOW_S, Calls
 
 
 def test_every_request_is_counted_with_its_retries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

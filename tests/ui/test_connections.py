@@ -10,9 +10,9 @@ import time
 from fakes.simulated_wire import World
 from served import serving
 
-from sm_trn.ui.comparing import Comparer
-from sm_trn.ui.serving import Connection, bind, make_page
-from sm_trn.ui.watcher import PageSettings
+from sm_trn.report.ui.comparing import Comparer
+from sm_trn.report.ui.serving import Connection, bind, make_page
+from sm_trn.report.ui.watcher import PageSettings
 
 PATIENCE_S, LONGEST_S = 0.5, 60.0
 

@@ -16,7 +16,7 @@ from fakes.simulated_wire import World, world
 from served import Serve, Served, served_world
 from shown_jobs import MARKUP, METRIC, TRAINS, a_few, add, hostile, lines_of, many
 
-from sm_trn.ui.watcher import FIND_EVERY_S, PageSettings
+from sm_trn.report.ui.watcher import FIND_EVERY_S, PageSettings
 
 NewTab = Callable[[], Tab]
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=f"no browser: {browser.missing()}")

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.logs.events import LogEvent
-from sm_trn.specs.metrics import MetricPoint
-from sm_trn.ui import lines as kept_lines
-from sm_trn.ui.lines import WINDOW, Lines, Wanted, line_text
-from sm_trn.ui.series import METRICS, POINTS, Curves, Series
+from sm_trn.core.logs.events import LogEvent
+from sm_trn.core.specs.metrics import MetricPoint
+from sm_trn.report.ui import lines as kept_lines
+from sm_trn.report.ui.lines import WINDOW, Lines, Wanted, line_text
+from sm_trn.report.ui.series import METRICS, POINTS, Curves, Series
 
 
 def lines_of(*texts: str, host: str = "algo-1") -> Lines:

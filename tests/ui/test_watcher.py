@@ -13,9 +13,9 @@ from fakes.simulated_wire import World, world
 from served import watcher_of
 
 import sm_trn as st
-from sm_trn.ui.board import Board
-from sm_trn.ui.series import POINTS
-from sm_trn.ui.watcher import FIND_EVERY_S, OPENED, READ_EVERY_S, PageSettings, Watcher
+from sm_trn.report.ui.board import Board
+from sm_trn.report.ui.series import POINTS
+from sm_trn.report.ui.watcher import FIND_EVERY_S, OPENED, READ_EVERY_S, PageSettings, Watcher
 
 HOSTS = ("algo-1", "algo-2")
 MINUTES = 10

@@ -9,16 +9,16 @@ from decimal import Decimal
 import pytest
 from report_jobs import START, describe, transitions
 
-from sm_trn.formatting import numbers as fmt
-from sm_trn.logs import LogEvent
-from sm_trn.pricing import snapshot_book
+from sm_trn.core.formatting import numbers as fmt
+from sm_trn.core.logs import LogEvent
+from sm_trn.core.pricing import snapshot_book
 from sm_trn.report import WatchRow, fleet
-from sm_trn.specs import JobSnapshot, WallSeconds, parse_snapshot
-from sm_trn.ui.details import detail_json
-from sm_trn.ui.lines import Lines
-from sm_trn.ui.rows import Shown, cause_of, headline, needs, row_json
-from sm_trn.ui.series import Curves
-from sm_trn.ui.spending import spending
+from sm_trn.core.specs import JobSnapshot, WallSeconds, parse_snapshot
+from sm_trn.report.ui.details import detail_json
+from sm_trn.report.ui.lines import Lines
+from sm_trn.report.ui.rows import Shown, cause_of, headline, needs, row_json
+from sm_trn.report.ui.series import Curves
+from sm_trn.report.ui.spending import spending
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
 TOOLKIT = 'AlgorithmError: ExecuteUserScriptError: ExitCode 1 ErrorMessage "{}" Command "python train.py --lr 1", exit code: 1'

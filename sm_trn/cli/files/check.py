@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from ...errors import InvalidJobFile
-from ...jobfile.files import JobFile
-from ...preflight import check
-from ...session.connection import known_region
+from ...core.errors import InvalidJobFile
+from ...core.jobfile.files import JobFile
+from ...core.preflight import check
+from ...core.session.connection import known_region
 from ..shared import cents, emit, json_option, region_option, say
-from . import ceilings, files, problems, rules
-from .ceilings import Ceiling
+from ...forecast.commands import ceilings
+from . import files, problems, rules
+from ...forecast.commands.ceilings import Ceiling
 from .problems import Located
 from .rules import ignore_option
 

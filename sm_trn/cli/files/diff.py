@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import click
 
-from ...render.differences import diff
-from ...session.handles import Session
+from ...core.render.differences import diff
+from ...core.session.handles import Session
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import files

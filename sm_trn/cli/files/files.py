@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ...errors import InvalidJobFile
-from ...jobfile.files import JobFile
-from ...session.jobfiles import FORMAT_OF, only, read_file, save, split
-from ...specs.job import JobSpec
+from ...core.errors import InvalidJobFile
+from ...core.jobfile.files import JobFile
+from ...core.session.jobfiles import FORMAT_OF, only, read_file, save, split
+from ...core.specs.job import JobSpec
 
 __all__ = ["FORMAT_OF", "all_jobs", "label", "looks_like_a_file", "only", "read_file", "save", "split"]
 

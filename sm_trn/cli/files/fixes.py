@@ -7,9 +7,9 @@ import enum
 import json
 from typing import Any
 
-from ...jobfile import schema
-from ...specs.problems import AnyOf, Change, Named
-from ...strategies import STRATEGIES
+from ...core.jobfile import schema
+from ...core.specs.problems import AnyOf, Change, Named
+from ...core.strategies import STRATEGIES
 
 _NAMED = {cls.__name__: cls for cls in STRATEGIES.values()}
 

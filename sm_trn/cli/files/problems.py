@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
-from ...formatting import numbers as fmt
-from ...jobfile.files import JobFile
-from ...jobfile.places import Place
-from ...preflight import source
-from ...specs.job import JobSpec
-from ...specs.problems import Line, Problem, Severity
+from ...core.formatting import numbers as fmt
+from ...core.jobfile.files import JobFile
+from ...core.jobfile.places import Place
+from ...core.preflight import source
+from ...core.specs.job import JobSpec
+from ...core.specs.problems import Line, Problem, Severity
 from . import files, fixes
 
 WIDTH = 80

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from ...preflight import check
-from ...render import TARGETS, problems, render
-from ...session.connection import known_region
-from ...specs.destination import Destination
-from ...specs.problems import Severity
+from ...core.preflight import check
+from ...core.render import TARGETS, problems, render
+from ...core.session.connection import known_region
+from ...core.specs.destination import Destination
+from ...core.specs.problems import Severity
 from ..shared import bucket_name, emit, json_option, region_option, role_arn, say
 from . import files
 

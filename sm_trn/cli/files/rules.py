@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import click
 
-from ...errors import UnknownName
-from ...specs.problems import Rule
-from ...specs.value import suggestion
+from ...core.errors import UnknownName
+from ...core.specs.problems import Rule
+from ...core.specs.value import suggestion
 
 HOMES = ("preflight", "strategies", "render", "aws.online", "session.deployment")
 FAMILIES = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ...session.handles import Session
-from ...specs.record import dump_record
+from ...core.session.handles import Session
+from ...core.specs.record import dump_record
 from ..connection import connection_options
 from ..files import files
 from ..shared import emit, json_option, say

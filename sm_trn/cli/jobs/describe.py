@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import click
 
-from ...formatting import numbers as fmt
-from ...session.handles import Session
-from ...specs.snapshot import JobSnapshot
+from ...core.formatting import numbers as fmt
+from ...core.session.handles import Session
+from ...core.specs.snapshot import JobSnapshot
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import facts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...formatting import numbers as fmt
-from ...logs.shown import printable
-from ...specs.snapshot import JobSnapshot
+from ...core.formatting import numbers as fmt
+from ...core.logs.shown import printable
+from ...core.specs.snapshot import JobSnapshot
 
 
 def facts(snapshot: JobSnapshot) -> dict[str, Any]:

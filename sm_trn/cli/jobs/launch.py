@@ -11,20 +11,20 @@ from typing import Any
 
 import click
 
-from ...formatting import numbers as fmt
-from ...jobfile.files import JobFile
-from ...preflight import check
-from ...render import render
-from ...session.budget import refuse_over
-from ...session.connection import known_prices, known_region
-from ...session.handles import Session, TrainingJob
-from ...session.launches import LaunchInterrupted, PartialLaunch
-from ...specs.destination import Destination
-from ...specs.job import JobSpec
-from ...specs.sweeps import SWEEP_TAG, grid, parse_values
+from ...core.formatting import numbers as fmt
+from ...core.jobfile.files import JobFile
+from ...core.preflight import check
+from ...core.render import render
+from ...core.session.budget import refuse_over
+from ...core.session.connection import known_prices, known_region
+from ...core.session.handles import Session, TrainingJob
+from ...core.session.launches import LaunchInterrupted, PartialLaunch
+from ...core.specs.destination import Destination
+from ...core.specs.job import JobSpec
+from ...core.specs.sweeps import SWEEP_TAG, grid, parse_values
 from ..connection import connection_options
 from ..files import files, problems
-from ..files.ceilings import ceiling_of, estimated_cost
+from ...forecast.commands.ceilings import ceiling_of, estimated_cost
 from ..files.problems import Located
 from ..files.rules import ignore_option
 from ..shared import Number, bucket_name, cents, emit, json_option, role_arn, say

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from ...logs import shown
-from ...logs.events import LogEvent
-from ...logs.selection import LogFilter
-from ...session.handles import Session
-from ...session.log_files import save_log
-from ...session.log_reader import JobLog
+from ...core.logs import shown
+from ...core.logs.events import LogEvent
+from ...core.logs.selection import LogFilter
+from ...core.session.handles import Session
+from ...core.session.log_files import save_log
+from ...core.session.log_reader import JobLog
 from ..connection import connection_options
 from ..shared import emit, json_option
 

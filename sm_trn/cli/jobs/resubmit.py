@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import click
 
-from ...jobfile.changes import change_job
-from ...preflight import check
-from ...render import problems
-from ...render.differences import diff
-from ...session.handles import Session
-from ...specs.job import JobSpec
+from ...core.jobfile.changes import change_job
+from ...core.preflight import check
+from ...core.render import problems
+from ...core.render.differences import diff
+from ...core.session.handles import Session
+from ...core.specs.job import JobSpec
 from ..connection import connection_options
 from ..files.rules import ignore_option
 from ..shared import emit, json_option, say

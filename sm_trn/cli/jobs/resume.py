@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from ...session.handles import Session
+from ...core.session.handles import Session
 from ..connection import connection_options
 from ..files.rules import ignore_option
 from ..shared import json_option

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...session.handles import Session, TrainingJob
+from ...core.session.handles import Session, TrainingJob
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import facts

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from ...formatting import numbers as fmt
-from ...session.handles import Session, TrainingJob
-from ...specs.guard import Guard
-from ...specs.snapshot import DELETED, JobSnapshot, JobStatus
+from ...core.formatting import numbers as fmt
+from ...core.session.handles import Session, TrainingJob
+from ...core.specs.guard import Guard
+from ...core.specs.snapshot import DELETED, JobSnapshot, JobStatus
 from ..shared import cents, emit, say
 from . import facts
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from ...session.handles import Session
+from ...core.session.handles import Session
 from ..connection import connection_options
 from ..shared import Number, emit, json_option, say
 from . import facts

@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 from typing import IO, Final
 
-from ...archives import Member
+from ...core.archives import Member
 
 MEMBERS: Final = 200_000
 DEPTH: Final = 64

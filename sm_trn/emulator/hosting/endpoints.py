@@ -14,7 +14,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ...specs.snapshot import EMULATED_ACCOUNT
+from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..errors import AwsError
 from ..fault_injection import CAPACITY
 from .model_server import LARGEST_ANSWER, ModelServer, NoAnswer, Reply, ServingError

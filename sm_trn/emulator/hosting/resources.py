@@ -10,7 +10,7 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ...specs.snapshot import EMULATED_ACCOUNT
+from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..api.paging import ListRequest, select
 from ..api.shapes import given
 from ..errors import AwsError, validation

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from werkzeug.test import EnvironBuilder
 
-from ...specs.snapshot import EMULATED_ACCOUNT
+from ...core.specs.snapshot import EMULATED_ACCOUNT
 from .response import Answer
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import IO, TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from ... import loopback
+from ...core import loopback
 from ..errors import AwsError, refused
 from ..http.body import Spool
 from . import session_tokens, signature

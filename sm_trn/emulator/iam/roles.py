@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from ...specs.snapshot import EMULATED_ACCOUNT
+from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..errors import AwsError, validation
 from ..http.response import Answer
 

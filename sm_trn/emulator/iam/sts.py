@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
 
-from ...specs.snapshot import EMULATED_ACCOUNT
+from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..api import shapes
 from ..errors import AwsError, refused
 from ..http.response import Answer

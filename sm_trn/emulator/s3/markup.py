@@ -12,7 +12,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from ...specs.snapshot import EMULATED_ACCOUNT
+from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..errors import AwsError
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...specs.places import bucket_and_key
+from ...core.specs.places import bucket_and_key
 from ..errors import validation
 
 

@@ -9,7 +9,7 @@ import hashlib
 import sqlite3
 from typing import TYPE_CHECKING, Final
 
-from ...errors import EmulatorError
+from ...core.errors import EmulatorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

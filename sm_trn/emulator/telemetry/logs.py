@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import TypedDict
 
-from ...specs.snapshot import EMULATED_ACCOUNT
+from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..api import shapes
 from ..api.shapes import given
 from ..errors import AwsError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...specs.snapshot import EMULATED_ACCOUNT
+from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..api import shapes
 from ..api.search import Row, search
 from ..api.tags import Tagged, tag_list, tags_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...catalog.instances import find_instance
-from ...specs.compute import Accelerator
+from ...core.catalog.instances import find_instance
+from ...core.specs.compute import Accelerator
 from .engine import Event
 
 if TYPE_CHECKING:

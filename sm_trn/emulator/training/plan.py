@@ -9,8 +9,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Final
 
-from ...catalog.instances import find_instance
-from ...specs.compute import Accelerator
+from ...core.catalog.instances import find_instance
+from ...core.specs.compute import Accelerator
 from ..container.cluster import HOMOGENEOUS, Group, Plan
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...formatting.markup import TAG, WIDE, block
+from ...core.formatting.markup import TAG, WIDE, block
 from ..comparison.parts import rehearsal_table, table
 from ..document import text
 

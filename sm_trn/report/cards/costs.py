@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...formatting.markup import TAG, block, escaped, facts, grid, title
-from ...pricing.book import price_sources
+from ...core.formatting.markup import TAG, block, escaped, facts, grid, title
+from ...core.pricing.book import price_sources
 
 if TYPE_CHECKING:
-    from ...pricing.cost import JobCost
-    from ...pricing.requests import RequestCost
+    from ...core.pricing.cost import JobCost
+    from ...core.pricing.requests import RequestCost
 
 
 def job_cost_card(cost: JobCost) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...formatting.markup import Cell, block, escaped, grid
-from ...render.differences import Diff
+from ...core.formatting.markup import Cell, block, escaped, grid
+from ...core.render.differences import Diff
 
 
 def diff_card(diff: Diff) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...formatting.markup import WIDE, block
+from ...core.formatting.markup import WIDE, block
 from ..document import text
 from ..fleets.page import groups_table, jobs_table
 from ..fleets.rows import FleetCosts

@@ -7,8 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
-from ...formatting import numbers as fmt
-from ...formatting.markup import TAG, WIDE, Cell, block, facts, grid, title
+from ...core.formatting import numbers as fmt
+from ...core.formatting.markup import TAG, WIDE, Cell, block, facts, grid, title
 from ..document import text
 
 

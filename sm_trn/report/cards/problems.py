@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...formatting.markup import Cell, block, escaped, grid
-from ...specs.problems import Severity
+from ...core.formatting.markup import Cell, block, escaped, grid
+from ...core.specs.problems import Severity
 
 if TYPE_CHECKING:
-    from ...specs.problems import Problem, Problems
+    from ...core.specs.problems import Problem, Problems
 
 _ROLES = {Severity.ERROR: "err", Severity.WARNING: "warn", Severity.INFO: "info"}
 _WORDS = ("Field", "What is wrong", "Fix")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from ...pricing.cost import JobCost
-from ...pricing.requests import RequestCost
-from ...render.differences import Diff
-from ...specs.job import JobSpec
-from ...specs.problems import Problems
+from ...core.pricing.cost import JobCost
+from ...core.pricing.requests import RequestCost
+from ...core.render.differences import Diff
+from ...core.specs.job import JobSpec
+from ...core.specs.problems import Problems
 from ..comparison.compare import Comparison
 from ..fleets.fleet import Fleet
 from .comparison import comparison_card

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...formatting.markup import Cell, block, facts, title
+from ...core.formatting.markup import Cell, block, facts, title
 
 if TYPE_CHECKING:
-    from ...specs.job import JobSpec
+    from ...core.specs.job import JobSpec
 
 _SHOWN = 12  # entries of a mapping; the rest is counted
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ...errors import SmTrnError, UnknownName
-from ...formatting.cards import HasCard
-from ...pricing.book import PriceBook, snapshot_book
-from ...specs.record import JobRecord
-from ...specs.value import suggestion
+from ...core.errors import SmTrnError, UnknownName
+from ...core.formatting.cards import HasCard
+from ...core.pricing.book import PriceBook, snapshot_book
+from ...core.specs.record import JobRecord
+from ...core.specs.value import suggestion
 from ..figures import Figures
 from ..layout import one_line
 from ..sections.estimated import Estimated

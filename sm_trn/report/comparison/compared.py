@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...errors import SmTrnError, UnknownName
-from ...specs.value import suggestion
+from ...core.errors import SmTrnError, UnknownName
+from ...core.specs.value import suggestion
 from ..sections.sweep import Sweep, Trial, ranking, typed_settings, varied
 from .table import COLUMNS, HYPERPARAMETER, cells, json_text
 
 if TYPE_CHECKING:
-    from ...pricing.book import PriceBook
+    from ...core.pricing.book import PriceBook
     from ..sections.findings import Finding
     from ..sections.rows import Row
     from ..sections.section import Section

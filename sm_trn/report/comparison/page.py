@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from ...formatting import numbers as fmt
-from ...formatting.markup import TAG
-from ...pricing.book import Price, price_sources
+from ...core.formatting import numbers as fmt
+from ...core.formatting.markup import TAG
+from ...core.pricing.book import Price, price_sources
 from ..document import document_head, text
 from ..figures.svg import page_figure
 from ..sections.estimated import EST_MEANS

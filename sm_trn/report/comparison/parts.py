@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ...formatting import numbers as fmt
-from ...formatting.markup import TAG
-from ...formatting.theme import SLOTS
+from ...core.formatting import numbers as fmt
+from ...core.formatting.markup import TAG
+from ...core.formatting.theme import SLOTS
 from ..document import fold, text
 from ..sections.estimated import NOT_ESTIMATED
 from ..sections.rows import Row

@@ -16,7 +16,7 @@ from ..sections.section import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...pricing.book import PriceBook
+    from ...core.pricing.book import PriceBook
 
 FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
 

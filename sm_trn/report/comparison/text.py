@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import marker, painted
-from ...pricing.book import Price
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import marker, painted
+from ...core.pricing.book import Price
 from ..layout import GAP, Column, between, cut, fitting, line, one_line, wrap
 from ..sections.estimated import NOT_ESTIMATED, estimated_sentence
 from ..sections.rows import Row

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import Theme
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import Theme
 from ..sections.rows import Row, baseline_accuracies
 from ..sections.section import Section
 from .bar_values import Bar, BarInfo, folded

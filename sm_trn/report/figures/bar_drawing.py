@@ -14,8 +14,8 @@ from matplotlib.offsetbox import AnnotationBbox, DrawingArea, HPacker, TextArea
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import SLOTS, marker, role
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import SLOTS, marker, role
 from .bar_values import NAME, THICK, Bar, BarInfo, Bracket
 from .labels import fitted, text_size, ticks_within
 from .style import Headings, Sheet, bare, draw_headings, headings, rc, settle_backend, watermark

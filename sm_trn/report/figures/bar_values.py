@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...formatting.theme import SLOTS
+from ...core.formatting.theme import SLOTS
 
 NAME, THICK, GHOST, GAP = 16.0, 14.0, 24.0, 12.0  # points
 LISTED, BEST, WORST = 20, 10, 3

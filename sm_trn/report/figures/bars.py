@@ -12,7 +12,7 @@ from .figure import FigureKind
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...pricing.book import PriceBook
+    from ...core.pricing.book import PriceBook
     from ..sections.section import Section
 
 __all__ = ["bar_figure", "plot_bars"]

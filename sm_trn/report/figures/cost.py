@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import Theme
-from ...pricing.book import PriceBook
-from ...pricing.cost import JobCost, job_cost
-from ...specs.units import WallSeconds
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import Theme
+from ...core.pricing.book import PriceBook
+from ...core.pricing.cost import JobCost, job_cost
+from ...core.specs.units import WallSeconds
 from ..sections.findings import section_headline
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price, price_dates

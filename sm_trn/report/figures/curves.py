@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ...formatting import numbers as fmt
-from ...specs.metrics import MetricPoint
+from ...core.formatting import numbers as fmt
+from ...core.specs.metrics import MetricPoint
 from ..sections.rows import Row
 
 SMOOTHED = 200  # points; more are drawn thin under their mean

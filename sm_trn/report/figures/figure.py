@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
-from ...formatting.theme import Theme
+from ...core.formatting.theme import Theme
 from .described import Info
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...pricing.book import PriceBook
+    from ...core.pricing.book import PriceBook
     from ..sections.section import Section
     from .style import Sheet
 

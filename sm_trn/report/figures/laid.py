@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from ...formatting.theme import Theme
+from ...core.formatting.theme import Theme
 from .described import Described
 from .style import WIDE, Headings, Sheet, draw_headings, headings, rc, settle_backend
 

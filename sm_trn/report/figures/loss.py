@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import SLOTS, marker, role
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import SLOTS, marker, role
 from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section

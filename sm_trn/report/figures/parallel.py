@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...formatting import numbers as fmt
+from ...core.formatting import numbers as fmt
 from ..sections.section import Section
 from ..sections.sweep import Setting, Sweep, setting_key, setting_text, sweep_headline
 from .figure import FigureKind

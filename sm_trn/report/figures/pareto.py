@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import SLOTS, Theme, marker, role
-from ...pricing.book import PriceBook
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import SLOTS, Theme, marker, role
+from ...core.pricing.book import PriceBook
 from ..sections.section import Section
 from .figure import FigureKind
 from .labels import Labels, text_size

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import Theme
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import Theme
 from ..sections.rows import Row
 from ..sections.section import Section
 from ..sections.timeline import Timeline, timeline

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import Bbox
 
-from ...formatting import numbers as fmt
+from ...core.formatting import numbers as fmt
 from ..sections.section import Section
 from ..sections.sweep import Setting, Sweep, Trial, setting_key, setting_text, sweep_headline
 from .figure import FigureKind

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib import font_manager
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import PALETTES, Theme
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import PALETTES, Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from dataclasses import replace
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from ...formatting.theme import LIGHT
+from ...core.formatting.theme import LIGHT
 from ..document import text
 from .described import Described
 from .style import Sheet, rc

@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ...formatting import numbers as fmt
+from ...core.formatting import numbers as fmt
 from ..figures.bar_drawing import bars_alone, plot_bars
 from ..figures.bar_values import Bar, BarInfo, folded
 from ..figures.labels import text_size

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ...formatting.cards import HasCard
-from ...pricing.book import PriceBook, snapshot_book
-from ...pricing.cost import CENT, job_cost
-from ...specs.snapshot import JobSnapshot
+from ...core.formatting.cards import HasCard
+from ...core.pricing.book import PriceBook, snapshot_book
+from ...core.pricing.cost import CENT, job_cost
+from ...core.specs.snapshot import JobSnapshot
 from .rows import FLEET_COLUMNS, FleetCosts, FleetRow
 from .text import fleet_text
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from ...formatting import numbers as fmt
-from ...formatting.markup import TAG
+from ...core.formatting import numbers as fmt
+from ...core.formatting.markup import TAG
 from ..document import document_head, fold, text
 from ..status import status_look
 from .rows import FleetCosts

@@ -13,13 +13,13 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from ...errors import SmTrnError, UnknownName
-from ...formatting import numbers as fmt
-from ...pricing.book import Price
-from ...pricing.cost import JobCost, spot_saving, usd_for
-from ...specs.snapshot import JobSnapshot
-from ...specs.units import WallSeconds, instance_seconds
-from ...specs.value import suggestion
+from ...core.errors import SmTrnError, UnknownName
+from ...core.formatting import numbers as fmt
+from ...core.pricing.book import Price
+from ...core.pricing.cost import JobCost, spot_saving, usd_for
+from ...core.specs.snapshot import JobSnapshot
+from ...core.specs.units import WallSeconds, instance_seconds
+from ...core.specs.value import suggestion
 from ..layout import one_line
 
 FLEET_COLUMNS = (

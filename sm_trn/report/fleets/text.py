@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...formatting import numbers as fmt
+from ...core.formatting import numbers as fmt
 from ..layout import between, cut, one_line
 from ..status import status_look
 from .rows import FleetCosts, FleetGroup, FleetRow

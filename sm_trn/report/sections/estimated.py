@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...formatting import numbers as fmt
+from ...core.formatting import numbers as fmt
 
 SHOWN = 6  # jobs whose intervals a sentence names
 EST_MEANS = "est: ESTIMATED for AWS from what the job asks, not measured."

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from ...formatting import numbers as fmt
-from ...logs.throughput import Throughput
-from ...pricing.book import Price, PriceBook
+from ...core.formatting import numbers as fmt
+from ...core.logs.throughput import Throughput
+from ...core.pricing.book import Price, PriceBook
 from .rows import Row, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
 from .sweep import Sweep, sweep_headline, sweep_sentence

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
-from ...formatting import numbers as fmt
-from ...logs.throughput import Throughput, throughput
-from ...pricing.book import Price, PriceBook
-from ...pricing.cost import JobCost, job_cost, usd_for
-from ...specs.record import JobRecord, Origin
-from ...specs.snapshot import JobSnapshot, JobStatus
+from ...core.formatting import numbers as fmt
+from ...core.logs.throughput import Throughput, throughput
+from ...core.pricing.book import Price, PriceBook
+from ...core.pricing.cost import JobCost, job_cost, usd_for
+from ...core.specs.record import JobRecord, Origin
+from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ..layout import one_line
 from ..status import StatusLook, status_look
 from .estimated import Estimated

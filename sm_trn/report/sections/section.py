@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from ...formatting import numbers as fmt
-from ...pricing.book import Price, PriceBook
-from ...pricing.cost import break_even, job_cost
+from ...core.formatting import numbers as fmt
+from ...core.pricing.book import Price, PriceBook
+from ...core.pricing.cost import break_even, job_cost
 from .rows import Row, samples_per_iteration
 from .sweep import Sweep
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ...errors import UnknownName
-from ...formatting import numbers as fmt
-from ...specs.snapshot import JobStatus
-from ...specs.value import suggestion
+from ...core.errors import UnknownName
+from ...core.formatting import numbers as fmt
+from ...core.specs.snapshot import JobStatus
+from ...core.specs.value import suggestion
 from .rows import Row, settings
 
 LEAST = 3  # jobs of a sweep: two are a pair, which percentages say better

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ...specs.snapshot import JobSnapshot, Transition
+from ...core.specs.snapshot import JobSnapshot, Transition
 from .rows import Row
 
 _TEXTURES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...formatting import numbers as fmt
+from ...core.formatting import numbers as fmt
 from .rows import Row
 from .section import Section
 from .sweep import Sweep, Trial, setting_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...specs.record import JobRecord
+from ...core.specs.record import JobRecord
 
 SPARE_COMPILES = 2  # beside one per shape: the first step, when the optimizer has no state yet, and the last read
 LEAST_FILL = 0.5

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from ...specs.record import JobRecord
+from ...core.specs.record import JobRecord
 
 
 @dataclass(frozen=True, slots=True)

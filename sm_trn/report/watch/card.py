@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ...formatting import numbers as fmt
-from ...formatting.markup import TAG, WIDE, block, facts
+from ...core.formatting import numbers as fmt
+from ...core.formatting.markup import TAG, WIDE, block, facts
 from ..document import text
 from .rows import WatchRow, rate_words
 from .table import (

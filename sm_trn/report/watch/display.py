@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TextIO
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import wants_color
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import wants_color
 from .card import watch_html
 from .rows import WatchRow, watch_lines
 from .table import watch_text

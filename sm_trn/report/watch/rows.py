@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from ...formatting import numbers as fmt
-from ...pricing.book import Price
-from ...pricing.cost import usd_for
-from ...specs.metrics import MetricPoint
-from ...specs.snapshot import JobSnapshot
-from ...specs.units import WallSeconds
+from ...core.formatting import numbers as fmt
+from ...core.pricing.book import Price
+from ...core.pricing.cost import usd_for
+from ...core.specs.metrics import MetricPoint
+from ...core.specs.snapshot import JobSnapshot
+from ...core.specs.units import WallSeconds
 from ..layout import cut, one_line
 from ..status import StatusLook, status_look
 

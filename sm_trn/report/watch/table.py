@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from ...formatting import numbers as fmt
-from ...formatting.theme import painted
+from ...core.formatting import numbers as fmt
+from ...core.formatting.theme import painted
 from ..layout import cut, wrap
 from .rows import WatchRow, rate_words
 

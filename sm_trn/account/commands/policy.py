@@ -1,0 +1,47 @@
+"""sm-trn policy"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from ..policies.policy import policies
+from ..policies.conformance import CONFORMANCE, conformance_policy
+from ...core.session.connection import known_region
+from ...core.specs.destination import Destination
+from ...cli.shared import bucket_name, emit, json_option, region_option, role_arn
+from ...cli.files import files
+
+KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution", *CONFORMANCE)
+
+
+@click.command("policy")
+@click.argument("name", metavar="[FILE]", required=False)
+@click.option("--for", "whom", type=click.Choice(KINDS), help="Print only this policy. Default: all.")
+@click.option("--role", callback=role_arn, help="Execution role ARN; default: a visible placeholder.")
+@click.option("--bucket", callback=bucket_name, help="The session's bucket; default: a visible placeholder.")
+@region_option()
+@json_option
+def command(
+    name: str | None, *, whom: str | None, role: str | None, bucket: str | None, region: str | None, as_json: bool
+) -> None:
+    """Print least-privilege IAM policies for the job of FILE as JSON.
+
+    launch is for the person who launches and watches the job. execution is for the role that the job runs under, and trust
+    is that role's trust policy. Endpoints and batch transforms need hosting and hosting-execution as well. The policies that
+    begin with conformance are for sm-trn conformance and its role, and need no FILE.
+
+    \b
+    Example: sm-trn policy bert.toml --for launch --bucket my-bucket --role arn:aws:iam::111122223333:role/training
+    """
+    del as_json  # a policy is JSON in any case
+    given = {key: value for key, value in {"role": role, "bucket": bucket}.items() if value is not None}
+    at = Destination(region=known_region(region), **given)
+    if whom in CONFORMANCE:
+        emit(conformance_policy(whom, at))
+        return
+    if name is None:
+        raise click.UsageError("Missing argument 'FILE': only the policies of conformance need none.")
+    found = policies(files.only(name), at)
+    emit(getattr(found, whom.replace("-", "_")) if whom else dataclasses.asdict(found))

@@ -1,0 +1,119 @@
+"""IAM policies of least privilege for one job: for whoever launches and follows it, and for the role that it runs under.
+
+Actions and their resources are those of the service authorization reference (docs.aws.amazon.com/service-authorization);
+which calls this package makes is recorded by a test, command by command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...core.specs.destination import Destination
+from ...core.specs.job import JobSpec, expect_spec
+from . import hosting as policy_hosting
+from .parts import CODE, Place, Policy, Statement, allow, in_a_container, places, policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies:
+    """``launch``: attach it to the people; ``execution``: attach it to the role; ``trust``: the role's trust policy.
+
+    ``hosting`` and ``hosting_execution`` are what comes on top, for people and role, where the job's model is deployed,
+    asked, used for batch transforms and deleted.
+    """
+
+    launch: Policy
+    execution: Policy
+    trust: Policy
+    hosting: Policy
+    hosting_execution: Policy
+
+
+def policies(job: JobSpec, at: Destination | None = None) -> Policies:
+    """The policies for ``job`` sent to ``at``; placeholders of its role, bucket and account stay visible.
+
+    >>> "sagemaker:CreateTrainingJob" in str(st.policies(job))
+    True
+    """
+    expect_spec(job)
+    where = Place(at or Destination())
+    return Policies(
+        launch=policy(_launch(job, where)),
+        execution=policy(_execution(job, where)),
+        trust=policy(
+            [{"Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}, "Action": "sts:AssumeRole"}]
+        ),
+        hosting=policy(policy_hosting.people(job, where)),
+        hosting_execution=policy(policy_hosting.role(job, where)),
+    )
+
+
+def _launch(job: JobSpec, where: Place) -> Iterator[Statement]:
+    at = where.at
+    jobs = [where.arn("sagemaker", f"training-job/{job.name.lower()}-*")]
+    own = {"CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTags"}
+    if job.tags or (job.script is not None and job.script.git is not None):
+        own.add("AddTags")
+    yield allow("Jobs", (f"sagemaker:{name}" for name in own), jobs)
+    # Neither knows a resource. Search tells a hundred jobs a call, where a list of many is described.
+    yield allow("ListJobs", ["sagemaker:ListTrainingJobs", "sagemaker:Search"], ["*"])
+    yield allow(
+        "RoleOfTheJob",
+        ["iam:PassRole"],
+        [at.role],
+        condition={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
+    )
+    yield allow(
+        "SourcesAndSpecs",
+        ["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],
+        [where.s3(f"{at.bucket}/{CODE}/*")],
+    )
+    yield from _looking(job, where)
+    yield allow("Logs", ["logs:DescribeLogStreams", "logs:GetLogEvents"], where.log_streams(job))
+    yield allow("Utilization", ["cloudwatch:GetMetricData"], ["*"])  # knows no resource
+
+
+def _looking(job: JobSpec, where: Place) -> Iterator[Statement]:
+    """The bucket must be found to exist, and the age of checkpoints is shown."""
+    buckets = {where.at.bucket, *(bucket for bucket, _ in places([job.checkpoints.s3_uri] if job.checkpoints else []))}
+    yield allow("Buckets", ["s3:ListBucket"], (where.s3(bucket) for bucket in buckets))
+
+
+def _execution(job: JobSpec, where: Place) -> Iterator[Statement]:
+    at = where.at
+    inputs = [channel.uri for channel in job.channels.values() if channel.uri.startswith("s3://")]
+    kept = [job.checkpoints.s3_uri] if job.checkpoints else []
+    target = job.output.s3_uri or f"s3://{at.bucket}/"
+    sources = [f"s3://{at.bucket}/{CODE}/", at.source(job)]
+    read = {f"{bucket}/{key}*" for bucket, key in places([*inputs, *sources, *kept])}
+    written = {f"{bucket}/{key}*" for bucket, key in places([target, *kept])}
+    yield allow("Read", ["s3:GetObject"], (where.s3(path) for path in read))
+    yield allow("Write", ["s3:AbortMultipartUpload", "s3:PutObject"], (where.s3(path) for path in written))
+    if kept:  # the service mirrors the folder, deletions included
+        yield allow("Mirror", ["s3:DeleteObject"], (where.s3(f"{b}/{k}*") for b, k in places(kept)))
+    buckets = {bucket for bucket, _ in places([*inputs, *sources, *kept, target])}
+    yield allow("List", ["s3:ListBucket"], (where.s3(bucket) for bucket in buckets))
+    yield from in_a_container(where, where.log_streams(job))
+    yield from _in_vpc(job)
+    yield from _encrypted(job, where)
+
+
+def _in_vpc(job: JobSpec) -> Iterator[Statement]:
+    if job.network is None or not job.network.subnets:
+        return
+    actions = (
+        "CreateNetworkInterface", "CreateNetworkInterfacePermission", "DeleteNetworkInterface", "DeleteNetworkInterfacePermission",
+        "DescribeDhcpOptions", "DescribeNetworkInterfaces", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs",
+    )  # fmt: skip
+    yield allow("Vpc", (f"ec2:{name}" for name in actions), ["*"])
+
+
+def _encrypted(job: JobSpec, where: Place) -> Iterator[Statement]:
+    keys = [key for key in (job.output.kms_key, job.compute.volume_kms_key) if key]
+    if keys:
+        arns = [
+            key if key.startswith("arn:") else where.arn("kms", "key/*" if key.startswith("alias/") else f"key/{key}")
+            for key in keys
+        ]
+        yield allow("Keys", ["kms:CreateGrant", "kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey"], arns)

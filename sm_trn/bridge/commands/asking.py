@@ -1,0 +1,39 @@
+"""The question for what a launcher leaves open, on a terminal: one line a hole, and an empty answer leaves it open."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Collection, Iterable
+
+import click
+
+from ..launchers.launches import Hole, Launchers
+
+
+def on_terminal() -> bool:
+    """Whether somebody is there to be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def value_of(text: str) -> object:
+    """A value as it is given by hand: a Python literal where it is one, else the text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def answers(found: Iterable[Launchers], known: Collection[str], ask: Callable[[str], str]) -> dict[str, object]:
+    """What ``ask`` says for each name that would fill a hole and is not ``known``; names that are left open are not in it."""
+    wanted: dict[str, Hole] = {}
+    for hole in (hole for each in found for launch in each.launches for hole in launch.holes):
+        if hole.give and hole.give not in known:
+            wanted.setdefault(hole.give, hole)
+    said = {name: ask(f"{name} ({hole.place}: {hole.expression})") for name, hole in wanted.items()}
+    return {name: value_of(text) for name, text in said.items() if text}
+
+
+def prompt(question: str) -> str:
+    """Ask on the terminal; Return alone leaves it open."""
+    return str(click.prompt(question, default="", show_default=False, err=True))

@@ -1,0 +1,353 @@
+"""sm-trn import"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import yaml
+
+from ...core.errors import SmTrnError
+from ...core.formatting import numbers as fmt
+from ...core.jobfile import dump_job, in_json, in_toml, in_yaml
+from ..launchers.launches import Launch, LauncherJob, Launchers
+from ..launchers.read import read_launchers
+from ..launchers.requests.ledger import PLACEHOLDERS, TIME
+from ..launchers.rewrite import Rewritten, rewritten
+from ..launchers.survey import survey
+from ..launchers.values import Symbol
+from ..launchers.write import python_source
+from ...core.render import problems, render
+from ...core.specs.destination import Destination
+from ...core.specs.job import JobSpec
+from ...core.specs.problems import Severity
+from ...cli.shared import emit, json_option, say
+from . import shown
+from .asking import answers, on_terminal, prompt, value_of
+
+FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3", "notebook")
+_PARSERS = {".json": in_json.parse, ".toml": in_toml.parse, ".yaml": in_yaml.parse, ".yml": in_yaml.parse}
+_SUFFIX = {"job.toml": ".toml"}
+
+
+@click.command("import")
+@click.argument("names", nargs=-1, required=True, metavar="FILE…")
+@click.option(
+    "--set", "given", multiple=True, metavar="NAME=VALUE", help="Give a value that the code leaves open. Repeatable."
+)
+@click.option(
+    "--to", "form", type=click.Choice(FORMS), metavar="FORM", help=f"Write the jobs as one of {', '.join(FORMS)}."
+)
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), help="Write a file for each job into this folder."
+)
+@click.option(
+    "--verify", "verified", is_flag=True, help="Compare every field with what SDK v2 sends, without launching."
+)
+@click.option("--diff", "as_diff", is_flag=True, help="Show each file with its launches written for SDK v3, as a diff.")
+@click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
+@click.option(
+    "--survey",
+    "survey_page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PAGE",
+    help="Read every script and notebook below FILE…, which are folders, and write a page about them.",
+)
+@json_option
+def command(
+    names: tuple[str, ...],
+    *,
+    given: tuple[str, ...],
+    form: str | None,
+    output: Path | None,
+    survey_page: Path | None,
+    **how: bool,
+) -> int:
+    """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
+
+    Every estimator becomes a checked job. What cannot be known without running the code is a hole: the line it comes from,
+    why, and the name that --set takes; on a terminal you are asked for it. Nothing is written without --to. The exit code
+    is 1 while a job has a hole or a file cannot be read.
+
+    \b
+    Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
+    """
+    values = _values(given)
+    as_json = how["as_json"]
+    if survey_page is not None:
+        return _survey(names, values, survey_page, as_json=as_json)
+    if how["verified"]:
+        return _verify(names, values, as_json=as_json)
+    if how["as_diff"] or how["in_place"]:
+        return _rewrite(names, values, in_place=how["in_place"])
+    if form == "notebook":
+        return _notebooks(names, values, output)
+    found = _read(names, values, asking=on_terminal() and not as_json)
+    if as_json:
+        emit([shown.as_json(each) for each in found])
+    elif form is None:
+        for each in found:
+            say(shown.report(each))
+            say(_next(each))
+        if told := shown.defaults():
+            say(told)
+    elif not _write(found, form, output):
+        return 1
+    return int(any(_lacks(each) for each in found))
+
+
+def _lacks(found: Launchers) -> bool:
+    """Whether a job has a hole, or the file is not read: a script with a part that cannot be, a notebook without any launch."""
+    unread = found.unread and not (found.file.endswith(".ipynb") and found.launches)
+    return bool(unread) or any(launch.holes for launch in found.launches)
+
+
+def _read(names: tuple[str, ...], values: dict[str, object], *, asking: bool) -> list[Launchers]:
+    """Each file, read; while somebody answers for holes, read again with the answers."""
+    asked: set[str] = set(values)
+    while True:
+        found = [read_launchers(name, given=values, checked=True) for name in names]
+        said = answers(found, asked, prompt) if asking else {}
+        if not said:
+            return found
+        asked |= {hole.give for each in found for launch in each.launches for hole in launch.holes}
+        values |= said
+
+
+def _notebooks(names: tuple[str, ...], values: dict[str, object], output: Path | None) -> int:
+    """Write each notebook with its launches for SDK v3, into the folder or on the screen; the file itself is left alone."""
+    left = 0
+    for name in names:
+        path = Path(name)
+        if path.suffix != ".ipynb":
+            raise SmTrnError(
+                f"import: got {name!r} for --to notebook, wanted a .ipynb file; --diff and --in-place take scripts"
+            )
+        new = rewritten(read_launchers(path, given=values), _text_of(path), tuple(values))
+        _say_rest(new)
+        left += len(new.left)
+        if new.stops:
+            left += 1
+            continue
+        if output is None:
+            click.echo(new.text, nl=False)
+            continue
+        output.mkdir(parents=True, exist_ok=True)
+        target = output / path.name
+        if target.resolve() == path.resolve():
+            raise SmTrnError(f"import: got {str(output)!r}, the folder of {name!r}, wanted another one, or --in-place")
+        target.write_bytes(new.text.encode("utf-8"))
+        say(str(target))
+    return int(left > 0)
+
+
+def _text_of(path: Path) -> str:
+    with path.open(encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def _say_rest(new: Rewritten) -> None:
+    """What was not rewritten: launches, with the reason, and what the rest of the file asks of an object that is another now."""
+    for place, why in new.left:
+        click.echo(f"{place}: left as it is; {why}", err=True)
+    for place, used in new.later:
+        click.echo(f"{place}: {used} stays, and is now asked of a ModelTrainer; see migrating.md", err=True)
+    for each in new.stops:
+        click.echo(f"{each.place}: SDK v3 has no {each.name}; use {each.instead}", err=True)
+    if new.stops:
+        click.echo(
+            f"{new.stops[0].place.file}: with these lines the result would run under neither SDK, so it is not written; change them first",
+            err=True,
+        )
+
+
+def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
+    """Read every file below the folders, and write one page; --json prints the same in numbers."""
+    found = survey([Path(name) for name in names], values)
+    page.write_text(found.html(), "utf-8")
+    if as_json:
+        emit(found.numbers())
+    else:
+        say(f"{found.sentence()}\n{page}")
+    return 0
+
+
+def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: bool) -> int:
+    """Show, or write, each file with the launches that SDK v3 can say. The others are named, with the reason."""
+    left = 0
+    for name in names:
+        path = Path(name)
+        found = read_launchers(path, given=values)
+        old = _text_of(path)
+        new = rewritten(found, old, tuple(values))
+        _say_rest(new)
+        left += len(new.left)
+        if not in_place:  # a diff is read by somebody, and runs nowhere
+            lines = difflib.unified_diff(
+                old.splitlines(), new.text.splitlines(), name, f"{name}, for SDK v3", lineterm=""
+            )
+            say("\n".join(lines))
+        elif new.stops:
+            left += 1
+        elif new.text != old:
+            shutil.copy2(path, path.with_name(f"{path.name}.bak"))
+            with path.open("w", encoding="utf-8", newline="") as file:
+                file.write(new.text)
+            say(
+                f"{name}: {fmt.counted(new.written, 'launch', 'launches')} written for SDK v3; {path.name}.bak is the old file"
+            )
+    return int(left > 0)
+
+
+def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
+    """Read and record each file, and compare the two launch by launch; 1 if one differs, or was not reached."""
+    from ..recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
+
+    results = [verify(Path(name), given=values) for name in names]
+    if as_json:
+        emit([shown.verified_json(*each) for each in results])
+    else:
+        for found, verified, recorded in results:
+            say(shown.verified(found, verified, recorded))
+    return int(any(not each.equal for _, verified, _ in results for each in verified))
+
+
+def _values(given: Sequence[str]) -> dict[str, object]:
+    """What --set gives: ``name=value``, ``name=@file``, and ``name.key=value`` for a key of a mapping that is given before."""
+    values = dict[str, object]()
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--set: got {pair!r}, wanted NAME=VALUE, such as --set epochs=3")
+        value = _of_file(name, Path(text[1:])) if text.startswith("@") else value_of(text)
+        head, *inner = name.split(".")
+        if not inner:
+            values[name] = value
+            continue
+        place = values.get(head)
+        for key in inner[:-1]:
+            place = place.get(key) if isinstance(place, dict) else None
+        if not isinstance(place, dict):
+            above = name.rpartition(".")[0]
+            raise click.UsageError(
+                f"--set: got {name!r}, a key of {above}, which no --set before it gives as a mapping; wanted --set {head}=@FILE, or "
+                f"--set \"{head}={{'{inner[-1]}': …}}\", first"
+            )
+        place[inner[-1]] = value
+    return values
+
+
+def _of_file(name: str, path: Path) -> object:
+    """The value in a file: JSON, TOML or YAML by its suffix, else a Python literal or the text itself."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise click.UsageError(
+            f"--set: got {name}=@{path}, which cannot be read ({why}); wanted a file that is there. A value that begins with @ is "
+            f"given in quotes: --set {name}='\"@…\"'"
+        ) from None
+    try:
+        if path.suffix in _PARSERS:
+            return _PARSERS[path.suffix](text)[0]
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise click.UsageError(f"--set: got {name}=@{path}, which is no {path.suffix[1:].upper()}: {error}") from None
+    return value_of(text.strip())
+
+
+def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
+    """Write every job that the form can say, name the others, and say whether there are none."""
+    jobs = [(launch, job) for each in found for launch in each.launches if launch.complete for job in launch.jobs]
+    left = sum(not launch.complete for each in found for launch in each.launches)
+    if not jobs:
+        raise SmTrnError(
+            f"import: got no complete job, wanted at least one; sm-trn import {found[0].file} shows the holes"
+        )
+    taken: set[str] = set()
+    refused = 0
+    for launch, job in jobs:
+        try:
+            text = written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
+        except SmTrnError as error:  # one that a form refuses keeps no other from being written
+            refused += 1
+            click.echo(f"{job.spec.name}, {launch.place}: not written. {error}", err=True)
+            continue
+        text = _told(launch, job, text) + text
+        if output is None:
+            say((f"# {job.spec.name}: {launch.place}\n" if len(jobs) > 1 else "") + text)
+            continue
+        output.mkdir(parents=True, exist_ok=True)
+        path = output / f"{_unique(job.spec.name, taken)}{_SUFFIX.get(form, '.py')}"
+        path.write_text(text, "utf-8")
+        say(str(path))
+    if left:
+        told = f"{fmt.counted(left, 'launch', 'launches')} {'is' if left == 1 else 'are'} not complete and"
+        click.echo(f"{told} {'was' if left == 1 else 'were'} not written.", err=True)
+    return not refused
+
+
+def _told(launch: Launch, job: LauncherJob, text: str) -> str:
+    """Comments about what the text does not say, or says by a placeholder."""
+    lines = []
+    if "region" not in launch.placeholders:
+        lines.append(f"# The launcher starts it in {job.at.region}: launch it there, with --region {job.at.region}.")
+    words = [word for word in (Destination().bucket, "YOUR-ROLE", TIME) if word in text]
+    if words:
+        lines.append(
+            f"# {' and '.join(words)}: fill {'it' if len(words) == 1 else 'them'} in; sm-trn check refuses the job until then."
+        )
+    if "account" in launch.placeholders and (account := PLACEHOLDERS[Symbol.ACCOUNT]) in text:
+        lines.append(f"# {account} stands for your account: fill it in.")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _from(job: LauncherJob, target: Path) -> JobSpec:
+    """The spec with its source's path as it is seen from where it is written to."""
+    script, folder = job.spec.script, job.folder
+    if script is None or folder is None:
+        return job.spec
+    return job.spec.replace(script=script.moved(lambda path: os.path.relpath(folder / path, target.resolve())))
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    number, word = 1, shown.file_name(name)
+    while word in taken:
+        number += 1
+        word = f"{shown.file_name(name)}-{number}"
+    taken.add(word)
+    return word
+
+
+def written(job: LauncherJob, form: str) -> str:
+    """The text of a job in one of the forms. Raises InvalidJob where the form refuses it."""
+    if form == "job.toml":
+        return dump_job(job.spec, "toml")
+    if form == "python":
+        return python_source(job.spec)
+    spec = job.spec
+    if form == "model-trainer-v3" and (spec.profiler or spec.debugger):
+        click.echo(f"{spec.name}: SDK v2's profiler and debugger hook are left out; ModelTrainer has neither", err=True)
+        spec = spec.replace(profiler=False, debugger=False)
+        spec = spec.replace(
+            kept=tuple(part for part in spec.kept if not part.at.startswith(("/ProfilerConfig", "/DebugHookConfig")))
+        )
+    at = Destination(role=job.at.role, region=job.at.region, bucket=job.at.bucket)
+    for problem in problems(spec, form):
+        if problem.severity is not Severity.ERROR:
+            click.echo(str(problem), err=True)
+    return str(render(spec, form, at=at))
+
+
+def _next(found: Launchers) -> str:
+    """What to do next, in one line."""
+    give = next((hole.give for launch in found.launches for hole in launch.holes if hole.give), "")
+    if give:
+        return f"Next: sm-trn import {found.file} --set {give}=…"
+    if found.jobs:
+        return f"Next: sm-trn import {found.file} --to job.toml --output jobs"
+    return ""

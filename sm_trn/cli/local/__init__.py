@@ -1,1 +1,0 @@
-"""Commands for this machine: the emulator, rehearsals, the quickstart."""

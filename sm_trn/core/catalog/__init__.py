@@ -1,0 +1,19 @@
+"""Tables of facts with their sources: instances, images, support matrices, API limits."""
+
+from . import compiler, images, limits
+from .images import ImageRow, image_uri
+from ...hosting.inference import hosting_image
+from .instances import find_instance, find_instances, instance, instances
+
+__all__ = [
+    "ImageRow",
+    "compiler",
+    "find_instance",
+    "find_instances",
+    "hosting_image",
+    "image_uri",
+    "images",
+    "instance",
+    "instances",
+    "limits",
+]

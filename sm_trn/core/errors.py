@@ -1,0 +1,98 @@
+"""Every exception of the package.
+
+SmTrnError
+├── InvalidJob          a spec that must not be sent; carries every problem
+│   └── OverBudget      it may cost more than was allowed (sm_trn.core.session.budget)
+├── InvalidJobFile      a job file that cannot be read as specs; carries every fault
+├── UnknownName         an instance, image, target or job that does not exist
+├── NotConfigured       role, bucket, region or an optional package is missing
+├── CloudError          an AWS call failed; carries operation and error code
+│   ├── JobFailed       a waited-for job ended in Failed
+│   └── LaunchUnknown   nobody knows whether a job or an endpoint runs: it may, and be billed
+└── EmulatorError       the embedded SageMaker could not start, answer or stop
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class SmTrnError(Exception):
+    """Root of the tree. The message says what, got, wanted and fix.
+
+    >>> issubclass(st.UnknownName, st.SmTrnError)
+    True
+    """
+
+
+class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
+    """A spec with errors. ``problems`` holds every one of them, not the first.
+
+    >>> st.InvalidJob("bert", ("error[X001] name: too short",)).problems
+    ('error[X001] name: too short',)
+    """
+
+    def __init__(self, name: str, problems: tuple[Any, ...]) -> None:
+        self.problems = problems
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        super().__init__(f"{name}: {len(problems)} problem(s), nothing was started\n{lines}")
+
+
+class InvalidJobFile(SmTrnError):  # noqa: N818 - as InvalidJob
+    """A job file with faults. ``faults`` holds every one of them, each with its line where it can be found."""
+
+    def __init__(self, faults: tuple[Any, ...]) -> None:
+        self.faults = faults
+        super().__init__("\n\nerror: ".join(str(fault) for fault in faults))
+
+
+class UnknownName(SmTrnError):  # noqa: N818 - the vocabulary names it
+    """A name that is not in the table it was looked up in.
+
+    >>> try:
+    ...     st.render(job, "requst")
+    ... except st.UnknownName as error:
+    ...     "did you mean 'request'?" in str(error)
+    True
+    """
+
+
+class NotConfigured(SmTrnError):  # noqa: N818 - the vocabulary names it
+    """Something the environment must give is missing; the message says how to give it.
+
+    >>> issubclass(st.NotConfigured, st.SmTrnError)
+    True
+    """
+
+
+class CloudError(SmTrnError):
+    """An AWS call failed. Raised ``from`` botocore's own error.
+
+    >>> st.CloudError("no access", operation="CreateTrainingJob", code="AccessDeniedException").code
+    'AccessDeniedException'
+    """
+
+    def __init__(self, message: str, *, operation: str = "", code: str = "") -> None:
+        super().__init__(message)
+        self.operation = operation
+        self.code = code
+
+
+class JobFailed(CloudError):  # noqa: N818 - the vocabulary names it
+    """A job that was waited for ended in Failed. ``diagnosis`` is what ``job.why()`` says of it."""
+
+    def __init__(self, message: str, *, operation: str = "", code: str = "", diagnosis: Any = None) -> None:
+        super().__init__(message, operation=operation, code=code)
+        self.diagnosis = diagnosis
+
+
+class LaunchUnknown(CloudError):  # noqa: N818 - as InvalidJob
+    """A create was sent and nobody knows what became of it. The job, endpoint or transform ``name`` may run, and be billed."""
+
+    def __init__(self, message: str, *, name: str, code: str = "", operation: str = "CreateTrainingJob") -> None:
+        super().__init__(message, operation=operation, code=code)
+        self.name = name
+
+
+class EmulatorError(SmTrnError):
+    """The embedded SageMaker could not start, answer or stop."""

@@ -1,0 +1,428 @@
+"""LIMIT and DATA rules of what a request carries around the training: warm pools, groups, network, tags, places in S3."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..catalog import limits
+from ..specs.compute import Compute
+from ..specs.data import InputMode, S3Kind
+from ..specs.job import JobSpec
+from ..specs.places import bucket_and_key
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.secrets import holds_secret, is_named_secret
+from . import reading, source
+
+MODEL = "botocore, sagemaker/2017-07-24 service model"
+# Owners and beginnings of models that are downloaded after an agreement only (Hugging Face hub, 2026-11).
+GATED = ("meta-llama/", "google/gemma-", "bigcode/starcoder")
+FETCHES_TOKEN = (
+    "HF_TOKEN",
+    "HUGGING_FACE_HUB_TOKEN",
+    "HUGGINGFACE_HUB_TOKEN",
+    "login",
+    "secretsmanager",
+    "get_secret_value",
+    "ssm",
+)
+_TOKEN = re.compile(r"(?i)(^|_)(token|use_auth_token|hf_token)($|_)")
+_PLACEHOLDER = re.compile(r"YOUR-(?:BUCKET|ROLE|TIME)")
+_TAG = frozenset("_.:/=+-@")
+
+DATA002 = Rule(
+    "DATA002", (Severity.ERROR,), "a place that is not in S3", "Outputs, checkpoints and caches are kept in S3.", MODEL
+)
+DATA003 = Rule(
+    "DATA003",
+    (Severity.WARNING,),
+    "a secret in environment or hyperparameters",
+    "Both are shown, in clear, to everyone who may describe the job.",
+    "API reference, CreateTrainingJob: do not include secrets in Environment or HyperParameters",
+)
+DATA006 = Rule(
+    "DATA006",
+    (Severity.ERROR,),
+    "a placeholder that nobody has filled in",
+    "sm-trn import and a preview write YOUR-BUCKET or YOUR-TIME for what the account and the moment add. A job with YOUR-TIME in its "
+    "checkpoints' place would resume from another job's.",
+    "sm_trn.core.specs.destination and sm_trn.bridge.launchers, which write these words",
+)
+DATA004 = Rule(
+    "DATA004",
+    (
+        Severity.WARNING,
+        Severity.INFO,
+    ),
+    "a gated model without a token",
+    "It is downloaded with a token only; without one the job ends after its machines have started.",
+    "Hugging Face hub documentation, gated models",
+)
+LIMIT015 = Rule(
+    "LIMIT015",
+    (Severity.ERROR,),
+    "a warm pool that is too long, or for spot",
+    "The service keeps machines for six hours at most, and none of spot.",
+    "botocore, sagemaker/2017-07-24 service model / SageMaker developer guide, train-warm-pools",
+)
+LIMIT016 = Rule("LIMIT016", (Severity.ERROR,), "a number of attempts out of range", "The service takes 1 to 30.", MODEL)
+LIMIT017 = Rule(
+    "LIMIT017",
+    (Severity.ERROR,),
+    "a hyperparameter that JSON or a command line cannot carry",
+    "Not-a-number and infinity have no JSON; None and lists are no argument. The SDK sends them all the same.",
+    MODEL,
+)
+LIMIT018 = Rule(
+    "LIMIT018", (Severity.ERROR,), "an image that is not a URI", "At most 255 characters, and no spaces.", MODEL
+)
+LIMIT019 = Rule(
+    "LIMIT019",
+    (Severity.ERROR,),
+    "instance groups that the service refuses",
+    "At most five groups of different names, which the channels may name.",
+    MODEL,
+)
+LIMIT020 = Rule(
+    "LIMIT020",
+    (Severity.ERROR,),
+    "a tag that is not legal",
+    "Letters, digits, spaces and _.:/=+-@; names that start with aws: are AWS's own.",
+    MODEL,
+)
+LIMIT021 = Rule(
+    "LIMIT021",
+    (Severity.ERROR,),
+    "subnets or security groups that are not legal",
+    "16 subnets and 5 security groups at most.",
+    MODEL,
+)
+LIMIT022 = Rule("LIMIT022", (Severity.ERROR,), "a KMS key that is none", "A key is an id, an alias or an ARN.", MODEL)
+LIMIT023 = Rule(
+    "LIMIT023",
+    (Severity.ERROR,),
+    "names and words that the API does not know",
+    "It bounds metrics, hyperparameters, compression and record wrapping.",
+    MODEL,
+)
+LIMIT024 = Rule(
+    "LIMIT024",
+    (Severity.ERROR,),
+    "an augmented manifest that is not streamed",
+    "It comes as RecordIO through a pipe, and cannot be a fast file.",
+    MODEL,
+)
+LIMIT025 = Rule(
+    "LIMIT025",
+    (Severity.WARNING,),
+    "a model of the hub in a container without network",
+    "Such a container reaches no model hub.",
+    "API reference, EnableNetworkIsolation",
+)
+
+
+def warm_pool(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT015: six hours at most, and not for spot."""
+    keep, most = job.compute.keep_alive_s, limits.maximum("KeepAlivePeriodInSeconds")
+    if keep is None or (0 <= keep <= most and job.spot is None):
+        return
+    spot = job.spot is not None
+    yield LIMIT015.problem(
+        Field("compute.keep_alive_s"),
+        "spot machines cannot be kept warm" if spot else "machines cannot be kept warm for that long",
+        got=f"{keep:,} s{' on spot' if spot else ''}",
+        wanted="no keep_alive_s, or no spot" if spot else f"0 to {most:,} s",
+        fix=Advice("leave keep_alive_s out") if spot else Change(keep_alive_s=most),
+        evidence=MODEL if not spot else "SageMaker developer guide, train-warm-pools",
+    )
+
+
+def retries(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT016: 1 to 30 attempts."""
+    if job.retries is not None and not 1 <= job.retries <= limits.maximum("MaximumRetryAttempts"):
+        yield _illegal(
+LIMIT016, "retries", "not a number of attempts", str(job.retries),
+            f"1 to {limits.maximum('MaximumRetryAttempts')}, or nothing", "leave retries out",
+        )  # fmt: skip
+
+
+def numbers(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT017: not a number and infinity have no JSON, None and lists are no argument; the SDK sends them all the same."""
+    for name, value in job.hyperparameters.items():
+        if type(value) not in {str, int, float, bool}:
+            yield _illegal(
+LIMIT017, f"hyperparameters.{name}", "the script would get this as one odd argument", repr(value),
+                "a text, number or boolean", "a text that the script splits, or a file in source_dir",
+            )  # fmt: skip
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield _illegal(
+LIMIT017, f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
+            )  # fmt: skip
+
+
+def own_image(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT018: an image's URI has at most 255 characters and no spaces."""
+    uri = job.image_uri
+    if uri is not None and (not limits.matches("AlgorithmImage", uri) or not uri or re.search(r"\s", uri)):
+        yield _illegal(
+LIMIT018, "image_uri", "not an image's URI", f"{uri[:60]!r}, {len(uri)} characters",
+            f"account.dkr.ecr.region.amazonaws.com/repository:tag, at most {limits.maximum('AlgorithmImage')}",
+            "leave image_uri out, or correct it",
+        )  # fmt: skip
+
+
+def groups(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT019: at most five groups, of different names, which the channels may name."""
+    names = [group.name for group in job.compute.groups]
+    most = limits.maximum("InstanceGroups")
+    if len(names) > most:
+        yield _illegal(
+            LIMIT019, "compute.groups", "too many groups", str(len(names)), f"at most {most}", "merge some of them"
+        )
+    for index, name in enumerate(names):
+        if name in names[:index] or not limits.matches("InstanceGroupName", name):
+            yield _illegal(
+LIMIT019, f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
+                f"another name, at most {limits.maximum('InstanceGroupName')} characters", Change(name=f"{index + 1}-{name[:60]}"),
+            )  # fmt: skip
+    for group in job.compute.groups:
+        if group.instance not in limits.members("TrainingInstanceType"):
+            yield _illegal(
+LIMIT019, f"compute.groups.{group.name}.instance", "SageMaker training has no such instance type", repr(group.instance),
+                "a type of the API", "correct the name",
+            )  # fmt: skip
+    if names and job.compiled:
+        yield _illegal(
+LIMIT019, "compute.groups", "SageMaker Training Compiler takes no instance groups", f"{len(names)} groups",
+            "one instance type", Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)),
+        )  # fmt: skip
+    for channel, value in job.channels.items():
+        strange = [name for name in value.groups if name not in names]
+        if strange:
+            yield _illegal(
+LIMIT019, f"inputs.{channel}.groups", "the channel is for groups that the job does not have",
+                ", ".join(map(repr, strange)), ", ".join(map(repr, names)) or "no groups", "correct the names, or leave groups out",
+            )  # fmt: skip
+
+
+def tags(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT020: letters, digits, spaces and _.:/=+-@; names that start with aws: are AWS's own."""
+    for key, value in job.tags.items():
+        legal = 1 <= len(key) <= limits.maximum("TagKey") and len(value) <= limits.maximum("TagValue")
+        if not legal or key.lower().startswith("aws:") or not all(map(_taggable, key + value)):
+            yield _illegal(
+LIMIT020, f"tags.{key}", "not a legal tag", f"{key[:40]!r} = {value[:40]!r}",
+                "letters, digits, spaces and _.:/=+-@, not starting with aws:; "
+                f"at most {limits.maximum('TagKey')} and {limits.maximum('TagValue')} characters",
+                "rename it, or leave it out",
+            )  # fmt: skip
+
+
+def network(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT021: 16 subnets and 5 security groups."""
+    if job.network is None:
+        return
+    for name, shape, one in (
+        ("subnets", "Subnets", "SubnetId"),
+        ("security_groups", "VpcSecurityGroupIds", "SecurityGroupId"),
+    ):
+        found = getattr(job.network, name)
+        wrong = [text for text in found if not text or not limits.matches(one, text)]
+        if len(found) > limits.maximum(shape) or wrong:
+            yield _illegal(
+LIMIT021, f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
+                f"at most {limits.maximum(shape)} ids of letters, digits and hyphens", "correct the list",
+            )  # fmt: skip
+
+
+def modes(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT024: an augmented manifest is streamed as RecordIO, and cannot be a fast file."""
+    for name, channel in job.channels.items():
+        if channel.kind is not S3Kind.AUGMENTED_MANIFEST:
+            continue
+        if channel.mode is InputMode.FAST_FILE or channel.record_wrapping != "RecordIO":
+            yield _illegal(
+LIMIT024, f"inputs.{name}", "an augmented manifest comes through a pipe, as RecordIO",
+                f"{channel.mode.value if channel.mode else 'File'}, {channel.record_wrapping or 'no wrapping'}",
+                "Pipe and RecordIO", Change(mode=InputMode.PIPE, record_wrapping="RecordIO"),
+            )  # fmt: skip
+
+
+def no_way_out(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT025: a container without network reaches no model hub."""
+    if job.network is None or not job.network.isolation:
+        return
+    model = next((name for name in source.models_named(job) if not name.startswith(("/", "tiny-"))), "")
+    if model:
+        yield LIMIT025.problem(
+            Field("network.isolation"),
+            "a container without network cannot download a model",
+            got=repr(model),
+            wanted="a model in a channel",
+            fix=Change(
+                "and name the folder /opt/ml/input/data/model", inputs={**job.inputs, "model": "s3://your-bucket/model"}
+            ),
+        )
+
+
+def gated_model(job: JobSpec) -> Iterator[Problem]:
+    """DATA004: a gated model is downloaded with a token only; without one the job ends after its machines have started."""
+    model = next((name for name in source.models_named(job) if name.startswith(GATED)), "")
+    given = [name for name in (*job.variables, *job.arguments) if _TOKEN.search(name)]
+    if not model or given or Path(model).exists() or (job.network is not None and job.network.isolation):
+        return
+    found = reading.words(job)
+    if found is not None and found.any_of(*FETCHES_TOKEN):
+        return
+    yield DATA004.problem(
+        Field("environment.HF_TOKEN"),
+        f"the Hugging Face hub gives {model} to those only who show a token",
+        severity=Severity.INFO if source.elsewhere(job) else Severity.WARNING,
+        got="no HF_TOKEN" + (", and the source is not on this machine" if source.elsewhere(job) else ""),
+        wanted="a token, or the model in a channel",
+        fix=Advice(
+            "put the model into a channel and name its folder in /opt/ml/input/data, or let the script read HF_TOKEN from Secrets Manager"
+        ),
+    )
+
+
+def keys(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT022: a KMS key is an id, an alias or an ARN."""
+    for where, key in (("compute.volume_kms_key", job.compute.volume_kms_key), ("output.kms_key", job.output.kms_key)):
+        if key is not None and (not key or not limits.matches("KmsKeyId", key)):
+            yield _illegal(LIMIT022, where, "not a KMS key", repr(key), "a key id, alias or ARN", "alias/your-key")
+
+
+def wording(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT023: names and words that the API knows or bounds: metrics, hyperparameters, compression, record wrapping."""
+    bounded = [
+        *(("MetricName", f"metrics[{index}].name", rule.name) for index, rule in enumerate(job.metrics)),
+        *(("HyperParameterKey", f"hyperparameters.{name}", name) for name in job.hyperparameters),
+        *(
+            ("ContentType", f"inputs.{name}.content_type", value.content_type or "")
+            for name, value in job.channels.items()
+        ),
+    ]
+    for shape, where, text in bounded:
+        if not limits.matches(shape, text):
+            most = limits.maximum(shape)
+            yield _illegal(
+                LIMIT023,
+                where,
+                "not a legal name",
+                repr(text[:40]),
+                f"one line of at most {most} characters",
+                "shorten it",
+            )
+    for name, channel in job.channels.items():
+        for field, shape in (("compression", "CompressionType"), ("record_wrapping", "RecordWrapper")):
+            word = getattr(channel, field)
+            if word is not None and word not in limits.members(shape):
+                yield _illegal(
+LIMIT023, f"inputs.{name}.{field}", f"no such {field.replace('_', ' ')}", repr(word),
+                    " or ".join(map(repr, limits.members(shape))), f"leave {field} out",
+                )  # fmt: skip
+
+
+def places(job: JobSpec) -> Iterator[Problem]:
+    """DATA002: outputs, checkpoints and caches are kept in S3."""
+    cache = job.neuron.cache_s3_uri if job.neuron else None
+    checkpoint = job.checkpoint.s3_uri if job.checkpoint else None
+    for where, uri in (
+        ("output.s3_uri", job.output.s3_uri),
+        ("checkpoint.s3_uri", checkpoint),
+        ("neuron.cache_s3_uri", cache),
+    ):
+        if uri is not None and not (limits.matches("S3Uri", uri) and bucket_and_key(uri)):
+            yield _illegal(
+                DATA002, where, "not a place in S3", repr(uri), "s3://bucket/prefix", "s3://your-bucket/prefix"
+            )
+
+
+def secrets(job: JobSpec) -> Iterator[Problem]:
+    """DATA003: environment and hyperparameters are shown, in clear, to everyone who may describe the job."""
+    given = [
+        (f"{part}.{name}", name, value)
+        for part in ("environment", "hyperparameters")
+        for name, value in getattr(job, part).items()
+    ]
+    for where, name, value in given:
+        if isinstance(value, str) and (is_named_secret(name, value) or holds_secret(value)):
+            yield DATA003.problem(
+                Field(where),
+                f"{name} would be readable by everyone who may describe the job",
+                got=f"{len(value)} characters in the request",
+                wanted="the name of a secret, which the script fetches",
+                fix=Advice("keep it in Secrets Manager and let the job's role read it"),
+            )
+
+
+def placeholders(job: JobSpec) -> Iterator[Problem]:
+    """DATA006: a word that stands for what is not known is no place, and no value."""
+    for name in JobSpec.__dataclass_fields__:
+        part = getattr(job, name)
+        for where, value in _texts(part, name) if name != "kept" and _has_placeholder(part) else ():
+            if found := _PLACEHOLDER.search(value):
+                yield DATA006.problem(
+                    Field(where),
+                    f"{found[0]} is a placeholder",
+                    got=repr(value),
+                    wanted="your own value",
+                    fix=Advice("fill it in"),
+                )
+
+
+def _texts(value: object, where: str) -> Iterator[tuple[str, str]]:
+    """Every text in a part of a spec, and where it is."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, tuple):
+        for inner in value:
+            yield from _texts(inner, where)
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(inner, f"{where}.{name}")
+    else:
+        for name in getattr(value, "__dataclass_fields__", ()):
+            yield from _texts(getattr(value, name), f"{where}.{name}")
+
+
+def _has_placeholder(value: object) -> bool:
+    if isinstance(value, str):
+        return "YOUR-" in value
+    if isinstance(value, tuple):
+        return any(map(_has_placeholder, value))
+    if isinstance(value, Mapping):
+        return any(map(_has_placeholder, value.values()))
+    return any(_has_placeholder(getattr(value, name)) for name in getattr(value, "__dataclass_fields__", ()))
+
+
+def _taggable(character: str) -> bool:
+    return character in _TAG or unicodedata.category(character)[0] in "LNZ"
+
+
+def _illegal(rule: Rule, where: str, what: str, got: str, wanted: str, fix: str | Change) -> Problem:  # noqa: PLR0917 - a Problem's own parts
+    advice = fix if isinstance(fix, Change) else Advice(fix)
+    return rule.problem(Field(where), what, got=got, wanted=wanted, fix=advice)
+
+
+RULES = (
+    warm_pool,
+    retries,
+    numbers,
+    own_image,
+    groups,
+    tags,
+    network,
+    modes,
+    no_way_out,
+    gated_model,
+    keys,
+    wording,
+    places,
+    secrets,
+    placeholders,
+)

@@ -1,0 +1,274 @@
+"""IMG rules: does a container for this job exist, and is it the one that was meant?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from ..catalog import images
+from ..specs.compute import Compute
+from ..specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+
+TABLE = "sm_trn/core/catalog/images.json"
+
+IMG001 = Rule(
+    "IMG001",
+    (Severity.ERROR, Severity.WARNING),
+    "versions that no published image has, or that are newer than the table of images",
+    "The SDK guesses an image for Trainium, and fails late for GPUs. A newer version may well exist: that is a warning.",
+    TABLE,
+)
+IMG002 = Rule(
+    "IMG002",
+    (Severity.ERROR,),
+    "a Python that the image of these versions does not have",
+    "Each image has one Python; the SDK finds this out late.",
+    TABLE,
+)
+IMG003 = Rule(
+    "IMG003",
+    (Severity.ERROR,),
+    "an image for other accelerators than the instance has",
+    "A GPU image on Trainium and a Neuron image on GPUs are both sent by the SDKs.",
+    "SageMaker SDK 2.257.7 hands out a 2022 image for every PyTorch version on ml.trn1",
+)
+IMG004 = Rule(
+    "IMG004",
+    (Severity.WARNING,),
+    "a Neuron release that no longer trains through XLA",
+    "trn1 trains in no other way.",
+    "AWS Neuron release notes 2.30.0",
+)
+IMG005 = Rule(
+    "IMG005",
+    (Severity.ERROR,),
+    "a short version beside a full one",
+    "The SDK refuses the mixture.",
+    "SageMaker SDK 2.257.7, HuggingFace._validate_pytorch_version",
+)
+IMG006 = Rule(
+    "IMG006",
+    (Severity.ERROR,),
+    "a container without an image or an algorithm",
+    "A container of one's own is found by its URI, an algorithm by its name.",
+    "API reference, AlgorithmSpecification",
+)
+IMG007 = Rule(
+    "IMG007",
+    (Severity.ERROR,),
+    "an image for newer GPUs than those of P2 and P3",
+    "Containers since PyTorch 1.13 do not run on P2, as SDK v2 says when the job is sent; those since 2.9 do not run on P3.",
+)
+IMG008 = Rule(
+    "IMG008",
+    (Severity.INFO,),
+    "an image that AWS no longer patches",
+    "It stays in the registry and runs, without security patches and bug fixes.",
+    "AWS Deep Learning Containers, framework support policy",
+)
+IMG009 = Rule(
+    "IMG009",
+    (Severity.INFO,),
+    "training through PyTorch/XLA on Trainium, which AWS ended in 2026",
+    "Images up to Neuron 2.29.1 stay in the registry and run. No newer one trains on trn1.",
+    "AWS Neuron documentation, announcement 'Neuron no longer supports PyTorch/XLA for training starting with Neuron 2.30'",
+)
+
+
+def unknown_image(job: JobSpec) -> Iterator[Problem]:
+    """IMG001: no published image has these versions; the SDK guesses for Trainium and fails late for GPUs."""
+    if _named(job) or _misfit(job) or images.matching(job):
+        return
+    if job.compiled and not isinstance(job.framework, images.NEURON):
+        return  # COMP002 says it, with the compiler's own list
+    if images.newer_than_table(job):
+        yield IMG001.problem(
+            Field("framework"),
+            "newer than this package's table of images",
+            got=images.describe(job),
+            wanted=f"at most {images.table_end(job)}, or image_uri",
+            fix=Advice("run sm-trn catalog update, or set image_uri"),
+            severity=Severity.WARNING,
+        )
+        return
+    yield IMG001.problem(
+        Field("framework"),
+        f"no {job.framework.family} image has these versions",
+        got=images.describe(job),
+        wanted=images.wanted(job).removeprefix("wanted "),
+        fix=Advice("choose a combination of the list, or set image_uri"),
+    )
+
+
+def wrong_python(job: JobSpec) -> Iterator[Problem]:
+    """IMG002: each version was published with one Python, few with two; the SDK refuses others when the job is sent."""
+    versions = images.matching(job)
+    if _named(job) or _misfit(job) or not versions or images.choose(job) is not None:
+        return
+    yield IMG002.problem(
+        Field("framework.python"),
+        "the container of these versions has another Python",
+        got=repr(job.framework.python),
+        wanted=", ".join(dict.fromkeys(row.python for row in versions if row.python is not None)),
+        fix=Change(python=versions[-1].python),
+    )
+
+
+def _named(job: JobSpec) -> bool:
+    """Whether the job says itself what runs, so that no table is asked."""
+    return bool(job.image_uri) or isinstance(job.framework, Container)
+
+
+def _misfit(job: JobSpec) -> str | None:
+    """The instance type that no image of the framework runs on."""
+    return images.misfit(job, images.processors(job.framework.family))
+
+
+def no_image(job: JobSpec) -> Iterator[Problem]:
+    """IMG006: a container of one's own is found by its URI only, an algorithm by its name."""
+    framework = job.framework
+    if not isinstance(framework, Container) or job.keeps("/ServerlessJobConfig"):
+        return
+    if bool(job.image_uri) == bool(framework.algorithm):
+        yield IMG006.problem(
+            Field("image_uri"),
+            "a Container needs an image or an algorithm",
+            got="both" if job.image_uri else "neither",
+            wanted="one of them",
+            fix=Change(image_uri="account.dkr.ecr.region.amazonaws.com/name:tag"),
+        )
+
+
+def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
+    """IMG003: a GPU image on Trainium, a Neuron image on GPUs: both SDKs send it. Hugging Face publishes none for CPUs."""
+    strange = None if _named(job) else _misfit(job)
+    if strange is None:
+        return
+    there = images.processor(strange)
+    yield IMG003.problem(
+        Field("framework"),
+        f"{type(job.framework).__name__} containers do not run on this instance",
+        got=f"{strange!r} ({there.upper()})",
+        wanted=f"a Neuron container, such as {_neuron_row(job).repository}"
+        if there == "neuron"
+        else f"a {there.upper()} container",
+        fix=_neuron_fix(job) if there == "neuron" else _pytorch_fix(job),
+    )
+
+
+def old_gpus(job: JobSpec) -> Iterator[Problem]:
+    """IMG007: containers since PyTorch 1.13 do not run on P2, those since 2.9 not on P3."""
+    row = images.choose(job)
+    if _named(job) or _misfit(job) or row is None or not (reason := images.unfit(row, job)):
+        return
+    p2 = images.machine(job).startswith("ml.p2.")
+    yield IMG007.problem(
+        Field("framework.version"),
+        reason,
+        got=f"pytorch {job.framework.pytorch!r} on {images.machine(job)!r}",
+        wanted=f"{'1.12' if p2 else '2.8'} or older, or newer machines",
+        fix=AnyOf(
+            Change(framework=PyTorch("1.12.1", python="py38") if p2 else PyTorch("2.8.0", python="py312")),
+            Change(compute=Compute("ml.g5.xlarge", count=job.compute.hosts)),
+        ),
+        evidence="SageMaker SDK 2.257.7, image_uris._validate_instance_deprecation"
+        if p2
+        else "CUDA Toolkit 13.0 release notes",
+    )
+
+
+def _neuron_row(job: JobSpec) -> images.ImageRow:
+    """The Neuron image nearest to what the job names: its own versions if there are any, else the newest that trains on XLA."""
+    wanted = job.framework.transformers
+    rows = [row for row in images.rows("huggingface-neuronx" if wanted else "neuronx") if row.xla_training]
+    same = [row for row in rows if row.pytorch == job.framework.pytorch and row.transformers in {wanted, None}]
+    return (same or rows)[-1]
+
+
+def _neuron_fix(job: JobSpec) -> Change:
+    row = _neuron_row(job)
+    if row.transformers:
+        return Change(framework=HuggingFaceNeuronX(row.transformers, pytorch=row.pytorch))
+    return Change(framework=NeuronX(row.pytorch))
+
+
+def _pytorch_fix(job: JobSpec) -> Change:
+    """PyTorch's own container of the version that the job names, else its newest."""
+    rows = [(row.pytorch, row.python) for row in images.rows("pytorch") if row.python is not None]
+    version, python = next((row for row in reversed(rows) if row[0].startswith(job.framework.pytorch)), rows[-1])
+    return Change("or another instance", framework=PyTorch(version, python=python))
+
+
+def support_ended(job: JobSpec) -> Iterator[Problem]:
+    """IMG004: the Neuron release no longer trains through XLA, the only way that trn1 trains."""
+    row = images.choose(job)
+    if job.image_uri or row is None or row.xla_training:
+        return
+    yield IMG004.problem(
+        Field("framework.neuron_sdk"),
+        "Neuron dropped PyTorch/XLA training in 2.30",
+        got=f"Neuron {row.neuron_sdk!r}",
+        wanted="2.29.1 or older for trn1",
+        fix=Advice("leave neuron_sdk out"),
+    )
+
+
+def out_of_patch(job: JobSpec, today: date) -> Iterator[Problem]:
+    """IMG008: AWS patches an image for about a year after its release."""
+    row = None if _named(job) else images.choose(job)
+    if row is None or row.end_of_patch is None or row.end_of_patch > today.isoformat():
+        return
+    patched = [other for other in images.rows(row.family) if (other.end_of_patch or "") > today.isoformat()]
+    yield IMG008.problem(
+        Field("framework"),
+        f"AWS has not patched this image since {row.end_of_patch}",
+        got=images.describe(job),
+        consequence="it runs, without security patches and bug fixes",
+        wanted=f"{', '.join(f'{other.pytorch} (until {other.end_of_patch})' for other in patched)}" if patched else "",
+        fix=Advice("choose a newer version when you can, or --ignore IMG008"),
+    )
+
+
+def trainium_road(job: JobSpec) -> Iterator[Problem]:
+    """IMG009: AWS ended training through PyTorch/XLA in 2026; what was published before runs on."""
+    if not isinstance(job.framework, images.NEURON) or _misfit(job):
+        return
+    yield IMG009.problem(
+        Field("framework"),
+        "AWS dropped PyTorch/XLA training in Neuron 2.30 (2026-05-21)",
+        consequence="images up to Neuron 2.29.1 still run; nothing newer will come for trn1, "
+        "and since Neuron 2.31 (2026-07-07) no PyTorch training image is published",
+        fix=Advice(
+            "plan the move: GPUs, JAX (jax-training-neuronx as image_uri), or TorchNeuron on trn2 and trn3 (a closed beta)"
+        ),
+    )
+
+
+def mixed_versions(job: JobSpec) -> Iterator[Problem]:
+    """IMG005: HuggingFace versions are both short or both full; the SDK refuses a mixture."""
+    framework = job.framework
+    if not isinstance(framework, HuggingFace) or job.image_uri:
+        return
+    if framework.transformers.count(".") == framework.pytorch.count("."):
+        return
+    yield IMG005.problem(
+        Field("framework"),
+        "transformers and pytorch must both be short or both be full versions",
+        got=f"transformers {framework.transformers!r}, pytorch {framework.pytorch!r}",
+        wanted="e.g. '4.21' with '1.11', or '4.21.1' with '1.11.0'",
+        fix=Advice("write both the same way"),
+    )
+
+
+RULES = (
+    unknown_image,
+    wrong_python,
+    no_image,
+    wrong_accelerator,
+    old_gpus,
+    support_ended,
+    trainium_road,
+    mixed_versions,
+)

@@ -1,0 +1,206 @@
+"""The only composition root: which cloud, whose credentials, and the ports wired to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..catalog import images
+from ..errors import NotConfigured, UnknownName
+from ..ports import Backend
+from ..pricing.book import PriceBook, parse_prices, snapshot_book
+from ..specs.destination import DEFAULT_REGION, region_named
+from ..specs.job import JobSpec
+from ..specs.value import suggestion
+from .handles import Session
+from .pace import SystemClock
+
+if TYPE_CHECKING:
+    import boto3
+
+
+def known_prices() -> PriceBook:
+    """The prices that ship with the package and, when ``SM_TRN_PRICES`` names a file, those of the file.
+
+    Raises NotConfigured when there is no such file, SmTrnError when it holds something else.
+    """
+    path = os.environ.get("SM_TRN_PRICES")
+    if not path:
+        return snapshot_book()
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotConfigured(
+            f"SM_TRN_PRICES: got {error}, wanted a file that sm-trn catalog prices --refresh --save wrote"
+        ) from error
+    return snapshot_book().with_prices(parse_prices(text, where=path))
+
+
+def known_region(region: str | None = None, *, profile: str | None = None) -> str:
+    """The region that is meant: the argument, ``SM_TRN_REGION``, ``AWS_REGION``, ``AWS_DEFAULT_REGION``, the profile's, the
+    notebook's, else us-west-2. Offline. Raises NotConfigured for one that AWS does not have, and for a profile that is not there.
+    """
+    if region is not None:
+        return expect_region(region)
+    named = region_named(os.environ)
+    if named is not None:
+        variable, found = named
+        return expect_region(found, of=variable)
+    return expect_region(_region_of_files(profile) or DEFAULT_REGION, of="region of AWS's configuration files")
+
+
+def expect_region(region: str, *, of: str = "region") -> str:
+    """``region``, one that AWS has. Raises NotConfigured for any other."""
+    known = images.regions()
+    if region in known:  # botocore takes a third of a second to load
+        return region
+    import botocore.session  # noqa: PLC0415 - see above
+
+    core = botocore.session.Session()
+    every = {name for area in core.get_available_partitions() for name in core.get_available_regions("ec2", area)}
+    if region in every:
+        return region
+    raise NotConfigured(
+        f"{of}: got {region!r}, wanted a region of AWS{suggestion(region, known) or ', such as us-west-2'}; "
+        "a newer boto3 knows newer ones: pip install --upgrade boto3"
+    )
+
+
+def _region_of_files(profile: str | None) -> str | None:
+    """The profile's region, else the notebook's. Where there are no such files, boto3 need not be loaded for it."""
+    config = os.environ.get("AWS_CONFIG_FILE", "~/.aws/config")
+    credentials = os.environ.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials")
+    there = [
+        Path(name).expanduser().is_file() for name in (config, credentials, "/opt/ml/metadata/resource-metadata.json")
+    ]
+    if profile is None and not any(there):
+        return None
+    from .. import aws  # noqa: PLC0415 - see above
+
+    return aws.configured_region(profile)
+
+
+def connect(
+    backend: str | None = None,
+    *,
+    region: str | None = None,
+    role: str | None = None,
+    bucket: str | None = None,
+    profile: str | None = None,
+    state: str | Path | None = None,
+) -> Session:
+    """A session on AWS or on the emulator: ``backend`` ('aws' or 'emulator'), else ``SM_TRN_BACKEND``, else AWS when boto3
+    finds credentials, else the emulator, which is started when it is not up.
+
+    ``region`` comes from where ``known_region`` finds it; on AWS there is no default.
+    ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
+    role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
+    """
+    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    if region is not None:
+        expect_region(region)
+    chosen = backend or os.environ.get("SM_TRN_BACKEND")
+    if chosen not in {None, "aws", "emulator"}:
+        raise UnknownName(
+            f"backend: got {chosen!r}, wanted 'aws' or 'emulator'{suggestion(str(chosen), ['aws', 'emulator'])}"
+        )
+    if chosen == "emulator":
+        return _emulated(state, known_region(region, profile=profile), "chosen" if backend else "SM_TRN_BACKEND")
+    boto_session = aws.RenewableSession(profile=profile, region=region)
+    if chosen is None and not aws.has_credentials(boto_session):
+        return _emulated(state, known_region(region, profile=profile), "no AWS credentials were found")
+    if not aws.has_credentials(boto_session):
+        raise NotConfigured(
+            "credentials: got none, wanted an AWS login; run aws configure or aws sso login, give --profile or profile=, "
+            "or rehearse on this machine with SM_TRN_BACKEND=emulator"
+        )
+    where = expect_region(aws.find_region(boto_session, region))
+    aws.check_endpoint()
+    found_bucket = aws.find_bucket(boto_session, bucket, where)
+    return _session(
+        boto_session,
+        backend=aws.Boto3Backend(boto_session, SystemClock()),
+        role=aws.find_role(boto_session, role),
+        bucket=found_bucket,
+        region=where,
+        announcement=f"AWS, {where}, s3://{found_bucket}",
+    )
+
+
+def _session(
+    boto: boto3.Session,
+    *,
+    backend: Backend,
+    role: str,
+    bucket: str,
+    region: str,
+    announcement: str,
+    emulated: bool = False,
+) -> Session:
+    """The ports of one boto3 session, wired together."""
+    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    progress = _progress()
+    return Session(
+        backend=backend,
+        logs=aws.CloudWatchLogs(boto),
+        storage=aws.S3Storage(boto, bucket, progress=progress),
+        hosting=aws.Boto3Hosting(boto, bucket, progress=progress),
+        account=aws.Boto3Account(session=boto, role=role, bucket=bucket, region=region),
+        utilization=aws.CloudWatchUtilization(boto),
+        role=role,
+        bucket=bucket,
+        region=region,
+        emulated=emulated,
+        announcement=announcement,
+        boto_session=boto,
+        prices=known_prices(),
+    )
+
+
+def _progress() -> Callable[[str, int, int], None] | None:
+    from .transfers import transfer_line  # noqa: PLC0415 - only who connects moves files
+
+    return transfer_line()
+
+
+def _emulated(state: str | Path | None, region: str, why: str) -> Session:
+    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
+    from ... import emulator  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    endpoint = emulator.up(Path(state) if state is not None else None, region=region)
+    boto_session = aws.EndpointSession(
+        url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=endpoint.region
+    )
+    return _session(
+        boto_session,
+        backend=aws.Boto3Backend(boto_session),
+        role=endpoint.role_arn,
+        bucket=endpoint.bucket,
+        region=endpoint.region,
+        emulated=True,
+        announcement=f"EMULATED on this machine ({why}), {endpoint.url}, {endpoint.region}: seconds are this machine's, "
+        "and there is no cost",
+    )
+
+
+def estimator(
+    job: JobSpec, *, role: str | None = None, bucket: str | None = None, session: Session | None = None
+) -> Any:
+    """SDK v2's own estimator object for ``job``: a ``sagemaker.pytorch.PyTorch`` or ``sagemaker.huggingface.HuggingFace``.
+
+    ``role`` or ``session`` must be given. Raises NotConfigured without either, or without SDK v2.
+    """
+    from .. import sdk  # noqa: PLC0415 - the SDK takes seconds to import
+
+    if session is None and role is None:
+        raise NotConfigured(
+            "role: got nothing, wanted an IAM role ARN; estimator(job, role='arn:aws:iam::<account>:role/<name>')"
+        )
+    if session is None:
+        return sdk.estimator(job, role=str(role), bucket=bucket)
+    made = sdk.sdk_session(boto_session=session.boto_session, bucket=bucket or session.bucket)
+    return sdk.estimator(job, role=role or session.role, bucket=bucket or session.bucket, session=made)

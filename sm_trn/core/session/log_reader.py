@@ -1,0 +1,260 @@
+"""Reading one job's log: once or while it runs, in pieces, and the numbers in it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CloudError, SmTrnError
+from ..logs.events import LogEvent
+from ..logs.metrics import MetricLog, MetricReader
+from ..logs.rules import RuleReader
+from ..logs.saved import SavedLog
+from ..logs.script import ScriptLines, exception_of
+from ..logs.selection import LogFilter, since_s
+from ..logs.shown import printable
+from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
+from ..specs.job import JobSpec
+from ..specs.metrics import READ_ANYWAY, MetricPoint, MetricRule
+from ..specs.snapshot import JobSnapshot
+from .cloud import Cloud
+from .pace import FIRST_PAUSE_S, next_delay
+from .poller import ABSENT_LOOKS
+
+if TYPE_CHECKING:
+    from ...diagnosis.causes.cause import Diagnosis
+
+DESCRIBE_S = 90.0  # a log that grows belongs to a job that runs: it is described when its log is silent, or so seldom
+SETTLE_S = 5.0  # between two looks at the log of a job that has just ended
+SETTLED_S = (
+    10.0  # last lines reach CloudWatch up to some seconds after the job has ended; the emulator has them at once
+)
+LATE_S = (
+    60.0  # and a host that has said nothing may open its stream so long after the end: those of a short job are new
+)
+FOLLOWED_S = 300.0  # so long a follower waits for it, for it is to miss nothing; a table of numbers does not
+PATIENCE = 20  # looks in a row that may fail before a follower gives up; each has the client's ten attempts behind it
+_PATIENCE_WITH: dict[Trouble | None, int] = {
+    Trouble.TRANSIENT: PATIENCE,
+    Trouble.NOT_FOUND: ABSENT_LOOKS,  # one answer may be out of date
+}
+_ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
+
+
+def expected_streams(snapshot: JobSnapshot) -> int:
+    """How many streams a job can have by now: one a host and attempt."""
+    return snapshot.count * (1 + sum(item.status in _ATTEMPT for item in snapshot.transitions))
+
+
+def settled(ended: JobSnapshot, cursor: LogCursor, now: float, *, late_s: float = LATE_S) -> bool:
+    """Whether every line of a job that has ended must have arrived; a missing stream is waited for until ``late_s`` after the end."""
+    return ended.emulated or _ended_s(ended, now) >= (late_s if streams_missing(ended, cursor) else SETTLED_S)
+
+
+def streams_missing(ended: JobSnapshot, cursor: LogCursor) -> bool:
+    """Whether a host that has run has said nothing yet, though its stream may still come."""
+    return ended.started is not None and len(cursor.places) < expected_streams(ended)
+
+
+def _ended_s(ended: JobSnapshot, now: float) -> float:
+    end = ended.ended or ended.modified
+    return float("inf") if end is None else now - end.timestamp()
+
+
+def requested_rules(snapshot: JobSnapshot) -> tuple[MetricRule, ...]:
+    """The MetricDefinitions of a describe answer."""
+    algorithm: dict[str, Any] = snapshot.raw.get("AlgorithmSpecification") or {}
+    return tuple(MetricRule(item["Name"], item["Regex"]) for item in algorithm.get("MetricDefinitions") or ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLog:
+    """The log of the job ``name``. ``asked`` is its spec where this process made it: its rules need no call then."""
+
+    cloud: Cloud
+    name: str
+    asked: JobSpec | None = None
+
+    def batches(
+        self, cursor: LogCursor, *, follow: bool, notice: Callable[[str], None] = lambda _text: None
+    ) -> Iterator[LogBatch]:
+        """The log since ``cursor`` in pieces; with ``follow`` also what is to come, until the job has ended.
+
+        Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks. A login
+        that expired passes with the next one, however long that takes; ``notice`` is told. The last batch's cursor is then the
+        place to go on from.
+        """
+        if not follow:
+            yield from self.cloud.logs.stream_events(self.name, cursor)
+            return
+        clock, attempt, failures = self.cloud.clock, 0, 0
+        last, described_s, quiet, told, waits = None, 0.0, True, False, False
+        while True:
+            try:
+                if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
+                    last, described_s = self._snapshot(), clock.now()
+                whole = last.terminal and settled(last, cursor, clock.now(), late_s=FOLLOWED_S)
+                streams, quiet = None if whole else expected_streams(last), True
+                for batch in self.cloud.logs.stream_events(self.name, cursor, streams=streams):
+                    cursor, failures, quiet, told = batch.cursor, 0, quiet and not batch.events, False
+                    yield batch
+                waits = self._late(last, cursor, whole=whole, told=waits, notice=notice)
+                if whole:
+                    return
+            except CloudError as error:
+                backend = self.cloud.backend
+                why = backend.trouble(error)
+                if why is not Trouble.EXPIRED:
+                    failures += 1
+                    if failures > _PATIENCE_WITH.get(why, 0):
+                        raise
+                if why is Trouble.EXPIRED and backend.renew():
+                    continue
+                if why is Trouble.EXPIRED and not told:
+                    notice(
+                        f"{error}, and so does the reading."
+                        if error.code == OTHER_ACCOUNT
+                        else f"Your AWS login expired. {self.name} goes on; run aws sso login, and the reading goes on too."
+                    )
+                    told = True
+            clock.sleep(
+                SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
+            )
+            attempt += 1
+
+    def _late(
+        self, job: JobSnapshot, cursor: LogCursor, *, whole: bool, told: bool, notice: Callable[[str], None]
+    ) -> bool:
+        """Tell of streams that are missing after the end, and again where that was the last look; whether it was told."""
+        if job.emulated or not job.terminal or not streams_missing(job, cursor):
+            return told
+        expected = expected_streams(job)
+        missing = f"{expected - len(cursor.places)} of {expected} log streams of {job.name}"
+        if whole:
+            notice(f"{missing} never came; should it come later, sm-trn logs {self.name} reads it.")
+        elif not told and settled(job, cursor, self.cloud.clock.now()):
+            notice(
+                f"{missing} is not there yet; it is looked for until {FOLLOWED_S / 60:g} minutes after the job's end."
+            )
+            return True
+        return told
+
+    def start(self, since: str | datetime | None) -> LogCursor:
+        """The cursor of a reader who begins now, at the beginning or at ``since``."""
+        if since is None:
+            return LogCursor()
+        return LogCursor(since_ms=int(since_s(since, self.cloud.clock.now()) * 1000))
+
+    def events(
+        self,
+        *,
+        follow: bool = False,
+        wanted: LogFilter | None = None,
+        since: str | datetime | None = None,
+        tail: int | None = None,
+        script: bool = False,
+        notice: Callable[[str], None] = lambda _text: None,
+    ) -> Iterator[LogEvent]:
+        """Return the lines that are wanted, in time order. ``script`` leaves out what the training toolkit says, ``tail``
+        all but the last lines of what is there by now. Raises SmTrnError for a ``since`` that is no time."""
+        tests = [*([ScriptLines().wants] if script else []), *([wanted.wants] if wanted is not None else [])]
+        return self._events(self.start(since), tests, follow=follow, tail=tail, notice=notice)
+
+    def _events(
+        self,
+        cursor: LogCursor,
+        tests: Sequence[Callable[[LogEvent], bool]],
+        *,
+        follow: bool,
+        tail: int | None,
+        notice: Callable[[str], None],
+    ) -> Iterator[LogEvent]:
+        def wanted(batch: LogBatch) -> Iterator[LogEvent]:
+            return (event for event in batch.events if all(test(event) for test in tests))
+
+        if tail is not None:
+            last: deque[LogEvent] = deque(maxlen=tail)
+            for batch in self.batches(cursor, follow=False):
+                cursor = batch.cursor
+                last.extend(wanted(batch))
+            yield from last
+            if not follow:
+                return
+        for batch in self.batches(cursor, follow=follow, notice=notice):
+            yield from wanted(batch)
+
+    def exception(self) -> str:
+        """Return the exception that ended the script, as Python prints it; empty where the log shows none or cannot be read."""
+        try:
+            return printable(exception_of(self.events()))
+        except CloudError:
+            return ""
+
+    def diagnosis(self, snapshot: JobSnapshot | None = None) -> Diagnosis:
+        """Return why the job ended as it did: one reading of its log, of which little is kept. Where the log cannot be read,
+        what the service says is all. Raises CloudError where the job cannot be described."""
+        from ...diagnosis.causes.diagnose import JobText, scan_of  # noqa: PLC0415 - most jobs do not fail
+
+        seen = snapshot if snapshot is not None else self._snapshot()
+        try:
+            scan = scan_of(part.events for part in self.batches(LogCursor(), follow=False))
+        except CloudError:
+            scan = None
+        return JobText(self.name, seen, self.asked, scan).diagnosis()
+
+    def rules(self) -> tuple[MetricRule, ...]:
+        """The job's own expressions, from its spec or its request, without those that only repeat what dict lines say."""
+        own = self.asked.metrics if self.asked is not None else requested_rules(self._snapshot())
+        return tuple(rule for rule in own if rule not in READ_ANYWAY)
+
+    def metric_log(self) -> MetricLog:
+        """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
+        reader = MetricReader(self.rules())
+        return MetricLog(
+            tuple(line for part in self.batches(LogCursor(), follow=False) for line in reader.lines(part.events))
+        )
+
+    def final_rows(self) -> list[tuple[str, float, float | None, float | None]]:
+        """FinalMetricDataList: name, the service's value, epoch seconds, and what the same expression finds in the log."""
+        snapshot = self._snapshot()
+        defined = requested_rules(snapshot)
+        read: dict[str, float] = {}
+        reader = MetricReader(defined).rules
+        for event in self.events() if defined else ():
+            read.update(reader.values(event.text))
+        times = {item["MetricName"]: item.get("Timestamp") for item in snapshot.raw.get("FinalMetricDataList") or ()}
+        return [
+            (name, value, _epoch_s(times.get(name)), read.get(name)) for name, value in snapshot.final_metrics.items()
+        ]
+
+    def utilization(self) -> tuple[MetricPoint, ...]:
+        """What CloudWatch measured of the job's hosts; empty where it did not, as on the emulator."""
+        if self.cloud.utilization is None:
+            return ()
+        return self.cloud.utilization.fetch_utilization(self._snapshot(), now=self.cloud.clock.now())
+
+    def _snapshot(self) -> JobSnapshot:
+        return self.cloud.backend.fetch_snapshot(self.name)
+
+
+def read_log(path: str | Path, *, rules: Iterable[MetricRule] = ()) -> SavedLog:
+    """Read a log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited
+    for the job with SageMaker's SDK 2 or 3. ``rules`` find numbers that do not stand in dict lines.
+
+    Bytes that are no UTF-8 become U+FFFD. Raises SmTrnError for a wrong expression, OSError for a file that cannot be read.
+    """
+    known = tuple(rules)
+    for name, why in RuleReader(known).disabled.items():
+        raise SmTrnError(f"rules: {name!r} is {why}")
+    with Path(path).open("rb"):  # raises OSError now for a file that cannot be read
+        return SavedLog(path=Path(path), rules=known)
+
+
+def _epoch_s(value: Any) -> float | None:
+    if isinstance(value, datetime):
+        return value.timestamp()
+    return float(value) if isinstance(value, (int, float)) else None

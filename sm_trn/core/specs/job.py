@@ -1,0 +1,301 @@
+"""What is asked for: one training job as a value, and what a strategy is to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+from ..formatting.cards import HasCard
+from .compute import Compute, Spot
+from .data import Channel, Checkpoint, FileSystem, Network, Output, TensorBoard
+from .debugging import DebugHook, DebugRule, Profiling
+from .framework import Framework, TrainingCompiler
+from .guard import Guard
+from .kept import Kept
+from .launch import NOTHING, LaunchPlan
+from .metrics import TRAINER_METRICS, MetricRule
+from .neuron import NeuronOptions
+from .problems import Problem
+from .value import misfit, suggesting
+
+HyperValue: TypeAlias = str | int | float | bool
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class Git:
+    """A repository at a commit, or at the head of a branch: submit pins it and writes the commit into a tag.
+
+    >>> st.Git("https://github.com/huggingface/transformers.git", branch="v4.49.0").commit is None
+    True
+    """
+
+    repo: str
+    _: KW_ONLY
+    branch: str | None = None
+    commit: str | None = None
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The entry point. Without ``source_dir`` it is one of the shipped scripts; with it, a file inside that folder.
+
+    With ``git``, ``source_dir`` is a folder of the repository. ``dependencies`` are files and folders that are packed beside it,
+    each under its own name; of one whose path ends with a slash, what it holds. With ``git`` they are paths of the repository.
+
+    >>> st.Script("train.py", source_dir="./src", dependencies=("../libs/shared",)).entry
+    'train.py'
+    """
+
+    entry: str
+    _: KW_ONLY
+    source_dir: str | None = None
+    git: Git | None = None
+    dependencies: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dependencies", tuple(self.dependencies))
+
+    def moved(self, move: Callable[[str], str]) -> Script:
+        """The script with its relative paths of this machine moved; a slash at the end of one stays."""
+        if self.git is not None:
+            return self
+        folder = None if self.source_dir is None else _moved(self.source_dir, move)
+        return dataclasses.replace(
+            self, source_dir=folder, dependencies=tuple(_moved(p, move) for p in self.dependencies)
+        )
+
+
+def _moved(path: str, move: Callable[[str], str]) -> str:
+    if "://" in path or path.startswith("/"):
+        return path
+    return f"{move(path.rstrip('/'))}/" if path.endswith("/") else move(path)
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """A strategy: one file in ``sm_trn/core/strategies`` and one line in its registry.
+
+    ``image_family`` names the table of images that the strategy's library lives in, when that is not the framework's own.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def image_family(self) -> str | None: ...
+
+    def problems(self, job: JobSpec) -> Iterator[Problem]: ...
+
+    def plan(self, job: JobSpec) -> LaunchPlan: ...
+
+    @classmethod
+    def recognise(cls, sent: Mapping[str, Any]) -> Distribution | None:
+        """The strategy that ``plan`` wrote these decoded hyperparameters for; None when they are not its own."""
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec(HasCard):
+    """A training job. Immutable; change it with ``replace``. Send it with ``Session.submit``.
+
+    ``inputs`` maps channel names to S3 URIs, local folders (uploaded at submit) or file systems. ``hyperparameters`` reach the script
+    as command-line arguments, JSON-encoded on the way exactly as SDK v2 does. ``image_uri`` overrides the container that
+    ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
+    ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
+    ``retries`` is how often the service starts the job again after its own internal errors.
+    ``guard`` is what the job is watched for while somebody waits for it; it is no part of the request.
+    Profiler and debugger are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and
+    ``profiler_rules`` are evaluated meanwhile, on machines of their own. ``infra_check`` looks at the machines before the training,
+    ``remote_debug`` opens the containers to Systems Manager.
+
+    >>> job = st.JobSpec(
+    ...     name="bert",
+    ...     script=st.Script("train.py", source_dir="s3://bucket/source.tar.gz"),
+    ...     framework=st.NeuronX("2.9.0"),
+    ...     compute=st.Compute("ml.trn1.32xlarge"),
+    ...     distribution=st.TorchDistributed(),
+    ... )
+    >>> job.replace(max_run_s=3600).max_run_s
+    3600
+    >>> st.render(job)["ResourceConfig"]["InstanceType"]
+    'ml.trn1.32xlarge'
+    """
+
+    # What SageMaker SDK v2 and CreateTrainingJob call it, and how it is written here.
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            **dict.fromkeys(("max_wait_s", "max_wait", "use_spot_instances"), "spot=Spot(max_wait_s=…)"),
+            "checkpoint_s3_uri": "spot=Spot(…, checkpoint_s3_uri=…), or checkpoint=Checkpoint(s3_uri=…)",
+            "max_run": "max_run_s=…",
+            **dict.fromkeys(
+                ("instance", "instance_type", "instance_count", "volume_size"),
+                "compute=Compute('ml.…', count=…)",
+            ),
+            **dict.fromkeys(("entry_point", "source_dir"), "script=Script('train.py', source_dir='./src')"),
+            "dependencies": "script=Script(…, dependencies=('../libs/shared',))",
+            **dict.fromkeys(("framework_version", "py_version"), "framework=PyTorch('2.6', python='py312')"),
+            **dict.fromkeys(
+                ("transformers_version", "pytorch_version"),
+                "framework=HuggingFace('4.49', pytorch='2.5', python='py311')",
+            ),
+            "compiler_config": "compiler=TrainingCompiler()",
+            "metric_definitions": "metrics=(MetricRule('loss', r'loss: ([0-9.]+)'),)",
+            "base_job_name": "name='…'",
+            "output_path": "output=Output(s3_uri=…)",
+            **dict.fromkeys(("subnets", "security_group_ids"), "network=Network(subnets=…, security_groups=…)"),
+            "keep_alive_period_in_seconds": "compute=Compute(…, keep_alive_s=…)",
+            "training_plan": "compute=Compute(…, training_plan=…)",
+            "tensorboard_output_config": "tensorboard=TensorBoard(s3_uri=…)",
+            "debugger_hook_config": "debug_hook=DebugHook(…), or debugger=True",
+            "rules": "debug_rules=(DebugRule(…),), profiler_rules=(…)",
+            "profiler_config": "profiling=Profiling(interval_ms=…), or profiler=True",
+            "enable_infra_check": "infra_check=True",
+            "enable_remote_debug": "remote_debug=True",
+            "logMonitoringConfiguration": "guard=Guard(stall_s=…)",
+            "role": "connect(role=…)",
+        }
+    )
+    WANTED: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "script": "Script('train.py', source_dir='./src')",
+            "framework": "PyTorch('2.6', python='py312'), HuggingFace(…), NeuronX(…), HuggingFaceNeuronX(…) or Container()",
+            "compute": "Compute('ml.trn1.32xlarge', count=1)",
+            "distribution": "a strategy: TorchDistributed(), SMDataParallel(), SMModelParallel(…), PyTorchXLA(), MPI(…) or another",
+            "hyperparameters": "a mapping of names to values, such as {'epochs': 3}",
+            "inputs": "a mapping of channels to S3 URIs or local paths as texts, such as {'train': 's3://bucket/data'}",
+            "compiler": "TrainingCompiler()",
+            "spot": "Spot(max_wait_s=90_000, checkpoint_s3_uri='s3://bucket/checkpoints')",
+            "guard": "Guard(stall_s=1200)",
+            "max_run_s": "whole seconds, such as 3600",
+            "metrics": "a tuple of MetricRule('loss', r'loss: ([0-9.]+)')",
+        }
+    )
+
+    name: str
+    script: Script | None = None
+    framework: Framework
+    compute: Compute
+    distribution: Distribution | None = None
+    hyperparameters: Mapping[str, HyperValue] = field(default_factory=lambda: NOTHING)
+    inputs: Mapping[str, str | Channel | FileSystem] = field(default_factory=lambda: NOTHING)
+    compiler: TrainingCompiler | None = None
+    spot: Spot | None = None
+    max_run_s: int = 86_400
+    metrics: tuple[MetricRule, ...] = TRAINER_METRICS
+    environment: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    tags: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    image_uri: str | None = None
+    checkpoint: Checkpoint | None = None
+    output: Output = field(default_factory=Output)
+    network: Network | None = None
+    neuron: NeuronOptions | None = None
+    retries: int | None = None
+    guard: Guard | None = None
+    profiler: bool = False
+    debugger: bool = False
+    profiling: Profiling | None = None
+    profiler_rules: tuple[DebugRule, ...] = ()
+    debug_hook: DebugHook | None = None
+    debug_rules: tuple[DebugRule, ...] = ()
+    tensorboard: TensorBoard | None = None
+    infra_check: bool = False
+    remote_debug: bool = False
+    kept: tuple[Kept, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("name: got '', wanted a job name")
+        if self.max_run_s < 1:
+            raise ValueError(f"max_run_s: got {self.max_run_s!r}, wanted at least 1")
+        for name in ("hyperparameters", "inputs", "environment", "tags"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        object.__setattr__(self, "metrics", tuple(self.metrics))
+        for name in ("kept", "profiler_rules", "debug_rules"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    def replace(self, **changes: Any) -> JobSpec:
+        """A copy with ``changes``; an unknown field is a TypeError with a suggestion."""
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def channels(self) -> Mapping[str, Channel]:
+        """The inputs that are copied or streamed from S3 or this machine, each as a Channel."""
+        return {
+            name: value if isinstance(value, Channel) else _channel(value)
+            for name, value in self.inputs.items()
+            if not isinstance(value, FileSystem)
+        }
+
+    @property
+    def file_systems(self) -> Mapping[str, FileSystem]:
+        """The inputs that are mounted."""
+        return {name: value for name, value in self.inputs.items() if isinstance(value, FileSystem)}
+
+    @property
+    def sources(self) -> Mapping[str, Channel | FileSystem]:
+        """All inputs in their order."""
+        return {
+            name: value if isinstance(value, FileSystem) else self.channels[name] for name, value in self.inputs.items()
+        }
+
+    @property
+    def arguments(self) -> Mapping[str, HyperValue]:
+        """What the script is told: the hyperparameters, and before them what the Neuron options mean for it."""
+        return {**self.neuron.arguments(), **self.hyperparameters} if self.neuron else self.hyperparameters
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment: the user's own wins over what the Neuron options set."""
+        return {**(self.neuron.environment(self.compute.hosts) if self.neuron else {}), **self.environment}
+
+    @property
+    def checkpoints(self) -> Checkpoint | None:
+        """Where checkpoints are kept, named by the spot or by the job itself."""
+        if self.spot is not None and self.spot.checkpoint_s3_uri:
+            return _checkpoint(self.spot.checkpoint_s3_uri, self.spot.checkpoint_local_path)
+        return self.checkpoint
+
+    def kept_at(self, at: str) -> Any:
+        """The value that a kept part puts at the request's field ``at``; None where none does."""
+        sent = next((part.sent for part in self.kept if part.at == at), None)
+        return json.loads(sent) if sent is not None else None
+
+    def keeps(self, at: str) -> bool:
+        """Whether a kept part is about the request's field ``at``, a part of it, or all around it."""
+        return any(f"{part.at}/".startswith(f"{at}/") or f"{at}/".startswith(f"{part.at}/") for part in self.kept)
+
+    @property
+    def compiled(self) -> bool:
+        return self.compiler is not None and self.compiler.enabled
+
+
+@functools.lru_cache(maxsize=256)
+def _channel(uri: str) -> Channel:
+    return Channel(uri)
+
+
+@functools.lru_cache(maxsize=256)
+def _checkpoint(s3_uri: str, local_path: str | None) -> Checkpoint:
+    return Checkpoint(s3_uri=s3_uri, local_path=local_path)
+
+
+def expect_spec(job: object) -> None:
+    """Refuse what is no JobSpec, and say how one comes from what was given. Raises TypeError."""
+    if isinstance(job, JobSpec):
+        return
+    meant = "a JobSpec"
+    if isinstance(job, (str, os.PathLike)):
+        meant += f"; st.read_jobs({os.fspath(job)!r}) returns those of a file"
+    elif isinstance(getattr(job, "spec", None), JobSpec):
+        meant += "; this one's is .spec"
+    elif isinstance(job, (list, tuple)):
+        meant += ": one at a time"
+    raise TypeError(f"job: {misfit(job, meant)}")

@@ -1,0 +1,279 @@
+"""Why a job failed, stopped or hangs: its describe answer, its FailureReason and its log, read together."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from types import MappingProxyType
+
+from ...core.logs.events import LogEvent
+from ...core.logs.losses import LONGEST, is_lost
+from ...core.logs.marks import HEAD
+from ...core.logs.prefixes import prefix_of
+from ...core.logs.saved import SavedLog, saved_line
+from ...core.logs.shown import printable
+from ...core.specs.job import JobSpec
+from ...core.specs.problems import Advice
+from ...core.specs.snapshot import JobSnapshot, JobStatus
+from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence, FastNetwork
+from .choose import ordered
+from .entries import OF_PYTHON, Role, entry
+from .fix import fix_of
+from .reading import LOG_MARK, Finding, LogReading
+from .scan import Scan
+from .status import DESCRIBE, SERVICE, decided
+from .unusual import unusual
+
+_FIRST = LogEvent(0.0, "algo-1", "")
+SHORT = 60  # lines that a reason may have
+SHOWN = 6  # consequences
+STORM = 12  # compilations apart from one another, after the first step; a healthy job of the public logs has up to four
+IN_A_ROW = 2  # losses: one may be that of a last, odd batch
+NOBODY = "read the log: sm-trn logs NAME --script --tail 40"
+MORE = "give more of the log, the lines before this too: sm-trn why LOGFILE"
+_SERVICE_FAMILIES = frozenset({"api", "capacity", "data", "output", "stop", "image", "mem"})
+
+
+@dataclasses.dataclass(slots=True)
+class JobText:
+    """What is to be explained: a snapshot, a log, a spec; each may be missing. ``now`` is epoch seconds."""
+
+    name: str
+    snapshot: JobSnapshot | None = None
+    spec: JobSpec | None = None
+    scan: Scan | None = None
+
+    def diagnosis(self) -> Diagnosis:
+        """The cause, and what followed from it."""
+        reason = _reason(self.snapshot)
+        found = ordered(self.scan.reading, self.scan.beats) if self.scan is not None else []
+        decision = decided(self.snapshot) if self.snapshot is not None else None
+        if decision is not None:
+            name, line = decision
+            cause = self._named(name, line)
+            return self._told(cause, found)
+        if self._healthy():
+            return self._told(self._swallowed(found) or self._slips(), [])
+        spoken = ordered(reason, 0)
+        if spoken and _service_says(self.snapshot, spoken[0]):
+            return self._told(self._cause(spoken[0], found), found)
+        if found and (found[0].role == Role.ROOT or not spoken or spoken[0].role != Role.ROOT):
+            return self._told(self._cause(found[0], spoken), found[1:])
+        if spoken:
+            return self._told(self._cause(spoken[0], found), found)
+        return self._unknown()
+
+    def _healthy(self) -> bool:
+        job, scan = self.snapshot, self.scan
+        if job is not None and job.status is not None:
+            return job.status is JobStatus.COMPLETED or (
+                not job.terminal and not (scan and scan.reading.findings and ordered(scan.reading, scan.beats))
+            )
+        return scan is not None and scan.reading.succeeded and not scan.reading.failed
+
+    def _swallowed(self, found: list[Finding]) -> Cause | None:
+        """The exception that ended a script whose job counts as a success: a traceback, and no progress after it."""
+        scan = self.scan
+        if scan is None or not scan.reading.succeeded:
+            return None
+        last = next((each for each in reversed(found) if each.role == Role.ROOT and each.chain and each.error), None)
+        if last is None or scan.beats > last.beats:
+            return None
+        row, seen = entry("false_success"), self._cause(last, ())
+        return dataclasses.replace(
+            seen, id=row.id, what=row.what, confidence=Confidence.LIKELY, fix=Advice(row.fix), source=row.source
+        )
+
+    def _slips(self) -> Cause | None:
+        """What a job that goes on, or ended well, does wrong without a word of failure."""
+        return self._learns_nothing() or self._recompiles()
+
+    def _learns_nothing(self) -> Cause | None:
+        """The loss that is no number in the last lines that tell one: in all of them, or in several in a row."""
+        scan = self.scan
+        if scan is None:
+            return None
+        lines = (scan.parse(line.decode("utf-8", "replace")) for line in scan.last)
+        told = [(line, lost) for line in lines if (lost := is_lost(line[2])) is not None]
+        if not told or not all(lost for _, lost in told[-IN_A_ROW:]):
+            return None
+        time_s, host, text = told[-1][0]
+        prefix = prefix_of(text)
+        said = printable(text[prefix.length :])[:LONGEST]
+        line = Evidence(text=said, stream=prefix.host or host, rank=prefix.rank, time_s=time_s)
+        return dataclasses.replace(self._named("num.nan", line), host=line.stream, rank=line.rank, time_s=time_s)
+
+    def _recompiles(self) -> Cause | None:
+        """The Neuron compiler that runs again and again between the steps: the job goes on, and is slow."""
+        times = len(self.scan.reading.compiled - {0}) if self.scan is not None else 0
+        if times < STORM:
+            return None
+        line = Evidence(text=f"the compiler ran {times} times between steps, after the first one")
+        return dataclasses.replace(self._named("neuron.recompile", line), confidence=Confidence.LIKELY)
+
+    def _told(self, cause: Cause | None, rest: Iterable[Finding]) -> Diagnosis:
+        later: dict[str, Cause] = {}
+        for each in rest:
+            made = self._cause(each, ())
+            if (cause is None or made.id != cause.id) and made.id not in later:
+                later[made.id] = made
+        ranks = {(each.evidence.stream, each.evidence.rank) for each in self._findings()}
+        return Diagnosis(
+            name=self.name,
+            status=self.snapshot.status_word if self.snapshot is not None else "",
+            cause=cause,
+            consequences=tuple(later.values())[:SHOWN],
+            network=self.scan.reading.network if self.scan is not None else Diagnosis(name="").network,
+            ranks=len(ranks),
+        )
+
+    def _findings(self) -> list[Finding]:
+        return self.scan.reading.findings if self.scan is not None else []
+
+    def _unknown(self) -> Diagnosis:
+        scan, failed = self.scan, self.snapshot is not None and self.snapshot.status is JobStatus.FAILED
+        if not failed and (scan is None or not _says_failure(scan)):
+            return self._told(self._slips(), [])
+        storm = self._recompiles()
+        if storm is not None:
+            return self._told(storm, [])
+        told = self._told(None, [])
+        if scan is not None and scan.reading.short and scan.reading.network is FastNetwork.SOCKETS:
+            line = Evidence(text=scan.reading.network.value)
+            return self._told(
+                dataclasses.replace(self._named("net.efa_not_used", line), confidence=Confidence.LIKELY), []
+            )
+        evidence = (Evidence(text=self.snapshot.failure_reason, stream=DESCRIBE),) if failed and self.snapshot else ()
+        cause = Cause(
+            id=UNKNOWN,
+            what="no known cause",
+            confidence=Confidence.UNKNOWN,
+            fix=Advice(NOBODY.replace("NAME", self.name) if self.snapshot is not None else MORE),
+            evidence=evidence,
+        )
+        lines = unusual(scan.last, scan.parse) if scan is not None else ()
+        return dataclasses.replace(told, cause=cause, unusual=lines)
+
+    def _named(self, name: str, line: Evidence) -> Cause:
+        row = entry(name)
+        return Cause(
+            id=name,
+            what=row.what,
+            confidence=Confidence.CERTAIN,
+            fix=fix_of(name, row.fix, self.spec, {}),
+            source=row.source,
+            evidence=(line,),
+        )
+
+    def _cause(self, finding: Finding, others: Iterable[Finding]) -> Cause:
+        line = finding.evidence
+        name, certain = _name(finding, self.scan)
+        row = entry(name)
+        facts = row.facts(line.text)
+        agree = any(each.match is not None and each.match.entry.id == name for each in others)
+        sure = (certain or agree) and finding.role == Role.ROOT
+        time_s = line.time_s
+        if finding.role == Role.TIMEOUT and self.scan is not None and math.isfinite(time_s):
+            time_s -= self.scan.reading.watchdog.timeout_s
+        return Cause(
+            id=name,
+            what=row.what,
+            confidence=Confidence.CERTAIN if sure else Confidence.LIKELY,
+            fix=fix_of(name, row.fix, self.spec, facts),
+            source=row.source,
+            error=_error(finding),
+            place=finding.place,
+            host="" if line.stream == DESCRIBE else line.stream,
+            rank=line.rank if line.rank is not None or self.scan is None else self.scan.reading.root_rank,
+            time_s=time_s,
+            evidence=(line,),
+            facts=MappingProxyType(facts),
+        )
+
+
+def _error(finding: Finding) -> str:
+    return finding.error or finding.evidence.text[:400]
+
+
+def _name(finding: Finding, scan: Scan | None) -> tuple[str, bool]:
+    """The id of a finding, and whether its line is certain of it."""
+    if finding.match is None:
+        return "script.exception", finding.error.startswith(OF_PYTHON)
+    if finding.role == Role.TIMEOUT and scan is not None:
+        watchdog = scan.reading.watchdog
+        if watchdog.differ:
+            return "dist.desync", False
+        if watchdog.absent is not None:
+            return "dist.slow_rank", False
+    return finding.match.entry.id, finding.match.certain
+
+
+def _reason(job: JobSnapshot | None) -> LogReading:
+    reading = LogReading(short=True)
+    for at, line in enumerate((job.failure_reason if job is not None else "").splitlines(), 1):
+        reading.feed(LogEvent(math.nan, DESCRIBE, line), at)
+    reading.finish()
+    return reading
+
+
+def _service_says(job: JobSnapshot | None, finding: Finding) -> bool:
+    if job is None or finding.match is None or not job.failure_reason.startswith(SERVICE):
+        return False
+    return finding.match.entry.id.partition(".")[0] in _SERVICE_FAMILIES
+
+
+def _says_failure(scan: Scan) -> bool:
+    if scan.reading.failed:
+        return True
+    return not (scan.reading.succeeded or scan.reading.log or scan.beats or scan.lines > SHORT)
+
+
+def _is_short(log: SavedLog) -> bool:
+    """Whether a text is a reason or a few lines rather than a job's log."""
+    head = log.head()
+    return len(head) < HEAD and head.count(b"\n") < SHORT
+
+
+def why_text(
+    name: str, log: SavedLog, *, snapshot: JobSnapshot | None = None, spec: JobSpec | None = None
+) -> Diagnosis:
+    """Why the job of a saved log ended as it did; the file may be of any size."""
+    parse, blocks = log.scanned()
+    log_like = log.timed or LOG_MARK.search(log.head()) is not None
+    scan = Scan(parse, LogReading(short=not log_like and _is_short(log), log=log_like))
+    scan.run(blocks)
+    scan.reading.finish()
+    return JobText(name, snapshot, spec, scan).diagnosis()
+
+
+def scan_of(parts: Iterable[Iterable[LogEvent]]) -> Scan:
+    """A log that comes as events, in parts, of which each is read and let go."""
+    scan = Scan(SavedLog(saved_line(_FIRST).encode()).scanned()[0], LogReading(log=True))
+    scan.run("".join(map(saved_line, part)).encode("utf-8", "replace") for part in parts)
+    scan.reading.finish()
+    return scan
+
+
+def stalled(found: Diagnosis, what: str, since_s: float) -> Diagnosis:
+    """The diagnosis of a job that runs, with a stall as its cause."""
+    row = entry("hang.silent")
+    line = Evidence(text=what, time_s=since_s)
+    cause = Cause(
+        id=row.id,
+        what=f"{row.what}: {what}",
+        confidence=Confidence.LIKELY,
+        fix=Advice(row.fix),
+        source=row.source,
+        time_s=since_s,
+        evidence=(line,),
+    )
+    return dataclasses.replace(found, cause=cause)
+
+
+def why_snapshot(snapshot: JobSnapshot, *, spec: JobSpec | None = None) -> Diagnosis:
+    """Why the job of a describe answer ended as it did, without its log."""
+    return JobText(snapshot.name, snapshot, spec).diagnosis()
+
+
+__all__ = ["JobText", "scan_of", "stalled", "why_snapshot", "why_text"]

@@ -1,0 +1,90 @@
+"""What to change: fields of the spec where the mend is one, else words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+from ...core.specs.job import JobSpec
+from ...core.specs.problems import Advice, AnyOf, Change
+
+_BATCHES = ("per_device_train_batch_size", "per_device_batch_size", "train_batch_size", "batch_size")
+_STEPS = "gradient_accumulation_steps"
+_VOLUME_GB = 30
+_DAYS_28_S = 28 * 86_400  # the most that MaxRuntimeInSeconds allows
+Fix = Callable[[JobSpec, Mapping[str, str]], "Change | None"]
+
+
+def fix_of(name: str, words: str, spec: JobSpec | None, facts: Mapping[str, str]) -> Change | Advice | AnyOf:
+    """The mend of the cause ``name``: a change of ``spec`` where there is one, with ``words`` as the other choice."""
+    change = _CHANGES[name](spec, facts) if spec is not None and name in _CHANGES else None
+    return Advice(words) if change is None else AnyOf(change, words)
+
+
+def _smaller_batch(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
+    values = dict(spec.hyperparameters)
+    name = next((each for each in _BATCHES if each in values), None)
+    size = values.get(name) if name is not None else None
+    if name is None or isinstance(size, bool) or not isinstance(size, int) or size < 2:
+        return None
+    steps = values.get(_STEPS, 1)
+    smaller = {**values, name: size // 2}
+    if isinstance(steps, int) and not isinstance(steps, bool) and name != "batch_size":
+        smaller[_STEPS] = steps * 2
+    return Change(hyperparameters=smaller)
+
+
+def _larger_volume(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
+    size = spec.compute.volume_gb
+    return Change(compute=dataclasses.replace(spec.compute, volume_gb=max(_VOLUME_GB, size or 0) * 4))
+
+
+def _longer(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
+    longer = min(_DAYS_28_S, spec.max_run_s * 2)
+    return Change("then job.resume()", max_run_s=longer) if longer > spec.max_run_s else None
+
+
+def _longer_wait(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
+    if spec.spot is None:
+        return None
+    return Change("then job.resume()", spot=dataclasses.replace(spec.spot, max_wait_s=spec.spot.max_wait_s * 2))
+
+
+def _without(spec: JobSpec, facts: Mapping[str, str]) -> Change | None:
+    unknown = {
+        word.removeprefix("--").partition("=")[0]
+        for word in facts.get("arguments", "").split()
+        if word.startswith("--")
+    }
+    kept = {
+        name: value
+        for name, value in spec.hyperparameters.items()
+        if name.replace("-", "_") not in unknown and name not in unknown
+    }
+    return Change(hyperparameters=kept) if unknown and len(kept) < len(spec.hyperparameters) else None
+
+
+def _retried(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
+    return Change(retries=1) if not spec.retries else None
+
+
+def _in_bf16(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
+    if not spec.hyperparameters.get("fp16"):
+        return None
+    values = {name: value for name, value in spec.hyperparameters.items() if name != "fp16"}
+    return Change(hyperparameters={**values, "bf16": True})
+
+
+_CHANGES: Mapping[str, Fix] = {
+    "mem.cuda_oom": _smaller_batch,
+    "mem.neuron_oom": _smaller_batch,
+    "disk.full": _larger_volume,
+    "data.too_large": _larger_volume,
+    "stop.max_runtime": _longer,
+    "stop.max_wait": _longer_wait,
+    "script.arguments": _without,
+    "platform.internal_error": _retried,
+    "hw.gpu_fault": _retried,
+    "num.loss_scale": _in_bf16,
+    "num.nan": _in_bf16,
+}

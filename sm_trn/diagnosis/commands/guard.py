@@ -1,0 +1,156 @@
+"""sm-trn guard"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+
+from ...core.formatting import numbers as fmt
+from ..guard.watch import Alarm, JobWatch
+from ...core.session.handles import Session, TrainingJob
+from ...core.specs.guard import ACTS, Guard
+from ...core.specs.snapshot import JobSnapshot
+from ...cli.connection import connection_options
+from ...cli.shared import Number, emit, json_option, say
+from ...cli.jobs import facts
+from ...cli.jobs.selection import NONE, pair, selection_options
+from ...cli.jobs.waiting import exit_code, watching
+
+
+def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+    """``20m``, ``90s``, ``1h`` or seconds; ``off`` is 0."""
+    if value is None:
+        return None
+    unit = {"s": 1, "m": 60, "h": 3600}.get(value[-1:].lower())
+    digits = value[:-1] if unit else value
+    if value == "off":
+        return 0
+    if not digits.isdecimal() or int(digits) == 0:
+        raise click.BadParameter(f"got {value!r}, wanted a time such as 20m, 90s or 1h, or off")
+    return int(digits) * (unit or 1)
+
+
+@click.command("guard")
+@click.argument("names", nargs=-1)
+@selection_options
+@click.option("--once", is_flag=True, help="Look once and end, for cron or CI. Nothing is stopped.")
+@click.option(
+    "--stall", callback=_seconds, metavar="TIME", help="Find jobs that log nothing for this long. Default: 20m."
+)
+@click.option(
+    "--no-first-step",
+    callback=_seconds,
+    metavar="TIME",
+    help="Find jobs whose first step takes longer than this. Default: 1h.",
+)
+@click.option(
+    "--not-finite/--any-loss", default=True, help="Find jobs whose loss is NaN or infinite. This is the default."
+)
+@click.option("--loss-above", type=Number(), help="Find jobs whose loss is above this.")
+@click.option(
+    "--slower-than", type=Number(0, 1), metavar="SHARE", help="Find jobs slower than this share of their first speed."
+)
+@click.option(
+    "--idle",
+    type=Number(0, 100),
+    metavar="PERCENT",
+    help="Find jobs whose accelerators stay below this for 10 minutes.",
+)
+@click.option("--max-usd", type=Number(min=0), metavar="USD", help="Find jobs that have cost this much.")
+@click.option("--act", type=click.Choice(ACTS), default="tell", show_default=True, help="Choose what is done about it.")
+@json_option
+@connection_options
+def command(
+    names: tuple[str, ...],
+    *,
+    containing: str | None,
+    tag: str | None,
+    once: bool,
+    act: str,
+    as_json: bool,
+    connection: Callable[[], Session],
+    **limits: Any,
+) -> int:
+    """Watch jobs for stalls, NaN, slowness and cost: the ones you name, the running ones that match, or all running ones.
+
+    --act stop stops only jobs that you name: the script gets SIGTERM and saves. --act resume starts them again from their
+    checkpoints, once. The exit code is 1 if a job needs you.
+    """
+    wanted = pair(tag)
+    if names and (containing is not None or wanted):
+        raise click.UsageError("wanted either names of jobs, or --containing or --tag to find those that run")
+    if act != "tell" and not names:
+        raise click.UsageError(
+            f"--act {act} stops jobs: wanted the names of those that it may stop; sm-trn list shows them"
+        )
+    guard = _guard(act, **limits)
+    session = connection()
+    jobs = [session.attach(name) for name in names] or session.running(containing=containing or "", tag=wanted)
+    if not jobs and not as_json:
+        say(NONE)
+        return 0
+    if once:
+        return _once(session, jobs, guard, as_json=as_json)
+    final = watching(session, jobs, as_json=as_json, guard=guard)
+    if as_json:
+        emit([facts.facts(snapshot) for snapshot in final])
+    return exit_code(final)
+
+
+def _guard(act: str, **limits: Any) -> Guard:
+    known = {
+        "stall_s": limits["stall"],
+        "no_first_step_s": limits["no_first_step"],
+        "loss_above": limits["loss_above"],
+        "slower_than": limits["slower_than"],
+        "idle_accelerator": limits["idle"],
+        "max_usd": limits["max_usd"],
+    }
+    given: dict[str, Any] = {name: value for name, value in known.items() if value is not None}
+    try:
+        return Guard(act=act, not_finite=limits["not_finite"], **given)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _once(session: Session, jobs: Sequence[TrainingJob], guard: Guard, *, as_json: bool) -> int:
+    found = [(job, job.snapshot(), *job.guarded(guard)) for job in jobs]
+    if as_json:
+        emit([_tree(snapshot, watch, alarms) for _, snapshot, watch, alarms in found])
+    else:
+        now = datetime.fromtimestamp(session.clock.now()).astimezone()
+        say(f"{len(jobs)} job{'s' * (len(jobs) != 1)} watched once, {fmt.iso(now)}. Acts: tell.")
+        for _, snapshot, watch, alarms in found:
+            say("\n".join(_lines(snapshot, watch, alarms, session.clock.now())))
+        wrong = sum(bool(alarms) for *_, alarms in found)
+        say(f"{wrong} of {len(jobs)} need{'s' * (wrong == 1)} you." if wrong else "None of them needs you.")
+    return int(any(alarms for *_, alarms in found))
+
+
+def _lines(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm], now: float) -> list[str]:
+    rhythm = watch.rhythm
+    if not alarms:
+        last = f", last line {now - rhythm.line_s:.0f}s ago" if rhythm.line_s is not None and not job.terminal else ""
+        loss = f", loss {watch.loss:g}" if watch.loss is not None else ""
+        kind = f", {rhythm.last.word}" if rhythm.last.pauses and not job.terminal else ""
+        return [f"✓ {job.name}  {job.secondary}{kind}{last}{loss}"]
+    return [
+        *(f"✗ {job.name}  {alarm.what}" for alarm in alarms),
+        f"  stop  sm-trn stop {job.name}    it gets SIGTERM and 120 s to save",
+        f"  why   sm-trn why {job.name}",
+    ]
+
+
+def _tree(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm]) -> dict[str, object]:
+    return {
+        "name": job.name,
+        "status": job.status_word,
+        "secondary_status": job.secondary,
+        "state": watch.state(job, alarms).value,
+        "steps": watch.rhythm.steps,
+        "alarms": [{**dataclasses.asdict(alarm), "state": alarm.state.value} for alarm in alarms],
+    }

@@ -1,0 +1,82 @@
+"""Whether a job on AWS trains as fast as was estimated: said once, when it is far off, and only told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ...core.errors import SmTrnError
+from ...forecast.intervals import Interval
+from ...core.formatting import numbers as fmt
+from ...core.logs.throughput import throughput
+from ...core.specs.job import JobSpec
+from ...core.specs.metrics import MetricPoint
+from ...core.specs.snapshot import JobSnapshot
+
+FAR = 1.5  # beyond an end of the 80 % interval: the estimate is no measurement
+STEPS, WINDOWS = 200, 5  # fewer say nothing about a steady rate
+
+
+@dataclass(kw_only=True)
+class Foreseen:
+    """``told`` hears a sentence about a job whose measured rate is far off the estimated one, once a job."""
+
+    told: Callable[[str], None]
+    looks: dict[str, int] = field(default_factory=dict)  # at each log, when its rate was compared last
+    _steps: dict[str, Interval | None] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
+
+    def look(self, job: JobSnapshot, asked: JobSpec | None, points: Iterable[MetricPoint]) -> None:
+        """Compare a job's rate once it is steady. ``asked`` is what this process launched; else what the service says was asked."""
+        if job.emulated or job.name in self._said:
+            return
+        rate = steady_rate(points)
+        if rate is None:
+            return
+        if job.name not in self._steps and (asked is not None or "HyperParameters" in job.raw):
+            self._steps[job.name] = step_of(job, asked)
+        step = self._steps.get(job.name)
+        sentence = "" if step is None else far_off(job.name, rate, step)
+        if sentence:
+            self._said.add(job.name)
+            self.told(sentence)
+
+
+def steady_rate(points: Iterable[MetricPoint]) -> float | None:
+    """Optimizer steps a second after the warm-up; None while the log is too short, or gives none."""
+    known = list(points)
+    seen = throughput(known, unit="it/s")
+    reached = max(
+        (point.step for point in known if point.name == "steps_per_second" and point.step is not None), default=0
+    )
+    return (
+        seen.median if seen is not None and seen.windows >= WINDOWS and reached >= STEPS and seen.median > 0 else None
+    )
+
+
+def step_of(job: JobSnapshot, asked: JobSpec | None) -> Interval | None:
+    """Estimated seconds of an optimizer step; None where a fact is missing, or nothing published speaks for the chip."""
+    from ...forecast.jobs.configure import configure  # noqa: PLC0415 - the estimates load with the first steady rate
+    from ...forecast.jobs.estimate import step_interval  # noqa: PLC0415
+    from ...forecast.jobs.facts import Facts  # noqa: PLC0415
+    from ...core.render.from_describe import as_request  # noqa: PLC0415
+    from ...core.render.from_request import parse_request  # noqa: PLC0415
+
+    try:
+        spec = asked or parse_request(as_request(job.raw))
+        return step_interval(configure(Facts(spec, {})), None)[0]
+    except SmTrnError:
+        return None
+
+
+def far_off(name: str, rate: float, step: Interval) -> str:
+    """What to say of a rate, in steps a second, that is far outside the estimate; empty within it."""
+    low, high = 1 / step.p90, 1 / step.p10
+    if low / FAR <= rate <= high * FAR:
+        return ""
+    between = f"{fmt.significant(low)} to {fmt.significant(high)} (80 %)"
+    measured = f"{name} trains at {fmt.significant(rate)} steps a second; estimated were {between}."
+    if rate < low:
+        slower = f"It is {fmt.significant(low / rate)} times slower than the low end."
+        return f"▲ {measured} {slower} Look at its data loading, precision and batch."
+    return f"▲ {measured} It is faster: its examples may be shorter than was told. The estimate of its time and cost is too high."

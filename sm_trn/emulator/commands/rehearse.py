@@ -1,0 +1,62 @@
+"""sm-trn rehearse"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..rehearsal import rehearse
+from ...cli.files import files
+from ...cli.shared import emit, json_option, say
+
+
+@click.command("rehearse")
+@click.argument("name", metavar="FILE")
+@click.option(
+    "--interruptions",
+    type=click.IntRange(1, 100),
+    default=2,
+    show_default=True,
+    help="Interrupt the job this many times.",
+)
+@click.option("--seed", default=0, show_default=True, help="Choose the interrupted steps with this random seed.")
+@click.option("--no-notice", is_flag=True, help="Do not send SIGTERM before the interruption.")
+@click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
+@json_option
+def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state: Path | None, as_json: bool) -> int:
+    """Run the job of FILE twice on this machine, once with interruptions like those of spot capacity, and compare the final
+    weights.
+
+    FILE#NAME selects one job of several. The exit code is 1 if the weights differ or a run fails.
+
+    \b
+    Example: sm-trn rehearse distilbert-spot.toml --interruptions 3
+    """
+    job = files.only(name)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        click.echo(text, err=True)
+
+    try:
+        found = rehearse(job, interruptions=interruptions, seed=seed, notice=not no_notice, state=state, tell=tell)
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt("Interrupted. Jobs that were started go on." if told else "") from stop
+    if as_json:
+        emit(
+            {
+                "identical": found.identical,
+                "interruptions": found.interruptions,
+                "steps": found.steps,
+                "redone_at_most": found.redone,
+                "files": dict(found.files),
+                "evaluations": dict(found.evaluations),
+                "jobs": [found.plain, found.interrupted],
+                "emulated": True,
+            }
+        )
+    else:
+        say(str(found))
+    return int(not found.identical)

@@ -1,0 +1,271 @@
+"""A spot rehearsal: the same job twice on this machine, once left alone, once interrupted, and whether that made a difference."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import secrets
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+
+from ..core.errors import EmulatorError, JobFailed
+from ..core.logs.events import LogEvent
+from ..core.logs.metrics import points
+from ..core.ports import LogCursor
+from ..core.specs.compute import Spot
+from ..core.specs.job import JobSpec
+from ..core.specs.metrics import MetricPoint
+from ..core.specs.snapshot import JobSnapshot, JobStatus
+from ..core.session.connection import connect
+from ..core.session.handles import Session, TrainingJob
+
+LOOK_S = 0.2
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".npz")
+NOT_WEIGHTS = frozenset({"training_args.bin"})  # holds paths and times of the run
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What interruptions did to a job. ``files`` says of each file of the model whether both runs wrote the same bytes.
+
+    ``redone`` is how many steps were done again, at most; None when the log names no steps.
+    ``evaluations`` holds the last value of every ``eval_…`` metric, of the plain run and of the interrupted one.
+    """
+
+    plain: str
+    interrupted: str
+    wanted: int
+    interruptions: int
+    steps: int | None
+    redone: int | None
+    files: Mapping[str, bool]
+    evaluations: Mapping[str, tuple[float | None, float | None]]
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The files that hold the model's weights; every file when none looks like it."""
+        found = tuple(
+            name for name in self.files if name.endswith(WEIGHTS) and name.rsplit("/", 1)[-1] not in NOT_WEIGHTS
+        )
+        return found or tuple(self.files)
+
+    @property
+    def identical(self) -> bool:
+        """Whether every weight is bitwise what it would have been without interruptions."""
+        return bool(self.weights) and all(self.files[name] for name in self.weights)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        from ..report.cards.handles import rehearsal_card  # noqa: PLC0415 - only a notebook asks
+
+        return rehearsal_card(self._lines(), self.files)
+
+    def _lines(self) -> list[str]:
+        times = f"{self.interruptions} time{'' if self.interruptions == 1 else 's'}"
+        lines = [f"EMULATED on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]
+        if self.interruptions < self.wanted:
+            lines.append(f"{self.wanted - self.interruptions} more were wanted; the job had ended before.")
+        different = [name for name in self.weights if not self.files[name]]
+        if self.identical:
+            lines.append(f"The weights are bitwise identical ({', '.join(self.weights)}).")
+        elif different:
+            lines.append(
+                f"The weights DIFFER ({', '.join(different)}): what this job learns depends on its interruptions."
+            )
+        else:
+            lines.append("Cannot compare weights: the script saved no model. Save it to the folder in SM_MODEL_DIR.")
+        for name, (alone, cut) in self.evaluations.items():
+            if alone != cut:
+                lines.append(f"{name}: {alone} left alone, {cut} interrupted.")
+        if self.redone == 0:
+            lines.append(f"None of {self.steps} steps was done again.")
+        elif self.redone is not None:
+            lines.append(f"At most {self.redone} of {self.steps} steps were done again, as far as the log tells.")
+        else:
+            lines.append("The log names no steps, so how many were done again is not known.")
+        return lines
+
+
+def rehearse(
+    job: JobSpec,
+    *,
+    interruptions: int = 2,
+    seed: int = 0,
+    notice: bool = True,
+    state: str | Path | None = None,
+    tell: Callable[[str], None] = print,
+) -> Rehearsal:
+    """Run ``job`` in the emulator, left alone and interrupted ``interruptions`` times, and compare what it learned.
+
+    A job that is not on spot is rehearsed as if it were. Interruptions come at random steps (``seed``), without ``notice``
+    as a SIGKILL. ``tell`` hears what is going on, for it takes as long as two runs. Raises InvalidJob when the job is not
+    launchable, JobFailed when a run does not complete, ValueError for less than one interruption.
+    """
+    if interruptions < 1:
+        raise ValueError(f"interruptions: got {interruptions!r}, wanted at least 1")
+    session = connect("emulator", state=state)
+    token = secrets.token_hex(4)
+    alone = session.submit(_on_spot(job, "plain", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/plain"))
+    tell(f"1/2  {alone.name} runs, left alone")
+    plain = _completed(alone, session.wait([alone], progress=False)[0])
+    found = alone.points()
+    moments = _moments(found, plain, interruptions, seed)
+    cut = session.submit(_on_spot(job, "cut", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/cut"))
+    by_step = _last_step(found) is not None
+    unit = f"steps of {_last_step(found)}" if by_step else "seconds of training"
+    tell(f"2/2  {cut.name} runs; to be interrupted after {', '.join(f'{at:.0f}' for at in moments)} {unit}")
+    happened = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
+    ended = _completed(cut, cut.snapshot())
+    events = list(cut.logs())
+    again = list(points(events))
+    return Rehearsal(
+        plain=alone.name,
+        interrupted=cut.name,
+        wanted=interruptions,
+        interruptions=happened,
+        steps=_last_step(found),
+        redone=redone_steps(_attempts(events, ended)),
+        files=_compared(session, plain, ended),
+        evaluations=MappingProxyType(
+            {
+                name: (_last(found, name), _last(again, name))
+                for name in dict.fromkeys(p.name for p in found if p.name.startswith("eval_") and not _timed(p.name))
+            }
+        ),
+    )
+
+
+def redone_steps(attempts: Sequence[Sequence[int]]) -> int | None:
+    """How many steps were done again, at most: ``attempts`` are the steps that each start of the script logged, in order.
+
+    A log that speaks every ``n`` steps leaves up to ``n - 1`` open before an interruption and as many after it: they count.
+    None when no steps were logged.
+    """
+    logged = [sorted(set(steps)) for steps in attempts if steps]
+    if not logged:
+        return None
+    every = min((after - before for steps in logged for before, after in pairwise(steps)), default=1)
+    return sum(max(0, before[-1] - after[0] + 2 * every - 1) for before, after in pairwise(logged))
+
+
+def _attempts(events: Iterable[LogEvent], snapshot: JobSnapshot) -> list[list[int]]:
+    """The steps that each start of the script logged."""
+    starts = [item.started.timestamp() for item in snapshot.transitions if item.status == "Training"]
+    spoken: list[list[LogEvent]] = [[] for _ in starts]
+    for event in events:
+        spoken[max(0, bisect_right(starts, event.time_s) - 1)].append(event)
+    return [
+        [int(p.step) for p in points(lines) if p.step is not None and not p.name.startswith(("eval_", "train_"))]
+        for lines in spoken
+    ]
+
+
+def _timed(name: str) -> bool:
+    return name.endswith(("_runtime", "_per_second", "_time"))
+
+
+def _on_spot(job: JobSpec, suffix: str, checkpoints: str) -> JobSpec:
+    kept = job.checkpoints
+    spot = Spot(
+        max_wait_s=job.spot.max_wait_s if job.spot else 2 * job.max_run_s,
+        checkpoint_s3_uri=checkpoints,
+        checkpoint_local_path=kept.local_path if kept else None,
+    )
+    compute = dataclasses.replace(job.compute, keep_alive_s=None)
+    return job.replace(name=f"{job.name[:40]}-{suffix}", spot=spot, checkpoint=None, compute=compute)
+
+
+def _completed(job: TrainingJob, snapshot: JobSnapshot) -> JobSnapshot:
+    if snapshot.status is not JobStatus.COMPLETED:
+        raise JobFailed(
+            f"{job.name} ended as {snapshot.status_word}: {snapshot.failure_reason or 'no reason given'}; sm-trn logs {job.name}",
+            operation="TrainingJob",
+            code=snapshot.status_word,
+        )
+    return snapshot
+
+
+def _moments(found: Sequence[MetricPoint], plain: JobSnapshot, count: int, seed: int) -> list[float]:
+    """Steps, or seconds of training where the log names no steps, at which to interrupt: random, growing."""
+    chance = random.Random(seed)  # noqa: S311 - a schedule that can be repeated, not a secret
+    last = _last_step(found)
+    if last is not None:
+        span = range(1, max(2, last))
+        return sorted(float(step) for step in chance.sample(span, min(count, len(span))))
+    trained = sum(item.seconds(item.started) for item in plain.transitions if item.status == "Training")
+    return sorted(chance.uniform(0.0, trained) for _ in range(count))
+
+
+def _cut(
+    session: Session,
+    job: TrainingJob,
+    moments: list[float],
+    *,
+    by_step: bool,
+    notice: bool,
+    state: str | Path | None,
+    tell: Callable[[str], None],
+) -> int:
+    """Follow the job to its end and interrupt it when it gets to each moment; returns how often that happened."""
+    from .. import emulator  # noqa: PLC0415 - `import sm_trn` loads no emulator
+
+    folder = Path(state) if state is not None else None
+    waiting, cursor, since, happened = list(moments), LogCursor(), 0.0, 0
+    while not (now := job.snapshot()).terminal:
+        events, cursor = session.logs.fetch_events(job.name, cursor)
+        read = points(events)
+        steps = [point.step for point in read if point.step is not None]
+        since = max([since, *steps]) if by_step else _trained(now, session.clock.now())
+        if waiting and now.secondary == "Training" and since >= waiting[0]:
+            try:
+                emulator.interrupt(job.name, folder, notice=notice)
+            except EmulatorError:  # it left Training between our look and our word
+                session.clock.sleep(LOOK_S)
+                continue
+            tell(
+                f"     interrupted after {'step ' if by_step else ''}{since:.0f}{'' if by_step else ' s'}; it starts again"
+            )
+            happened, since = happened + 1, 0.0
+            waiting.pop(0)
+            _wait_for_interruption(session, job, now.interruptions)
+        session.clock.sleep(LOOK_S)
+    return happened
+
+
+def _wait_for_interruption(session: Session, job: TrainingJob, before: int) -> None:
+    """Until one more than ``before`` has shown: else the same attempt would be interrupted twice."""
+    while not (now := job.snapshot()).terminal and now.secondary == "Training" and now.interruptions == before:
+        session.clock.sleep(LOOK_S)
+
+
+def _trained(now: JobSnapshot, time_s: float) -> float:
+    """Seconds of training of all attempts so far."""
+    return sum(
+        (item.ended.timestamp() if item.ended else time_s) - item.started.timestamp()
+        for item in now.transitions
+        if item.status == "Training"
+    )
+
+
+def _last_step(found: Sequence[MetricPoint]) -> int | None:
+    """The last step that the log names, if it names several."""
+    known = {point.step for point in found if point.step is not None}
+    return int(max(known)) if len(known) > 1 else None
+
+
+def _last(found: Sequence[MetricPoint], name: str) -> float | None:
+    return next((point.value for point in reversed(found) if point.name == name), None)
+
+
+def _compared(session: Session, plain: JobSnapshot, ended: JobSnapshot) -> Mapping[str, bool]:
+    from ..core.aws.artefacts import model_digests  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    if not plain.model_s3_uri or not ended.model_s3_uri:
+        return MappingProxyType({})
+    ours, theirs = (model_digests(session.boto_session, uri) for uri in (plain.model_s3_uri, ended.model_s3_uri))
+    return MappingProxyType({name: ours.get(name) == theirs.get(name) for name in sorted(ours.keys() | theirs.keys())})

@@ -1,0 +1,53 @@
+"""The most that a job can cost, in words and in dollars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..jobs.estimate import estimate
+from ..jobs.facts import MissingFact
+from ...core.formatting import numbers as fmt
+from ...core.pricing.book import Price
+from ...core.pricing.cost import ceiling, most_billed_s
+from ...core.session.connection import known_prices
+from ...core.specs.job import JobSpec
+from ...core.specs.units import Usd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """``usd`` None: no price is known, and none is guessed."""
+
+    job: JobSpec
+    price: Price | None
+    usd: Usd | None
+    region: str
+
+    def __str__(self) -> str:
+        """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01, us-west-2)``."""
+        if self.price is None or self.usd is None:
+            return f"no price for {' and '.join(self.job.compute.instances)} in {self.region}, so no ceiling"
+        seconds = most_billed_s(self.job)
+        shown = f"{seconds / 3600:g} h" if seconds % 360 == 0 else fmt.hours(seconds)
+        mark = ", inferred" if self.price.inferred else ""
+        return (
+            f"at most {fmt.usd(self.usd)} ({shown} × {self.job.compute.hosts} × {fmt.usd_per_hour(self.price.usd_per_hour)}, "
+            f"{self.price.as_of}, {self.region}{mark})"
+        )
+
+
+def ceiling_of(job: JobSpec, region: str) -> Ceiling:
+    """At the newest known price of the region."""
+    price = known_prices().of(job.compute.machines, region)
+    return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)
+
+
+def estimated_cost(job: JobSpec, region: str) -> str:
+    """``about $20.1 estimated ($16.2 to $24.9), ``: empty where a fact, a basis or a price is missing."""
+    try:
+        found = estimate(job, prices=known_prices(), region=region).usd
+    except MissingFact:
+        return ""
+    if found is None:
+        return ""
+    return f"about ${found.p50:,.1f} estimated (80 %: ${found.p10:,.1f} to ${found.p90:,.1f}), "

@@ -1,0 +1,237 @@
+"""A job's spec as a configuration of the model of speed and memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ...core.catalog.chips import Chip, find_chip
+from ...core.catalog.instances import find_instance
+from ...core.specs.compute import InstanceType
+from ...core.specs.job import JobSpec
+from ...core.strategies import plan
+from ...core.strategies.smp import SMModelParallel
+from ...core.strategies.smp_v2 import SMModelParallelV2
+from ..architectures import Architecture, ImageModel, Model
+from ..configuration import Configuration, Head, Recompute, Sharding, Style
+from .facts import ACCUMULATION, LENGTH, LORA, RECOMPUTE, TARGET, Facts, MissingFact
+
+# When a version of PyTorch came out, in years.
+PYTORCH: Mapping[str, float] = MappingProxyType(
+    {"1.6": 2020.6, "1.7": 2020.8, "1.8": 2021.2, "1.9": 2021.4, "1.10": 2021.8, "1.11": 2022.2, "1.12": 2022.5, "1.13": 2022.8,
+     "2.0": 2023.2, "2.1": 2023.8, "2.2": 2024.1, "2.3": 2024.3, "2.4": 2024.6, "2.5": 2024.8, "2.6": 2025.1, "2.7": 2025.3, "2.8": 2025.6,
+     "2.9": 2025.8, "2.10": 2026.1, "2.11": 2026.3, "2.12": 2026.5, "2.13": 2026.6}
+)  # fmt: skip
+SDPA_SINCE = (4, 36)  # transformers: PyTorch's fused attention is the default of decoders and of BERT's newer classes
+TF32_OFF = 2022.45  # PyTorch 1.12 turned TF32 off for products
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The configuration, a second one where a fact that matters is open, and in words what was assumed."""
+
+    configuration: Configuration
+    other: Configuration | None
+    assumed: tuple[str, ...]
+    doubt: float
+
+
+def configure(facts: Facts) -> Configured:
+    """The configuration of a job. Raises MissingFact for what is neither said nor given."""
+    job = facts.job
+    instance, chip = machine(job)
+    model = facts.model()
+    batch, length = facts.batch(), facts.length(model)
+    assumed: list[str] = []
+    release = _release(job)
+    precision, doubt = _precision(facts, chip, release, assumed)
+    style, family, flash = _software(facts, chip, model, release)
+    workers = plan(job).workers_per_host * job.compute.hosts
+    tensor = min(workers, _degree(facts, "tensor"))
+    pipeline = min(max(1, workers // tensor), _degree(facts, "pipeline"))
+    data = max(1, workers // (tensor * pipeline))
+    if (
+        not any(name in facts.arguments for name in LENGTH)
+        and "length" not in facts.known
+        and isinstance(model, Architecture)
+    ):
+        assumed.append(f"{length:g} tokens a sample")
+    configuration = Configuration(
+        model=model,
+        chip=chip,
+        precision=precision,
+        style=style,
+        family=family,
+        sequence=length,
+        target=_target(facts, model, length),
+        micro_batch=batch,
+        micro_steps=facts.accumulation(),
+        data=data,
+        tensor=tensor,
+        pipeline=pipeline,
+        workers_per_host=max(1, plan(job).workers_per_host),
+        hosts=job.compute.hosts,
+        network_gbps=instance.network_gbps or 10.0,
+        sharding=_sharding(facts),
+        recompute=Recompute.FULL if facts.said(RECOMPUTE) else Recompute.NONE,
+        head=_head(facts, model),
+        adapters=facts.said(LORA),
+        weight_bits=4
+        if facts.said(("load_in_4bit", "use_4bit", "use_qlora"))
+        else 8
+        if facts.said(("load_in_8bit", "use_8bit"))
+        else 0,
+        autocast=not _pure(facts),
+        flash=flash,
+        release=release,
+    )
+    other = None
+    if precision == "tf32" and "precision" not in facts.known:
+        other = dataclasses.replace(configuration, precision="fp32")
+    return Configured(configuration, other, tuple(assumed), doubt)
+
+
+def machine(job: JobSpec) -> tuple[InstanceType, Chip]:
+    """The one instance type that trains, and its chip. Raises MissingFact."""
+    names = job.compute.instances
+    instance = find_instance(names[0]) if len(names) == 1 else None
+    if instance is None:
+        raise MissingFact(
+            "instance",
+            f"which machines train, got {' and '.join(names)}",
+            "one instance type of sm-trn catalog instances",
+        )
+    chip = find_chip(instance.chip)
+    if chip is None:
+        raise MissingFact(
+            "instance",
+            f"how fast {instance.name} is: no accelerator of it is in the table",
+            "an instance with an accelerator",
+        )
+    return instance, chip
+
+
+def _release(job: JobSpec) -> float:
+    version = str(getattr(job.framework, "pytorch", "") or "")
+    short = ".".join(version.split(".")[:2])
+    return PYTORCH.get(short, 2024.5)
+
+
+def _precision(facts: Facts, chip: Chip, release: float, assumed: list[str]) -> tuple[str, float]:  # noqa: PLR0911 - a ladder of what scripts write
+    """The matrix units' precision, and how much wider the interval is for what is not said."""
+    if "precision" in facts.known:
+        asked = str(facts.known["precision"])
+        if asked not in {"fp16", "bf16", "tf32", "fp32", "fp8"}:
+            raise MissingFact("precision", f"the precision {asked!r}", "--precision fp32, tf32, fp16, bf16 or fp8")
+        return asked, 1.0
+    named = facts.text(
+        ("torch_dtype", "dtype", "precision", "mixed_precision", "amp_dtype", "half_precision_backend")
+    ).lower()
+    environment = facts.job.variables
+    cast = any(environment.get(name, "0") not in {"0", ""} for name in ("XLA_USE_BF16", "XLA_DOWNCAST_BF16"))
+    if facts.said(("bf16",)) or "bf" in named or cast:
+        return "bf16", 1.0
+    if facts.said(("fp16", "amp")) or "16" in named:
+        return "fp16", 1.0
+    shipped = facts.job.script is not None and facts.job.script.source_dir is None
+    if shipped and chip.bf16 is not None and "bf16" not in facts.arguments:
+        assumed.append("bfloat16, as the shipped scripts compute where the device has it")
+        return "bf16", 1.0
+    if chip.generation.startswith("trainium"):
+        assumed.append("float32 weights, multiplied in bfloat16 as the Neuron compiler does by default")
+        return "fp32", 1.1
+    if chip.tf32 is not None and (release < TF32_OFF or facts.said(("tf32",))):
+        assumed.append(
+            "float32, multiplied in TF32 as PyTorch before 1.12 does unless told otherwise: without it up to three times slower"
+        )
+        return "tf32", 1.2
+    assumed.append("float32: no argument says bf16 or fp16")
+    return "fp32", 1.2
+
+
+def _pure(facts: Facts) -> bool:
+    """Whether weights themselves are 16-bit."""
+    named = facts.text(("torch_dtype", "dtype", "model_dtype", "param_dtype")).lower()
+    neuron = facts.job.neuron is not None and (
+        facts.job.neuron.zero_1 or facts.job.neuron.stochastic_rounding or facts.job.neuron.tensor_parallel > 1
+    )
+    deepspeed = any(
+        isinstance(part := facts.deepspeed().get(kind), Mapping) and part.get("enabled") not in {None, False}
+        for kind in ("bf16", "fp16")
+    )
+    return "16" in named or neuron or deepspeed
+
+
+def _software(facts: Facts, chip: Chip, model: Model, release: float) -> tuple[Style, str, bool]:
+    if chip.generation.startswith("trainium"):
+        split = _degree(facts, "tensor") > 1 or (facts.job.neuron is not None and facts.job.neuron.zero_1)
+        return Style.NEURON, "neuronx-distributed" if split else "neuron-xla", False
+    compiled = facts.job.compiled or facts.said(("torch_compile",))
+    transformers = str(getattr(facts.job.framework, "transformers", "") or "")
+    version = tuple(int(part) for part in re.findall(r"\d+", transformers)[:2])
+    asked = facts.text(("attn_implementation",)).lower()
+    newer = version >= SDPA_SINCE if version else release > 2024.0
+    flash = "eager" not in asked and (
+        "flash" in asked or "sdpa" in asked or (newer and isinstance(model, Architecture) and model.causal)
+    )
+    flash = flash or facts.said(("use_flash_attention", "use_flash_attention_2"))
+    family = "deepspeed" if facts.text(("deepspeed",)) else "transformers"
+    return Style.COMPILED if compiled else Style.EAGER, "other" if compiled else family, flash
+
+
+def _degree(facts: Facts, kind: str) -> int:
+    distribution = facts.job.distribution
+    if isinstance(distribution, (SMModelParallel, SMModelParallelV2)):
+        said = plan(facts.job).parameters
+        value = said.get(f"{kind}_parallel_degree") or (said.get("partitions") if kind == "pipeline" else None)
+        return int(value) if isinstance(value, int) and value > 0 else 1
+    found = facts.number((f"{kind}_parallel_size", f"{kind}_parallel_degree"))
+    return max(1, int(found or 1))
+
+
+def _target(facts: Facts, model: Model, length: float) -> float:
+    if isinstance(model, ImageModel) or model.kind != "encoder-decoder":
+        return 0.0
+    return facts.number(TARGET) or min(128.0, length)
+
+
+def _sharding(facts: Facts) -> Sharding:
+    fsdp = facts.text(("fsdp",))
+    zero = facts.deepspeed().get("zero_optimization")
+    stage = zero.get("stage", 0) if isinstance(zero, Mapping) else 0
+    offload = isinstance(zero, Mapping) and any(
+        isinstance(part := zero.get(name), Mapping) and part.get("device", "none") != "none"
+        for name in ("offload_optimizer", "offload_param")
+    )
+    if offload or "offload" in fsdp:
+        return Sharding.OFFLOAD
+    if "shard_grad_op" in fsdp or stage == 2:
+        return Sharding.GRADIENTS
+    if (fsdp and fsdp.lower() != "false") or stage == 3 or isinstance(facts.job.distribution, SMModelParallelV2):
+        return Sharding.FULL
+    if stage == 1 or (facts.job.neuron is not None and facts.job.neuron.zero_1):
+        return Sharding.OPTIMIZER
+    return Sharding.NONE
+
+
+def _head(facts: Facts, model: Model) -> Head:
+    if isinstance(model, ImageModel):
+        return Head.LABEL
+    if model.causal or model.kind == "encoder-decoder":
+        return Head.TOKENS if not re.search(r"classif|glue", facts.words()) else Head.LABEL
+    return Head.TOKENS if re.search(r"mlm|language_model|pretrain", facts.words()) else Head.LABEL
+
+
+def with_batch(job: JobSpec, batch: int, accumulation: int) -> JobSpec:
+    """The job with another batch of a worker and another accumulation, in the words that it uses."""
+    from .facts import BATCH  # noqa: PLC0415 - beside its one use
+
+    name = next((each for each in BATCH if each in job.hyperparameters), BATCH[0])
+    kept = next((each for each in ACCUMULATION if each in job.hyperparameters), ACCUMULATION[0])
+    changes: dict[str, str | int | float | bool] = {name: batch}
+    if accumulation != 1 or kept in job.hyperparameters:
+        changes[kept] = accumulation
+    return job.replace(hyperparameters={**job.hyperparameters, **changes})

@@ -1,0 +1,174 @@
+"""``estimate``: what a job will take and cost, before it is paid for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from typing_extensions import Unpack
+
+from ...core.errors import SmTrnError
+from ...core.pricing.book import PriceBook, snapshot_book
+from ...core.pricing.cost import ceiling
+from ...core.specs.destination import DEFAULT_REGION
+from ...core.specs.job import JobSpec, expect_spec
+from ...core.specs.json import Object
+from ...core.specs.value import suggestion
+from ..bounds import fastest_seconds
+from ..configuration import Configuration
+from ..fields import Refusal
+from ..intervals import Interval, around, exactly, support_width
+from ..memory import largest_batch, memory, usable_gib
+from ..rates import Fit, shipped, support_key
+from ..rows import read
+from ..step import StepParts, step_parts
+from ..units import model_flop
+from ..work import work_of
+from .calibration import Calibration, calibration_key
+from .configure import Configured, configure
+from .data import steps_of
+from .facts import KNOWN, Facts, Known, MissingFact
+from .phases import billed, phases
+from .value import Basis, Estimate
+
+WITHOUT_BASIS = ("trainium2", "kepler", "blackwell")  # generations of which no row is known, nor of one like them
+
+
+def estimate(
+    job: JobSpec,
+    *,
+    prices: PriceBook | None = None,
+    region: str = DEFAULT_REGION,
+    calibration: Calibration | None = None,
+    **known: Unpack[Known],
+) -> Estimate:
+    """What the job will take: memory, seconds of a step, phases, billable seconds and cost, as intervals with their basis.
+
+    Offline. What neither the spec nor ``known`` says is asked for by name: MissingFact. Raises TypeError for what is no spec, and for a
+    fact that nobody knows. ``known``: examples, tokens, data, length, batch, epochs, steps, model, precision.
+
+    >>> found = st.estimate(job, model="bert-base-uncased", batch=16, length=128, examples=25_000, epochs=2)
+    >>> found.steps, found.step_s.p10 < found.step_s.p90
+    (98.0, True)
+    """
+    expect_spec(job)
+    for name in known:
+        if name not in KNOWN:
+            raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{suggestion(name, KNOWN)}")
+    facts = Facts(job, known)
+    return estimate_of(facts, configure(facts), prices=prices, region=region, calibration=calibration)
+
+
+def estimate_of(
+    facts: Facts,
+    configured: Configured,
+    *,
+    prices: PriceBook | None = None,
+    region: str = DEFAULT_REGION,
+    calibration: Calibration | None = None,
+) -> Estimate:
+    """The estimate of a job whose configuration is known already. Raises MissingFact where nothing says how many steps it takes."""
+    job, c = facts.job, configured.configuration
+    _expect_unit(c)
+    steps, counted, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
+    book = prices if prices is not None else snapshot_book()
+    price = book.of(job.compute.machines, region)
+    step, parts, basis = step_interval(configured, calibration)
+    fastest = fastest_seconds(c)
+    rate = (
+        None
+        if step is None
+        else Interval(c.global_batch / step.p90, c.global_batch / step.p50, c.global_batch / step.p10)
+    )
+    peak = c.chip.peak("fp8" if c.precision == "fp8" else c.half)
+    return Estimate(
+        job=job,
+        configuration=c,
+        memory=memory(c),
+        memory_limit_gib=usable_gib(c),
+        largest_batch=largest_batch(c),
+        fastest_step_s=fastest,
+        step_s=step,
+        parts=parts,
+        steps=steps,
+        counted=counted,
+        samples_per_s=rate,
+        tokens_per_s=None if rate is None or c.images else rate.scaled(c.tokens_per_sample),
+        mfu=None if step is None or not peak else model_flop(c) / c.workers / peak / step.p50,
+        phases=phases(job, c, steps, step or exactly(fastest), examples),
+        price=price,
+        region=region,
+        ceiling_usd=ceiling(job, price),
+        basis=basis,
+        assumed=configured.assumed,
+    )
+
+
+def billable(facts: Facts, configured: Configured) -> Interval | None:
+    """The billable seconds of ``estimate_of`` alone; None where no published row gives a basis. Raises MissingFact as it does."""
+    c = configured.configuration
+    _expect_unit(c)
+    steps, _, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
+    step, _, _ = step_interval(configured, None)
+    return None if step is None else billed(phases(facts.job, c, steps, step, examples))
+
+
+def _expect_unit(c: Configuration) -> None:
+    """Raises MissingFact where the chip does not compute in the job's precision: PyTorch refuses there, or imitates it slowly."""
+    if c.lacks:
+        name, given = c.chip.name, "fp32" if c.chip.fp16 is None else "fp16"
+        raise MissingFact(
+            "precision",
+            f"how fast it is: {name} has no {c.precision}, which the job asks for",
+            f"{given} instead of {c.precision}, or a machine that has it: sm-trn plan FILE ranks those",
+        )
+
+
+def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibration:
+    """What one real job teaches: its measured seconds of an optimizer step over the estimated ones. Raises MissingFact."""
+    c = configure(Facts(job, known)).configuration
+    return Calibration({calibration_key(c): (round(1 / steps_per_s / _seconds(c, shipped()), 4),)})
+
+
+def learn_row(row: Object) -> Calibration:
+    """What a measured row of ``estimation``'s tables teaches. Raises SmTrnError for a row that cannot be read."""
+    found = read(row)
+    if isinstance(found, Refusal):
+        raise SmTrnError(f"a row of {row.get('instance')}: {found.reason}; wanted one that sm-trn conformance wrote")
+    c = found.configuration
+    return Calibration({calibration_key(c): (round(found.seconds(found.published) / _seconds(c, shipped()), 4),)})
+
+
+def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
+    """Seconds of an optimizer step, its parts, and what carries it."""
+    fitted, c = shipped(), configured.configuration
+    work = work_of(c)
+    parts = step_parts(work, fitted.constants.rates(c))
+    basis = _basis(c)
+    if basis.bounds_only:
+        return None, parts, basis
+    factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
+    found = around(parts.total * factor, fitted.spread, width=support_width(basis.groups) * configured.doubt * width)
+    if configured.other is not None:
+        slow = around(_seconds(configured.other, fitted) * factor, fitted.spread)
+        found = Interval(found.p10, found.p50, max(found.p90, slow.p90))
+    fastest = min(fastest_seconds(c, work), found.p50)
+    return Interval(max(found.p10, fastest), found.p50, found.p90), parts, dataclasses.replace(basis, calibrated=jobs)
+
+
+def _seconds(c: Configuration, fitted: Fit) -> float:
+    return step_parts(work_of(c), fitted.constants.rates(c)).total
+
+
+def _basis(c: Configuration) -> Basis:
+    """The published rows with the same chip and precision, and the nearest campaigns among them."""
+    key = support_key(c)
+    groups = shipped().support.get(key, 0)
+    near = tuple(group for group in shipped().residuals if group.endswith(f"| {c.model.name}"))
+    counted = sum(len(shipped().residuals[group]) for group in near)
+    return Basis(
+        rows=counted,
+        groups=groups,
+        nearest=near[:3],
+        release=c.release,
+        bounds_only=not groups and c.generation in WITHOUT_BASIS,
+    )

@@ -1,0 +1,125 @@
+"""The phases of a job around its steps, each as an interval of seconds: measured on public logs, and said so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...core.specs.job import JobSpec
+from ..configuration import Configuration
+from ..intervals import Interval, exactly
+
+TRANSFER = 150e6  # bytes a second between S3 and an instance, one large object
+DOWNLOADED = 2.0  # bytes of a parameter in published checkpoints
+STORED = 4.0  # bytes of a parameter as the scripts save them
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase: its seconds, whether they are billed, and on what the figure stands."""
+
+    name: str
+    seconds: Interval
+    billed: bool
+    basis: str
+
+
+def phases(job: JobSpec, c: Configuration, steps: float, step: Interval, examples: float) -> tuple[Phase, ...]:
+    """All phases of a job, in order."""
+    parameters = c.model.parameters
+    training = step.scaled(steps)
+    found = [
+        Phase("capacity and start", _start(c), False, "no wait for capacity: assumed, not known"),
+        Phase("image pull", _pull(c), True, "15 public logs of GPU images, 2 of Neuron images"),
+        Phase("download and data", _download(parameters, examples), True, "18 public logs, and bytes at 150 MB/s"),
+    ]
+    compiled = _compile(job, c)
+    if compiled is not None:
+        found.append(compiled)
+    found.append(Phase(f"{steps:,.0f} steps", training, True, "the estimated step"))
+    evaluations = _evaluations(job)
+    if evaluations:
+        found.append(
+            Phase(
+                "evaluations",
+                step.scaled(max(steps, 1) * 0.035 * evaluations),
+                True,
+                "a tenth of the data, forward only",
+            )
+        )
+    saved = (
+        parameters * STORED * (3 if job.checkpoints is not None else 1) / c.tensor / c.pipeline
+        if not c.adapters
+        else 2e8
+    )
+    found.append(
+        Phase(
+            "save and upload",
+            _plus(Interval(5, 41, 370), saved / TRANSFER),
+            True,
+            "17 public logs, and bytes at 150 MB/s",
+        )
+    )
+    return tuple(found)
+
+
+def billed(found: tuple[Phase, ...]) -> Interval:
+    """Billable seconds: phases err independently."""
+    return _sum([phase.seconds for phase in found if phase.billed])
+
+
+def wall(found: tuple[Phase, ...]) -> Interval:
+    """Seconds from submit to end."""
+    return _sum([phase.seconds for phase in found])
+
+
+def _sum(intervals: list[Interval]) -> Interval:
+    total = exactly(0.0)
+    for each in intervals:
+        total = total.plus(each)
+    return total
+
+
+def _plus(interval: Interval, seconds: float) -> Interval:
+    return Interval(interval.p10 + seconds * 0.5, interval.p50 + seconds, interval.p90 + seconds * 3)
+
+
+def _start(c: Configuration) -> Interval:
+    if c.neuron:
+        return Interval(100, 150, 600)
+    if c.chip.name.startswith(("A100", "H100", "H200", "B")):
+        return Interval(300, 311, 554)
+    return Interval(67, 90, 146)
+
+
+def _pull(c: Configuration) -> Interval:
+    return Interval(150, 220, 350) if c.neuron else Interval(110, 231, 323)
+
+
+def _download(parameters: float, examples: float) -> Interval:
+    """Model and data, and texts turned into tokens by one process."""
+    model = parameters * DOWNLOADED / TRANSFER
+    tokenized = min(max(examples, 0.0), 5e6) / 6000
+    return _plus(Interval(3, 25, 90), model + tokenized)
+
+
+def _compile(job: JobSpec, c: Configuration) -> Phase | None:
+    if c.neuron:
+        if job.neuron is not None and job.neuron.cache_s3_uri:
+            return Phase("load compiled graphs", Interval(30, 90, 300), True, "graphs are in the cache: assumed")
+        # 12 to 13 minutes of a BERT-base job, some 40 of Llama-2-7B: public notebooks; between them the size's root
+        middle = 750 * max(1.0, (c.model.parameters / c.tensor / 110e6)) ** 0.42
+        return Phase(
+            "compile, first time",
+            Interval(middle / 2, middle, middle * 2),
+            True,
+            "two public notebooks; cached: 1 to 5 minutes",
+        )
+    if job.compiled:
+        return Phase("compile", Interval(120, 300, 700), True, "the Training Compiler compiles for each shape")
+    return Phase("warm-up", Interval(10, 25, 60), True, "the first hundred steps of public logs")
+
+
+def _evaluations(job: JobSpec) -> float:
+    """How often a tenth of the data is evaluated, in epochs' worth."""
+    said = [str(job.arguments.get(name, "")).lower() for name in ("do_eval", "evaluation_strategy", "eval_strategy")]
+    return 1.0 if any(each not in {"", "no", "false", "0", "none"} for each in said) else 0.0

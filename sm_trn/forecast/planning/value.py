@@ -1,0 +1,225 @@
+"""A plan: what was chosen and why the rest was not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...core.catalog.images import NEURON
+from ..intervals import Interval
+from ..jobs.value import Estimate, quantiles, span
+from ...core.specs.job import JobSpec
+from ...core.specs.json import Json
+
+SHOWN = 5  # of what was not chosen, unless all are asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One way to run the job: a spec ready to submit, and what it is estimated to take."""
+
+    job: JobSpec
+    estimate: Estimate
+
+    @property
+    def wall_s(self) -> Interval:
+        """From submit to end."""
+        return self.estimate.wall_s
+
+    @property
+    def usd(self) -> Interval:
+        """Dollars. Raises ValueError without a price."""
+        if self.estimate.usd is None:
+            raise ValueError(f"no price of {self.name} is known")
+        return self.estimate.usd
+
+    @property
+    def name(self) -> str:
+        """``ml.p4d.24xlarge × 2 spot``."""
+        return named(self.job)
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A choice that was not taken, and why."""
+
+    name: str
+    reason: str
+    kind: str
+    choice: Choice | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Choices that keep every limit, best first by ``goal``, and those excluded with their reasons.
+
+    Limits hold at the upper end of the 80 % interval, or at the likely value where ``at`` is ``likely``. Each choice has the global batch
+    of the job, so that it learns the same.
+
+    >>> found = st.plan(job, only=["ml.trn1.*"], model="gpt2", batch=8, length=512, steps=1000)
+    >>> found.best.job.compute.instance
+    'ml.trn1.2xlarge'
+    """
+
+    job: JobSpec
+    goal: str
+    choices: tuple[Choice, ...]
+    excluded: tuple[Excluded, ...]
+    global_batch: float
+    region: str
+    deadline_s: float | None = None
+    max_usd: float | None = None
+    at: str = "upper"
+
+    @property
+    def best(self) -> Choice:
+        """The first. Raises ValueError when nothing keeps the limits."""
+        if not self.choices:
+            raise ValueError(f"{self.job.name}: no choice keeps the limits; {len(self.excluded)} were looked at")
+        return self.choices[0]
+
+    @property
+    def front(self) -> tuple[Choice, ...]:
+        """Choices that no other one beats in both time and cost."""
+        return tuple(each for each in self.choices if not any(beats(other, each) for other in self.choices))
+
+    def retimed(self, choice: Choice) -> bool:
+        """Whether the choice has another ``max_run_s`` than the job."""
+        return choice.job.max_run_s != self.job.max_run_s
+
+    def to_dict(self) -> dict[str, Json]:
+        """The plan as JSON holds it."""
+        front = self.front
+        return {
+            "estimated": True,
+            "job": self.job.name,
+            "goal": self.goal,
+            "region": self.region,
+            "global_batch": self.global_batch,
+            "deadline_s": self.deadline_s,
+            "max_usd": self.max_usd,
+            "at": self.at,
+            "choices": [{**_choice(each), "front": each in front} for each in self.choices],
+            "excluded": [{"name": each.name, "reason": each.reason, "kind": each.kind} for each in self.excluded],
+        }
+
+    def text(self, *, everything: bool = False) -> str:
+        """The table of ``sm-trn plan``; with ``everything`` each excluded choice has its line."""
+        return "\n".join([*_title(self), "", *_table(self), *_rest(self, everything), "", *_notes(self)])
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def named(job: JobSpec) -> str:
+    """``ml.p4d.24xlarge × 2 spot``: instances, their number, and how they are paid."""
+    return f"{job.compute.instances[0]} × {job.compute.hosts}{' spot' if job.spot is not None else ''}"
+
+
+def beats(one: Choice, other: Choice) -> bool:
+    """Whether ``one`` is no slower and no dearer than ``other``, and better in one of them."""
+    mine, theirs = (one.wall_s.p50, one.usd.p50), (other.wall_s.p50, other.usd.p50)
+    return mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
+
+
+def _choice(each: Choice) -> dict[str, Json]:
+    c = each.estimate.configuration
+    return {
+        "instance": each.job.compute.instances[0],
+        "count": each.job.compute.hosts,
+        "spot": each.job.spot is not None,
+        "batch": c.micro_batch,
+        "accumulation": c.micro_steps,
+        "wall_s": list(quantiles(each.wall_s)),
+        "usd": list(quantiles(each.usd)),
+        "max_run_s": each.job.max_run_s,
+        "distribution": each.job.distribution.name if each.job.distribution is not None else None,
+    }
+
+
+def _usd(amount: float) -> str:
+    return f"{amount:,.2f}" if amount < 10 else f"{amount:,.1f}"
+
+
+def _title(p: Plan) -> list[str]:
+    keep = "keeps" if len(p.choices) == 1 else "keep"
+    count, kept = len(p.choices) + len(p.excluded), len(p.choices)
+    head = f"{count} choices, same global batch {p.global_batch:g}. {kept} {keep} every limit.  ESTIMATED"
+    if not p.choices:
+        return [head]
+    best = p.best
+    return [head, f"{p.goal.capitalize()}: {best.name}, about ${_usd(best.usd.p50)} in {span(best.wall_s.p50)}."]
+
+
+def _table(p: Plan) -> list[str]:
+    if not p.choices:
+        return []
+    ages = {each.estimate.price.as_of for each in p.choices if each.estimate.price is not None}
+    head = f"     {'INSTANCES':<26} {'BATCH × ACCUM':>13}  {'TIME':>7} {'80 %':<15} {'USD':>8} {'80 %':<14}"
+    lines = [f"{head} PRICE OF" if len(ages) > 1 else head.rstrip()]
+    for at, each in enumerate(p.front, 1):
+        c, wall, cost = each.estimate.configuration, each.wall_s, each.usd
+        batch = f"{c.micro_batch:g} × {c.micro_steps:g}"
+        times = f"{span(wall.p50):>7} {f'{span(wall.p10)}-{span(wall.p90)}':<15}"
+        dollars = f"{_usd(cost.p50):>8} {f'{_usd(cost.p10)}-{_usd(cost.p90)}':<14}"
+        line = f"{'→' if at == 1 else ' '} {at:>2} {each.name:<26} {batch:>13}  {times} {dollars}"
+        price = each.estimate.price
+        age = f" {price.as_of}{' i' * price.inferred}" if len(ages) > 1 and price is not None else ""
+        lines.append(f"{line}{age}".rstrip())
+    return lines
+
+
+def _rest(p: Plan, everything: bool) -> list[str]:
+    front = p.front
+    beaten = []
+    for each in p.choices:
+        if each not in front:
+            better = next(at for at, other in enumerate(front, 1) if beats(other, each))
+            beaten.append(
+                f"  {each.name:<28} ${_usd(each.usd.p50)} in {span(each.wall_s.p50)}: choice {better} is cheaper and quicker"
+            )
+    lines = beaten + [f"  {each.name:<28} {each.reason}" for each in p.excluded]
+    if not lines:
+        return []
+    shown = lines if everything else lines[:SHOWN]
+    found = ["", "Not chosen", *shown]
+    if len(shown) < len(lines):
+        kinds = Counter(each.kind for each in p.excluded[max(0, SHOWN - len(beaten)) :])
+        more = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        found += [f"  {len(lines) - len(shown)} more{': ' if more else ''}{more}. --all lists them"]
+    return found
+
+
+def _notes(p: Plan) -> list[str]:
+    lines = []
+    if p.deadline_s is not None or p.max_usd is not None:
+        where = "at the upper end of the 80 % interval" if p.at == "upper" else "at the likely value"
+        lines.append(f"Limits hold {where}.")
+    longer = [f"{at}: max_run_s = {each.job.max_run_s:_}" for at, each in enumerate(p.front, 1) if p.retimed(each)]
+    if longer:
+        lines.append(f"Choice {', '.join(longer)} where the job has {p.job.max_run_s:_}: what it is estimated to need.")
+    dates = sorted({each.estimate.price.as_of for each in p.choices if each.estimate.price is not None})
+    if dates:
+        lines.append(
+            f"Prices of {', '.join(dates)} in {p.region}. Wait for capacity: not known. Spot saving: 50 to 75 % assumed."
+        )
+        if len(dates) > 1:
+            lines.append(
+                "The ranking mixes prices of different days: see PRICE OF; i is inferred. sm-trn catalog update renews them."
+            )
+    if any(isinstance(each.job.framework, NEURON) for each in p.choices):
+        lines.append(
+            "Trainium: AWS ended PyTorch/XLA training there in 2026; the images up to Neuron 2.29.1 still run (IMG009)."
+        )
+    return lines
+
+
+def ordered(choices: Sequence[Choice], goal: str) -> tuple[Choice, ...]:
+    """Best first: by cost then time, or by time then cost; names decide ties."""
+
+    def first(each: Choice) -> tuple[float, float, str]:
+        time, cost = each.wall_s.p50, each.usd.p50
+        return (cost, time, each.name) if goal == "cheapest" else (time, cost, each.name)
+
+    return tuple(sorted(choices, key=first))

@@ -1,0 +1,212 @@
+"""The fitted constants: which of them a configuration uses, and the beliefs that hold them where few rows speak.
+
+Every constant is positive and fitted as a logarithm. Its prior is a median and a spread (0.1 is about ten per cent).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from types import MappingProxyType
+
+from .configuration import Configuration, Sharding
+from .intervals import spread_of
+from .step import Rates
+
+PCIE = 30e9  # links slower than this, a worker, are PCIe and no NVLink
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """A constant's median before any row is seen, and the spread of its logarithm; 0: it is not fitted."""
+
+    median: float
+    spread: float
+
+
+# Medians are what datasheets, kernels and recipes suggest; the rows move those that they can identify.
+PRIORS: Mapping[str, Prior] = MappingProxyType(
+    {
+        "peak.half": Prior(0.75, 0.25),
+        "peak.tf32": Prior(0.75, 0.25),
+        "peak.fp32": Prior(0.85, 0.25),
+        "peak.fp8": Prior(0.60, 0.25),
+        "peak.autocast32": Prior(0.55, 0.2),  # Neuron multiplies float32 in bf16 by default
+        "chip.volta": Prior(0.80, 0.15),
+        "chip.turing": Prior(0.55, 0),  # T4: 70 W hold its clock below the datasheet's
+        "chip.kepler": Prior(0.70, 0),
+        "chip.ampere": Prior(1.0, 0.1),
+        "chip.ampere-small": Prior(0.85, 0),
+        "chip.ada-small": Prior(0.55, 0),  # L4: 72 W
+        "chip.ada": Prior(0.75, 0),
+        "chip.hopper": Prior(0.80, 0.12),
+        "chip.blackwell": Prior(0.70, 0),
+        "chip.trainium1": Prior(0.65, 0.2),
+        "chip.trainium2": Prior(0.50, 0),
+        "saturation.width": Prior(77, 0.5),
+        "saturation.tokens": Prior(700, 0.4),
+        "attention.flash": Prior(0.40, 0.3),
+        "attention.eager": Prior(0.45, 0.3),
+        "attention.neuron": Prior(0.30, 0.3),
+        "attention.hopper": Prior(0.65, 0.2),
+        "convolution.half": Prior(0.40, 0.3),
+        "convolution.tf32": Prior(0.40, 0.3),
+        "convolution.fp32": Prior(0.75, 0.3),
+        "convolution.neuron": Prior(0.35, 0.4),
+        "convolution.diffusion": Prior(0.40, 0.3),
+        "traffic.eager": Prior(1.9, 0.25),
+        "traffic.tuned": Prior(1.5, 0.25),
+        "traffic.fused": Prior(1.4, 0.25),
+        "traffic.compiled": Prior(1.1, 0.25),
+        "traffic.neuron": Prior(1.4, 0.3),
+        "traffic.image": Prior(24, 0.4),
+        "traffic.image32": Prior(24, 0.4),
+        "scores": Prior(1.3, 0.3),
+        "launch.eager": Prior(7e-6, 0.25),
+        "launch.tuned": Prior(5e-6, 0.25),
+        "launch.fused": Prior(5e-6, 0.25),
+        "launch.compiled": Prior(4e-6, 0.25),
+        "launch.neuron": Prior(1e-6, 0),
+        "launch.image": Prior(4e-6, 0.25),
+        "graph.gpu": Prior(1e-4, 0),
+        "graph.neuron": Prior(3e-3, 0.4),
+        "optimizer.eager": Prior(3.0, 0.3),
+        "optimizer.tuned": Prior(2.0, 0.4),
+        "optimizer.fused": Prior(2.0, 0.4),
+        "optimizer.compiled": Prior(2.5, 0.4),
+        "optimizer.neuron": Prior(3.0, 0.4),
+        "tensor.eager": Prior(40e-6, 0.4),
+        "tensor.tuned": Prior(15e-6, 0.5),
+        "tensor.fused": Prior(15e-6, 0.5),
+        "tensor.compiled": Prior(15e-6, 0.5),
+        "tensor.neuron": Prior(5e-6, 0.5),
+        "link.gpu": Prior(0.6, 0.25),
+        "link.pcie": Prior(0.5, 0),
+        "link.neuron": Prior(0.35, 0.4),
+        "network.gpu": Prior(0.6, 0.3),
+        "network.neuron": Prior(0.35, 0.4),
+        "gather.gpu": Prior(0.7, 0.25),
+        "exposed": Prior(0.15, 0.4),
+        "overlap.gpu": Prior(1.0, 0),
+        "overlap.neuron": Prior(1e-9, 0),
+        "exchange.gpu": Prior(1.4, 0.3),
+        "exchange.neuron": Prior(1.5, 0.4),
+        "bubble.plain": Prior(1.0, 0.1),
+        "bubble.interleaved": Prior(0.4, 0.2),
+        "drift.neuron": Prior(0.08, 0.3),
+        "drift.gpu": Prior(1e-9, 0),
+        "family.neuron-xla": Prior(1.0, 0.06),
+        "family.neuronx-distributed": Prior(1.0, 0.06),
+        "family.composer": Prior(1.0, 0.06),
+        "family.nemo": Prior(1.0, 0.06),
+        "family.megatron": Prior(1.0, 0.06),
+        "family.torchtitan": Prior(1.0, 0.06),
+        "family.deepspeed": Prior(1.15, 0.06),
+        "family.ngc": Prior(1.0, 0.06),
+        "family.tensorflow": Prior(1.0, 0.06),
+        "family.transformers": Prior(1.0, 0.06),
+        "family.other": Prior(1.0, 0),
+    }
+)
+
+
+def _precision(c: Configuration) -> str:
+    if c.precision in {"fp16", "bf16"}:
+        return "half"
+    if c.neuron:
+        return "autocast32"
+    if c.precision == "tf32" and c.chip.tf32 is None:
+        return "fp32"
+    if c.precision == "fp8" and c.chip.fp8 is None:
+        return "half"
+    return c.precision
+
+
+def chosen(c: Configuration) -> Mapping[str, tuple[str, ...]]:
+    """The names of the constants whose product is each of ``Rates``."""
+    style, precision, neuron = c.style.value, _precision(c), c.neuron
+    pcie = not neuron and c.chip.link_rate < PCIE
+    kind = "neuron" if neuron else "gpu"
+    chip = f"chip.{c.generation}"
+    diffusion = c.images and c.model.name.startswith("stable-diffusion")
+    convolution = "diffusion" if diffusion else "neuron" if neuron else precision.replace("fp8", "half")
+    attention = ("attention.neuron" if neuron else "attention.flash" if c.flash else "attention.eager",)
+    sharded = c.sharding in {Sharding.FULL, Sharding.GRADIENTS}
+    return {
+        "efficiency": (f"peak.{precision}", chip),
+        "width": ("saturation.width",),
+        "tokens": ("saturation.tokens",),
+        "attention": (*attention, *(("attention.hopper",) if c.generation in {"hopper", "blackwell"} else (chip,))),
+        "convolution": (f"convolution.{convolution}", chip),
+        "traffic": (f"traffic.{style}",),
+        "scores": (f"traffic.{style}", "scores"),
+        "image_traffic": ("traffic.image32" if c.element_bytes == 4 else "traffic.image",),
+        "launch": ("launch.image" if c.images and not neuron else f"launch.{style}",),
+        "graph": (f"graph.{kind}",),
+        "optimizer": (f"optimizer.{style}",),
+        "tensor_launch": (f"tensor.{style}",),
+        "link": ("link.pcie" if pcie else "gather.gpu" if sharded and not neuron else f"link.{kind}",),
+        "network": (f"network.{kind}",),
+        "exposed": ("exposed",),
+        "overlap": (f"overlap.{kind}",),
+        "exchange": (f"exchange.{kind}",),
+        "bubble": ("bubble.interleaved" if c.interleaved else "bubble.plain",),
+        "drift": (f"drift.{kind}",),
+        "family": (f"family.{c.family}",),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Values of all constants by name."""
+
+    values: Mapping[str, float]
+
+    def rates(self, c: Configuration) -> Rates:
+        """Those that this configuration uses."""
+        return Rates(**{name: math.prod(self.values[each] for each in used) for name, used in chosen(c).items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What the fit left: constants of all rows, constants without each group, and how far each left-out group was off.
+
+    ``residuals`` are natural logarithms of published over estimated seconds, by group; ``spread`` is what bounds most of them.
+    """
+
+    constants: Constants
+    without: Mapping[str, Constants]
+    residuals: Mapping[str, tuple[float, ...]]
+    spread: tuple[float, float]
+    support: Mapping[str, int]  # groups by generation and precision
+
+
+@functools.cache
+def shipped() -> Fit:
+    """The fit that comes with the package: ``python -m sm_trn.forecast.fit`` makes it again."""
+    body = json.loads(files(__package__).joinpath("constants.json").read_text("utf-8"))
+    base = {name: prior.median for name, prior in PRIORS.items()} | body["constants"]
+    residuals = MappingProxyType({group: tuple(values) for group, values in body["residuals"].items()})
+    return Fit(
+        constants=Constants(MappingProxyType(base)),
+        without=MappingProxyType(
+            {group: Constants(MappingProxyType(base | values)) for group, values in body["without"].items()}
+        ),
+        residuals=residuals,
+        spread=spread_of(residuals),
+        support=MappingProxyType(body["support"]),
+    )
+
+
+def support_key(c: Configuration) -> str:
+    """What two rows must share to speak for one another: generation and precision of the chip, images or not."""
+    return f"{c.generation} {_precision(c)}{' images' if c.images else ''}"
+
+
+def fitted_names() -> list[str]:
+    """Constants that rows may move."""
+    return [name for name, prior in PRIORS.items() if prior.spread > 0]

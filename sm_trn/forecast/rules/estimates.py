@@ -1,0 +1,112 @@
+"""EST rules: what the estimate of the job says against it. Warnings alone: an estimate is no measurement, and the job may run.
+
+Where a fact is missing nothing is said: what is missing is asked for by ``sm-trn estimate``, not here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...core.specs.job import JobSpec
+from ...core.specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ...core.strategies.smp import SMModelParallel
+from ...core.strategies.smp_v2 import SMModelParallelV2
+from . import memory
+
+if TYPE_CHECKING:
+    from ..configuration import Configuration
+    from ..intervals import Interval
+
+# Nine in ten published largest batches lie within this factor of the estimated one; there are none for NeuronCores.
+DOUBT, NEURON_DOUBT = 1.5, 2.0
+
+EST001 = Rule(
+    "EST001",
+    (Severity.WARNING,),
+    "a time limit that the job may not keep",
+    "SageMaker stops a job at max_run_s, whatever it has reached; what ran until then is billed.",
+    "the upper end of the estimate's 80 % interval: sm-trn estimate shows what it stands on",
+)
+EST002 = Rule(
+    "EST002",
+    (Severity.WARNING,),
+    "a batch that likely does not fit the accelerator's memory",
+    "The job would end with an out-of-memory error at its first step, after the download and the start were billed.",
+    "the memory model of sm-trn estimate: nine in ten published largest batches lie within a factor of 1.5 of it",
+)
+
+
+def estimated(job: JobSpec) -> Iterator[Problem]:
+    """EST001, EST002: the time limit is below the estimate's upper end; the batch is well beyond the largest that should fit.
+
+    Of memory one rule speaks: where no estimate can, that of ``memory.accelerator_memory``.
+    """
+    from ..jobs.configure import configure  # noqa: PLC0415 - its tables load when a job is checked, not before
+    from ..jobs.estimate import billable  # noqa: PLC0415
+    from ..jobs.facts import Facts, MissingFact  # noqa: PLC0415
+    from ..memory import largest_batch  # noqa: PLC0415
+
+    if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
+        return  # the library partitions the model by itself
+    facts = Facts(job, {})
+    try:
+        facts.batch()  # what most jobs leave to their script, and the quickest to miss
+        configured = configure(facts)
+    except MissingFact:
+        yield from memory.accelerator_memory(job)
+        return
+    c = configured.configuration
+    most = largest_batch(c)
+    yield from _memory(EST002, job, c, most)
+    if c.micro_batch > most:
+        return
+    try:
+        seconds = billable(facts, configured)
+    except MissingFact:
+        return
+    if seconds is not None and seconds.p90 > job.max_run_s:
+        yield _too_short(EST001, job, seconds)
+
+
+def _memory(rule: Rule, job: JobSpec, c: Configuration, most: int) -> Iterator[Problem]:
+    """``rule`` where a batch fits and the job's is well beyond it; MEM001 where none does, or the estimate does not know the job's way."""
+    if not most or memory.beyond_estimates(job):
+        yield from memory.accelerator_memory(job)
+    elif c.micro_batch > most * (NEURON_DOUBT if c.neuron else DOUBT):
+        unsure = memory.script_decides(job)
+        if unsure is not None:
+            yield _too_large(rule, job, c, most, unsure)
+
+
+def _too_short(rule: Rule, job: JobSpec, seconds: Interval) -> Problem:
+    from ..jobs.value import TOO_LONG, enough_s, span  # noqa: PLC0415 - as above
+
+    limit = enough_s(seconds)
+    return rule.problem(
+        Field("max_run_s"),
+        f"the job is estimated to take {span(seconds.p50)}, up to {span(seconds.p90)}",
+        got=f"{job.max_run_s:_} s",
+        wanted=f"at least {math.ceil(seconds.p90):_} s",
+        fix=Advice(TOO_LONG) if limit is None else Change(max_run_s=limit),
+    )
+
+
+def _too_large(rule: Rule, job: JobSpec, c: Configuration, most: int, unsure: str) -> Problem:
+    from ..jobs.facts import BATCH  # noqa: PLC0415 - as above
+    from ..memory import memory as needed  # noqa: PLC0415
+    from ..memory import usable_gib  # noqa: PLC0415
+
+    name = next((each for each in BATCH if each in job.hyperparameters), BATCH[0])
+    return rule.problem(
+        Field(f"hyperparameters.{name}"),
+        f"a batch of {c.micro_batch:g} is estimated to need {needed(c).total:.1f} GiB of one worker's memory",
+        consequence=f"cannot tell whether the script shards or shrinks what it keeps: {unsure}" if unsure else "",
+        got=f"{c.micro_batch:g}",
+        wanted=f"about {most}, which fits {usable_gib(c):.1f} GiB on {job.compute.instances[0]}",
+        fix=Change(**{name: most}),
+    )
+
+
+RULES = (estimated,)

@@ -1,0 +1,395 @@
+"""What answers and costs money while it does: an endpoint as a handle, all of them as a list, batch transforms.
+
+Nothing at AWS ends an endpoint by itself. ``max_hours`` is a tag that says when it may go; ``Endpoints.delete_overdue``, or
+``sm-trn endpoints --delete-overdue``, is what makes it go, whenever somebody – a person, cron, CI – runs it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from types import TracebackType
+from typing import Any
+
+from ..core.errors import CloudError
+from ..core.logs.events import printable
+from ..core.ports import EndpointSnapshot, TransformRequest
+from ..core.pricing.book import Price
+from ..core.pricing.cost import usd_per_thousand
+from ..core.pricing.requests import RequestCost
+from ..core.specs.snapshot import parse_time
+from ..core.specs.units import Usd
+from . import deployment
+from ..core.session.cloud import Cloud
+from .deployment import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
+
+JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
+_ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
+_TRANSFORMED = {"Completed", "Failed", "Stopped"}
+_WAIT_S = 3600.0  # a host that has not started in an hour is reported, as SageMaker's own health check would
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One endpoint, by name. As a context manager it deletes itself; ``deployment`` is known to whoever made it."""
+
+    name: str
+    session: Cloud = dataclasses.field(repr=False)
+    deployment: Deployment | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def status(self) -> str:
+        """AWS's word: Creating, InService, Updating, Failed, …; 'Deleted' once it is gone. Raises CloudError."""
+        try:
+            return self.session.hosts.fetch_endpoint(self.name).status
+        except CloudError as error:
+            if "Could not find" in str(error):
+                return "Deleted"
+            raise
+
+    def wait(self) -> Endpoint:
+        """Until it is in service. Raises CloudError with the reason when it is not to be."""
+        clock = self.session.clock
+        until = clock.now() + _WAIT_S
+        while (now := self.session.hosts.fetch_endpoint(self.name)).status not in _ENDED:
+            if clock.now() > until:
+                raise CloudError(f"{self.name}: still {now.status} after an hour, wanted InService")
+            clock.sleep(0.2 if self.session.emulated else 10.0)
+        if now.status != "InService":
+            raise CloudError(
+                f"{self.name} is {now.status}: {printable(now.reason) or 'no reason given'}; it may "
+                f"still be billed until sm-trn delete-endpoint {self.name}",
+                operation="CreateEndpoint",
+                code="Failed",
+            )
+        return self
+
+    def predict(self, inputs: Any, *, content_type: str = "", accept: str = JSON) -> Any:
+        """The model's answer: JSON and numpy arrays as objects, CSV as text, anything else as bytes.
+
+        ``bytes`` are sent as they are, with ``content_type``; a numpy array as npy when ``content_type`` says so; everything
+        else as JSON. Raises CloudError with the model's own message when it cannot answer.
+        """
+        body, kind = _encoded(inputs, content_type)
+        answer = self.session.hosts.invoke(self.name, body, kind, accept)
+        return _decoded(answer.body, answer.content_type)
+
+    def delete(self) -> None:
+        """Delete the endpoint, which ends the billing, its configuration and its models. A second call does nothing."""
+        if self.status not in {"Deleted", "Deleting"}:
+            self.session.hosts.delete_endpoint(self.name)
+
+    def cost_per_thousand(self, requests_per_s: float, *, usd_per_hour: Usd | float | None = None) -> Usd | None:
+        """USD for 1,000 requests at the rate it really gets; None when no hosting price is known or it is emulated.
+
+        ``usd_per_hour``, of one instance, stands for the price of the book.
+        """
+        row = _row(self.session, self.session.hosts.fetch_endpoint(self.name, whole=True))
+        if usd_per_hour is not None:
+            return usd_per_thousand(Decimal(str(usd_per_hour)), row.count, requests_per_s)
+        if row.emulated or row.usd_per_hour is None:
+            return None
+        return usd_per_thousand(row.usd_per_hour, 1, requests_per_s)  # a row's rate is that of all its instances
+
+    def request_cost(self, requests_per_s: float, *, region: str | None = None) -> RequestCost:
+        """What 1,000 requests cost at the rate it really gets: a value that shows itself. Asks once. Raises CloudError.
+
+        ``region`` takes the price of another region, which the value then names.
+        """
+        row = _row(self.session, self.session.hosts.fetch_endpoint(self.name, whole=True))
+        return RequestCost(
+            instance=row.instance,
+            count=row.count,
+            price=self.session.prices.hosting(row.instance, region or self.session.region),
+            requests_per_s=requests_per_s,
+            emulated=row.emulated,
+        )
+
+    def _repr_html_(self) -> str:
+        from ..report.cards.handles import endpoint_card  # noqa: PLC0415 - only a notebook asks
+
+        made = self.deployment
+        return endpoint_card(
+            self.name, emulated=self.session.emulated, image=made.image if made else "", note=made.note if made else ""
+        )
+
+    def __enter__(self) -> Endpoint:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.delete()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointRow:
+    """What one endpoint is and costs. ``usd_per_hour`` is for all its instances; None when no hosting price is known,
+    nothing when it is ``emulated``."""
+
+    name: str
+    status: str
+    instance: str
+    count: int
+    created: datetime
+    hours: float
+    price: Price | None
+    usd_per_hour: Usd | None
+    expires: datetime | None
+    overdue: bool
+    job: str
+    emulated: bool
+
+    @property
+    def usd_so_far(self) -> Usd | None:
+        """At the hourly price, from its creation; None when no price is known."""
+        return None if self.usd_per_hour is None else self.usd_per_hour * Decimal(str(self.hours))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Everything here that answers, newest first. It is billed whether anybody asks or not."""
+
+    rows: tuple[EndpointRow, ...]
+    session: Cloud = dataclasses.field(repr=False)
+
+    def __iter__(self) -> Iterator[EndpointRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        return "\n".join(_line_of(row) for row in self.rows) or "No endpoints here: none is billed."
+
+    def _repr_html_(self) -> str:
+        from ..report.cards.handles import endpoints_card  # noqa: PLC0415 - only a notebook asks
+
+        return endpoints_card(self.rows, self.usd_per_hour)
+
+    @property
+    def usd_per_hour(self) -> Usd | None:
+        """Of all together; None when the price of one is not known."""
+        known = [row.usd_per_hour for row in self.rows if row.usd_per_hour is not None]
+        return sum(known, Decimal(0)) if len(known) == len(self.rows) else None
+
+    def delete_all(self) -> tuple[str, ...]:
+        """Delete every endpoint of the list; the names of those that were."""
+        return self._delete(self.rows)
+
+    def delete_overdue(self) -> tuple[str, ...]:
+        """Delete those whose ``max_hours`` are over; the names of those that were."""
+        return self._delete(tuple(row for row in self.rows if row.overdue))
+
+    def _delete(self, rows: tuple[EndpointRow, ...]) -> tuple[str, ...]:
+        """Raises CloudError for those that could not be, after all the others were."""
+        failed: list[CloudError] = []
+        for row in rows:
+            try:
+                Endpoint(name=row.name, session=self.session).delete()
+            except CloudError as error:  # noqa: PERF203 - each is a call or four
+                failed.append(error)
+        if failed:
+            told = "; ".join(map(str, failed))
+            raise CloudError(
+                f"{len(failed)} of {len(rows)} endpoints could not be deleted, and are billed: {told}",
+                operation="DeleteEndpoint",
+                code=failed[0].code,
+            ) from failed[0]
+        return tuple(row.name for row in rows)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Transform:
+    """One batch transform job, by name."""
+
+    name: str
+    output: str
+    session: Cloud = dataclasses.field(repr=False)
+
+    @property
+    def status(self) -> str:
+        return self.session.hosts.fetch_transform(self.name).status
+
+    def wait(self) -> Transform:
+        """Until it has ended. Raises CloudError with the reason when it failed."""
+        while (now := self.session.hosts.fetch_transform(self.name)).status not in _TRANSFORMED:
+            self.session.clock.sleep(0.2 if self.session.emulated else 10.0)
+        if now.status == "Failed":
+            raise CloudError(
+                f"{self.name} failed: {printable(now.reason) or 'no reason given'}",
+                operation="CreateTransformJob",
+                code="Failed",
+            )
+        return self
+
+    def stop(self) -> None:
+        self.session.hosts.stop_transform(self.name)
+
+    def answers(self, name: str) -> list[Any]:
+        """The answers to the lines of the input object ``name``, in their order: JSON as objects, other lines as text.
+
+        ``name`` is its key below the input's prefix, of a local file or folder its name. Raises CloudError when there are none.
+        """
+        uri = f"{self.output.rstrip('/')}/{name}.out"
+        text = self.session.storage.fetch_text(uri)
+        if text is None:
+            raise CloudError(
+                f"{self.name}: got nothing at {uri}, wanted the answers to {name!r}; status {self.status}",
+                operation="GetObject",
+                code="NoSuchKey",
+            )
+        return [_line(line) for line in text.splitlines() if line]
+
+    def _repr_html_(self) -> str:
+        from ..report.cards.handles import transform_card  # noqa: PLC0415 - only a notebook asks
+
+        return transform_card(self.name, output=self.output, emulated=self.session.emulated)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DeployOptions:
+    """What ``TrainingJob.deploy`` was told."""
+
+    instance: str
+    count: int
+    code: str | None
+    image_uri: str | None
+    environment: Mapping[str, str] | None
+    max_hours: float | None
+    wait: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TransformOptions:
+    """What ``TrainingJob.transform`` was told."""
+
+    inputs: str
+    instance: str
+    output: str | None
+    content_type: str
+    accept: str
+    by_line: bool
+    count: int
+    code: str | None
+    image_uri: str | None
+    wait: bool
+
+
+def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
+    """Create the endpoint that ``TrainingJob.deploy`` returns. Raises ValueError for a count below 1."""
+    if how.count < 1:
+        raise ValueError(f"count: got {how.count!r}, wanted at least 1")
+    tags = {JOB_TAG: job.now.name}
+    if how.max_hours is not None:
+        end = datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc) + timedelta(hours=how.max_hours)
+        tags[EXPIRES_TAG] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
+    made = deployment.prepare(
+        cloud,
+        job,
+        how.instance,
+        code=how.code,
+        image_uri=how.image_uri,
+        environment=how.environment,
+        tags=tags,
+    )
+    with naming("endpoint", made.name, f"sm-trn delete-endpoint {made.name}"):
+        cloud.hosts.create_endpoint(made.name, how.instance, how.count, tags)
+        endpoint = Endpoint(name=made.name, session=cloud, deployment=made)
+        return endpoint.wait() if how.wait else endpoint
+
+
+def transform(cloud: Cloud, job: Trained, how: TransformOptions) -> Transform:
+    """See ``TrainingJob.transform``."""
+    tags = {JOB_TAG: job.now.name}
+    made = deployment.prepare(
+        cloud, job, how.instance, code=how.code, image_uri=how.image_uri, environment=None, tags=tags
+    )
+    place = cloud.storage.put_input(how.inputs)
+    where = how.output or f"s3://{cloud.bucket}/{made.name}/transform"
+    request = TransformRequest(
+        name=made.name,
+        inputs=place,
+        output=where,
+        instance=how.instance,
+        count=how.count,
+        content_type=how.content_type,
+        accept=how.accept,
+        by_line=how.by_line,
+        tags=tags,
+    )
+    with naming("transform", made.name, f"aws sagemaker stop-transform-job --transform-job-name {made.name}"):
+        cloud.hosts.create_transform(request)
+        started = Transform(name=made.name, output=where, session=cloud)
+        return started.wait() if how.wait else started
+
+
+def fetch_endpoints(cloud: Cloud) -> Endpoints:
+    """Every endpoint of the account and region, whoever made it. Raises CloudError."""
+    return Endpoints(rows=tuple(_row(cloud, found) for found in cloud.hosts.fetch_endpoints()), session=cloud)
+
+
+def _row(cloud: Cloud, found: EndpointSnapshot) -> EndpointRow:
+    now = datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc)
+    created, expires = found.created or now, parse_time(found.tags.get(EXPIRES_TAG))
+    price = None if found.emulated else cloud.prices.hosting(found.instance, cloud.region)
+    return EndpointRow(
+        name=found.name,
+        status=found.status,
+        instance=found.instance,
+        count=found.count,
+        created=created,
+        hours=max(0.0, (now - created).total_seconds() / 3600),
+        price=price,
+        usd_per_hour=Decimal(0) if found.emulated else price.usd_per_hour * found.count if price else None,
+        expires=expires,
+        overdue=expires is not None and expires <= now,
+        job=found.tags.get(JOB_TAG, ""),
+        emulated=found.emulated,
+    )
+
+
+def _line_of(row: EndpointRow) -> str:
+    price = "no price" if row.usd_per_hour is None else f"${row.usd_per_hour:,.4f}/h"
+    end = f"  {'overdue since' if row.overdue else 'until'} {row.expires:%Y-%m-%d %H:%M} UTC" if row.expires else ""
+    return f"{row.name}  {row.status}  {row.instance} × {row.count}  {'EMULATED, not billed' if row.emulated else price}{end}"
+
+
+def _line(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _encoded(inputs: Any, content_type: str) -> tuple[bytes, str]:
+    if isinstance(inputs, (bytes, bytearray)):
+        return bytes(inputs), content_type or "application/octet-stream"
+    if content_type.startswith(NPY):
+        import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
+
+        packed = io.BytesIO()
+        np.save(packed, np.asarray(inputs), allow_pickle=False)
+        return packed.getvalue(), content_type
+    if isinstance(inputs, str) and content_type and not content_type.startswith(JSON):
+        return inputs.encode(), content_type
+    plain = inputs.tolist() if hasattr(inputs, "tolist") else inputs
+    return json.dumps(plain).encode(), content_type or JSON
+
+
+def _decoded(body: bytes, content_type: str) -> Any:
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == JSON:
+        try:
+            return json.loads(body)
+        except ValueError:
+            return body.decode("utf-8", "replace")
+    if kind == NPY:
+        import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
+
+        return np.load(io.BytesIO(body), allow_pickle=False)
+    return body.decode("utf-8", "replace") if kind.startswith("text/") or kind == "application/jsonlines" else body

@@ -1,0 +1,77 @@
+"""sm-trn compare"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from ...core.catalog import limits
+from .. import published_record
+from ..comparing import as_record, compare
+from ...core.session.handles import Session, TrainingJob
+from ...core.specs.record import JobRecord
+from ...cli.connection import connection_options
+from ...cli.shared import Region, at_option, json_option, say
+
+
+@click.command("compare")
+@click.argument("names", nargs=-1, required=True)
+@click.option(
+    "--baseline",
+    help="Compute percentages against this job. Default: the first completed measured job of each workload.",
+)
+@at_option
+@click.option(
+    "--in-region",
+    "priced_in",
+    type=Region(),
+    metavar="REGION",
+    help="Use prices of this region. Default: the region where each job ran.",
+)
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), help="Write report.html, figures, CSV and JSON here."
+)
+@json_option
+@connection_options
+def command(
+    names: tuple[str, ...],
+    *,
+    baseline: str | None,
+    at: str | None,
+    priced_in: str | None,
+    output: Path | None,
+    as_json: bool,
+    connection: Callable[[], Session],
+) -> None:
+    """Compare throughput, loss, billable time and cost of jobs.
+
+    NAMES are training jobs, files saved by attach --record, or published pairs.
+
+    \b
+    Example: sm-trn compare published/bert-p4d published/bert-trn1 --baseline bert-p4d --output report/
+    """
+
+    def resolve(name: str) -> JobRecord | TrainingJob | Path:
+        found = published_record(name)
+        if found is not None:
+            return found
+        if Path(name).is_file():
+            return Path(name)
+        if not limits.matches("TrainingJobName", name.rsplit("/", 1)[-1]):
+            return as_record(name)  # says what it is not: neither a file, nor published, nor a job's name
+        return connection().attach(name)
+
+    records = [as_record(resolve(name)) for name in names]
+    chosen = next((found.label for name, found in zip(names, records, strict=True) if name == baseline), baseline)
+    result = compare(records, baseline=chosen, at=at, region=priced_in)
+    written = result.save(output) if output is not None else ()
+    if as_json:
+        click.echo(result.to_json())
+        return
+    say(str(result))
+    if output is None:
+        say("Wrote nothing. Add --output report/ for HTML, CSV and figures.")
+    else:
+        say("\n".join(f"wrote {path}" for path in written))

@@ -1,0 +1,157 @@
+"""sm-trn cost"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from ...core.formatting import numbers as fmt
+from ...core.pricing.cost import job_cost
+from .. import published_record
+from ..fleets.rows import expect_key
+from ...core.session.connection import known_prices
+from ..fleets.search import MOST, moment
+from ...core.session.handles import Session
+from ...core.specs.snapshot import JobSnapshot
+from ...cli.connection import connection_options
+from ...cli.shared import at_option, emit, json_option, say
+from ...cli.jobs.selection import pair, part_of_a_name
+
+
+@click.command("cost")
+@click.argument("names", nargs=-1)
+@at_option
+@click.option("--all", "every", is_flag=True, help="Sum all jobs.")
+@click.option("--containing", callback=part_of_a_name, help="Sum jobs whose name contains this.")
+@click.option("--tag", metavar="KEY=VALUE", help="Sum jobs with this tag.")
+@click.option("--since", metavar="DATE", help="Sum jobs created on this date or later.")
+@click.option("--until", metavar="DATE", help="Sum jobs created on this date or earlier.")
+@click.option(
+    "--by",
+    default="instance",
+    show_default=True,
+    help="Group the sums by instance, status, month, day, name, person or tag:KEY.",
+)
+@click.option(
+    "--limit",
+    default=MOST,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Look at no more than this many jobs, the newest first.",
+)
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), help="Write fleet.html, figures, CSV and JSON here."
+)
+@json_option
+@connection_options
+def command(  # noqa: PLR0913 - one parameter an option
+    names: tuple[str, ...],
+    *,
+    at: str | None,
+    every: bool,
+    containing: str | None,
+    tag: str | None,
+    since: str | None,
+    until: str | None,
+    by: str,
+    limit: int,
+    output: Path | None,
+    as_json: bool,
+    connection: Callable[[], Session],
+) -> None:
+    """Show what the jobs NAMES cost: billable seconds × instances × dated price. Or sum the costs of all jobs that a search
+    finds.
+
+    Costs are never estimated. Jobs without a known price are listed and left out of the totals.
+
+    \b
+    Example: sm-trn cost --since 2026-11-01 --by tag:team --output fleet/
+    """
+    searched = every or any((containing, tag, since, until))
+    if bool(names) == searched:
+        raise click.UsageError("wanted either NAMES or a search: --all, --containing, --tag, --since, --until")
+    if names:
+        _refuse_search_options()
+        _each(names, at, connection, as_json=as_json)
+        return
+    wanted = pair(tag)
+    expect_key(by)
+    try:
+        first, last = moment(since), moment(until, end=True)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    if first is not None and last is not None and first > last:
+        raise click.UsageError(f"--since: got {since}, wanted a date that is not after --until {until}")
+    found = connection().fleet(
+        containing or "",
+        tag=wanted,
+        after=since,
+        before=until,
+        tags=by == "person" or by.startswith("tag:"),
+        at=at,
+        limit=limit,
+    )
+    written = found.save(output, by=by) if output is not None else ()
+    if as_json:
+        click.echo(found.to_json(by=by))
+        return
+    say(found.text(terminal_width(), by=by))
+    for path in written:
+        say(f"wrote {path}")
+
+
+def _refuse_search_options() -> None:
+    """Raises UsageError for an option that would do nothing beside names."""
+    context = click.get_current_context()
+    for name in ("by", "output", "limit"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is for a search, got names of jobs beside it")
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, 80 at least."""
+    return max(80, shutil.get_terminal_size().columns)
+
+
+def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], Session], *, as_json: bool) -> None:
+
+    def snapshot(name: str) -> JobSnapshot:
+        found = published_record(name)
+        if found is not None:
+            return found.snapshot
+        return connection().attach(name).snapshot()
+
+    rows = []
+    for name in names:
+        job = snapshot(name)
+        price = known_prices().of(job.machines, job.region, at=at)
+        cost = job_cost(job, price)
+        rows.append(
+            {
+                "name": job.name,
+                "emulated": job.emulated,
+                "billable_s": job.billable_s,
+                "instances": job.count,
+                "usd_per_hour": price.usd_per_hour if price else None,
+                "price_as_of": price.as_of if price else None,
+                "price_inferred": price.inferred if price else None,
+                "cost_usd": cost.rounded if cost else None,
+            }
+        )
+        if not as_json:
+            say(f"{job.name}  {cost or _why_not(job, priced=price is not None)}")
+    if as_json:
+        emit(rows)
+
+
+def _why_not(job: JobSnapshot, *, priced: bool) -> str:
+    if job.emulated:
+        seconds = fmt.billable(job.billable_s, emulated=True) if job.billable_s else "nothing billed yet"
+        return f"EMULATED on this machine, no cost ({seconds})"
+    if job.billable_s is None:
+        return "nothing billed yet"
+    return "no cost" if priced else f"no price for {job.instance} in {job.region}; no cost is guessed"

@@ -1,0 +1,103 @@
+"""sm-trn ui"""
+
+from __future__ import annotations
+
+import html
+import os
+import shlex
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.errors import NotConfigured
+from ...core.session.handles import Session
+from ...cli.connection import connection_options
+
+PORT = 8765
+
+
+@click.command("ui")
+@click.option(
+    "--port",
+    type=click.IntRange(1024, 65_535),
+    default=PORT,
+    show_default=True,
+    help="Listen on this port, or on the next free one.",
+)
+@click.option("--containing", metavar="TEXT", default="", help="Show only jobs with this text in their name.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 2_000),
+    default=500,
+    show_default=True,
+    help="Show at most this many jobs, the newest.",
+)
+@click.option("--allow-stop", is_flag=True, help="Let the page stop jobs, after you have typed the job's name.")
+@click.option("--open", "browse", is_flag=True, help="Open the page in your browser.")
+@connection_options
+def command(
+    *, port: int, containing: str, limit: int, allow_stop: bool, browse: bool, connection: Callable[[], Session]
+) -> None:
+    """Show jobs, logs, comparisons and costs on a live page in your browser.
+
+    The page is served to this machine only. Its link works once, and then for the browser that opened it. The page reads, and
+    stops nothing without --allow-stop. It asks AWS only while a tab is visible. Ctrl-C ends the page and never stops a job.
+
+    \b
+    On a remote machine: ssh -L 8765:127.0.0.1:8765 HOST, then sm-trn ui there.
+    """
+    try:
+        from ..ui.calls import Calls  # noqa: PLC0415 - an extra
+        from ..ui.comparing import Comparer  # noqa: PLC0415 - an extra
+        from ..ui.serving import bind, make_page, serve  # noqa: PLC0415 - an extra
+        from ..ui.watcher import PageSettings  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
+            raise
+        raise NotConfigured(
+            f"sm-trn ui: got no package {error.name}, wanted the extra ui; pip install 'sm_trn[ui]'"
+        ) from None
+    from ...core.session.pace import SystemClock  # noqa: PLC0415 - with the rest
+
+    calls = Calls(SystemClock().now)
+    with calls.counted():
+        session = connection()
+    settings = PageSettings(limit=limit, containing=containing, options=_options(), allow_stop=allow_stop)
+    listening = bind(port)
+    taken = listening.getsockname()[1]
+    page = make_page(session, settings, Comparer(session).document, port=taken, calls=calls.recent)
+
+    def ready() -> None:
+        if taken != port:
+            click.echo(f"Port {port} is taken; the page is on {taken}.", err=True)
+        click.echo(f"Open this link; it works once: {page.keys.url}")
+        click.echo("Ctrl-C ends the page and never stops a job.", err=True)
+        if browse:
+            webbrowser.open(_link_in(Path(private), page.keys.url).as_uri())
+
+    with tempfile.TemporaryDirectory(prefix="sm-trn-ui-") as private:  # mode 0700
+        serve(page, listening, ready)
+    click.echo("The page has ended. Jobs go on.", err=True)
+
+
+def _link_in(folder: Path, url: str) -> Path:
+    """A file that leads to ``url``: what a browser is started with can be read by everybody on this machine."""
+    file = folder / "open.html"
+    address = html.escape(url, quote=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+        out.write(
+            f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={address}"><a href="{address}">Open</a>'
+        )
+    return file
+
+
+def _options() -> str:
+    """What a command that the page shows needs to reach the same jobs, each word after a space."""
+    given: dict[str, Any] = click.get_current_context().params
+    words = [word for name in ("backend", "region", "profile", "state") if given.get(name) is not None
+             for word in (f"--{name}", str(given[name]))]  # fmt: skip
+    return f" {shlex.join(words)}" if words else ""

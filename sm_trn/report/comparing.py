@@ -1,0 +1,154 @@
+"""From whatever names jobs – handles, records, files, published pairs – to a comparison; and what differs between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Unpack
+
+from ..core.errors import SmTrnError, UnknownName
+from ..forecast.jobs.calibration import Calibration
+from ..forecast.jobs.estimate import estimate, learn
+from ..forecast.jobs.facts import Known
+from ..forecast.jobs.value import Estimate, quantiles
+from ..core.logs.throughput import throughput
+from ..core.pricing.book import PriceBook
+from ..core.render.differences import Diff
+from ..core.render.differences import diff as compared
+from ..core.render.from_describe import as_request
+from ..core.render.from_request import parse_request
+from ..core.specs.job import JobSpec
+from ..core.specs.record import JobRecord, Origin, parse_record
+from ..core.specs.snapshot import JobSnapshot
+from ..core.specs.value import misfit, suggestion
+from ..core.session.connection import expect_region, known_prices
+from ..core.session.handles import TrainingJob
+
+if TYPE_CHECKING:
+    from .comparison.compare import Comparison
+    from .sections.estimated import Estimated
+
+
+Side = JobSpec | TrainingJob | Mapping[str, Any]
+
+
+def compare(
+    jobs: Sequence[TrainingJob | JobRecord | str | Path],
+    *,
+    baseline: str | None = None,
+    at: date | str | None = None,
+    region: str | None = None,
+    book: PriceBook | None = None,
+) -> Comparison:
+    """Live jobs, records, files of records, or names of published records side by side.
+
+    ``baseline`` is a job's label, or what was given for it in ``jobs``. ``at`` re-prices everything at that date, ``region`` in
+    another region; ``book`` None is ``known_prices()``. Raises UnknownName for a name that is none of these, NotConfigured
+    for a region that AWS does not have, ValueError for an ``at`` that is no date.
+    """
+    from .comparison.compare import compare as side_by_side  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+
+    if region is not None:
+        expect_region(region)
+    several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
+    records = [as_record(job) for job in several]
+    named = next((found.label for job, found in zip(several, records, strict=True) if job == baseline), baseline)
+    prices = book or known_prices()
+    foreseen = estimates_of(records, prices, at=at, region=region)
+    return side_by_side(records, baseline=named, at=at, region=region, book=prices, estimates=foreseen)
+
+
+def estimates_of(
+    records: Sequence[JobRecord], book: PriceBook, *, at: date | str | None = None, region: str | None = None
+) -> dict[str, Estimated]:
+    """What emulated jobs would take and cost on AWS, by their own names: those whose requests say all that an estimate needs."""
+    from .sections.estimated import Estimated  # noqa: PLC0415 - see compare
+
+    found = {}
+    for job in (each.snapshot for each in records if each.origin is Origin.EMULATED or each.snapshot.emulated):
+        priced_in = region or job.region
+        known = _estimate_of(job, book, priced_in)
+        if known is not None:
+            priced = replace(known, price=book.of(job.machines, priced_in, at=at))
+            found[job.name] = Estimated(quantiles(priced.billable_s), quantiles(priced.usd) if priced.usd else None)
+    return found
+
+
+def _estimate_of(job: JobSnapshot, book: PriceBook, region: str) -> Estimate | None:
+    """None where a fact is missing, the job does not fit, or no published row speaks for its chip."""
+    try:
+        found = estimate(parse_request(as_request(job.raw)), prices=book, region=region)
+    except SmTrnError:
+        return None
+    return found if found.fits and found.step_s is not None else None
+
+
+def calibrate(jobs: Sequence[TrainingJob | JobRecord | str | Path], **known: Unpack[Known]) -> Calibration:
+    """What real jobs teach the estimates of their accelerator, precision and software: save it, and give it to ``estimate``.
+
+    ``jobs`` are handles, records or files of records; ``known`` are facts that their requests do not say. Raises SmTrnError for an
+    emulated or published job, and for one whose log gives no optimizer steps a second; MissingFact as ``estimate`` does.
+
+    >>> try:
+    ...     st.calibrate(["published/bert-trn1"])
+    ... except st.SmTrnError as error:
+    ...     "wanted one of your own" in str(error)
+    True
+    """
+    several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
+    found = Calibration({})
+    for job in several:
+        record = as_record(job)
+        if record.origin is not Origin.MEASURED:
+            why = "its speed is this machine's" if record.origin is Origin.EMULATED else "its request is not all there"
+            raise SmTrnError(
+                f"{record.label}: got a job that is {record.origin.value}, wanted one of your own that ran: {why}"
+            )
+        speed = throughput(record.points, unit="it/s")
+        if speed is None:
+            wanted = "steps_per_second or train_steps_per_second"
+            raise SmTrnError(f"{record.label}: its log gives no steps a second, wanted {wanted}")
+        found = found.plus(learn(parse_request(as_request(record.snapshot.raw)), speed.median, **known))
+    return found
+
+
+def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:
+    """Return the record of a handle, of a file, or of a published pair (``published/bert-trn1``). Raises UnknownName for
+    a text that names neither, TypeError for anything else."""
+    from .published import published_names, published_record  # noqa: PLC0415 - see compare
+
+    if isinstance(job, JobRecord):
+        return job
+    if isinstance(job, TrainingJob):
+        return job.record()
+    if not isinstance(job, (str, Path)):
+        raise TypeError(f"job: {misfit(job, 'a TrainingJob, a JobRecord, the file of one, or a published name')}")
+    published = published_record(str(job))
+    if published is not None:
+        return published
+    path = Path(job)
+    if not path.is_file():
+        names = published_names()
+        raise UnknownName(
+            f"job: got {str(job)!r}, wanted a TrainingJob, the file of a saved record, or one of {', '.join(names)}"
+            f"{suggestion(str(job), names)}"
+        )
+    return parse_record(path.read_text("utf-8", errors="replace"), where=str(path))
+
+
+def diff(before: Side, after: Side) -> Diff:
+    """What ``after`` asks for that ``before`` does not: specs, live jobs, requests or describe answers, in any mixture.
+
+    Hyperparameters are compared by value, and what the service adds equals what was not sent. A spec is compared with a job as
+    if it had gone to the same account and bucket; what is in its source and local data is then not compared. Raises CloudError.
+    """
+    one, two = (side.request() if isinstance(side, TrainingJob) else side for side in (before, after))
+    titles = [
+        side.name if isinstance(side, (TrainingJob, JobSpec)) else str(side.get("TrainingJobName"))
+        for side in (before, after)
+    ]
+    return compared(one, two, names=(titles[0], titles[1]))

@@ -1,0 +1,205 @@
+"""One job as a row of the list: numbers are words already, made by the package's own formatter. Asks nobody."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+
+from ...core.formatting import numbers as fmt
+from ..layout import cut, one_line
+from ..watch.rows import WatchRow, rate_words
+from ..watch.table import checkpoint_age, left_words, phases, step_words
+from .board import Json
+
+CENT = Decimal("0.01")
+RECENT = timedelta(days=1)  # a failure needs somebody for so long
+NAMED, LONGEST_CAUSE = 3, 300
+# sagemaker-training 5.1.4, errors.py, ExecuteUserScriptError: the message may be the end of a traceback, its last line the exception.
+_SAID = re.compile(r'\bErrorMessage "(?P<said>.+?)" (?:ExtraInfo|Command) "')
+_RAISED = re.compile(r"^.*(?<![\w.])(?P<raised>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$")
+# What a phase looks like in a bar; any other one is waiting.
+_TEXTURES: Mapping[str, str] = MappingProxyType(
+    {
+        "downloading": "transfer",
+        "downloadingtrainingimage": "transfer",
+        "uploading": "transfer",
+        "stopping": "transfer",
+        "training": "training",
+        "interrupted": "interrupted",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A job, and what only its service or its tags say of it."""
+
+    row: WatchRow
+    tags: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.row.snapshot.name
+
+
+def finite(value: float | None) -> float | None:
+    """Return what JSON can hold; None for what is no number."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def bar(row: WatchRow, now: datetime) -> list[tuple[str, str, float]]:
+    """Name, texture and seconds of each phase so far."""
+    return [(name, _TEXTURES.get(name, "waiting"), round(seconds, 1)) for name, _, seconds in phases(row, now)]
+
+
+def cost(row: WatchRow, now: datetime) -> Decimal | None:
+    """Cost so far in whole cents, so that a sum is the sum of what is shown."""
+    found = row.usd(now)
+    return None if found is None else found.quantize(CENT)
+
+
+def cost_words(row: WatchRow, now: datetime) -> str:
+    """``45.96``, ``≤ 27.16``, or the word for why there is none."""
+    if row.emulated:
+        return "emulated"
+    found = row.usd(now)
+    if found is not None:
+        return ("≤ " if row.at_most else "") + fmt.usd_cell(found)
+    return "no price" if row.price is None and row.snapshot.instance else "not billed yet"
+
+
+def loss_of(row: WatchRow) -> float | None:
+    """The newest training loss: out of the log, else what the service itself kept of it."""
+    if row.loss is not None:
+        return row.loss
+    kept = row.snapshot.final_metrics
+    return next((kept[name] for name in ("train_loss", "loss") if name in kept), None)
+
+
+def row_json(shown: Shown, now: datetime) -> Json:
+    """Everything that a row shows."""
+    row, job, look = shown.row, shown.row.snapshot, shown.row.look
+    billed, usd, loss = row.billed_s(now), cost(row, now), loss_of(row)
+    return {
+        "name": job.name,
+        "word": look.word,
+        "glyph": look.glyph,
+        "role": look.role,
+        "order": look.order,
+        "ended": job.terminal,
+        "emulated": row.emulated,
+        "instance": one_line(job.instance),
+        "machine": fmt.instances(one_line(job.instance), job.count),
+        "spot": job.spot,
+        "phases": bar(row, now),
+        "left_s": finite(row.left_s),
+        "share": finite(row.share),
+        "step": step_words(row),
+        "rate": rate_words(row),
+        "rates": [] if row.emulated else [finite(value) for value in row.rates],
+        "loss": "–" if loss is None else fmt.loss(loss),
+        "losses": [finite(value) for value in row.losses],
+        "left": left_words(row),
+        "billed": "–" if billed is None else fmt.billable(billed, emulated=row.emulated),
+        "usd": None if usd is None else float(usd),
+        "at_most": row.at_most and usd is not None,
+        "cost": cost_words(row, now),
+        "checkpoint": checkpoint_age(row, now),
+        "interruptions": job.interruptions,
+        "created": job.created.timestamp() if job.created else None,
+        "created_words": fmt.stamp(job.created) if job.created else "–",
+        "reason": cut(cause_of(row.reason), LONGEST_CAUSE),
+        "tags": [f"{one_line(key)}={one_line(value)}" for key, value in shown.tags.items()],
+    }
+
+
+def headline(rows: Sequence[WatchRow], now: datetime) -> tuple[str, str]:
+    """The first sentence of the page – who needs you, what is billed now – and what stands below it."""
+    if not rows:
+        return "No jobs yet", ""
+    needs = [row for row in rows if needs_you(row, now)]
+    running = [row for row in rows if not row.snapshot.terminal]
+    parts = [f"{fmt.jobs(len(needs))} need{'s' if len(needs) == 1 else ''} you"] if needs else []
+    parts += [_running_words(running)]
+    sentence = "; ".join(parts)
+    return sentence[:1].upper() + sentence[1:], " ".join(_below(rows, now))
+
+
+def _running_words(running: Sequence[WatchRow]) -> str:
+    if not running:
+        return "nothing is running"
+    if all(row.emulated for row in running):
+        return f"{fmt.jobs(len(running))} run{'s' if len(running) == 1 else ''} on this machine"
+    billing = [row for row in running if row.snapshot.started is not None and not row.emulated]
+    priced = [row.price.usd_per_hour * row.snapshot.count for row in billing if row.price is not None]
+    if not billing:
+        return f"{fmt.jobs(len(running))} starting, nothing billed yet"
+    is_ = "is" if len(billing) == 1 else "are"
+    if len(priced) < len(billing):
+        return f"{fmt.jobs(len(billing))} {is_} being billed"
+    most = "at most " if any(row.snapshot.spot for row in billing) else ""
+    return f"{fmt.jobs(len(billing))} {is_} billing {most}{fmt.usd(sum(priced, Decimal(0)))} an hour"
+
+
+def _below(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
+    measured = [row for row in rows if not row.emulated]
+    if not measured:
+        yield f"{fmt.jobs(len(rows))} EMULATED on this machine. Seconds are this machine's, and there is no cost."
+        return
+    priced = [(usd, row) for row in measured if (usd := row.usd(now)) is not None]
+    if priced:
+        most = "at most " if any(row.at_most for _, row in priced) else ""
+        dates = sorted({row.price.as_of for _, row in priced if row.price is not None})
+        dated = f" at prices of {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") if dates else ""
+        yield f"{fmt.jobs(len(rows))} have cost {most}{fmt.usd(sum((usd for usd, _ in priced), Decimal(0)))} so far{dated}."
+    if any(row.at_most for _, row in priced):
+        yield "What spot saves is known when a job ends."
+    unpriced = sum(row.price is None and bool(row.snapshot.instance) for row in measured)
+    if unpriced:
+        yield f"{fmt.jobs(unpriced)} without a known price are in no sum."
+
+
+def needs_you(row: WatchRow, now: datetime) -> bool:
+    """Interrupted now, or failed within a day."""
+    job = row.snapshot
+    if row.look.word == "interrupted":
+        return True
+    ended = job.ended or job.modified
+    return row.look.word == "failed" and (ended is None or now - ended <= RECENT)
+
+
+def cause_of(reason: str) -> str:
+    """What the script itself said in a failure reason; the whole of one that has another form."""
+    found = _SAID.search(reason)
+    said = found["said"] if found is not None else reason
+    raised = _RAISED.search(said) if found is not None else None
+    return raised["raised"] if raised is not None else said
+
+
+def needs(rows: Sequence[WatchRow], now: datetime, options: str) -> list[Json]:
+    """A cause, its jobs, and one line to copy. A cause that several jobs have is said once."""
+    causes: dict[tuple[str, str, str], list[WatchRow]] = {}
+    for row in rows:
+        if needs_you(row, now):
+            cause = cause_of(row.reason) or (
+                "no reason given" if row.look.word == "failed" else "It goes on by itself."
+            )
+            causes.setdefault((row.look.word, row.look.role, cause), []).append(row)
+    return [
+        {
+            "word": word,
+            "glyph": found[0].look.glyph,
+            "role": role,
+            "count": len(found),
+            "names": [row.snapshot.name for row in found[:NAMED]],
+            "cause": cut(cause, LONGEST_CAUSE),
+            "command": f"sm-trn logs {shlex.quote(found[0].snapshot.name)} --script --tail 40{options}",
+        }
+        for (word, role, cause), found in causes.items()
+    ]

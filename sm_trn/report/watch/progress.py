@@ -1,0 +1,213 @@
+"""What a wait shows beside the statuses: numbers out of the logs and the age of checkpoints, read on the poller's looks.
+
+It asks seldom – a look at a log costs as much as a look at a job – and no failure here ends a wait.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
+
+from ...core.errors import CloudError
+from ...core.logs.events import LogEvent
+from ...core.logs.metrics import MetricReader
+from ...core.logs.script import ExceptionReader
+from ...core.ports import Clock, LogCursor, LogSource, Storage, Trouble
+from ...core.pricing.book import Price
+from .rows import Checkpoints, WatchRow
+from ...core.specs.metrics import MetricPoint
+from ...core.specs.snapshot import JobSnapshot, JobStatus
+from ...core.session.budget import PriceOf
+from ...core.session.log_reader import expected_streams, settled, streams_missing
+
+if TYPE_CHECKING:
+    from .display import Display
+
+NEWEST = 2000  # numbers: five minutes of a job that logs several of them every second
+LOSSES = 256  # of the whole run; twice as many are thinned to every other one
+LOG_FIRST_S, LOG_EVERY_S = 40.0, 120.0  # between looks at one training job's log: the first two, and all others
+LOG_LOOKS = 10  # at running jobs, per sweep: of more jobs, those that waited longest come first
+LOGGED = 200  # of more jobs than that the table shows no steps: their logs would cost more than all else
+CHECKPOINT_EVERY_S = 120.0
+CHECKPOINTED = 20  # jobs of which the checkpoints are looked at: what a screen shows
+LAST_TRIES, LAST_PAUSE_S = 12, 10.0
+SPEAKING = {"Training", "Uploading", "Stopping"}  # phases in which a log grows
+
+
+@dataclass(slots=True)
+class Newest:
+    """The numbers of one job's log, as they come. ``losses`` are taken evenly from the whole run, the newest last."""
+
+    total_steps: int | None = None
+    _points: deque[MetricPoint] = field(default_factory=lambda: deque(maxlen=NEWEST))
+    _losses: list[float] = field(default_factory=list)
+    _last: float = math.nan
+    _apart: int = 1
+    _seen: int = 0
+
+    def add(self, point: MetricPoint) -> None:
+        self._points.append(point)
+        if not math.isfinite(point.value):
+            return
+        if point.name == "total_steps" and self.total_steps is None:
+            self.total_steps = int(point.value)
+        if point.name == "loss":
+            self._keep(point.value)
+
+    @property
+    def points(self) -> tuple[MetricPoint, ...]:
+        return tuple(self._points)
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        late = self._seen and (self._seen - 1) % self._apart
+        return (*self._losses, self._last) if late else tuple(self._losses)
+
+    def _keep(self, loss: float) -> None:
+        if self._seen % self._apart == 0:
+            self._losses.append(loss)
+        self._seen += 1
+        self._last = loss
+        if len(self._losses) == 2 * LOSSES:
+            self._losses = self._losses[::2]
+            self._apart *= 2
+
+
+@dataclass(kw_only=True)
+class Reader:
+    """The numbers of one job's log, read on from where the last look ended."""
+
+    name: str
+    label: str
+    metrics: MetricReader = field(default_factory=MetricReader)
+    found: Newest = field(default_factory=Newest)
+    raised: ExceptionReader = field(default_factory=ExceptionReader)
+    cursor: LogCursor = field(default_factory=LogCursor)
+    looked: float | None = None
+    looks: int = 0
+    complete: bool = False
+    checkpoints: Checkpoints | None = None
+    checkpoints_looked: float | None = None
+
+    def row(self, snapshot: JobSnapshot, price: Price | None) -> WatchRow:
+        return WatchRow(
+            snapshot=snapshot,
+            label=self.label,
+            points=self.found.points,
+            curve=self.found.losses,
+            price=price,
+            total_steps=self.found.total_steps,
+            checkpoints=self.checkpoints,
+            exception=self.raised.found() if snapshot.status is JobStatus.FAILED else "",
+        )
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """Keeps a display up to date. ``readers`` are in the order of the rows."""
+
+    readers: Sequence[Reader]
+    display: Display
+    logs: LogSource
+    storage: Storage
+    clock: Clock
+    price_of: PriceOf
+    trouble: Callable[[CloudError], Trouble | None]
+    renew: Callable[[], bool]
+    notice: Callable[[str], None]
+    hear: Callable[[str, Sequence[LogEvent]], None] = lambda _name, _events: (
+        None
+    )  # each job's new lines, when they were read
+
+    def show(self, known: Mapping[str, JobSnapshot], now: datetime, *, ask: bool = True) -> None:
+        """Read what is due – when there is somebody to ``ask`` – then show every job that is known."""
+        seen = [reader for reader in self.readers if reader.name in known]
+        if ask and len(self.readers) <= LOGGED:
+            self._read(seen, known)
+        if ask and len(self.readers) <= CHECKPOINTED:
+            for reader in seen:
+                self._look_at_checkpoints(reader, known[reader.name])
+        self._draw(seen, known, now)
+
+    def finish(self, known: Mapping[str, JobSnapshot], now: datetime) -> None:
+        """The last lines of jobs that ended while their logs could not be read."""
+        for _ in range(LAST_TRIES):
+            late = [r for r in self.readers if r.name in known and known[r.name].terminal and not r.complete]
+            if not late or len(self.readers) > LOGGED:
+                return
+            self.clock.sleep(LAST_PAUSE_S)
+            self._read(late, known)
+            self._draw([reader for reader in self.readers if reader.name in known], known, now)
+
+    def _draw(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], now: datetime) -> None:
+        rows = [reader.row(known[reader.name], self.price_of(known[reader.name].machines)) for reader in readers]
+        self.display.show(rows, now)
+
+    def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot]) -> None:
+        now = self.clock.now()
+        ended = [r for r in readers if known[r.name].terminal and not r.complete]
+        due = [r for r in readers if not known[r.name].terminal and self._due(r, known[r.name], now)]
+        due.sort(key=lambda reader: reader.looked or 0.0)
+        for reader in [*ended, *due[:LOG_LOOKS]]:
+            if not self._advance(reader, known[reader.name]):
+                return  # the logs do not answer now: the next sweep goes on
+
+    def _due(self, reader: Reader, job: JobSnapshot, now: float) -> bool:
+        if reader.complete or job.secondary not in SPEAKING:
+            return False
+        every_s = LOG_EVERY_S if reader.looks > 1 else LOG_FIRST_S
+        return job.emulated or reader.looked is None or abs(now - reader.looked) >= every_s
+
+    def _advance(self, reader: Reader, job: JobSnapshot) -> bool:
+        """Read one log further, and return whether it answered. A running job's streams are known, so a look costs one call for each."""
+        streams = None if job.terminal else expected_streams(job)
+        try:
+            events, cursor = self.logs.fetch_events(reader.name, reader.cursor, streams=streams)
+            fresh = list(events)
+        except CloudError as error:
+            return self._survive(reader, error)
+        reader.raised.read(fresh)
+        self.hear(reader.name, fresh)
+        for point in reader.metrics.read(fresh):
+            reader.found.add(point)
+        now = self.clock.now()
+        reader.cursor, reader.looked = cursor, now
+        reader.complete = job.terminal and (not streams_missing(job, cursor) or settled(job, cursor, now))
+        reader.looks += 1
+        return True
+
+    def _survive(self, reader: Reader, error: CloudError) -> bool:
+        found = self.trouble(error)
+        match found:
+            case None | Trouble.NOT_FOUND:
+                reader.complete = True
+                self.notice(
+                    f"The log of {reader.name} cannot be read ({error.code or error}); the watch goes on without it."
+                )
+                return True
+            case Trouble.EXPIRED:
+                self.renew()  # the poller says so
+            case Trouble.TRANSIENT:
+                pass  # the next look asks again
+            case _:
+                assert_never(found)
+        return False
+
+    def _look_at_checkpoints(self, reader: Reader, job: JobSnapshot) -> None:
+        now = self.clock.now()
+        uri = (job.raw.get("CheckpointConfig") or {}).get("S3Uri")
+        looked = reader.checkpoints_looked
+        if not uri or job.secondary != "Training" or (looked is not None and abs(now - looked) < CHECKPOINT_EVERY_S):
+            return
+        reader.checkpoints_looked = now
+        try:
+            found = self.storage.fetch_objects(uri)
+        except CloudError:
+            return  # an age that is not known now is shown as it was
+        reader.checkpoints = None if found is None else Checkpoints(count=found.count, newest=found.newest)
