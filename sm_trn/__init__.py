@@ -18,9 +18,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see: each name where it is defined
+    from .account.policies.policy import Policies, policies
+    from .bridge.launchers.launches import Hole, Launch, Launchers
+    from .bridge.launchers.read import read_launchers
+    from .bridge.recorder.inside import recording
     from .core._entry import scripts_folder
-    from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
-    from .diagnosis.causes.source import why
     from .core.errors import (
         CloudError,
         EmulatorError,
@@ -31,37 +33,24 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
         SmTrnError,
         UnknownName,
     )
-    from .forecast.jobs.calibration import Calibration, read_calibration
-    from .forecast.jobs.estimate import estimate
-    from .forecast.jobs.facts import MissingFact
-    from .forecast.jobs.value import Estimate
     from .core.jobfile.files import dump_job, load_jobs
-    from .bridge.launchers.launches import Hole, Launch, Launchers
-    from .bridge.launchers.read import read_launchers
     from .core.logs.events import LogEvent
     from .core.logs.metrics import MetricLog
     from .core.logs.saved import SavedLog
-    from .forecast.planning import Limits, Plan, plan
     from .core.preflight import check
     from .core.pricing.book import Price, PriceBook
     from .core.pricing.cost import JobCost
     from .core.pricing.requests import RequestCost
-    from .bridge.recorder.inside import recording
     from .core.render import render
     from .core.render.calls import EstimatorCall
     from .core.render.differences import Diff
     from .core.render.from_request import parse_request
-    from .account.policies.policy import Policies, policies
-    from .report import Comparison, Fleet
     from .core.session.budget import OverBudget
-    from .report.comparing import calibrate, compare, diff
     from .core.session.connection import connect, estimator
-    from .hosting.endpoints import Endpoint, Transform
     from .core.session.handles import Session, TrainingJob
     from .core.session.jobfiles import read_jobs
     from .core.session.launches import LaunchInterrupted, PartialLaunch
     from .core.session.log_reader import read_log
-    from .emulator.rehearsal import Rehearsal, rehearse
     from .core.specs.compute import Compute, InstanceGroup, Spot
     from .core.specs.data import (
         Channel,
@@ -95,6 +84,17 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .core.strategies.smp_v2 import SMModelParallelV2
     from .core.strategies.torchrun import TorchDistributed
     from .core.strategies.xla import PyTorchXLA
+    from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
+    from .diagnosis.causes.source import why
+    from .emulator.rehearsal import Rehearsal, rehearse
+    from .forecast.jobs.calibration import Calibration, read_calibration
+    from .forecast.jobs.estimate import estimate
+    from .forecast.jobs.facts import MissingFact
+    from .forecast.jobs.value import Estimate
+    from .forecast.planning import Limits, Plan, plan
+    from .hosting.endpoints import Endpoint, Transform
+    from .report import Comparison, Fleet
+    from .report.comparing import calibrate, compare, diff
 
 __version__ = "0.1.0"
 

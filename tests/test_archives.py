@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from sm_trn.core.archives import Member
 from sm_trn.bridge.commands.record import saved
-from sm_trn.emulator.container.archive import UnsafeArchive, unpack
 from sm_trn.bridge.recorder.recording import Recorded, RecordedCall
+from sm_trn.core.archives import Member
 from sm_trn.core.specs.json import Json
+from sm_trn.emulator.container.archive import UnsafeArchive, unpack
 
 HUGE = 300_000_000
 

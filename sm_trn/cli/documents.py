@@ -23,7 +23,6 @@ from ..core.catalog.tables import catalogue_tables
 from ..core.pricing.book import Price, PriceBook, price_sources, snapshot_book
 from ..core.pricing.cost import CENT
 from ..core.render import TARGETS
-from ..report.comparing import compare
 from ..core.specs.compute import Accelerator, Compute, InstanceGroup, InstanceType, Spot
 from ..core.specs.data import Channel, Checkpoint, FileSystem, Network, Output
 from ..core.specs.framework import Framework, TrainingCompiler
@@ -33,6 +32,7 @@ from ..core.specs.kept import Kept
 from ..core.specs.metrics import MetricRule
 from ..core.specs.neuron import NeuronOptions
 from ..core.strategies import STRATEGIES
+from ..report.comparing import compare
 from .__main__ import COMMANDS, load
 
 _WIDTH = 100

@@ -12,7 +12,6 @@ import click
 from .. import __version__
 from ..core.formatting import numbers as fmt
 from ..core.preflight import check
-from ..report.comparing import compare
 from ..core.session.connection import connect
 from ..core.session.handles import Session, TrainingJob
 from ..core.specs.compute import Compute
@@ -24,6 +23,7 @@ from ..core.specs.record import JobRecord, Origin, dump_record
 from ..core.specs.snapshot import JobStatus
 from ..core.strategies.smddp import SMDataParallel
 from ..core.strategies.torchrun import TorchDistributed
+from ..report.comparing import compare
 from .shared import emit, json_option, say
 
 if TYPE_CHECKING:

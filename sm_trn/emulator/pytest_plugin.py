@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from .options import Endpoint
     from ..core.session.handles import Session
+    from .options import Endpoint
 
 _WORKER: Final = "PYTEST_XDIST_WORKER"  # set in a worker before its plugins are loaded
 _STATE: Final = "SM_TRN_STATE"

@@ -15,12 +15,12 @@ from ..core.errors import EmulatorError, JobFailed
 from ..core.logs.events import LogEvent
 from ..core.logs.metrics import points
 from ..core.ports import LogCursor
+from ..core.session.connection import connect
+from ..core.session.handles import Session, TrainingJob
 from ..core.specs.compute import Spot
 from ..core.specs.job import JobSpec
 from ..core.specs.metrics import MetricPoint
 from ..core.specs.snapshot import JobSnapshot, JobStatus
-from ..core.session.connection import connect
-from ..core.session.handles import Session, TrainingJob
 
 LOOK_S = 0.2
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".npz")

@@ -22,13 +22,13 @@ import boto3
 from botocore.config import Config
 
 from ..core.archives import Member
+from ..core.aws.backend import CONFIG, make_client
+from ..core.aws.errors import as_cloud_error, trouble, unanswered
+from ..core.aws.storage import PREFIX, Progress, counting
 from ..core.errors import CloudError, LaunchUnknown
 from ..core.ports import Answer, Artefact, EndpointSnapshot, Model, TransformRequest, TransformSnapshot
 from ..core.specs.places import bucket_and_key
 from ..core.specs.snapshot import parse_time
-from ..core.aws.backend import CONFIG, make_client
-from ..core.aws.errors import as_cloud_error, trouble, unanswered
-from ..core.aws.storage import PREFIX, Progress, counting
 
 IN_MEMORY_BYTES = 16_000_000
 VARIANT = "AllTraffic"

@@ -21,10 +21,10 @@ from ..core.ports import EndpointSnapshot, TransformRequest
 from ..core.pricing.book import Price
 from ..core.pricing.cost import usd_per_thousand
 from ..core.pricing.requests import RequestCost
+from ..core.session.cloud import Cloud
 from ..core.specs.snapshot import parse_time
 from ..core.specs.units import Usd
 from . import deployment
-from ..core.session.cloud import Cloud
 from .deployment import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"

@@ -11,14 +11,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..core import _entry
-from .inference import hosting_image
 from ..core.catalog.instances import find_instances
+from ..core.render.calls import EstimatorCall
 from ..core.specs.compute import Accelerator
 from ..core.specs.destination import Destination
 from ..core.specs.framework import Container
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
-from ..core.render.calls import EstimatorCall
+from .inference import hosting_image
 
 ANSWERED: Final = frozenset({"train_text_classification.py", "train_glue.py"})  # what inference.py can load
 IN_THE_MODEL: Final = MappingProxyType(

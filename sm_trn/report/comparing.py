@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Unpack
 
 from ..core.errors import SmTrnError, UnknownName
-from ..forecast.jobs.calibration import Calibration
-from ..forecast.jobs.estimate import estimate, learn
-from ..forecast.jobs.facts import Known
-from ..forecast.jobs.value import Estimate, quantiles
 from ..core.logs.throughput import throughput
 from ..core.pricing.book import PriceBook
 from ..core.render.differences import Diff
 from ..core.render.differences import diff as compared
 from ..core.render.from_describe import as_request
 from ..core.render.from_request import parse_request
+from ..core.session.connection import expect_region, known_prices
+from ..core.session.handles import TrainingJob
 from ..core.specs.job import JobSpec
 from ..core.specs.record import JobRecord, Origin, parse_record
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.value import misfit, suggestion
-from ..core.session.connection import expect_region, known_prices
-from ..core.session.handles import TrainingJob
+from ..forecast.jobs.calibration import Calibration
+from ..forecast.jobs.estimate import estimate, learn
+from ..forecast.jobs.facts import Known
+from ..forecast.jobs.value import Estimate, quantiles
 
 if TYPE_CHECKING:
     from .comparison.compare import Comparison

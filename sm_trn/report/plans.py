@@ -11,9 +11,9 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ..forecast.intervals import Interval
 from ..core.formatting import numbers as fmt
 from ..core.formatting.theme import PALETTES, Theme
+from ..forecast.intervals import Interval
 from ..forecast.planning.value import Choice, Plan
 from .figures.labels import Labels, text_size
 from .figures.style import rc

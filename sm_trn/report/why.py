@@ -6,10 +6,10 @@ import math
 import textwrap
 from datetime import datetime, timezone
 
-from ..diagnosis.causes.cause import Cause, Confidence, Diagnosis, Evidence, FastNetwork
 from ..core.formatting import numbers as fmt
 from ..core.logs.shown import printable
 from ..core.specs.problems import AnyOf
+from ..diagnosis.causes.cause import Cause, Confidence, Diagnosis, Evidence, FastNetwork
 
 WIDTH = 80
 _LABEL = 8

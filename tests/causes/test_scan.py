@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from sm_trn.core.logs import LogEvent
 from sm_trn.diagnosis.causes.choose import ordered
 from sm_trn.diagnosis.causes.reading import LogReading
 from sm_trn.diagnosis.causes.scan import SHAPES, TELLING, Scan
-from sm_trn.core.logs import LogEvent
 
 BEATS = ("'loss':", "it/s", "s/it", "samples/s")
 LETTERS = str.maketrans("0123456789", "qwrtypsdfg")

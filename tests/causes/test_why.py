@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import sm_trn as st
+from sm_trn.core.logs import LogEvent
+from sm_trn.core.specs.problems import AnyOf, Change
+from sm_trn.core.specs.snapshot import parse_snapshot
 from sm_trn.diagnosis.causes.cause import Confidence
 from sm_trn.diagnosis.causes.diagnose import JobText, scan_of
 from sm_trn.diagnosis.causes.entries import Role, entries, fragment, match
 from sm_trn.diagnosis.causes.reading import LogReading
 from sm_trn.diagnosis.causes.scan import SHAPES
 from sm_trn.diagnosis.causes.watchdog import Watchdog
-from sm_trn.core.logs import LogEvent
-from sm_trn.core.specs.problems import AnyOf, Change
-from sm_trn.core.specs.snapshot import parse_snapshot
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 corpus = pytest.mark.skipif(
@@ -503,8 +503,8 @@ def test_no_text_is_too_hostile(lines: list[str]) -> None:
 
 @given(some.binary(max_size=2000))
 def test_no_bytes_are_too_hostile(raw: bytes) -> None:
-    from sm_trn.diagnosis.causes.diagnose import why_text
     from sm_trn.core.logs import parse_log
+    from sm_trn.diagnosis.causes.diagnose import why_text
 
     assert why_text("log", parse_log(raw)).id
 

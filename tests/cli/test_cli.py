@@ -19,8 +19,8 @@ from command import sm_trn
 from jobs import job_of
 from waiting import within
 
-from sm_trn.core.catalog import instances
 from sm_trn.cli.__main__ import COMMANDS, cli, load
+from sm_trn.core.catalog import instances
 
 VARIABLES = (
     "AWS_ENDPOINT_URL",

@@ -94,7 +94,9 @@ def test_on_a_terminal_one_is_asked_and_elsewhere_not(repository: Path) -> None:
     (repository / "jobs" / "launch.py").write_text(HOLES)
     assert 1 == run("jobs/launch.py").return_value
     ours, theirs = pty.openpty()
-    program = "import sys; from sm_trn.bridge.commands.import_code import command; sys.exit(command(standalone_mode=False))"
+    program = (
+        "import sys; from sm_trn.bridge.commands.import_code import command; sys.exit(command(standalone_mode=False))"
+    )
     with os.fdopen(ours, "r+b", buffering=0) as terminal:
         child = subprocess.Popen(
             [sys.executable, "-c", program, "jobs/launch.py"],

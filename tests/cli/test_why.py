@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sm_trn.diagnosis.commands.why import command
 from sm_trn.core.errors import SmTrnError
+from sm_trn.diagnosis.commands.why import command
 
 MESSAGE = "RuntimeError: CUDA error: out of memory"
 

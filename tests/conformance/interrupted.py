@@ -20,8 +20,8 @@ from botocore.awsrequest import AWSResponse
 
 from sm_trn.account.conformance.probes import PROBES
 from sm_trn.account.conformance.run import ask_account
-from sm_trn.emulator.options import load
 from sm_trn.core.errors import SmTrnError
+from sm_trn.emulator.options import load
 
 NAMES = {
     "create with no instance", "a job that completes", "a job that fails with a reason", "a job in Training", "stop a job in Training",

@@ -14,11 +14,11 @@ import sm_trn as st
 from sm_trn.account.conformance.accelerator import EXAMPLES, STEPS, Measured, spec_of
 from sm_trn.account.conformance.answers import dump_answers, load_answers
 from sm_trn.account.conformance.run import measure_account
-from sm_trn.emulator import Endpoint
-from sm_trn.core.errors import UnknownName
-from sm_trn.forecast.jobs.estimate import learn, learn_row
 from sm_trn.account.policies.conformance import PREFIX, conformance_policy
+from sm_trn.core.errors import UnknownName
 from sm_trn.core.strategies import plan
+from sm_trn.emulator import Endpoint
+from sm_trn.forecast.jobs.estimate import learn, learn_row
 
 ACCELERATORS = (
     "ml.trn1.2xlarge",

@@ -19,9 +19,9 @@ from sm_trn.account.conformance.jobs import INSTANCE, JOBS
 from sm_trn.account.conformance.plan import make_plan
 from sm_trn.account.conformance.probe import BATTERIES
 from sm_trn.account.conformance.probes import PROBES
+from sm_trn.account.policies.conformance import CONFORMANCE
 from sm_trn.core.errors import SmTrnError
 from sm_trn.core.pricing.book import snapshot_book
-from sm_trn.account.policies.conformance import CONFORMANCE
 
 KEYS = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_DEFAULT_REGION": "us-west-2"}
 

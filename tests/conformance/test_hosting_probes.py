@@ -16,8 +16,8 @@ from sm_trn.account.conformance.jobs import Place
 from sm_trn.account.conformance.journal import begin, folder
 from sm_trn.account.conformance.probes import HOSTED, PROBES
 from sm_trn.account.conformance.run import ask_account
-from sm_trn.emulator import Endpoint
 from sm_trn.account.policies.conformance import PREFIX, conformance_policy
+from sm_trn.emulator import Endpoint
 
 pytestmark = pytest.mark.local
 

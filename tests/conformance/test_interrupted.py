@@ -28,9 +28,9 @@ from sm_trn.account.conformance.interruption import Interrupted, Interruption
 from sm_trn.account.conformance.journal import Journal, abandoned, begin, folder
 from sm_trn.account.conformance.probes import PROBES
 from sm_trn.account.conformance.run import ask_account
-from sm_trn.emulator import Endpoint, Options
-from sm_trn.core.errors import CloudError
 from sm_trn.account.policies.conformance import PREFIX
+from sm_trn.core.errors import CloudError
+from sm_trn.emulator import Endpoint, Options
 
 pytestmark = pytest.mark.local
 SIGNALS = ("ctrl-c", "term", "hang-up", "twice")

@@ -20,8 +20,8 @@ from sm_trn.account.conformance.differences import Kind, differences
 from sm_trn.account.conformance.journal import folder
 from sm_trn.account.conformance.probes import PROBES
 from sm_trn.account.conformance.run import OPTIONS, ask_account
-from sm_trn.emulator import Endpoint
 from sm_trn.account.policies.conformance import PREFIX, conformance_policy
+from sm_trn.emulator import Endpoint
 
 pytestmark = pytest.mark.local
 RECORDS = sorted(wired.RECORDS.glob("*.json"))

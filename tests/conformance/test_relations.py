@@ -16,8 +16,8 @@ from sm_trn.account.conformance.differences import Kind, differences
 from sm_trn.account.conformance.probes import PROBES
 from sm_trn.account.conformance.relations import relations
 from sm_trn.account.conformance.run import OPTIONS, ask_account
-from sm_trn.emulator import Endpoint
 from sm_trn.core.specs.json import Json
+from sm_trn.emulator import Endpoint
 
 NOW = 1_800_000_000.0
 JOB: dict[str, Json] = {

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sm_trn.core.aws.endpoint import EndpointSession
 from sm_trn.account.conformance.answers import Answered, Answers, Step
 from sm_trn.account.conformance.differences import Kind
 from sm_trn.account.conformance.target import Target, find_target
-from sm_trn.emulator import Endpoint
 from sm_trn.account.policies.parts import Policy
+from sm_trn.core.aws.endpoint import EndpointSession
 from sm_trn.core.specs.destination import Destination
+from sm_trn.emulator import Endpoint
 
 RECORDS = Path(__file__).parents[1] / "records"
 # What steers a probe: with another value it would ask other things.

@@ -13,8 +13,8 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from emulator.bench import Bench
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Endpoint, Fault
 from sm_trn.core.errors import EmulatorError
+from sm_trn.emulator import Endpoint, Fault
 
 pytestmark = pytest.mark.local
 

@@ -19,6 +19,8 @@ from emulator.bench import IMAGE, TERMINAL, Bench, lines_of, running, shell
 from waiting import within
 
 from sm_trn import emulator as embedded
+from sm_trn.core.errors import EmulatorError
+from sm_trn.core.specs import parse_snapshot
 from sm_trn.diagnosis.causes.diagnose import JobText
 from sm_trn.emulator.container.host import Host
 from sm_trn.emulator.container.inside.container_init import HostSpec
@@ -30,8 +32,6 @@ from sm_trn.emulator.training.api import TrainingApi
 from sm_trn.emulator.training.jobs import Jobs
 from sm_trn.emulator.tuning.api import KIND
 from sm_trn.emulator.tuning.tuner import JobTuner
-from sm_trn.core.errors import EmulatorError
-from sm_trn.core.specs import parse_snapshot
 
 pytest.importorskip("moto")
 

@@ -20,9 +20,9 @@ import pytest
 from emulator.crashing import World
 
 from sm_trn import emulator as embedded
+from sm_trn.core.errors import EmulatorError
 from sm_trn.emulator import Endpoint, Options, daemon
 from sm_trn.emulator.container import orphans
-from sm_trn.core.errors import EmulatorError
 
 pytest.importorskip("moto")
 

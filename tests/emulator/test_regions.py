@@ -17,11 +17,11 @@ from moto import mock_aws
 from test_authenticator import send
 
 from sm_trn import emulator as embedded
+from sm_trn.core.errors import EmulatorError
 from sm_trn.emulator import Options
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.training import engine
 from sm_trn.emulator.training.job import Job, dump
-from sm_trn.core.errors import EmulatorError
 
 HERE, THERE = "us-west-2", "eu-central-1"
 OPTIONS = Options(start_delay_s=0.0, stop_grace_s=1.0)

@@ -16,8 +16,8 @@ from emulator.bench import Bench, bench_of, client_of, marked
 from waiting import within
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Options
 from sm_trn.core.errors import EmulatorError
+from sm_trn.emulator import Options
 
 pytest.importorskip("moto")
 pytest.importorskip("sagemaker_training")

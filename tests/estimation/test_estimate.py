@@ -12,12 +12,12 @@ from hypothesis import strategies as some
 from jobs import LLAMA
 
 import sm_trn as st
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.forecast.configuration import Sharding
 from sm_trn.forecast.jobs.configure import configure
 from sm_trn.forecast.jobs.data import count_file
 from sm_trn.forecast.jobs.facts import Facts
-from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot
-from sm_trn.core.specs.record import record
 
 import jobs  # isort: skip - a module of the tests
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from sm_trn.core.specs.json import Json, Object
 from sm_trn.forecast import evaluate
 from sm_trn.forecast.fields import Refusal
 from sm_trn.forecast.intervals import Interval
 from sm_trn.forecast.published import published_rows
 from sm_trn.forecast.rates import shipped
 from sm_trn.forecast.rows import Measurement, group_of, read
-from sm_trn.core.specs.json import Json, Object
 
 ROW: dict[str, Json] = {
     "source": "github:somebody/bench@abc:README.md", "date": "2024-05", "model": "Llama-2-7B", "task": "pre-training", "seq_len": 4096,

@@ -32,8 +32,8 @@ from fakes.simulated_sagemaker import ACCOUNT, NOT_FOUND, REGION, Refusal, Servi
 
 import sm_trn as st
 from sm_trn.core.aws import Boto3Backend, Boto3Hosting, CloudWatchLogs, RenewableSession, S3Storage
-from sm_trn.report import WatchRow
 from sm_trn.core.session import Session
+from sm_trn.report import WatchRow
 
 _S3_WORDS = {
     "ThrottlingException": ("SlowDown", 503),

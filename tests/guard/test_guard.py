@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.diagnosis.guard.signs import Sign, sign_of
-from sm_trn.diagnosis.guard.watch import Alarm, JobWatch, State
 from sm_trn.core.logs import LogEvent, parse_log
 from sm_trn.core.logs.losses import loss_of
 from sm_trn.core.specs import MetricPoint, parse_snapshot
+from sm_trn.diagnosis.guard.signs import Sign, sign_of
+from sm_trn.diagnosis.guard.watch import Alarm, JobWatch, State
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 LOGS = sorted((CORPUS / "logs").glob("*.txt")) if CORPUS.is_dir() else []

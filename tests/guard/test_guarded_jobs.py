@@ -52,8 +52,8 @@ def waited(
     session: st.Session, job: st.TrainingJob, guard: st.Guard
 ) -> tuple[st.JobSnapshot, list[tuple[Alarm, float]]]:
     """How the job ended, and each alarm with the time it was raised."""
-    from sm_trn.diagnosis.guard.live import JobGuards
     from sm_trn.core.session.waits import Wait
+    from sm_trn.diagnosis.guard.live import JobGuards
 
     found: list[tuple[Alarm, float]] = []
 

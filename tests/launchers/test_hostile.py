@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from sm_trn.bridge.commands import shown
-from sm_trn.core.errors import SmTrnError
 from sm_trn.bridge.launchers import read_launchers
 from sm_trn.bridge.launchers.rewrite import rewritten
 from sm_trn.bridge.launchers.slice import sliced
 from sm_trn.bridge.launchers.source import cells
+from sm_trn.core.errors import SmTrnError
 
 CASES = int(os.environ.get("SM_TRN_HOSTILE", "200"))
 CALLSITES = Path(os.environ.get("SM_TRN_CALLSITES", "/nowhere"))

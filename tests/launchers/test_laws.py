@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from strategies_of_values import sensible
 
 import sm_trn as st
-from sm_trn.core.errors import UnknownName
 from sm_trn.bridge.launchers import LauncherJob, read_text
+from sm_trn.core.errors import UnknownName
 from sm_trn.core.render import problems
 from sm_trn.core.specs import Destination, JobSpec, Severity
 

@@ -21,10 +21,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from sm_trn.core import sdk
 from sm_trn.bridge.launchers import read_text
 from sm_trn.bridge.recorder.recording import RecordedCall
 from sm_trn.bridge.recorder.verify import field_differences
+from sm_trn.core import sdk
 
 pytestmark = pytest.mark.sdk
 HEAD = """

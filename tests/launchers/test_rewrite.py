@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.core.errors import SmTrnError
 from sm_trn.bridge.launchers import read_text
 from sm_trn.bridge.launchers.rewrite import Edit, applied, rewritten
+from sm_trn.core.errors import SmTrnError
 
 CALLSITES = Path(os.environ.get("SM_TRN_CALLSITES", "/nowhere"))
 GIVEN = {"bucket": "mine", "region": "eu-west-1"}

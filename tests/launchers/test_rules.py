@@ -9,8 +9,8 @@ import jobs
 import pytest
 
 import sm_trn as st
-from sm_trn.core import sdk
 from sm_trn.bridge.launchers import Reason, read_text
+from sm_trn.core import sdk
 
 HEAD = """
 from sagemaker.pytorch import PyTorch

@@ -19,9 +19,9 @@ import sm_trn as st
 from sm_trn.core.formatting.cards import CARDS, HasCard
 from sm_trn.core.formatting.markup import CSS, Cell, block, escaped, facts, grid, title
 from sm_trn.core.formatting.theme import PALETTES
-from sm_trn.report.cards import registry
-from sm_trn.hosting.endpoints import Endpoint, EndpointRow, Endpoints, Transform
 from sm_trn.core.specs import WallSeconds
+from sm_trn.hosting.endpoints import Endpoint, EndpointRow, Endpoints, Transform
+from sm_trn.report.cards import registry
 
 EVIL = "<script>alert('1')</script><img src=x onerror=\"y\">&lt;\u202eb\x1b[2J"
 PRICE = st.Price(

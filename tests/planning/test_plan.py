@@ -13,9 +13,9 @@ from command import sm_trn
 from jobs import LLAMA, SQUAD
 
 import sm_trn as st
+from sm_trn.cli.__main__ import cli
 from sm_trn.core.catalog import instances
 from sm_trn.core.catalog.chips import Chip, chips
-from sm_trn.cli.__main__ import cli
 from sm_trn.forecast.jobs.configure import with_batch
 from sm_trn.forecast.planning import grid
 

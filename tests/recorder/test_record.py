@@ -15,11 +15,11 @@ import pytest
 from command import sm_trn
 
 from sm_trn.bridge.commands.record import saved
-from sm_trn.core.errors import SmTrnError
 from sm_trn.bridge.launchers.source import cells
 from sm_trn.bridge.recorder import record
 from sm_trn.bridge.recorder.endpoint import Endpoint
 from sm_trn.bridge.recorder.recording import REMOVED, Recorded, RecordedCall, without_secrets
+from sm_trn.core.errors import SmTrnError
 from sm_trn.core.specs.json import Json
 
 REQUEST: dict[str, Json] = {

@@ -13,6 +13,8 @@ from test_report_fleet import mixed
 
 import sm_trn as st
 from sm_trn.core.pricing import snapshot_book
+from sm_trn.core.specs import MetricPoint, WallSeconds, parse_snapshot
+from sm_trn.hosting.endpoints import EndpointRow, Endpoints
 from sm_trn.report import compare, fleet, published_record, watch_html
 from sm_trn.report.cards.handles import job_card, rehearsal_card
 from sm_trn.report.comparison.page import page
@@ -21,8 +23,6 @@ from sm_trn.report.figures.svg import page_figure
 from sm_trn.report.fleets.figures import fleet_figures
 from sm_trn.report.fleets.page import fleet_page
 from sm_trn.report.watch.rows import Checkpoints, WatchRow
-from sm_trn.hosting.endpoints import EndpointRow, Endpoints
-from sm_trn.core.specs import MetricPoint, WallSeconds, parse_snapshot
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
 

@@ -18,6 +18,7 @@ from matplotlib.text import Text
 from report_jobs import describe, emulated_job, gpt2_pair
 from test_report_spot import job
 
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 from sm_trn.report import Comparison, compare
 from sm_trn.report.comparison.pictures import pictures
 from sm_trn.report.figures.accuracy import accuracy_info
@@ -30,7 +31,6 @@ from sm_trn.report.figures.phases import phases_info
 from sm_trn.report.figures.slice import slice_info
 from sm_trn.report.figures.style import Sheet
 from sm_trn.report.figures.throughput import throughput_info
-from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 
 mpl.use("Agg")
 COUNTS = (1, 2, 8, 40)

@@ -16,10 +16,10 @@ from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, tr
 
 from sm_trn.core.errors import SmTrnError, UnknownName
 from sm_trn.core.pricing import PriceBook, snapshot_book
-from sm_trn.report import COLUMNS, Comparison, compare, published_record
-from sm_trn.report.comparison.page import page
-from sm_trn.report.comparing import estimates_of
 from sm_trn.core.specs import JobRecord, MetricPoint, Origin, parse_snapshot, record
+from sm_trn.report import COLUMNS, Comparison, compare, published_record
+from sm_trn.report.comparing import estimates_of
+from sm_trn.report.comparison.page import page
 
 WORK = "one workload"
 NUMBERS = ("throughput_it_per_s", "samples_per_s", "not_training", "price_usd_per_hour", "cost_usd", "usd_per_1000_it",

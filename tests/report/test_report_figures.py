@@ -14,13 +14,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, transitions
 
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 from sm_trn.report import Comparison, compare, published_record
 from sm_trn.report.figures.accuracy import accuracy_info, plot_accuracy
 from sm_trn.report.figures.cost import cost_info, plot_cost
 from sm_trn.report.figures.loss import FIGURE as LOSS
 from sm_trn.report.figures.loss import loss_info
 from sm_trn.report.figures.throughput import plot_throughput, throughput_info
-from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 
 mpl.use("Agg")
 

@@ -17,9 +17,9 @@ from report_jobs import START, describe
 from test_figures_of_many_jobs import SHEETS, collisions
 
 from sm_trn.core.errors import SmTrnError, UnknownName
+from sm_trn.core.specs import JobSnapshot, parse_snapshot
 from sm_trn.report import FLEET_COLUMNS, Fleet, fleet
 from sm_trn.report.fleets.figures import fleet_figures, spend_info, time_info
-from sm_trn.core.specs import JobSnapshot, parse_snapshot
 
 P4D, G5 = "ml.p4d.24xlarge", "ml.g5.xlarge"
 

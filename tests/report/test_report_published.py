@@ -7,8 +7,8 @@ import math
 import pytest
 
 from sm_trn.core.errors import SmTrnError, UnknownName
-from sm_trn.report import COLUMNS, Comparison, compare, published_names, published_record
 from sm_trn.core.specs import JobRecord, Origin, dump_record, parse_record
+from sm_trn.report import COLUMNS, Comparison, compare, published_names, published_record
 
 
 @pytest.fixture(scope="module")

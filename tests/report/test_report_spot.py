@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from report_jobs import START, describe
 
+from sm_trn.core.specs import JobRecord, parse_snapshot, record
 from sm_trn.report import Comparison, compare
 from sm_trn.report.comparison.page import page
 from sm_trn.report.figures.pareto import pareto_info
-from sm_trn.core.specs import JobRecord, parse_snapshot, record
 
 
 def job(name: str, *, ended: float, trained: int, billed: int, spot: bool = False) -> JobRecord:

@@ -15,10 +15,10 @@ from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines
 
 from sm_trn.core.errors import SmTrnError, UnknownName
 from sm_trn.core.formatting import numbers as fmt
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 from sm_trn.report import Comparison, compare
 from sm_trn.report.comparison.page import page
 from sm_trn.report.sections.sweep import lower_is_better, setting_key, setting_text
-from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 
 
 def trial(number: int, value: float | None, *, metric: str = "eval_accuracy", status: str = "Completed", emulated: bool = False,

@@ -17,6 +17,8 @@ from report_jobs import START, describe, step_lines, transitions
 
 from sm_trn.core.formatting.theme import wants_color
 from sm_trn.core.pricing import snapshot_book
+from sm_trn.core.specs import JobStatus, parse_snapshot
+from sm_trn.core.specs.units import WallSeconds
 from sm_trn.report import (
     Display,
     LineDisplay,
@@ -30,8 +32,6 @@ from sm_trn.report import (
 )
 from sm_trn.report.status import LOOKS, status_look
 from sm_trn.report.watch.rows import Checkpoints
-from sm_trn.core.specs import JobStatus, parse_snapshot
-from sm_trn.core.specs.units import WallSeconds
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
 RATE = 6.6

@@ -8,10 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 from report_jobs import describe
 
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 from sm_trn.report import compare
 from sm_trn.report.figures.padding import padding_info, plot_padding
 from sm_trn.report.sections.work import Work, read_work
-from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 
 
 def job(*points: MetricPoint, name: str = "one", emulated: bool = False) -> JobRecord:

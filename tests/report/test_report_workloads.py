@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from report_jobs import describe
 
-from sm_trn.report import Comparison, compare
 from sm_trn.core.specs import JobRecord, parse_snapshot, record
+from sm_trn.report import Comparison, compare
 
 
 def ran(name: str, *, source: str = "s3://bucket-east/src/1.tar.gz", data: str = "s3://bucket-east/imdb", seconds: int = 600,

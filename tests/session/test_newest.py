@@ -7,9 +7,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as some
 
+from sm_trn.core.specs import MetricPoint, parse_snapshot
 from sm_trn.report import WatchRow
 from sm_trn.report.watch.progress import LOSSES, NEWEST, Newest
-from sm_trn.core.specs import MetricPoint, parse_snapshot
 
 JOB = parse_snapshot({"TrainingJobName": "j", "TrainingJobStatus": "InProgress", "SecondaryStatus": "Training"})
 

@@ -12,8 +12,8 @@ from report_jobs import START, describe, transitions
 from sm_trn.core.formatting import numbers as fmt
 from sm_trn.core.logs import LogEvent
 from sm_trn.core.pricing import snapshot_book
-from sm_trn.report import WatchRow, fleet
 from sm_trn.core.specs import JobSnapshot, WallSeconds, parse_snapshot
+from sm_trn.report import WatchRow, fleet
 from sm_trn.report.ui.details import detail_json
 from sm_trn.report.ui.lines import Lines
 from sm_trn.report.ui.rows import Shown, cause_of, headline, needs, row_json

@@ -13,6 +13,12 @@ from typing import TypedDict
 import click
 from typing_extensions import Unpack
 
+from ...cli.shared import Number, cents, emit, json_option, region_option, say
+from ...core.session.connection import connect, known_prices, known_region
+from ...core.session.pace import SystemClock
+from ...core.specs.job import JobSpec
+from ...forecast.jobs.calibration import Calibration
+from ...forecast.jobs.estimate import learn_row
 from ..conformance.accelerator import JOBS, STEPS, most_usd, spec_of
 from ..conformance.answers import Answers, dump_answers, read_answers
 from ..conformance.cleanup import sweep
@@ -23,12 +29,6 @@ from ..conformance.probe import BATTERIES, Probe
 from ..conformance.probes import HOSTED, PROBES
 from ..conformance.run import ask_account, ask_emulator, measure_account
 from ..conformance.target import Target, find_target
-from ...forecast.jobs.calibration import Calibration
-from ...forecast.jobs.estimate import learn_row
-from ...core.session.connection import connect, known_prices, known_region
-from ...core.session.pace import SystemClock
-from ...core.specs.job import JobSpec
-from ...cli.shared import Number, cents, emit, json_option, region_option, say
 
 
 class Where(TypedDict):

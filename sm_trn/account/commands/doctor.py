@@ -6,10 +6,10 @@ import dataclasses
 
 import click
 
-from ..doctor import Findings, examine
-from ...emulator.daemon import default_state
 from ...cli.files import files
 from ...cli.shared import emit, json_option, region_option, say
+from ...emulator.daemon import default_state
+from ..doctor import Findings, examine
 
 
 @click.command("doctor")

@@ -6,12 +6,12 @@ import dataclasses
 
 import click
 
-from ..policies.policy import policies
-from ..policies.conformance import CONFORMANCE, conformance_policy
+from ...cli.files import files
+from ...cli.shared import bucket_name, emit, json_option, region_option, role_arn
 from ...core.session.connection import known_region
 from ...core.specs.destination import Destination
-from ...cli.shared import bucket_name, emit, json_option, region_option, role_arn
-from ...cli.files import files
+from ..policies.conformance import CONFORMANCE, conformance_policy
+from ..policies.policy import policies
 
 KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution", *CONFORMANCE)
 

@@ -19,7 +19,6 @@ from ...core.aws.storage import pack
 from ...core.catalog.chips import find_chip
 from ...core.catalog.instances import find_instance
 from ...core.errors import SmTrnError, UnknownName
-from ...forecast.jobs.estimate import estimate
 from ...core.logs.metrics import points
 from ...core.logs.throughput import throughput
 from ...core.ports import LogCursor
@@ -36,6 +35,7 @@ from ...core.specs.metrics import MetricPoint
 from ...core.specs.units import Usd, WallSeconds
 from ...core.strategies import plan
 from ...core.strategies.torchrun import TorchDistributed
+from ...forecast.jobs.estimate import estimate
 from .bench import TERMINAL, Bench, Unanswered
 from .jobs import STOP_S
 from .journal import TAG, TRAINING_JOB

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core.aws.errors import as_cloud_error, trouble
-from ...emulator import down
 from ...core.errors import CloudError
 from ...core.ports import Clock, Trouble
+from ...emulator import down
 from ..policies.conformance import PREFIX
 from .bench import TERMINAL
 from .journal import CONFIG, ENDPOINT, GONE, MODEL, TAG, TRAINING_JOB, Journal, Left, abandoned, forgotten

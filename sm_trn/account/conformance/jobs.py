@@ -14,12 +14,12 @@ from typing import Final
 from ...core.catalog.images import image_uri
 from ...core.pricing.book import Price
 from ...core.pricing.cost import usd_for
-from ..policies.conformance import PREFIX
 from ...core.specs.compute import Compute
 from ...core.specs.framework import PyTorch
 from ...core.specs.job import JobSpec, Script
 from ...core.specs.json import Json, Object
 from ...core.specs.units import Usd, WallSeconds
+from ..policies.conformance import PREFIX
 from .journal import TAG
 
 INSTANCE: Final = "ml.m5.xlarge"

@@ -17,10 +17,10 @@ import botocore
 
 from ... import emulator
 from ...core.aws.endpoint import EndpointSession
-from ...emulator import Options
 from ...core.errors import CloudError
 from ...core.ports import Clock
 from ...core.specs.job import JobSpec
+from ...emulator import Options
 from .accelerator import Measured, measure
 from .answers import Answered, Answers
 from .bench import Bench, Notes, Unanswered

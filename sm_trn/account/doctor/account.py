@@ -10,11 +10,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ...core.aws import identity, online
 from ...core.aws.errors import FOREIGN
 from ...core.errors import CloudError, NotConfigured, UnknownName
-from ..policies.policy import policies
-from ..policies.parts import Policy, places
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Problem, Severity
+from ..policies.parts import Policy, places
+from ..policies.policy import policies
 from . import vpc
 from .finding import Finding, State
 from .login import Login

@@ -12,9 +12,14 @@ from pathlib import Path
 import click
 import yaml
 
+from ...cli.shared import emit, json_option, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.jobfile import dump_job, in_json, in_toml, in_yaml
+from ...core.render import problems, render
+from ...core.specs.destination import Destination
+from ...core.specs.job import JobSpec
+from ...core.specs.problems import Severity
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.requests.ledger import PLACEHOLDERS, TIME
@@ -22,11 +27,6 @@ from ..launchers.rewrite import Rewritten, rewritten
 from ..launchers.survey import survey
 from ..launchers.values import Symbol
 from ..launchers.write import python_source
-from ...core.render import problems, render
-from ...core.specs.destination import Destination
-from ...core.specs.job import JobSpec
-from ...core.specs.problems import Severity
-from ...cli.shared import emit, json_option, say
 from . import shown
 from .asking import answers, on_terminal, prompt, value_of
 

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import click
 
+from ...cli.shared import Number, emit, json_option, say
 from ...core.archives import Member
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.jobfile import dump_job
+from ...core.render import parse_request
+from ...core.specs.job import JobSpec, Script
 from ..launchers.read import read_launchers
 from ..launchers.slice import sliced
 from ..launchers.source import cells
 from ..recorder import Recorded, RecordedCall, record
 from ..recorder.recording import LAUNCHING
-from ...core.render import parse_request
-from ...core.specs.job import JobSpec, Script
-from ...cli.shared import Number, emit, json_option, say
 from . import shown
 
 

@@ -11,10 +11,10 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
-from ..launchers.launches import Ending, Hole, Launch, LauncherJob, Launchers
-from ..launchers.values import Place
 from ...core.specs.json import Json
 from ...core.specs.problems import Problem, Severity
+from ..launchers.launches import Ending, Hole, Launch, LauncherJob, Launchers
+from ..launchers.values import Place
 
 if TYPE_CHECKING:
     from ..recorder import Recorded

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ...core.specs.json import Json
 from ..launchers.launches import Ending, Launch, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.requests.ledger import TIME
 from ..launchers.slice import sliced
 from ..launchers.source import Cell, Unread, cells, parsed
 from ..launchers.values import Place
-from ...core.specs.json import Json
 from . import answers
 from .recording import Recorded, RecordedCall
 from .run import record

@@ -12,10 +12,10 @@ from ...core.errors import InvalidJobFile
 from ...core.jobfile.files import JobFile
 from ...core.preflight import check
 from ...core.session.connection import known_region
-from ..shared import cents, emit, json_option, region_option, say
 from ...forecast.commands import ceilings
-from . import files, problems, rules
 from ...forecast.commands.ceilings import Ceiling
+from ..shared import cents, emit, json_option, region_option, say
+from . import files, problems, rules
 from .problems import Located
 from .rules import ignore_option
 

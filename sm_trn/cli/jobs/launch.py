@@ -22,9 +22,9 @@ from ...core.session.launches import LaunchInterrupted, PartialLaunch
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.sweeps import SWEEP_TAG, grid, parse_values
+from ...forecast.commands.ceilings import ceiling_of, estimated_cost
 from ..connection import connection_options
 from ..files import files, problems
-from ...forecast.commands.ceilings import ceiling_of, estimated_cost
 from ..files.problems import Located
 from ..files.rules import ignore_option
 from ..shared import Number, bucket_name, cents, emit, json_option, role_arn, say

@@ -1,10 +1,10 @@
 """boto3 behind the ports."""
 
+from ...hosting.aws import Boto3Hosting
 from .artefacts import model_digests
 from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
 from .git import Checkout, checkout
-from ...hosting.aws import Boto3Hosting
 from .identity import check_endpoint, configured_region, find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
 from .online import Boto3Account, online_problems

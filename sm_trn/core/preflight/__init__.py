@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date
 
+from ...forecast.rules import estimates, memory
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
 from . import (
@@ -27,7 +28,6 @@ from . import (
     script,
     spot,
 )
-from ...forecast.rules import estimates, memory
 
 RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *images.RULES,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...forecast.rules.memory import next_to
 from ..catalog.instances import find_instance
 from ..specs.compute import Accelerator, Compute
 from ..specs.job import JobSpec
 from ..specs.neuron import NeuronOptions
 from ..specs.problems import AnyOf, Change, Field, Problem, Rule, Severity
 from ..strategies import plan
-from ...forecast.rules.memory import next_to
 
 GUIDE = "optimum-neuron guide, distributed_training"
 

@@ -1,13 +1,13 @@
 """What notebooks use: ``connect``, jobs as live handles, comparison."""
 
-from .budget import OverBudget
+from ...emulator.rehearsal import Rehearsal, rehearse
 from ...report.comparing import as_record, calibrate, compare, diff
+from .budget import OverBudget
 from .connection import connect, estimator, known_prices
 from .handles import Session, TrainingJob
 from .jobfiles import read_jobs
 from .launches import LaunchInterrupted, PartialLaunch, unique_name
 from .pace import SystemClock, next_delay
-from ...emulator.rehearsal import Rehearsal, rehearse
 
 __all__ = [
     "LaunchInterrupted",

@@ -168,8 +168,8 @@ def _progress() -> Callable[[str, int, int], None] | None:
 
 
 def _emulated(state: str | Path | None, region: str, why: str) -> Session:
-    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
     from ... import emulator  # noqa: PLC0415 - `import sm_trn` loads no boto3
+    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
     endpoint = emulator.up(Path(state) if state is not None else None, region=region)
     boto_session = aws.EndpointSession(

@@ -12,9 +12,14 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from ...diagnosis.guard.live import guards_of, replayed
+from ...diagnosis.guard.watch import Alarm, JobWatch
+from ...hosting import endpoints
+from ...hosting.deployment import Trained
+from ...hosting.endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions, fetch_endpoints
+from ...report.fleets.search import MOST, Search, fetch_fleet
 from ..catalog import limits
 from ..errors import CloudError, InvalidJob, JobFailed, UnknownName
-from ...diagnosis.guard.watch import Alarm, JobWatch
 from ..logs.events import LogEvent, printable
 from ..logs.metrics import MetricLog
 from ..logs.selection import LogFilter
@@ -34,15 +39,10 @@ from ..specs.problems import Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
-from ...hosting import endpoints
 from .attachment import Attached, fetch_attached, once, remember
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
-from ...hosting.deployment import Trained
 from .details import fetch_details, fetch_tags, listed, resembling
-from ...hosting.endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions, fetch_endpoints
-from ...report.fleets.search import MOST, Search, fetch_fleet
-from ...diagnosis.guard.live import guards_of, replayed
 from .launches import Staging, launch_all, unique_names
 from .log_files import save_log
 from .log_reader import JobLog
@@ -82,8 +82,8 @@ class TrainingJob:
 
     def _repr_html_(self) -> str:
         """For a notebook; asks the service nothing."""
-        from ..formatting.numbers import instances  # noqa: PLC0415 - as above
         from ...report.cards.handles import job_card  # noqa: PLC0415 - only a notebook asks
+        from ..formatting.numbers import instances  # noqa: PLC0415 - as above
 
         compute = self._asked.compute if self._asked is not None else None
         machine = instances(" + ".join(compute.instances), compute.hosts) if compute is not None else ""

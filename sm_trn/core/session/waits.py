@@ -18,9 +18,9 @@ from .poller import Poller
 from .stops import stop_one
 
 if TYPE_CHECKING:
-    from ...report.watch.display import Display
     from ...diagnosis.guard.foreseen import Foreseen
     from ...diagnosis.guard.live import JobGuards
+    from ...report.watch.display import Display
     from ...report.watch.progress import Progress
 
 _MOST_NAMED = 4  # jobs, in the words of who stops watching

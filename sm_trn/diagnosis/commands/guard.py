@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from ...core.formatting import numbers as fmt
-from ..guard.watch import Alarm, JobWatch
-from ...core.session.handles import Session, TrainingJob
-from ...core.specs.guard import ACTS, Guard
-from ...core.specs.snapshot import JobSnapshot
 from ...cli.connection import connection_options
-from ...cli.shared import Number, emit, json_option, say
 from ...cli.jobs import facts
 from ...cli.jobs.selection import NONE, pair, selection_options
 from ...cli.jobs.waiting import exit_code, watching
+from ...cli.shared import Number, emit, json_option, say
+from ...core.formatting import numbers as fmt
+from ...core.session.handles import Session, TrainingJob
+from ...core.specs.guard import ACTS, Guard
+from ...core.specs.snapshot import JobSnapshot
+from ..guard.watch import Alarm, JobWatch
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:

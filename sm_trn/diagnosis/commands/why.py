@@ -13,16 +13,16 @@ from typing import Any
 
 import click
 
-from ..causes.cause import Cause, Diagnosis, Evidence
-from ..causes.source import why
+from ...cli.connection import connection_options
+from ...cli.shared import emit, json_option, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
-from ...report.why import diagnosis_text
 from ...core.session.handles import Session
 from ...core.specs.json import Json
 from ...core.specs.problems import AnyOf, Change
-from ...cli.connection import connection_options
-from ...cli.shared import emit, json_option, say
+from ...report.why import diagnosis_text
+from ..causes.cause import Cause, Diagnosis, Evidence
+from ..causes.source import why
 
 
 @click.command("why")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ...core.errors import SmTrnError
-from ...forecast.intervals import Interval
 from ...core.formatting import numbers as fmt
 from ...core.logs.throughput import throughput
 from ...core.specs.job import JobSpec
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
+from ...forecast.intervals import Interval
 
 FAR = 1.5  # beyond an end of the 80 % interval: the estimate is no measurement
 STEPS, WINDOWS = 200, 5  # fewer say nothing about a steady rate
@@ -56,11 +56,11 @@ def steady_rate(points: Iterable[MetricPoint]) -> float | None:
 
 def step_of(job: JobSnapshot, asked: JobSpec | None) -> Interval | None:
     """Estimated seconds of an optimizer step; None where a fact is missing, or nothing published speaks for the chip."""
+    from ...core.render.from_describe import as_request  # noqa: PLC0415
+    from ...core.render.from_request import parse_request  # noqa: PLC0415
     from ...forecast.jobs.configure import configure  # noqa: PLC0415 - the estimates load with the first steady rate
     from ...forecast.jobs.estimate import step_interval  # noqa: PLC0415
     from ...forecast.jobs.facts import Facts  # noqa: PLC0415
-    from ...core.render.from_describe import as_request  # noqa: PLC0415
-    from ...core.render.from_request import parse_request  # noqa: PLC0415
 
     try:
         spec = asked or parse_request(as_request(job.raw))

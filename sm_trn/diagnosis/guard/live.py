@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...core.errors import CloudError
 from ...core.formatting import numbers as fmt
-from .watch import TRAINING, Alarm, JobWatch
 from ...core.logs.events import LogEvent
 from ...core.ports import LogCursor
 from ...core.pricing.book import Price
 from ...core.pricing.cost import usd_for
+from ...core.session.budget import billed_so_far
+from ...core.session.cloud import Cloud
+from ...core.session.stops import stop_one
 from ...core.specs.guard import Guard
 from ...core.specs.job import JobSpec
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
-from ...core.session.budget import billed_so_far
-from ...core.session.cloud import Cloud
-from ...core.session.stops import stop_one
+from .watch import TRAINING, Alarm, JobWatch
 
 READ_S = 60.0  # between two looks at a log that nothing else reads
 MEASURED_S = 60.0  # between two looks at CloudWatch's utilization, which has one value a minute

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from ... import emulator
+from ...cli.shared import Number, emit, json_option, region_option, say
 from ...core.errors import EmulatorError
 from ...core.formatting import numbers as fmt
 from ...core.session.connection import known_region
-from ...cli.shared import Number, emit, json_option, region_option, say
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
 TIERS = ("auto", "namespace", "bubblewrap", "folder", "portable")

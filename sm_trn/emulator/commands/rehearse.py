@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from ..rehearsal import rehearse
 from ...cli.files import files
 from ...cli.shared import emit, json_option, say
+from ..rehearsal import rehearse
 
 
 @click.command("rehearse")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..jobs.estimate import estimate
-from ..jobs.facts import MissingFact
 from ...core.formatting import numbers as fmt
 from ...core.pricing.book import Price
 from ...core.pricing.cost import ceiling, most_billed_s
 from ...core.session.connection import known_prices
 from ...core.specs.job import JobSpec
 from ...core.specs.units import Usd
+from ..jobs.estimate import estimate
+from ..jobs.facts import MissingFact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from ..jobs import estimate
-from ...core.session.connection import known_prices, known_region
-from ...cli.shared import emit, json_option, say
 from ...cli.files import files
+from ...cli.shared import emit, json_option, say
+from ...core.session.connection import known_prices, known_region
+from ..jobs import estimate
 from .known import calibration_of, known_of, known_options
 
 

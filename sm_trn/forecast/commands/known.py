@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from ...cli.shared import Number, region_option
 from ..jobs import Calibration, read_calibration
 from ..jobs.facts import Known
-from ...cli.shared import Number, region_option
 
 
 def known_options(command: Any) -> Any:

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from ...core.logs.shown import printable
-from ..planning import GOALS, Limits, Plan, plan
-from ...core.session.connection import known_prices, known_region
-from ...cli.shared import Number, emit, json_option, say
 from ...cli.files import files
+from ...cli.shared import Number, emit, json_option, say
+from ...core.logs.shown import printable
+from ...core.session.connection import known_prices, known_region
+from ..planning import GOALS, Limits, Plan, plan
 from .known import calibration_of, known_of, known_options
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

@@ -9,11 +9,6 @@ from typing_extensions import Unpack
 
 from ...core.catalog.limits import MAX_RUN_QUOTA_S
 from ...core.errors import UnknownName
-from ..jobs.calibration import Calibration
-from ..jobs.configure import configure
-from ..jobs.estimate import estimate
-from ..jobs.facts import Facts, Known, MissingFact
-from ..jobs.value import Estimate, enough_s, span
 from ...core.preflight import check
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import ceiling
@@ -21,6 +16,11 @@ from ...core.specs.compute import Spot
 from ...core.specs.destination import DEFAULT_REGION
 from ...core.specs.job import JobSpec, expect_spec
 from ...core.specs.problems import Severity
+from ..jobs.calibration import Calibration
+from ..jobs.configure import configure
+from ..jobs.estimate import estimate
+from ..jobs.facts import Facts, Known, MissingFact
+from ..jobs.value import Estimate, enough_s, span
 from . import grid
 from .limits import Limits
 from .value import Choice, Excluded, Plan, named, ordered

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ...core.catalog.chips import find_chip
 from ...core.catalog.instances import instances
-from ..jobs.configure import with_batch
 from ...core.specs.compute import Accelerator, InstanceType, Spot
 from ...core.specs.framework import HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
 from ...core.specs.job import JobSpec
@@ -16,6 +15,7 @@ from ...core.strategies.single import SingleProcess
 from ...core.strategies.smddp import SMDataParallel
 from ...core.strategies.torchrun import TorchDistributed
 from ...core.strategies.xla import PyTorchXLA
+from ..jobs.configure import with_batch
 
 COUNTS = (1, 2, 4)
 # What a shipped script runs in on the other kind of accelerator: images of the catalogue.

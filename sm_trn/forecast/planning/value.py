@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.catalog.images import NEURON
-from ..intervals import Interval
-from ..jobs.value import Estimate, quantiles, span
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
+from ..intervals import Interval
+from ..jobs.value import Estimate, quantiles, span
 
 SHOWN = 5  # of what was not chosen, unless all are asked for
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core.catalog.instances import find_instance
 from ...core.catalog.models import ModelSize, model_size
+from ...core.preflight import reading, source
 from ...core.specs.compute import Accelerator, InstanceType
 from ...core.specs.job import JobSpec
 from ...core.specs.neuron import NeuronOptions
@@ -21,7 +22,6 @@ from ...core.specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, 
 from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
-from ...core.preflight import reading, source
 
 GIB = 2**30
 HALF = frozenset({"bfloat16", "float16", "bf16", "fp16", "half"})

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import click
 
-from ...core.session.handles import Session
 from ...cli.connection import connection_options
 from ...cli.shared import emit, json_option, say
+from ...core.session.handles import Session
 
 
 @click.command("delete-endpoint")

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from ...core.session.handles import Session
 from ...cli.connection import connection_options
 from ...cli.shared import Number, emit, json_option, say
+from ...core.session.handles import Session
 
 
 @click.command("deploy")

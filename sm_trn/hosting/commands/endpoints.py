@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from ...core.formatting import numbers as fmt
-from ..endpoints import EndpointRow
-from ...core.session.handles import Session
 from ...cli.connection import connection_options
 from ...cli.shared import emit, json_option, say
+from ...core.formatting import numbers as fmt
+from ...core.session.handles import Session
+from ..endpoints import EndpointRow
 
 
 @click.command("endpoints")

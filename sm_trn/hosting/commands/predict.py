@@ -8,9 +8,9 @@ from typing import IO
 
 import click
 
-from ...core.session.handles import Session
 from ...cli.connection import connection_options
 from ...cli.shared import emit, json_option, say
+from ...core.session.handles import Session
 
 
 @click.command("predict")

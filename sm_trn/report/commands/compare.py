@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from ...core.catalog import limits
-from .. import published_record
-from ..comparing import as_record, compare
-from ...core.session.handles import Session, TrainingJob
-from ...core.specs.record import JobRecord
 from ...cli.connection import connection_options
 from ...cli.shared import Region, at_option, json_option, say
+from ...core.catalog import limits
+from ...core.session.handles import Session, TrainingJob
+from ...core.specs.record import JobRecord
+from .. import published_record
+from ..comparing import as_record, compare
 
 
 @click.command("compare")

@@ -9,17 +9,17 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from ...cli.connection import connection_options
+from ...cli.jobs.selection import pair, part_of_a_name
+from ...cli.shared import at_option, emit, json_option, say
 from ...core.formatting import numbers as fmt
 from ...core.pricing.cost import job_cost
-from .. import published_record
-from ..fleets.rows import expect_key
 from ...core.session.connection import known_prices
-from ..fleets.search import MOST, moment
 from ...core.session.handles import Session
 from ...core.specs.snapshot import JobSnapshot
-from ...cli.connection import connection_options
-from ...cli.shared import at_option, emit, json_option, say
-from ...cli.jobs.selection import pair, part_of_a_name
+from .. import published_record
+from ..fleets.rows import expect_key
+from ..fleets.search import MOST, moment
 
 
 @click.command("cost")

@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
+from ...cli.connection import connection_options
 from ...core.errors import NotConfigured
 from ...core.session.handles import Session
-from ...cli.connection import connection_options
 
 PORT = 8765
 

@@ -19,8 +19,8 @@ from starlette.routing import Route
 from ... import __version__
 from ...core.errors import SmTrnError
 from ...core.formatting.markup import variables
-from ..document import document_head, text
 from ...core.session.stops import stop_one
+from ..document import document_head, text
 from .access import FRAMED_POLICY, Access, Keys
 from .board import Board, Json, Update
 from .lines import Line, Lines, Wanted, line_text

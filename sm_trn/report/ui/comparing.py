@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from ..comparison.compare import compare
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.record import JobRecord
+from ..comparison.compare import compare
 
 KEPT = 24  # records of jobs that have ended: they change no more
 AGAIN_S = 60.0  # a comparison with jobs that run is made again after so long

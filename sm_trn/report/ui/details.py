@@ -10,9 +10,9 @@ from datetime import datetime
 from ...core.formatting import numbers as fmt
 from ...core.logs.shown import printable
 from ...core.pricing.cost import usd_for
+from ...core.specs.units import WallSeconds
 from ..layout import one_line
 from ..watch.rows import WatchRow, rate_words
-from ...core.specs.units import WallSeconds
 from .board import Json
 from .lines import Lines
 from .rows import bar, cost_words, finite, loss_of

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..watch.progress import Newest
 from ...core.specs.metrics import MetricPoint
+from ..watch.progress import Newest
 
 POINTS = 400  # of one curve, at most twice as many: a figure is hardly wider in pixels
 METRICS = 40  # of one job; a script that prints more names is shown the first

@@ -8,10 +8,10 @@ from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
 from ...core.pricing.book import PriceBook
+from ...core.specs.snapshot import JobSnapshot
 from ..fleets.fleet import Fleet, fleet
 from ..fleets.rows import TAG, FleetRow
 from ..layout import one_line
-from ...core.specs.snapshot import JobSnapshot
 from .board import Json
 
 DAYS = 62  # bars of a figure

@@ -19,14 +19,14 @@ from ...core.formatting import numbers as fmt
 from ...core.logs.metrics import MetricReader
 from ...core.ports import Clock, JobQuery, Trouble
 from ...core.pricing.book import Price
-from ..watch.rows import WatchRow
 from ...core.session.details import fetch_details, listed
 from ...core.session.handles import Session
 from ...core.session.log_reader import expected_streams, requested_rules, settled, streams_missing
 from ...core.session.poller import OVERLAP, Poller
-from ..watch.progress import LOGGED, Progress, Reader
 from ...core.specs.metrics import READ_ANYWAY
 from ...core.specs.snapshot import JobSnapshot
+from ..watch.progress import LOGGED, Progress, Reader
+from ..watch.rows import WatchRow
 from .board import Board, Json
 from .details import detail_json
 from .lines import Lines

@@ -20,11 +20,11 @@ from ...core.logs.metrics import MetricReader
 from ...core.logs.script import ExceptionReader
 from ...core.ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ...core.pricing.book import Price
-from .rows import Checkpoints, WatchRow
-from ...core.specs.metrics import MetricPoint
-from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ...core.session.budget import PriceOf
 from ...core.session.log_reader import expected_streams, settled, streams_missing
+from ...core.specs.metrics import MetricPoint
+from ...core.specs.snapshot import JobSnapshot, JobStatus
+from .rows import Checkpoints, WatchRow
 
 if TYPE_CHECKING:
     from .display import Display

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from ...policies.parts import LOG_GROUP
 from ....core.specs.json import Json, Object
+from ...policies.parts import LOG_GROUP
 from ..bench import Bench
 from ..probe import TELEMETRY, Probe
 
