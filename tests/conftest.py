@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sm_trn import emulator as embedded
-from sm_trn.core.session import Session, connect
+from sm_trn.core.session.connection import connect
+from sm_trn.core.session.handles import Session
 from sm_trn.emulator import Endpoint, Options
 
 # The same examples each time, so that a red run is the change's own doing; new ones: --hypothesis-profile=random

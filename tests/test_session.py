@@ -14,7 +14,9 @@ from hypothesis import strategies as some
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.core.session import Session, next_delay, unique_name
+from sm_trn.core.session.handles import Session
+from sm_trn.core.session.launches import unique_name
+from sm_trn.core.session.pace import next_delay
 from sm_trn.core.specs import JobStatus, Origin, dump_record, parse_snapshot
 
 pytestmark = pytest.mark.local

@@ -45,7 +45,7 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
     "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
     "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",
-    "SM_TRN_CATALOG": "The file of newer images and prices that `sm-trn catalog update` writes; unset: `~/.config/sm_trn/core/catalog.json`",
+    "SM_TRN_CATALOG": "The file of newer images and prices that `sm-trn catalog update` writes; unset: `~/.config/sm_trn/catalog.json`",
     "SM_TRN_RUNTIME": "In a job's environment: which runtime the entry scripts use, when it must not be found out",
     "SM_TRN_LOADING_AT_ONCE": "In a job's environment: how many workers of a host load a model at the same time",
 }

@@ -16,7 +16,7 @@ SCHEMA = 1
 
 
 def facts_file() -> Path:
-    """``SM_TRN_CATALOG``, else ``sm_trn/core/catalog.json`` in the user's configuration folder. It need not exist."""
+    """``SM_TRN_CATALOG``, else ``sm_trn/catalog.json`` in the user's configuration folder. It need not exist."""
     named = os.environ.get("SM_TRN_CATALOG")
     if named:
         return Path(named)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core._entry import scripts_folder, shipped_scripts
+from ..core.catalog.inference import hosting_image
 from ..core.errors import CloudError, InvalidJob, LaunchUnknown
 from ..core.ports import Artefact, Model
 from ..core.session.cloud import Cloud
@@ -18,7 +19,6 @@ from ..core.session.launches import unique_name
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Problem, Rule, Severity
 from ..core.specs.snapshot import JobSnapshot
-from .inference import hosting_image
 
 JOB_TAG = "sm_trn:job"
 EXPIRES_TAG = "sm_trn:expires"

@@ -31,8 +31,9 @@ from botocore.exceptions import ConnectionClosedError
 from fakes.simulated_sagemaker import ACCOUNT, NOT_FOUND, REGION, Refusal, Service, VirtualClock
 
 import sm_trn as st
-from sm_trn.core.aws import Boto3Backend, Boto3Hosting, CloudWatchLogs, RenewableSession, S3Storage
-from sm_trn.core.session import Session
+from sm_trn.core.aws import Boto3Backend, CloudWatchLogs, RenewableSession, S3Storage
+from sm_trn.core.session.handles import Session
+from sm_trn.hosting.aws import Boto3Hosting
 from sm_trn.report import WatchRow
 
 _S3_WORDS = {

@@ -10,8 +10,7 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.core.pricing import ceiling, job_cost, snapshot_book, usd_for
-from sm_trn.core.session import OverBudget
-from sm_trn.core.session.budget import refuse_over
+from sm_trn.core.session.budget import OverBudget, refuse_over
 from sm_trn.core.specs import WallSeconds, parse_snapshot
 from sm_trn.forecast.commands.ceilings import ceiling_of
 

@@ -18,7 +18,7 @@ from fakes.simulated_wire import World, sigint, world
 
 import sm_trn as st
 from sm_trn.core.aws import Boto3Backend
-from sm_trn.core.session import LaunchInterrupted
+from sm_trn.core.session.launches import LaunchInterrupted
 from sm_trn.core.session.waits import Wait
 from sm_trn.core.specs import JobStatus
 

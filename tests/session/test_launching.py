@@ -9,7 +9,7 @@ from fakes.simulated_sagemaker import Refusal, Service
 from fakes.simulated_wire import World
 
 import sm_trn as st
-from sm_trn.core.session import OverBudget
+from sm_trn.core.session.budget import OverBudget
 from sm_trn.core.session.launches import unique_names
 
 

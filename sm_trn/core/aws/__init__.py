@@ -1,6 +1,5 @@
 """boto3 behind the ports."""
 
-from ...hosting.aws import Boto3Hosting
 from .artefacts import model_digests
 from .backend import Boto3Backend, make_client
 from .endpoint import EndpointSession
@@ -16,7 +15,6 @@ from .utilization import CloudWatchUtilization
 __all__ = [
     "Boto3Account",
     "Boto3Backend",
-    "Boto3Hosting",
     "Checkout",
     "CloudWatchLogs",
     "CloudWatchUtilization",

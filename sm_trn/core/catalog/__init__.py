@@ -1,8 +1,8 @@
 """Tables of facts with their sources: instances, images, support matrices, API limits."""
 
-from ...hosting.inference import hosting_image
 from . import compiler, images, limits
 from .images import ImageRow, image_uri
+from .inference import hosting_image
 from .instances import find_instance, find_instances, instance, instances
 
 __all__ = [

@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ...account.policies.policy import Policies, policies
-from ...hosting import model_v2
 from ..errors import InvalidJob, UnknownName
 from ..specs.destination import Destination
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Severity
 from ..specs.value import suggestion
-from . import local, local_problems, request, request_problems, sdk_v2, sdk_v3, sdk_v3_problems, training_job_v3
+from . import (
+    local,
+    local_problems,
+    model_v2,
+    request,
+    request_problems,
+    sdk_v2,
+    sdk_v3,
+    sdk_v3_problems,
+    training_job_v3,
+)
 from .calls import EstimatorCall
 from .differences import Diff, Difference, diff
 from .from_describe import OWN_TAGS, as_request, destination_of
@@ -96,13 +104,11 @@ __all__ = [
     "EstimatorCall",
     "LocalHost",
     "LocalRun",
-    "Policies",
     "Target",
     "as_request",
     "destination_of",
     "diff",
     "parse_request",
-    "policies",
     "problems",
     "render",
 ]

@@ -141,6 +141,7 @@ def _session(
     emulated: bool = False,
 ) -> Session:
     """The ports of one boto3 session, wired together."""
+    from ...hosting.aws import Boto3Hosting  # noqa: PLC0415 - as above
     from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
     progress = _progress()
@@ -148,7 +149,7 @@ def _session(
         backend=backend,
         logs=aws.CloudWatchLogs(boto),
         storage=aws.S3Storage(boto, bucket, progress=progress),
-        hosting=aws.Boto3Hosting(boto, bucket, progress=progress),
+        hosting=Boto3Hosting(boto, bucket, progress=progress),
         account=aws.Boto3Account(session=boto, role=role, bucket=bucket, region=region),
         utilization=aws.CloudWatchUtilization(boto),
         role=role,

@@ -6,8 +6,8 @@ import io
 import tarfile
 from typing import Final
 
+from ....core.catalog.inference import hosting_image
 from ....core.specs.json import Object
-from ....hosting.inference import hosting_image
 from ..bench import Bench, Outcome
 from ..jobs import INSTANCE
 from ..journal import CONFIG, ENDPOINT, MODEL, TAG

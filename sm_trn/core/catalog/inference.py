@@ -8,8 +8,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from ..core.catalog.images import processor, registry
-from ..core.errors import UnknownName
+from ..errors import UnknownName
+from .images import processor, registry
 
 AS_OF: Final = "2026-11-20"
 SOURCE: Final = "sagemaker SDK 2.257.7 image tables"

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..core import _entry
-from ..core.catalog.instances import find_instances
-from ..core.render.calls import EstimatorCall
-from ..core.specs.compute import Accelerator
-from ..core.specs.destination import Destination
-from ..core.specs.framework import Container
-from ..core.specs.job import JobSpec
-from ..core.specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
-from .inference import hosting_image
+from .. import _entry
+from ..catalog.inference import hosting_image
+from ..catalog.instances import find_instances
+from ..specs.compute import Accelerator
+from ..specs.destination import Destination
+from ..specs.framework import Container
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+from .calls import EstimatorCall
 
 ANSWERED: Final = frozenset({"train_text_classification.py", "train_glue.py"})  # what inference.py can load
 IN_THE_MODEL: Final = MappingProxyType(
