@@ -25,6 +25,7 @@ from .specs.data import (
     TensorBoard,
 )
 from .specs.debugging import DebugRule, TensorCollection
+from .specs.job import JobSpec
 from .specs.json import Json, Object
 from .specs.metrics import MetricRule
 
@@ -151,13 +152,6 @@ def read(table: tuple[Field, ...], tree: Object, column: Column) -> Tree:
     return values
 
 
-def unsaid(table: tuple[Field, ...], value: object, column: Column) -> Iterator[Field]:
-    """The fields that the request says of ``value`` and that have no word in ``column``."""
-    for field in table:
-        if not field.path(column) and field.request and _say(field, value, "request") is not None:
-            yield field
-
-
 def _say(field: Field, value: object, column: Column) -> Any:
     part = value_at(value, field.spec)
     if part is None or (field.when is not None and not field.when(value)):
@@ -239,13 +233,13 @@ CHANNEL: Final = (
 )  # fmt: skip
 FILE_SYSTEM: Final = (
     Field(spec="file_system_id", request="DataSource.FileSystemDataSource.FileSystemId", v2="file_system_id",
-          v3="data_source.file_system_id"),
+          v3="data_source.file_system_data_source.file_system_id"),
     Field(spec="kind", request="DataSource.FileSystemDataSource.FileSystemType", v2="file_system_type",
-          v3="data_source.file_system_type", codec=choice(FileSystemKind)),
+          v3="data_source.file_system_data_source.file_system_type", codec=choice(FileSystemKind)),
     Field(spec="directory", request="DataSource.FileSystemDataSource.DirectoryPath", v2="directory_path",
-          v3="data_source.directory_path"),
+          v3="data_source.file_system_data_source.directory_path"),
     Field(spec="writable", request="DataSource.FileSystemDataSource.FileSystemAccessMode", v2="file_system_access_mode",
-          v3="data_source.file_system_access_mode", codec=words({True: "rw", False: "ro"})),
+          v3="data_source.file_system_data_source.file_system_access_mode", codec=words({True: "rw", False: "ro"})),
     Field(spec="content_type", request="ContentType", v2="content_type", v3="content_type"),
 )  # fmt: skip
 
@@ -342,6 +336,22 @@ JOB: Final = (
           v3="with_infra_check_config.infra_check_config.enable_infra_check", codec=FLAG),
     Field(spec="remote_debug", request="RemoteDebugConfig.EnableRemoteDebug", v2="enable_remote_debug",
           v3="with_remote_debug_config.remote_debug_config.enable_remote_debug", codec=FLAG),
+)  # fmt: skip
+# SDK v2 makes objects of two classes of both lists together; a target says them itself.
+RULES: Final = (
     Field(spec="debug_rules", request="DebugRuleConfigurations", codec=Items(DebugRule, RULE)),
     Field(spec="profiler_rules", request="ProfilerRuleConfigurations", codec=Items(DebugRule, RULE)),
-)  # fmt: skip
+)
+
+
+def without_word(job: JobSpec, column: Column) -> Iterator[tuple[str, Any]]:
+    """The fields, and their values, that the request says of a job and that ``column`` has no word for."""
+    yield from _unsaid("", JOB, job, column)
+    for name, source in job.sources.items():
+        yield from _unsaid(f"inputs.{name}.", table_of(source), source, column)
+
+
+def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[tuple[str, Any]]:
+    for field in table:
+        if not field.path(column) and _say(field, value, "request") is not None:
+            yield where + field.spec, value_at(value, field.spec)

@@ -88,7 +88,7 @@ def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mappin
 
 def _fields(request: Mapping[str, Json]) -> dict[str, Any]:
     """The fields of a spec that are rows of the table."""
-    values = fields.read(fields.JOB, request, "request")
+    values = fields.read(fields.JOB + fields.RULES, request, "request")
     compute = values.setdefault("compute", {})
     if "instance" in compute:
         compute.pop("groups", None)
