@@ -49,10 +49,19 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .core.session.jobfiles import read_jobs
     from .core.session.launches import LaunchInterrupted, PartialLaunch
     from .core.session.log_reader import read_log
-    from .core.specs.compute import Compute, InstanceGroup, Spot
+    from .core.specs.compute import (
+        SERVERLESS,
+        Compute,
+        InstanceGroup,
+        InstancePreference,
+        Placement,
+        Spot,
+        UltraServer,
+    )
     from .core.specs.data import (
         Channel,
         Checkpoint,
+        Dataset,
         FileSystem,
         FileSystemKind,
         InputMode,
@@ -64,7 +73,16 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     )
     from .core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
     from .core.specs.destination import Destination
-    from .core.specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+    from .core.specs.framework import (
+        Container,
+        HuggingFace,
+        HuggingFaceNeuronX,
+        NeuronX,
+        PyTorch,
+        Registry,
+        RegistryAccess,
+        TrainingCompiler,
+    )
     from .core.specs.guard import Guard
     from .core.specs.job import Git, JobSpec, Script
     from .core.specs.kept import Kept
@@ -72,6 +90,7 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .core.specs.neuron import NeuronOptions
     from .core.specs.problems import Problem, Problems, Severity
     from .core.specs.record import JobRecord
+    from .core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
     from .core.specs.snapshot import JobSnapshot, JobStatus
     from .core.specs.sweeps import grid
     from .core.strategies.ddp import PyTorchDDP
@@ -131,14 +150,17 @@ _HOME = {
     ".core.session.log_reader": ("read_log",),
     ".core.specs": (
         "EVALUATION_METRICS",
+        "SERVERLESS",
         "TRAINER_METRICS",
         "Channel",
         "Checkpoint",
         "Compute",
         "Container",
+        "Dataset",
         "DebugHook",
         "DebugRule",
         "Destination",
+        "Experiment",
         "FileSystem",
         "FileSystemKind",
         "Git",
@@ -147,28 +169,36 @@ _HOME = {
         "HuggingFaceNeuronX",
         "InputMode",
         "InstanceGroup",
+        "InstancePreference",
         "JobRecord",
         "JobSnapshot",
         "JobSpec",
         "JobStatus",
         "Kept",
         "MetricRule",
+        "Mlflow",
+        "ModelPackage",
         "Network",
         "NeuronOptions",
         "NeuronX",
         "Output",
+        "Placement",
         "Problem",
         "Problems",
         "Profiling",
         "PyTorch",
+        "Registry",
+        "RegistryAccess",
         "S3Kind",
         "Script",
+        "Serverless",
         "Severity",
         "Spot",
         "Spread",
         "TensorBoard",
         "TensorCollection",
         "TrainingCompiler",
+        "UltraServer",
     ),
     ".core.specs.sweeps": ("grid",),
     ".wiring": ("Session", "TrainingJob", "check", "connect", "rehearse"),
@@ -188,6 +218,7 @@ HOMES = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "EVALUATION_METRICS",
     "MPI",
+    "SERVERLESS",
     "TRAINER_METRICS",
     "Calibration",
     "Cause",
@@ -198,6 +229,7 @@ __all__ = [
     "Compute",
     "Confidence",
     "Container",
+    "Dataset",
     "DebugHook",
     "DebugRule",
     "Destination",
@@ -207,6 +239,7 @@ __all__ = [
     "Endpoint",
     "Estimate",
     "EstimatorCall",
+    "Experiment",
     "FileSystem",
     "FileSystemKind",
     "Fleet",
@@ -217,6 +250,7 @@ __all__ = [
     "HuggingFaceNeuronX",
     "InputMode",
     "InstanceGroup",
+    "InstancePreference",
     "InvalidJob",
     "JobCost",
     "JobFailed",
@@ -234,6 +268,8 @@ __all__ = [
     "MetricLog",
     "MetricRule",
     "MissingFact",
+    "Mlflow",
+    "ModelPackage",
     "Network",
     "NeuronOptions",
     "NeuronX",
@@ -241,6 +277,7 @@ __all__ = [
     "Output",
     "OverBudget",
     "PartialLaunch",
+    "Placement",
     "Plan",
     "Policies",
     "Price",
@@ -251,6 +288,8 @@ __all__ = [
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
+    "Registry",
+    "RegistryAccess",
     "Rehearsal",
     "RequestCost",
     "S3Kind",
@@ -259,6 +298,7 @@ __all__ = [
     "SMModelParallelV2",
     "SavedLog",
     "Script",
+    "Serverless",
     "Session",
     "Severity",
     "SingleProcess",
@@ -271,6 +311,7 @@ __all__ = [
     "TrainingCompiler",
     "TrainingJob",
     "Transform",
+    "UltraServer",
     "UnknownName",
     "__version__",
     "calibrate",

@@ -23,14 +23,25 @@ from ..core.catalog.tables import catalogue_tables
 from ..core.pricing.book import Price, PriceBook, price_sources, snapshot_book
 from ..core.pricing.cost import CENT
 from ..core.render import TARGETS
-from ..core.specs.compute import Accelerator, Compute, InstanceGroup, InstanceType, Spot
-from ..core.specs.data import Channel, Checkpoint, FileSystem, Network, Output
-from ..core.specs.framework import Framework, TrainingCompiler
+from ..core.specs.compute import (
+    Accelerator,
+    Compute,
+    InstanceGroup,
+    InstancePreference,
+    InstanceType,
+    Placement,
+    Spot,
+    UltraServer,
+)
+from ..core.specs.data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, TensorBoard
+from ..core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
+from ..core.specs.framework import Framework, Registry, TrainingCompiler
 from ..core.specs.guard import Guard
 from ..core.specs.job import Git, JobSpec, Script
 from ..core.specs.kept import Kept
 from ..core.specs.metrics import MetricRule
 from ..core.specs.neuron import NeuronOptions
+from ..core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
 from ..core.strategies import STRATEGIES
 from ..report.comparing import compare
 from .__main__ import COMMANDS, load
@@ -151,12 +162,16 @@ def configuration() -> str:
     kinds += [(f'distribution, `kind = "{name}"`', cls) for name, cls in STRATEGIES.items()]
     parts: list[tuple[str, Any]] = [
         ("the job itself", JobSpec), ("script", Script), ("script.git", Git), ("compute", Compute),
-        ("compute.groups", InstanceGroup),
+        ("compute.groups", InstanceGroup), ("compute.preferences", InstancePreference), ("compute.placement", Placement),
+        ("compute.placement.servers", UltraServer),
         *kinds,
         ("inputs, where a channel is more than its URI", Channel), ("inputs, where a channel is a file system", FileSystem),
+        ("inputs, where a channel is a dataset of a hub", Dataset),
         ("compiler", TrainingCompiler), ("spot", Spot), ("guard", Guard),
         ("checkpoint", Checkpoint), ("output", Output), ("network", Network), ("neuron", NeuronOptions),
-        ("metrics", MetricRule), ("kept", Kept),
+        ("metrics", MetricRule), ("tensorboard", TensorBoard), ("profiling", Profiling), ("debug_hook", DebugHook),
+        ("debug_hook.collections", TensorCollection), ("debug_rules and profiler_rules", DebugRule), ("registry", Registry),
+        ("experiment", Experiment), ("mlflow", Mlflow), ("model_package", ModelPackage), ("serverless", Serverless), ("kept", Kept),
     ]  # fmt: skip
     for title, cls in parts:
         said = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").replace("``", "`")

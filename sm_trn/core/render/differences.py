@@ -10,7 +10,7 @@ from typing import Any
 
 from ..catalog import limits
 from ..formatting.cards import HasCard
-from ..specs.data import Channel, FileSystem
+from ..specs.data import Source
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.json import Json
@@ -126,7 +126,7 @@ def placed_as(job: JobSpec, answer: Mapping[str, Any]) -> JobSpec:
         for item in answer.get("InputDataConfig") or ()
     }
     uris = {name: str(source.get("S3Uri", "")) for name, source in sent.items()}
-    inputs: dict[str, str | Channel | FileSystem] = dict(job.inputs)
+    inputs: dict[str, str | Source] = dict(job.inputs)
     for name, channel in job.channels.items():
         if UPLOADED in uris.get(name, "") and "://" not in channel.uri:
             plain = isinstance(inputs[name], str)
