@@ -255,7 +255,7 @@ def test_a_command(copy: Path) -> None:
 import io
 from contextlib import redirect_stdout
 from sm_trn.cli.__main__ import cli
-from sm_trn.cli.documents import cli_reference
+from documents import cli_reference
 def said(*words):
     with redirect_stdout(io.StringIO()) as out:
         cli.main(list(words), standalone_mode=False)

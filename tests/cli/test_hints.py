@@ -11,20 +11,20 @@ import pytest
 
 import sm_trn
 from sm_trn.cli.__main__ import COMMANDS, cli, load
-from sm_trn.cli.documents import _commands
+from documents import commands_of
 
 PACKAGE = Path(sm_trn.__file__).parent
 OPTIONS = {
     tuple(path[1:]): {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     for name in COMMANDS
-    for path, command in _commands(["sm-trn", name], load(name))
+    for path, command in commands_of(["sm-trn", name], load(name))
 }
 OPTIONS[()] = {name for option in cli.params for name in option.opts}
 EVERY = {"--help"}.union(*OPTIONS.values())
 HINT = re.compile(r"\bsm-trn ((?:(?!sm-trn)[^;,`'\"()<\n]|(?<=\S)\.(?=\S))*)")
 OPTION = re.compile(r"(?<![\w(-])--[a-z][a-z_-]*[a-z](?![\w-]*:)")  # and not a variable of CSS
-# Options of other programs in texts that people read: pip's, AWS's, a shipped script's, those of `python -m sm_trn.forecast.evaluate`.
-FOREIGN = {"--upgrade", "--transform-job-name", "--max-batch", "--shapes"}
+# Options of other programs in texts that people read: pip's, AWS's, a shipped script's.
+FOREIGN = {"--upgrade", "--transform-job-name", "--shapes"}
 PROSE = {"in"}
 SPOKEN = {"cli", "session", "planning", "estimation", "doctor", "report", "causes/source.py", "pricing", "jobfile", "guard",
           "aws/errors.py", "aws/identity.py", "aws/renewal.py", "ui/app.py"}  # fmt: skip
