@@ -5,29 +5,24 @@ from __future__ import annotations
 import textwrap
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from .. import __version__
-from ..core.formatting import numbers as fmt
-from ..core.preflight import check
-from ..core.session.connection import connect
-from ..core.session.handles import Session, TrainingJob
-from ..core.specs.compute import Compute
-from ..core.specs.framework import NeuronX, PyTorch
-from ..core.specs.job import JobSpec, Script
-from ..core.specs.metrics import EVALUATION_METRICS, TRAINER_METRICS
-from ..core.specs.problems import Severity
-from ..core.specs.record import JobRecord, Origin, dump_record
-from ..core.specs.snapshot import JobStatus
-from ..core.strategies.smddp import SMDataParallel
-from ..core.strategies.torchrun import TorchDistributed
-from ..report.comparing import compare
-from .shared import emit, json_option, say
+import sm_trn as st
 
-if TYPE_CHECKING:
-    from ..forecast.jobs.value import Estimate
+from ...cli.parts import check, connect
+from ...cli.shared import emit, json_option, say
+from ...core.formatting import numbers as fmt
+from ...core.session.handles import Session, TrainingJob
+from ...core.specs.compute import Compute
+from ...core.specs.framework import NeuronX, PyTorch
+from ...core.specs.job import JobSpec, Script
+from ...core.specs.metrics import EVALUATION_METRICS, TRAINER_METRICS
+from ...core.specs.problems import Severity
+from ...core.specs.record import JobRecord, Origin, dump_record
+from ...core.specs.snapshot import JobStatus
+from ...core.strategies.smddp import SMDataParallel
+from ...core.strategies.torchrun import TorchDistributed
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")
 PUBLISHED_AT = "2022-12-31"
@@ -97,7 +92,7 @@ def command(output: Path, state: Path | None, *, as_json: bool) -> int:
     """
     story = Story(quiet=as_json)
     story.tell(
-        f"sm_trn {__version__} quickstart: no account, no Docker, nothing leaves this machine.\n"
+        f"sm_trn {st.__version__} quickstart: no account, no Docker, nothing leaves this machine.\n"
         f"Output goes to {output}. About two minutes.",
         margin="",
     )
@@ -175,7 +170,7 @@ def _compare(story: Story, jobs: list[TrainingJob], output: Path) -> list[float]
     records = [job.record() for job in jobs]
     for item in records:
         (output / f"{item.label}.json").write_text(dump_record(item), "utf-8")
-    result = compare(records)
+    result = st.compare(records)
     story.tell(str(result), margin="  ")
     for item in records:
         story.tell(_beside_baselines(item))
@@ -200,8 +195,8 @@ def _beside_baselines(item: JobRecord) -> str:
 
 def _published(story: Story, output: Path) -> None:
     story.step("5/5  What a comparison of real jobs looks like: the pair that AWS published in 2022")
-    then = compare(list(PUBLISHED), baseline="bert-p4d", at=PUBLISHED_AT)
-    today = compare(list(PUBLISHED), baseline="bert-p4d")
+    then = st.compare(list(PUBLISHED), baseline="bert-p4d", at=PUBLISHED_AT)
+    today = st.compare(list(PUBLISHED), baseline="bert-p4d")
     story.tell(str(then), margin="  ")
     story.tell("\nWhat the newest known prices do to it", margin="  ")
     sentences = [finding.text for finding in today.findings if finding.kind in {"cost", "flip"}]
@@ -212,14 +207,12 @@ def _published(story: Story, output: Path) -> None:
 
 def _estimated(story: Story) -> None:
     """What one of the jobs would take and cost at full size: offline, from published measurements."""
-    from ..forecast.jobs.estimate import estimate  # noqa: PLC0415 - its tables load when they are needed
-
-    story.tell(full_size(estimate(FULL, examples=REVIEWS)), margin="  ")
+    story.tell(full_size(st.estimate(FULL, examples=REVIEWS)), margin="  ")
 
 
-def full_size(found: Estimate) -> str:
+def full_size(found: st.Estimate) -> str:
     """The estimate of the full-size job in a frame, with its intervals."""
-    from ..forecast.jobs.value import machines, span, usd_text  # noqa: PLC0415 - as above
+    from ...forecast.jobs.value import machines, span, usd_text  # noqa: PLC0415 - as above
 
     seconds, usd, c = found.billable_s, found.usd, found.configuration
     cost = "" if usd is None else f"{usd_text(usd.p50)}  (80 %: {usd_text(usd.p10)} to {usd_text(usd.p90)})"
