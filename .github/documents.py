@@ -19,6 +19,7 @@ import click
 
 import sm_trn
 from sm_trn import HOMES
+from sm_trn.cli.__main__ import COMMANDS, load
 from sm_trn.core import catalog, render
 from sm_trn.core.catalog.tables import catalogue_tables
 from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book
@@ -34,7 +35,6 @@ from sm_trn.core.specs.metrics import MetricRule
 from sm_trn.core.specs.neuron import NeuronOptions
 from sm_trn.core.strategies import STRATEGIES
 from sm_trn.report.comparing import compare
-from sm_trn.cli.__main__ import COMMANDS, load
 
 _WIDTH = 100
 _MADE = "<!-- Made from the code: python .github/documents.py -->"
@@ -65,15 +65,15 @@ INTERNAL = frozenset({
 
 # Where public names come from, the longest beginning wins, and what those names are for.
 ROOMS: Mapping[str, str] = {
+    ".wiring": "Check, connect, rehearse; the session and its jobs",
     ".core.specs": "Describe a job",
     ".core.strategies": "Choose a distribution",
-    ".core.preflight": "Check a job",
     ".forecast": "Estimate and plan a job",
     ".core.render": "Render a request, compare two",
     ".core.jobfile": "Read and write job files",
     ".bridge": "Read and record launch code",
     ".core.session": "Launch, watch, attach",
-    ".emulator": "Rehearse a job",
+    ".emulator": "Rehearsals",
     ".core.logs": "Read logs",
     ".diagnosis": "Find out why",
     ".report": "Compare and add up",

@@ -20,6 +20,7 @@ from .core.specs.job import JobSpec
 from .core.specs.problems import Problems
 from .diagnosis.guard.live import JobGuards
 from .diagnosis.handles import DiagnosedJob, GuardedSession
+from .forecast.costs import estimated_cost
 from .forecast.rules import RULES as FORECAST_RULES
 from .hosting.handles import DeployableJob, HostingSession
 from .report.handles import MeasuredJob, ReportingSession

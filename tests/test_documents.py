@@ -9,10 +9,10 @@ from typing import Any
 
 import jobs
 import pytest
+from documents import INTERNAL, PAGES, VARIABLES
 
 import sm_trn
 from sm_trn.cli.__main__ import COMMANDS
-from documents import INTERNAL, PAGES, VARIABLES
 from sm_trn.core.render import TARGETS
 
 DOCS = Path(str(files("sm_trn"))) / "docs"

@@ -9,9 +9,9 @@ import boto3
 import click
 import pytest
 from command import sm_trn
+from documents import commands_of
 
 from sm_trn.cli.__main__ import COMMANDS, load
-from documents import commands_of
 
 JOB = """\
 name = "bert"

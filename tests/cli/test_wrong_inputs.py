@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 import pytest
 from command import sm_trn
+from documents import commands_of
 
 from sm_trn.cli.__main__ import COMMANDS, load
-from documents import commands_of
 from sm_trn.emulator import Endpoint
 
 JOB = """\
