@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from report_jobs import emulated_job, gpt2_pair
 
 from sm_trn.core.specs import JobRecord, MetricPoint
+from sm_trn.core.status import LOOKS
 from sm_trn.report import Comparison, compare, published_record
-from sm_trn.report.status import LOOKS
 
 
 def pair() -> list[JobRecord]:

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from ...report.layout import cut, one_line
 from ...report.watch.display import in_notebook, ipython_display, wants_redraw
 from ..formatting import numbers as fmt
+from ..formatting.layout import cut
+from ..formatting.printable import one_line
 
 QUIET_BYTES = 8_000_000
 WIDTH = 79

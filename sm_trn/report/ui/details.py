@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from ...core.formatting import numbers as fmt
-from ...core.logs.shown import printable
+from ...core.formatting.printable import one_line, printable
 from ...core.pricing.cost import usd_for
 from ...core.specs.units import WallSeconds
-from ..layout import one_line
 from ..watch.rows import WatchRow, rate_words
 from .board import Json
 from .lines import Lines

@@ -12,7 +12,8 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from ...core.formatting import numbers as fmt
-from ..layout import cut, one_line
+from ...core.formatting.layout import cut
+from ...core.formatting.printable import one_line
 from ..watch.rows import WatchRow, rate_words
 from ..watch.table import checkpoint_age, left_words, phases, step_words
 from .board import Json

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.markup import TAG, WIDE, block, facts
-from ..document import text
+from ...core.formatting.markup import TAG, WIDE, block, facts, text
 from .rows import WatchRow, rate_words
 from .table import (
     checkpoint_age,

@@ -10,13 +10,14 @@ from datetime import datetime
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.layout import cut
+from ...core.formatting.printable import one_line
 from ...core.pricing.book import Price
 from ...core.pricing.cost import usd_for
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
 from ...core.specs.units import WallSeconds
-from ..layout import cut, one_line
-from ..status import StatusLook, status_look
+from ...core.status import StatusLook, status_look
 
 WINDOW_S = 300.0  # what is left is judged by the last five minutes
 STEADY_STEPS = 20  # fewer tell no rate

@@ -9,8 +9,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.layout import cut, wrap
 from ...core.formatting.theme import painted
-from ..layout import cut, wrap
 from .rows import WatchRow, rate_words
 
 _BARS = "▁▂▃▄▅▆▇█"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..core.logs.shown import printable
-from ..core.specs.snapshot import JobSnapshot, JobStatus
+from .formatting.printable import printable
+from .specs.snapshot import JobSnapshot, JobStatus
 
 
 @dataclass(frozen=True, slots=True)
