@@ -37,7 +37,6 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .core.logs.events import LogEvent
     from .core.logs.metrics import MetricLog
     from .core.logs.saved import SavedLog
-    from .core.preflight import check
     from .core.pricing.book import Price, PriceBook
     from .core.pricing.cost import JobCost
     from .core.pricing.requests import RequestCost
@@ -46,8 +45,7 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .core.render.differences import Diff
     from .core.render.from_request import parse_request
     from .core.session.budget import OverBudget
-    from .core.session.connection import connect, estimator
-    from .core.session.handles import Session, TrainingJob
+    from .core.session.connection import estimator
     from .core.session.jobfiles import read_jobs
     from .core.session.launches import LaunchInterrupted, PartialLaunch
     from .core.session.log_reader import read_log
@@ -86,7 +84,7 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .core.strategies.xla import PyTorchXLA
     from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
     from .diagnosis.causes.source import why
-    from .emulator.rehearsal import Rehearsal, rehearse
+    from .emulator.rehearsal import Rehearsal
     from .forecast.jobs.calibration import Calibration, read_calibration
     from .forecast.jobs.estimate import estimate
     from .forecast.jobs.facts import MissingFact
@@ -95,8 +93,9 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .hosting.endpoints import Endpoint, Transform
     from .report import Comparison, Fleet
     from .report.comparing import calibrate, compare, diff
+    from .wiring import Session, TrainingJob, check, connect, rehearse
 
-__version__ = "0.1.0"
+from .core import __version__
 
 _HOME = {
     ".core._entry": ("scripts_folder",),
@@ -118,17 +117,15 @@ _HOME = {
     ".bridge.launchers": ("Hole", "Launch", "Launchers", "read_launchers"),
     ".core.logs": ("LogEvent", "MetricLog", "SavedLog"),
     ".forecast.planning": ("Limits", "Plan", "plan"),
-    ".core.preflight": ("check",),
     ".core.pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
     ".core.render": ("Diff", "EstimatorCall", "parse_request", "render"),
     ".bridge.recorder": ("recording",),
     ".report": ("Comparison", "Fleet"),
     ".core.session.budget": ("OverBudget",),
-    ".core.session.connection": ("connect", "estimator"),
-    ".core.session.handles": ("Session", "TrainingJob"),
+    ".core.session.connection": ("estimator",),
     ".core.session.jobfiles": ("read_jobs",),
     ".core.session.launches": ("LaunchInterrupted", "PartialLaunch"),
-    ".emulator.rehearsal": ("Rehearsal", "rehearse"),
+    ".emulator.rehearsal": ("Rehearsal",),
     ".report.comparing": ("calibrate", "compare", "diff"),
     ".hosting.endpoints": ("Endpoint", "Transform"),
     ".core.session.log_reader": ("read_log",),
@@ -174,6 +171,7 @@ _HOME = {
         "TrainingCompiler",
     ),
     ".core.specs.sweeps": ("grid",),
+    ".wiring": ("Session", "TrainingJob", "check", "connect", "rehearse"),
     ".core.strategies": (
         "MPI",
         "PyTorchDDP",

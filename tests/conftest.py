@@ -15,9 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sm_trn import emulator as embedded
-from sm_trn.core.session.connection import connect
-from sm_trn.core.session.handles import Session
 from sm_trn.emulator import Endpoint, Options
+from sm_trn.wiring import Session, connect
 
 # The same examples each time, so that a red run is the change's own doing; new ones: --hypothesis-profile=random
 _PROFILE = settings(deadline=None, suppress_health_check=list(HealthCheck))  # machines are slow, fixtures shared

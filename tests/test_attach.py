@@ -21,9 +21,9 @@ import sm_trn as st
 from sm_trn import emulator as embedded
 from sm_trn.core.jobfile import dump_job
 from sm_trn.core.render import destination_of
-from sm_trn.core.session.handles import Session
 from sm_trn.core.specs import JobStatus, Severity, json_text
 from sm_trn.emulator import Options
+from sm_trn.wiring import Session
 
 pytestmark = pytest.mark.local
 DATA = "s3://a-bucket/data"

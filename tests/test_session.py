@@ -14,10 +14,10 @@ from hypothesis import strategies as some
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.core.session.handles import Session
 from sm_trn.core.session.launches import unique_name
 from sm_trn.core.session.pace import next_delay
 from sm_trn.core.specs import JobStatus, Origin, dump_record, parse_snapshot
+from sm_trn.wiring import Session
 
 pytestmark = pytest.mark.local
 

@@ -9,52 +9,58 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from .. import __version__
+from ..core import __version__
 from ..core.errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
 
-# command -> its module in this folder, and what the list of commands says of it
+# command -> its module, and what the list of commands says of it
 COMMANDS = {
-    "quickstart": ("local.quickstart", "run the whole workflow on this machine, without an account or Docker"),
-    "check": ("files.check", "find every problem of a job file, offline"),
-    "estimate": ("files.estimate", "estimate memory, time and cost of a job before it runs, offline"),
-    "plan": ("files.plan", "rank machines for a job by estimated time and cost, offline"),
-    "render": ("files.render", "show the request that a job file makes, without sending it"),
-    "import": ("bridge.import_code", "read the launch code you have, and write it as job files or for SDK v3"),
-    "record": ("bridge.record", "run a launcher as it is, without launching, and keep the jobs it sends"),
-    "diff": ("files.diff", "compare two job files, or a job file with a launched job"),
-    "rehearse": ("local.rehearse", "run a job locally with spot interruptions and check that it resumes correctly"),
-    "launch": ("jobs.launch", "check and start the jobs of files"),
-    "attach": ("jobs.attach", "show any training job, and save it as a job file"),
-    "resubmit": ("jobs.resubmit", "launch a job again, with changes"),
-    "resume": ("jobs.resume", "start a new job from a stopped job's checkpoints"),
-    "list": ("jobs.listing", "list training jobs, newest first"),
-    "watch": ("jobs.watch", "watch jobs until they end"),
-    "guard": ("jobs.guard", "watch jobs for stalls, NaN, slowness and cost"),
-    "ui": ("jobs.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
-    "logs": ("jobs.logs", "show a job's log; --follow waits for new lines"),
-    "why": ("jobs.why", "explain why a job failed, stopped or hangs, and what to change"),
-    "describe": ("jobs.describe", "show status, times, hyperparameters and metrics of a job"),
-    "stop": ("jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
-    "compare": ("jobs.compare", "compare throughput, loss, billable time and cost of jobs"),
-    "cost": ("jobs.cost", "show what jobs cost, and how it was computed"),
-    "deploy": ("hosting.deploy", "deploy a job's model to an endpoint"),
-    "predict": ("hosting.predict", "send a request to an endpoint"),
-    "endpoints": ("hosting.endpoints", "list endpoints and their cost per hour"),
-    "delete-endpoint": ("hosting.delete_endpoint", "delete endpoints, which ends their billing"),
-    "local": ("local.emulator", "control the emulator: up, down, status, env, logs, interrupt, fault, reset"),
-    "doctor": ("local.doctor", "show what is ready for a launch, and what mends the rest"),
-    "conformance": ("local.conformance", "compare the emulator with your AWS account, probe by probe"),
-    "policy": ("files.policy", "print least-privilege IAM policies for a job"),
-    "catalog": ("catalog", "show instances, images and prices"),
-    "scripts": ("scripts", "list or copy the training scripts included in the package"),
-    "completion": ("completion", "print the completion script for bash, zsh or fish"),
+    "quickstart": (
+        "report.commands.quickstart",
+        "run the whole workflow on this machine, without an account or Docker",
+    ),
+    "check": ("cli.files.check", "find every problem of a job file, offline"),
+    "estimate": ("forecast.commands.estimate", "estimate memory, time and cost of a job before it runs, offline"),
+    "plan": ("report.commands.plan", "rank machines for a job by estimated time and cost, offline"),
+    "render": ("cli.files.render", "show the request that a job file makes, without sending it"),
+    "import": ("bridge.commands.import_code", "read the launch code you have, and write it as job files or for SDK v3"),
+    "record": ("bridge.commands.record", "run a launcher as it is, without launching, and keep the jobs it sends"),
+    "diff": ("cli.files.diff", "compare two job files, or a job file with a launched job"),
+    "rehearse": (
+        "emulator.commands.rehearse",
+        "run a job locally with spot interruptions and check that it resumes correctly",
+    ),
+    "launch": ("cli.jobs.launch", "check and start the jobs of files"),
+    "attach": ("cli.jobs.attach", "show any training job, and save it as a job file"),
+    "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes"),
+    "resume": ("cli.jobs.resume", "start a new job from a stopped job's checkpoints"),
+    "list": ("cli.jobs.listing", "list training jobs, newest first"),
+    "watch": ("cli.jobs.watch", "watch jobs until they end"),
+    "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
+    "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
+    "logs": ("cli.jobs.logs", "show a job's log; --follow waits for new lines"),
+    "why": ("diagnosis.commands.why", "explain why a job failed, stopped or hangs, and what to change"),
+    "describe": ("cli.jobs.describe", "show status, times, hyperparameters and metrics of a job"),
+    "stop": ("cli.jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
+    "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
+    "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
+    "deploy": ("hosting.commands.deploy", "deploy a job's model to an endpoint"),
+    "predict": ("hosting.commands.predict", "send a request to an endpoint"),
+    "endpoints": ("hosting.commands.endpoints", "list endpoints and their cost per hour"),
+    "delete-endpoint": ("hosting.commands.delete_endpoint", "delete endpoints, which ends their billing"),
+    "local": ("emulator.commands.local", "control the emulator: up, down, status, env, logs, interrupt, fault, reset"),
+    "doctor": ("account.commands.doctor", "show what is ready for a launch, and what mends the rest"),
+    "conformance": ("account.commands.conformance", "compare the emulator with your AWS account, probe by probe"),
+    "policy": ("account.commands.policy", "print least-privilege IAM policies for a job"),
+    "catalog": ("cli.catalog", "show instances, images and prices"),
+    "scripts": ("cli.scripts", "list or copy the training scripts included in the package"),
+    "completion": ("cli.completion", "print the completion script for bash, zsh or fish"),
 }
 
 
 def load(name: str) -> click.Command:
     """The command of this name, from its module."""
     module, _ = COMMANDS[name]
-    command: click.Command = import_module(f".{module}", "sm_trn.cli").command
+    command: click.Command = import_module(f"sm_trn.{module}").command
     return command
 
 

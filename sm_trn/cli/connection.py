@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from ..core.session.connection import connect
 from ..core.session.handles import Session
+from .parts import connect
 from .shared import region_option
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -153,7 +153,7 @@ def sm_trn_session(sm_trn_emulator: Endpoint) -> Iterator[Session]:
     stays, under names that no other test has.
     """
     from .. import emulator  # noqa: PLC0415 - loaded only by who uses it
-    from ..core.session.connection import connect  # noqa: PLC0415 - as above
+    from ..wiring import connect  # noqa: PLC0415 - as above
 
     session = connect("emulator", state=sm_trn_emulator.state)
     try:

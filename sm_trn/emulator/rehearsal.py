@@ -12,10 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..core.errors import EmulatorError, JobFailed
+from ..core.formatting.cards import HasCard
 from ..core.logs.events import LogEvent
 from ..core.logs.metrics import points
 from ..core.ports import LogCursor
-from ..core.session.connection import connect
 from ..core.session.handles import Session, TrainingJob
 from ..core.specs.compute import Spot
 from ..core.specs.job import JobSpec
@@ -28,7 +28,7 @@ NOT_WEIGHTS = frozenset({"training_args.bin"})  # holds paths and times of the r
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
+class Rehearsal(HasCard):
     """What interruptions did to a job. ``files`` says of each file of the model whether both runs wrote the same bytes.
 
     ``redone`` is how many steps were done again, at most; None when the log names no steps.
@@ -58,14 +58,9 @@ class Rehearsal:
         return bool(self.weights) and all(self.files[name] for name in self.weights)
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(self.lines())
 
-    def _repr_html_(self) -> str:
-        from ..report.cards.handles import rehearsal_card  # noqa: PLC0415 - only a notebook asks
-
-        return rehearsal_card(self._lines(), self.files)
-
-    def _lines(self) -> list[str]:
+    def lines(self) -> list[str]:
         times = f"{self.interruptions} time{'' if self.interruptions == 1 else 's'}"
         lines = [f"EMULATED on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]
         if self.interruptions < self.wanted:
@@ -93,6 +88,7 @@ class Rehearsal:
 
 def rehearse(
     job: JobSpec,
+    session: Session,
     *,
     interruptions: int = 2,
     seed: int = 0,
@@ -100,7 +96,7 @@ def rehearse(
     state: str | Path | None = None,
     tell: Callable[[str], None] = print,
 ) -> Rehearsal:
-    """Run ``job`` in the emulator, left alone and interrupted ``interruptions`` times, and compare what it learned.
+    """Run ``job`` in the emulator of ``session``, left alone and interrupted ``interruptions`` times, and compare what it learned.
 
     A job that is not on spot is rehearsed as if it were. Interruptions come at random steps (``seed``), without ``notice``
     as a SIGKILL. ``tell`` hears what is going on, for it takes as long as two runs. Raises InvalidJob when the job is not
@@ -108,7 +104,6 @@ def rehearse(
     """
     if interruptions < 1:
         raise ValueError(f"interruptions: got {interruptions!r}, wanted at least 1")
-    session = connect("emulator", state=state)
     token = secrets.token_hex(4)
     alone = session.submit(_on_spot(job, "plain", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/plain"))
     tell(f"1/2  {alone.name} runs, left alone")

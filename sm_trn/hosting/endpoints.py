@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from ..core.errors import CloudError
+from ..core.formatting.cards import HasCard
 from ..core.logs.events import printable
 from ..core.ports import EndpointSnapshot, TransformRequest
 from ..core.pricing.book import Price
@@ -34,7 +35,7 @@ _WAIT_S = 3600.0  # a host that has not started in an hour is reported, as SageM
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(HasCard):
     """One endpoint, by name. As a context manager it deletes itself; ``deployment`` is known to whoever made it."""
 
     name: str
@@ -109,14 +110,6 @@ class Endpoint:
             emulated=row.emulated,
         )
 
-    def _repr_html_(self) -> str:
-        from ..report.cards.handles import endpoint_card  # noqa: PLC0415 - only a notebook asks
-
-        made = self.deployment
-        return endpoint_card(
-            self.name, emulated=self.session.emulated, image=made.image if made else "", note=made.note if made else ""
-        )
-
     def __enter__(self) -> Endpoint:
         return self
 
@@ -151,7 +144,7 @@ class EndpointRow:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
+class Endpoints(HasCard):
     """Everything here that answers, newest first. It is billed whether anybody asks or not."""
 
     rows: tuple[EndpointRow, ...]
@@ -165,11 +158,6 @@ class Endpoints:
 
     def __str__(self) -> str:
         return "\n".join(_line_of(row) for row in self.rows) or "No endpoints here: none is billed."
-
-    def _repr_html_(self) -> str:
-        from ..report.cards.handles import endpoints_card  # noqa: PLC0415 - only a notebook asks
-
-        return endpoints_card(self.rows, self.usd_per_hour)
 
     @property
     def usd_per_hour(self) -> Usd | None:
@@ -204,7 +192,7 @@ class Endpoints:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Transform:
+class Transform(HasCard):
     """One batch transform job, by name."""
 
     name: str
@@ -244,11 +232,6 @@ class Transform:
                 code="NoSuchKey",
             )
         return [_line(line) for line in text.splitlines() if line]
-
-    def _repr_html_(self) -> str:
-        from ..report.cards.handles import transform_card  # noqa: PLC0415 - only a notebook asks
-
-        return transform_card(self.name, output=self.output, emulated=self.session.emulated)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

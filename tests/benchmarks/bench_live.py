@@ -25,6 +25,7 @@ from fakes.simulated_wire import Recorder, World, attached, world
 
 import sm_trn as st
 from sm_trn.core.session.waits import Wait, poller_for
+from sm_trn.report.watch.progress import progress_of
 
 FILES, BYTES, LAUNCHES = 201, 5_500_000, 50
 NO_TELEMETRY = "SchemaVersion: '1.0'\nSageMaker:\n  PythonSDK:\n    Modules:\n      TelemetryOptOut: true\n"
@@ -82,7 +83,8 @@ def follow(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
     here, end = begin()
     shown = Recorder()
-    Wait(session=here.session, jobs=(attached(here.session, "ten-minutes"),), display=shown).run()
+    jobs = (attached(here.session, "ten-minutes"),)
+    Wait(session=here.session, jobs=jobs, observers=(progress_of(here.session, jobs, shown),)).run()
     ours, our_delay = sum(here.wire.calls.values()), here.clock.now() - end
 
     import sagemaker.session

@@ -23,9 +23,9 @@ from report_jobs import describe
 from sm_trn.cli.__main__ import _mend, cli
 from sm_trn.cli.jobs.describe import final_metrics
 from sm_trn.cli.jobs.listing import listed
-from sm_trn.cli.quickstart import FULL, REVIEWS, framed, full_size
 from sm_trn.core.specs import parse_snapshot
 from sm_trn.forecast.jobs.estimate import estimate
+from sm_trn.report.commands.quickstart import FULL, REVIEWS, framed, full_size
 
 GOOD = """
 name = "bert"

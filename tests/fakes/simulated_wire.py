@@ -32,9 +32,9 @@ from fakes.simulated_sagemaker import ACCOUNT, NOT_FOUND, REGION, Refusal, Servi
 
 import sm_trn as st
 from sm_trn.core.aws import Boto3Backend, CloudWatchLogs, RenewableSession, S3Storage
-from sm_trn.core.session.handles import Session
 from sm_trn.hosting.aws import Boto3Hosting
 from sm_trn.report import WatchRow
+from sm_trn.wiring import Session
 
 _S3_WORDS = {
     "ThrottlingException": ("SlowDown", 503),

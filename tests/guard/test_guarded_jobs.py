@@ -16,6 +16,8 @@ from jobs import job_of
 
 import sm_trn as st
 from sm_trn.diagnosis.guard.watch import Alarm
+from sm_trn.report.watch.display import Unseen
+from sm_trn.report.watch.progress import progress_of
 
 pytestmark = pytest.mark.local
 
@@ -63,7 +65,12 @@ def waited(
             job.stop()
 
     guards = JobGuards(cloud=session, guards={job.name: guard}, alarmed=alarmed)
-    (final,) = Wait(session=session, jobs=(job,), told=lambda _text: None, guards=guards).run()
+    (final,) = Wait(
+        session=session,
+        jobs=(job,),
+        notify=lambda _text: None,
+        observers=(progress_of(session, (job,), Unseen(), guards.hear), guards),
+    ).run()
     return final, found
 
 

@@ -18,7 +18,7 @@ from jobs import job_of
 
 import sm_trn as st
 from sm_trn.core.ports import LogBatch, LogCursor, StreamPlace, parse_cursor
-from sm_trn.core.session.handles import Session
+from sm_trn.wiring import Session
 
 pytestmark = pytest.mark.local
 

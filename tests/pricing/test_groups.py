@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
+from sm_trn.cli.files.ceilings import ceiling_of
 from sm_trn.core.pricing import ceiling, job_cost, snapshot_book, usd_for
 from sm_trn.core.session.budget import OverBudget, refuse_over
 from sm_trn.core.specs import WallSeconds, parse_snapshot
-from sm_trn.forecast.commands.ceilings import ceiling_of
 
 import jobs  # isort: skip - a module of the tests
 

@@ -186,7 +186,7 @@ def test_the_same_seconds_priced_in_another_region(pair: list[JobRecord]) -> Non
 
 
 def test_the_pair_of_the_quickstart_did_the_same_work() -> None:
-    from sm_trn.cli.quickstart import PUBLISHED
+    from sm_trn.report.commands.quickstart import PUBLISHED
 
     assert 1 == len({record.workload for name in PUBLISHED if (record := published_record(name)) is not None})
     assert set(PUBLISHED) <= set(published_names())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.core.session.transfers import QUIET_BYTES, TransferLine, transfer_line, transfer_text
+from sm_trn.report.watch.transfers import QUIET_BYTES, TransferLine, transfer_line, transfer_text
 
 
 class Terminal(io.StringIO):

@@ -21,6 +21,7 @@ from sm_trn.core.pricing import Price
 from sm_trn.core.session.budget import Budget, as_usd
 from sm_trn.core.session.waits import Wait
 from sm_trn.core.specs import JobSnapshot, parse_snapshot
+from sm_trn.report.watch.progress import progress_of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 HOUR = Story(phases=(("Starting", 100.0), ("Downloading", 20.0), ("Training", 36_000.0)))
@@ -93,7 +94,9 @@ def watch(here: World) -> Callable[..., tuple[list[JobSnapshot], list[str]]]:
     def run(*names: str, **money: float) -> tuple[list[JobSnapshot], list[str]]:
         shown = Recorder()
         jobs = tuple(attached(here.session, name) for name in names)
-        final = Wait(session=here.session, jobs=jobs, display=shown).run(**{k: as_usd(v) for k, v in money.items()})  # type: ignore[arg-type]  # by name
+        final = Wait(session=here.session, jobs=jobs, observers=(progress_of(here.session, jobs, shown),)).run(
+            **{k: as_usd(v) for k, v in money.items()}
+        )
         return final, shown.notes
 
     return run
@@ -196,7 +199,9 @@ def test_a_budget_that_may_not_stop_jobs_names_them_all_watches_on_and_fails_at_
     shown = Recorder()
     jobs = tuple(attached(here.session, name) for name in names)
     with pytest.raises(st.CloudError, match="jobs could not be asked to stop") as caught:
-        Wait(session=here.session, jobs=jobs, display=shown).run(max_usd=as_usd(20))
+        Wait(session=here.session, jobs=jobs, observers=(progress_of(here.session, jobs, shown),)).run(
+            max_usd=as_usd(20)
+        )
     assert dict.fromkeys(names, "Completed") | {"mine": "Stopped"} == {
         name: row.snapshot.status_word for name, row in shown.rows.items()
     }

@@ -20,6 +20,7 @@ from sm_trn.core.logs import LogEvent
 from sm_trn.core.ports import LogBatch, LogCursor, LogSource
 from sm_trn.core.session.waits import Wait, poller_for
 from sm_trn.core.specs import JobSnapshot
+from sm_trn.report.watch.progress import progress_of
 
 FAULTY = int(os.environ.get("SM_TRN_FAULT_JOBS", "100"))
 FLEET = int(os.environ.get("SM_TRN_FLEET_JOBS", "500"))
@@ -95,7 +96,7 @@ def test_no_fault_reaches_the_user_and_nothing_is_lost_or_doubled(
     session = dataclasses.replace(here.session, logs=tape)
     jobs = session.submit_all(specs)
     shown = Recorder()
-    final = Wait(session=session, jobs=tuple(jobs), display=shown).run()
+    final = Wait(session=session, jobs=tuple(jobs), observers=(progress_of(session, jobs, shown),)).run()
 
     service = here.service
     assert {1} == set(service.created.values())

@@ -17,6 +17,7 @@ import sm_trn as st
 from sm_trn.core.aws.online import _answer
 from sm_trn.core.session.waits import Wait
 from sm_trn.core.specs.problems import Problem
+from sm_trn.report.watch.progress import progress_of
 
 FOREIGN = (
     b"", b"<html><body>Please sign in</body></html>", b"{}", b"[]", b"null", b"7", b'"text"', b'{"message": "moved"}',
@@ -51,7 +52,7 @@ def test_a_wait_goes_on_and_reads_every_number(here: World, seed: int) -> None:
     garble(here, seed)
     shown = Recorder()
     jobs = tuple(attached(here.session, name) for name in ("one", "two"))
-    final = Wait(session=here.session, jobs=jobs, display=shown).run()
+    final = Wait(session=here.session, jobs=jobs, observers=(progress_of(here.session, jobs, shown),)).run()
     assert ["Completed", "Completed"] == [snapshot.status_word for snapshot in final]
     for name in ("one", "two"):
         assert 220 == sum(point.name == "loss" for point in shown.rows[name].points)

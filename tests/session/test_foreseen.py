@@ -10,7 +10,6 @@ from fakes.simulated_wire import World, attached
 from hypothesis import given
 from hypothesis import strategies as hyp
 
-from sm_trn.core.session.waits import Wait
 from sm_trn.core.specs import MetricPoint, parse_snapshot
 from sm_trn.diagnosis.guard.foreseen import FAR, Foreseen, far_off, steady_rate, step_of
 from sm_trn.forecast.intervals import Interval
@@ -29,7 +28,7 @@ def told(here: World, rate: float, steps: int, hyperparameters: dict[str, str]) 
     job = here.service.add("far", created=here.clock.now(), story=Story(lines={"algo-1": lines, "algo-2": ()}))
     job.request = {**job.request, "HyperParameters": hyperparameters}
     heard: list[str] = []
-    Wait(session=here.session, jobs=(attached(here.session, "far"),), told=heard.append).run(stream=io.StringIO())
+    here.session.wait([attached(here.session, "far")], stream=io.StringIO(), notice=heard.append)
     return [text for text in heard if "estimated were" in text]
 
 
@@ -70,7 +69,7 @@ def test_an_emulated_job_is_never_held_against_an_estimate(here: World) -> None:
         "HyperParameters": ASKED,
     }
     points = [MetricPoint("steps_per_second", 0.001, step=100.0 * n) for n in range(20)]
-    Foreseen(told=heard.append).look(parse_snapshot(answer), None, points)
+    Foreseen(logs=(), asked={}).compare(parse_snapshot(answer), points, heard.append)
     assert steady_rate(points) == 0.001
     assert not heard
 

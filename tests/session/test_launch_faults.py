@@ -191,7 +191,7 @@ def test_not_found_just_after_create_ends_no_wait_and_deletes_no_job(here: World
         jobs = [st.TrainingJob(name=job.name, session=here.session, spec=job.asked) for job in jobs]
         seen_once(here, jobs)
     notes: list[str] = []
-    final = Wait(session=here.session, jobs=tuple(jobs), told=notes.append).run()
+    final = Wait(session=here.session, jobs=tuple(jobs), notify=notes.append).run()
     assert {JobStatus.COMPLETED} == {snapshot.status for snapshot in final}
     assert not notes
 
@@ -259,5 +259,5 @@ def test_a_foreign_answer_does_not_end_a_watch(here: World, body: bytes, seed: i
         here.service.add(name, created=here.clock.now())
     here.wire.meddle = lambda _operation, done: body if done and chance.random() < 0.2 else None
     jobs = tuple(st.TrainingJob(name=name, session=here.session) for name in here.service.jobs)
-    final = Wait(session=here.session, jobs=jobs, told=lambda _text: None).run()
+    final = Wait(session=here.session, jobs=jobs, notify=lambda _text: None).run()
     assert {JobStatus.COMPLETED} == {snapshot.status for snapshot in final}

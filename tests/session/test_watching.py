@@ -13,6 +13,7 @@ from fakes.simulated_wire import Recorder, World, attached
 import sm_trn as st
 from sm_trn.core.session.waits import Wait, poller_for
 from sm_trn.core.specs import JobSnapshot
+from sm_trn.report.watch.progress import progress_of
 
 # logs_for_job(wait=True) of SageMaker SDK 2.257.7: tests/benchmarks/bench_live.py measures it. With a log from the start, 331.
 SDK_CALLS, SDK_CALLS_AT_ONCE = 267, 331
@@ -24,7 +25,7 @@ LINES = {
 def wait(here: World, *names: str) -> tuple[list[JobSnapshot], Recorder]:
     shown = Recorder()
     jobs = tuple(attached(here.session, name) for name in names)
-    return Wait(session=here.session, jobs=jobs, display=shown).run(), shown
+    return Wait(session=here.session, jobs=jobs, observers=(progress_of(here.session, jobs, shown),)).run(), shown
 
 
 def looks(here: World, *names: str) -> list[tuple[float, dict[str, JobSnapshot]]]:

@@ -13,8 +13,9 @@ from typing import TypedDict
 import click
 from typing_extensions import Unpack
 
+from ...cli.parts import connect
 from ...cli.shared import Number, cents, emit, json_option, region_option, say
-from ...core.session.connection import connect, known_prices, known_region
+from ...core.session.connection import known_prices, known_region
 from ...core.session.pace import SystemClock
 from ...core.specs.job import JobSpec
 from ...forecast.jobs.calibration import Calibration

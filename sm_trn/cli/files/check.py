@@ -10,12 +10,11 @@ import click
 
 from ...core.errors import InvalidJobFile
 from ...core.jobfile.files import JobFile
-from ...core.preflight import check
 from ...core.session.connection import known_region
-from ...forecast.commands import ceilings
-from ...forecast.commands.ceilings import Ceiling
+from ..parts import check
 from ..shared import cents, emit, json_option, region_option, say
-from . import files, problems, rules
+from . import ceilings, files, problems, rules
+from .ceilings import Ceiling
 from .problems import Located
 from .rules import ignore_option
 

@@ -13,7 +13,14 @@ from ...core.errors import UnknownName
 from ...core.specs.problems import Rule
 from ...core.specs.value import suggestion
 
-HOMES = ("preflight", "strategies", "render", "aws.online", "session.deployment")
+HOMES = (
+    "core.preflight",
+    "core.strategies",
+    "core.render",
+    "core.aws.online",
+    "forecast.rules",
+    "hosting.deployment",
+)
 FAMILIES = {
     "IMG": "containers",
     "DIST": "distribution",
@@ -44,7 +51,10 @@ def catalogue() -> tuple[Rule, ...]:
 
 
 def _modules(home: str) -> Iterator[object]:
-    module = importlib.import_module(f"sm_trn.{home}")
+    try:
+        module = importlib.import_module(f"sm_trn.{home}")
+    except ModuleNotFoundError:
+        return  # a part that is not here
     yield module
     for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
         yield importlib.import_module(f"sm_trn.{home}.{found.name}")

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import click
 
 from ...core.jobfile.changes import change_job
-from ...core.preflight import check
 from ...core.render import problems
 from ...core.render.differences import diff
 from ...core.session.handles import Session
 from ...core.specs.job import JobSpec
 from ..connection import connection_options
 from ..files.rules import ignore_option
+from ..parts import check
 from ..shared import emit, json_option, say
 from . import waiting
 

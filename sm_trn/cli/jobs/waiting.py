@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ import click
 
 from ...core.formatting import numbers as fmt
 from ...core.session.handles import Session, TrainingJob
-from ...core.specs.guard import Guard
 from ...core.specs.snapshot import DELETED, JobSnapshot, JobStatus
 from ..shared import cents, emit, say
 from . import facts
@@ -59,7 +58,7 @@ def exit_code(final: Sequence[JobSnapshot]) -> int:
 def waited(session: Session, jobs: Sequence[TrainingJob], launched: Any, *, as_json: bool) -> list[JobSnapshot]:
     """``watching`` jobs that were launched just now: with JSON nothing has named them yet, so whatever ends the wait does."""
     try:
-        return watching(session, jobs, as_json=as_json)
+        return watching(session.wait, jobs, as_json=as_json)
     except BaseException:
         if as_json:
             emit(launched)
@@ -67,23 +66,11 @@ def waited(session: Session, jobs: Sequence[TrainingJob], launched: Any, *, as_j
 
 
 def watching(
-    session: Session,
-    jobs: Sequence[TrainingJob],
-    *,
-    as_json: bool,
-    max_usd: float | None = None,
-    usd_per_hour: float | None = None,
-    guard: Guard | None = None,
+    wait: Callable[..., list[JobSnapshot]], jobs: Sequence[TrainingJob], *, as_json: bool, **limits: Any
 ) -> list[JobSnapshot]:
-    """Wait for ``jobs``; Ctrl-C leaves them running and exits with 130. With JSON, what there is to say goes to stderr."""
+    """``wait`` – that of a session, with its ``limits`` – for ``jobs``; Ctrl-C leaves them running and exits with 130. With
+    JSON, what there is to say goes to stderr."""
     try:
-        return session.wait(
-            jobs,
-            progress=not as_json,
-            max_usd=max_usd,
-            usd_per_hour=usd_per_hour,
-            guard=guard,
-            notice=partial(click.echo, err=True) if as_json else None,
-        )
+        return wait(jobs, progress=not as_json, notice=partial(click.echo, err=True) if as_json else None, **limits)
     except KeyboardInterrupt:  # the wait has said how to come back
         raise SystemExit(130) from None

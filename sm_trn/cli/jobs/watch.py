@@ -61,7 +61,7 @@ def command(
     if not jobs and not as_json:
         say(NONE)
         return 0
-    final = watching(session, jobs, as_json=as_json, max_usd=max_usd, usd_per_hour=usd_per_hour)
+    final = watching(session.wait, jobs, as_json=as_json, max_usd=max_usd, usd_per_hour=usd_per_hour)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
     return exit_code(final)

@@ -1,12 +1,12 @@
 """How a value shows itself in a notebook without knowing how it looks.
 
-Jupyter asks the value itself (``_repr_html_``), but what a value looks like belongs to ``report``, which stands above the values
-and imports them. An import of it here, even inside the method, would close a circle of modules; so the place of the cards is
-one name, looked up when a notebook asks. A test asks every card, which a wrong name would fail.
+Jupyter asks the value itself (``_repr_html_``), but what a value looks like belongs to ``report``, which may not be installed with
+the core. The place of the cards is one name, looked up when a notebook asks. A test asks every card, which a wrong name would fail.
 """
 
 from __future__ import annotations
 
+from html import escape
 from importlib import import_module
 
 CARDS = "sm_trn.report.cards.registry"
@@ -18,5 +18,10 @@ class HasCard:
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        html: str = import_module(CARDS).card(self)
+        """The card; the value's text where there are no cards here."""
+        try:
+            registry = import_module(CARDS)
+        except ModuleNotFoundError:
+            return f"<pre>{escape(str(self))}</pre>"
+        html: str = registry.card(self)
         return html

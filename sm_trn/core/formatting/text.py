@@ -111,7 +111,13 @@ def _arrange(table: Table, screen: Screen, layout: Layout) -> _Arranged:
     wanted = min(max(map(len, [head, *names])), layout.longest)
     strips = _fitting([_strip(column, rows) for column in table.columns if column.in_text], room, wanted, layout)
     left = room - _needed(strips, layout)
-    width = left if layout.full else wanted if layout.least is None else max(min(8, layout.least, wanted), min(wanted, left))
+    width = (
+        left
+        if layout.full
+        else wanted
+        if layout.least is None
+        else max(min(8, layout.least, wanted), min(wanted, left))
+    )
     return _Arranged(cut(head, width), tuple(names), width, indent, tuple(strips))
 
 

@@ -5,10 +5,9 @@ A rule is a function of the spec that yields problems. Its ids, and why they exi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
-from ...forecast.rules import estimates, memory
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
 from . import (
@@ -29,7 +28,8 @@ from . import (
     spot,
 )
 
-RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
+JobRule = Callable[[JobSpec], Iterator[Problem]]
+RULES: tuple[JobRule, ...] = (
     *images.RULES,
     *distribution.RULES,
     *neuron.RULES,
@@ -40,20 +40,19 @@ RULES: tuple[Callable[[JobSpec], Iterator[Problem]], ...] = (
     *data.RULES,
     *script.RULES,
     *packing.RULES,
-    *memory.RULES,
     *devices.RULES,
     *saving.RULES,
     *scaling.RULES,
     *cost.RULES,
-    *estimates.RULES,
     *kept.RULES,
 )
 
 
-def check(job: JobSpec, *, today: date | None = None) -> Problems:
+def check(job: JobSpec, *, today: date | None = None, rules: Sequence[JobRule] = RULES) -> Problems:
     """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
 
-    ``today`` is the day on which the job is looked at: images are patched until a day. None takes the clock's.
+    ``rules`` are functions of the spec that yield problems. ``today`` is the day on which
+    the job is looked at: images are patched until a day. None takes the clock's.
     A list, which shows itself as text and in notebooks.
 
     >>> wrong = job.replace(distribution=st.SMDataParallel())
@@ -61,9 +60,9 @@ def check(job: JobSpec, *, today: date | None = None) -> Problems:
     ['DIST003']
     """
     expect_spec(job)
-    found = [problem for rule in RULES for problem in rule(job)]
+    found = [problem for rule in rules for problem in rule(job)]
     found += images.out_of_patch(job, today or date.today())  # noqa: DTZ011 - the user's own day
     return Problems(sorted(dict.fromkeys(found), key=lambda problem: problem.severity.rank))
 
 
-__all__ = ["RULES", "check"]
+__all__ = ["RULES", "JobRule", "check"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...forecast.rules.memory import next_to
 from ..catalog.instances import find_instance
 from ..specs.compute import Accelerator, Compute
 from ..specs.job import JobSpec
@@ -80,6 +79,12 @@ def lost_compilation(job: JobSpec) -> Iterator[Problem]:
             wanted="a cache in S3 that the training job names too",
             fix=Change(cache_s3_uri="s3://your-bucket/neuron-cache"),
         )
+
+
+def next_to(asked: int, legal: list[int]) -> list[int]:
+    """The legal numbers right below and above ``asked``; the one that shares a model among more workers comes last."""
+    below, above = [each for each in legal if each < asked], [each for each in legal if each > asked]
+    return below[-1:] + above[:1]
 
 
 RULES = (parallel_sizes, no_neuron_cores, lost_compilation)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from typing_extensions import TypeVar
 
 from ..catalog import images
 from ..errors import NotConfigured, UnknownName
@@ -19,6 +21,8 @@ from .pace import SystemClock
 
 if TYPE_CHECKING:
     import boto3
+
+Progress = Callable[[str, int, int], None]  # what moves, bytes so far, all bytes
 
 
 def known_prices() -> PriceBook:
@@ -82,7 +86,33 @@ def _region_of_files(profile: str | None) -> str | None:
     return aws.configured_region(profile)
 
 
-def connect(
+class EmulatorEndpoint(Protocol):
+    """A running emulator: where it is, and who asks there."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def access_key(self) -> str: ...
+
+    @property
+    def secret_key(self) -> str: ...
+
+    @property
+    def region(self) -> str: ...
+
+    @property
+    def role_arn(self) -> str: ...
+
+    @property
+    def bucket(self) -> str: ...
+
+
+StartEmulator = Callable[[Path | None, str], EmulatorEndpoint]  # of a state folder and a region
+S = TypeVar("S", bound=Session[Any], default=Session)
+
+
+def connect(  # noqa: PLR0913 - what a session needs, each by name
     backend: str | None = None,
     *,
     region: str | None = None,
@@ -90,11 +120,14 @@ def connect(
     bucket: str | None = None,
     profile: str | None = None,
     state: str | Path | None = None,
-) -> Session:
+    session_class: type[S] = Session,  # type: ignore[assignment]  # the default of S
+    start_emulator: StartEmulator | None = None,
+    progress: Progress | None = None,
+) -> S:
     """A session on AWS or on the emulator: ``backend`` ('aws' or 'emulator'), else ``SM_TRN_BACKEND``, else AWS when boto3
-    finds credentials, else the emulator, which is started when it is not up.
+    finds credentials, else the emulator, which ``start_emulator`` starts when it is not up.
 
-    ``region`` comes from where ``known_region`` finds it; on AWS there is no default.
+    ``region`` comes from where ``known_region`` finds it; on AWS there is no default. ``progress`` hears of uploads and downloads.
     ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
     role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
     """
@@ -107,30 +140,63 @@ def connect(
         raise UnknownName(
             f"backend: got {chosen!r}, wanted 'aws' or 'emulator'{suggestion(str(chosen), ['aws', 'emulator'])}"
         )
-    if chosen == "emulator":
-        return _emulated(state, known_region(region, profile=profile), "chosen" if backend else "SM_TRN_BACKEND")
-    boto_session = aws.RenewableSession(profile=profile, region=region)
-    if chosen is None and not aws.has_credentials(boto_session):
-        return _emulated(state, known_region(region, profile=profile), "no AWS credentials were found")
-    if not aws.has_credentials(boto_session):
+    boto_session = None if chosen == "emulator" else aws.RenewableSession(profile=profile, region=region)
+    logged_in = boto_session is not None and aws.has_credentials(boto_session)
+    if chosen == "aws" and not logged_in:
         raise NotConfigured(
             "credentials: got none, wanted an AWS login; run aws configure or aws sso login, give --profile or profile=, "
             "or rehearse on this machine with SM_TRN_BACKEND=emulator"
         )
+    if boto_session is None or not logged_in:
+        if start_emulator is None:
+            raise NotConfigured("backend: got 'emulator', which is not installed, wanted 'aws'")
+        reason = "no AWS credentials were found" if chosen is None else "chosen" if backend else "SM_TRN_BACKEND"
+        endpoint = start_emulator(Path(state) if state is not None else None, known_region(region, profile=profile))
+        return emulated_session(endpoint, reason, session_class=session_class, progress=progress)
     where = expect_region(aws.find_region(boto_session, region))
     aws.check_endpoint()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
     return _session(
+        session_class,
         boto_session,
         backend=aws.Boto3Backend(boto_session, SystemClock()),
         role=aws.find_role(boto_session, role),
         bucket=found_bucket,
         region=where,
         announcement=f"AWS, {where}, s3://{found_bucket}",
+        progress=progress,
     )
 
 
-def _session(
+def emulated_session(
+    endpoint: EmulatorEndpoint,
+    reason: str,
+    *,
+    session_class: type[S] = Session,  # type: ignore[assignment]  # the default of S
+    progress: Progress | None = None,
+) -> S:
+    """A session on a running emulator; ``reason`` says why it is not AWS."""
+    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    boto_session = aws.EndpointSession(
+        url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=endpoint.region
+    )
+    return _session(
+        session_class,
+        boto_session,
+        backend=aws.Boto3Backend(boto_session),
+        role=endpoint.role_arn,
+        bucket=endpoint.bucket,
+        region=endpoint.region,
+        emulated=True,
+        announcement=f"EMULATED on this machine ({reason}), {endpoint.url}, {endpoint.region}: seconds are this machine's, "
+        "and there is no cost",
+        progress=progress,
+    )
+
+
+def _session(  # noqa: PLR0913 - the fields of a session, each by name
+    session_class: type[S],
     boto: boto3.Session,
     *,
     backend: Backend,
@@ -138,18 +204,16 @@ def _session(
     bucket: str,
     region: str,
     announcement: str,
+    progress: Progress | None,
     emulated: bool = False,
-) -> Session:
-    """The ports of one boto3 session, wired together."""
-    from ...hosting.aws import Boto3Hosting  # noqa: PLC0415 - as above
+) -> S:
+    """The ports of one boto3 session, joined."""
     from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
-    progress = _progress()
-    return Session(
+    return session_class(
         backend=backend,
         logs=aws.CloudWatchLogs(boto),
         storage=aws.S3Storage(boto, bucket, progress=progress),
-        hosting=Boto3Hosting(boto, bucket, progress=progress),
         account=aws.Boto3Account(session=boto, role=role, bucket=bucket, region=region),
         utilization=aws.CloudWatchUtilization(boto),
         role=role,
@@ -162,34 +226,8 @@ def _session(
     )
 
 
-def _progress() -> Callable[[str, int, int], None] | None:
-    from .transfers import transfer_line  # noqa: PLC0415 - only who connects moves files
-
-    return transfer_line()
-
-
-def _emulated(state: str | Path | None, region: str, why: str) -> Session:
-    from ... import emulator  # noqa: PLC0415 - `import sm_trn` loads no boto3
-    from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
-
-    endpoint = emulator.up(Path(state) if state is not None else None, region=region)
-    boto_session = aws.EndpointSession(
-        url=endpoint.url, access_key=endpoint.access_key, secret_key=endpoint.secret_key, region=endpoint.region
-    )
-    return _session(
-        boto_session,
-        backend=aws.Boto3Backend(boto_session),
-        role=endpoint.role_arn,
-        bucket=endpoint.bucket,
-        region=endpoint.region,
-        emulated=True,
-        announcement=f"EMULATED on this machine ({why}), {endpoint.url}, {endpoint.region}: seconds are this machine's, "
-        "and there is no cost",
-    )
-
-
 def estimator(
-    job: JobSpec, *, role: str | None = None, bucket: str | None = None, session: Session | None = None
+    job: JobSpec, *, role: str | None = None, bucket: str | None = None, session: Session[Any] | None = None
 ) -> Any:
     """SDK v2's own estimator object for ``job``: a ``sagemaker.pytorch.PyTorch`` or ``sagemaker.huggingface.HuggingFace``.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import CloudError, SmTrnError
 from ..formatting.printable import printable
@@ -24,9 +24,6 @@ from ..specs.snapshot import JobSnapshot
 from .cloud import Cloud
 from .pace import FIRST_PAUSE_S, next_delay
 from .poller import ABSENT_LOOKS
-
-if TYPE_CHECKING:
-    from ...diagnosis.causes.cause import Diagnosis
 
 DESCRIBE_S = 90.0  # a log that grows belongs to a job that runs: it is described when its log is silent, or so seldom
 SETTLE_S = 5.0  # between two looks at the log of a job that has just ended
@@ -193,18 +190,6 @@ class JobLog:
             return printable(exception_of(self.events()))
         except CloudError:
             return ""
-
-    def diagnosis(self, snapshot: JobSnapshot | None = None) -> Diagnosis:
-        """Return why the job ended as it did: one reading of its log, of which little is kept. Where the log cannot be read,
-        what the service says is all. Raises CloudError where the job cannot be described."""
-        from ...diagnosis.causes.diagnose import JobText, scan_of  # noqa: PLC0415 - most jobs do not fail
-
-        seen = snapshot if snapshot is not None else self._snapshot()
-        try:
-            scan = scan_of(part.events for part in self.batches(LogCursor(), follow=False))
-        except CloudError:
-            scan = None
-        return JobText(self.name, seen, self.asked, scan).diagnosis()
 
     def rules(self) -> tuple[MetricRule, ...]:
         """The job's own expressions, from its spec or its request, without those that only repeat what dict lines say."""

@@ -1,14 +1,15 @@
-"""One wait: the poller, what it shows, and the budget that it keeps."""
+"""One wait: the poller, who sees its looks, and the budget that it keeps."""
 
 from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
+from ..formatting import numbers as fmt
 from ..specs.job import JobSpec
 from ..specs.snapshot import JobSnapshot
 from ..specs.units import Usd
@@ -17,13 +18,8 @@ from .cloud import Cloud
 from .poller import Poller
 from .stops import stop_one
 
-if TYPE_CHECKING:
-    from ...diagnosis.guard.foreseen import Foreseen
-    from ...diagnosis.guard.live import JobGuards
-    from ...report.watch.display import Display
-    from ...report.watch.progress import Progress
-
 _MOST_NAMED = 4  # jobs, in the words of who stops watching
+Notify = Callable[[str], None]
 
 
 class Watched(Protocol):
@@ -39,6 +35,46 @@ class Watched(Protocol):
     def asked(self) -> JobSpec | None: ...
 
 
+class Observer:
+    """Sees what a wait sees: progress, guards, estimates. A subclass overrides what it needs."""
+
+    def look(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify, *, answering: bool) -> None:
+        """Each look at the jobs. ``answering`` is False while the service does not answer: then it is not asked more."""
+
+    def finish(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify) -> None:
+        """All jobs have ended."""
+
+    def note(self, text: str, at: datetime) -> None:
+        """A message for the user, where nobody else was told to hear them."""
+
+    def close(self, words: str) -> None:
+        """The wait is over, by its end or by Ctrl-C, whose ``words`` say what goes on."""
+
+
+class StatusLines(Observer):
+    """One line for each change of a status: what shows a wait without the display of ``report``."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._before: dict[str, str] = {}
+
+    def look(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify, *, answering: bool) -> None:
+        del notify, answering
+        for name, job in known.items():
+            status = f"{job.status_word} {job.secondary}".strip()
+            if self._before.get(name) != status:
+                self._before[name] = status
+                self.note(f"{name} {status}", now)
+
+    def note(self, text: str, at: datetime) -> None:
+        self._stream.write(f"{fmt.iso(at)} {text}\n")
+        self._stream.flush()
+
+    def close(self, words: str) -> None:
+        if words:
+            self._stream.write(f"{words}\n")
+
+
 def hint(spec: JobSpec | None) -> Mapping[str, Any]:
     """The parts of a describe answer that a spec tells: what a list of jobs leaves out."""
     if spec is None:
@@ -51,9 +87,7 @@ def hint(spec: JobSpec | None) -> Mapping[str, Any]:
     }
 
 
-def poller_for(
-    session: Cloud, jobs: tuple[Watched, ...], notice: Callable[[str], None], *, detailed: bool = False
-) -> Poller:
+def poller_for(session: Cloud, jobs: tuple[Watched, ...], notice: Notify, *, detailed: bool = False) -> Poller:
     return Poller(
         feed=session.backend,
         clock=session.clock,
@@ -66,70 +100,49 @@ def poller_for(
 
 @dataclass(kw_only=True)
 class Wait:
-    """Waits for ``jobs``. ``told`` hears what the user should know; the display does when there is nobody else."""
+    """Waits for ``jobs``. ``observers`` see each look, in their order.
+
+    ``notify`` is called with one-line messages for the user; without it the observers note them.
+    """
 
     session: Cloud
     jobs: tuple[Watched, ...]
-    told: Callable[[str], None] | None = None
-    display: Display | None = None
-    guards: JobGuards | None = None
+    notify: Notify | None = None
+    observers: Sequence[Observer] = field(default=())
 
-    def run(
-        self, *, stream: TextIO | None = None, max_usd: Usd | None = None, usd_per_hour: Usd | None = None
-    ) -> list[JobSnapshot]:
-        """Until all have ended. Without a ``display`` of one's own, the one that fits ``stream``; with neither, nothing shows.
-
-        Raises CloudError at the end, when all are told, for jobs that ``max_usd`` could not stop.
-        """
-        session = self.session
+    def run(self, *, max_usd: Usd | None = None, usd_per_hour: Usd | None = None) -> list[JobSnapshot]:
+        """Until all have ended. Raises CloudError at the end, when all are told, for jobs that ``max_usd`` could not stop."""
         budget = self._budget(max_usd, usd_per_hour)
-        poller = poller_for(session, self.jobs, self._notice, detailed=budget is not None)
-        progress = self._progress(stream)
-        foreseen = self._foreseen()
+        poller = poller_for(self.session, self.jobs, self._notice, detailed=budget is not None)
         known: dict[str, JobSnapshot] = {}
         parting = ""
         try:
             for known in poller.sweeps([job.name for job in self.jobs]):
                 if budget is not None:
-                    self._guard(budget, poller)
-                if progress is not None:
-                    progress.show(known, poller.service_now(), ask=not poller.failing)
-                    self._compare_with_estimates(foreseen, progress, known)
-                if self.guards is not None and not poller.failing:
-                    self.guards.look(known, poller.service_now(), self._notice)
-            if progress is not None:
-                progress.finish(known, poller.service_now())
+                    self._keep(budget, poller)
+                for observer in self.observers:
+                    observer.look(known, poller.service_now(), self._notice, answering=not poller.failing)
+            for observer in self.observers:
+                observer.finish(known, poller.service_now(), self._notice)
         except KeyboardInterrupt:
             parting = self._parting()
             raise
         finally:
-            if self.display is not None:
-                self.display.close("" if self.told else parting)
-            if self.told is not None and parting:
-                self.told(parting)
+            for observer in self.observers:
+                observer.close("" if self.notify else parting)
+            if self.notify is not None and parting:
+                self.notify(parting)
         failure = None if budget is None else budget.failure()
         if failure is not None:
             raise failure
         return [known[job.name] for job in self.jobs]
 
-    def _foreseen(self) -> Foreseen | None:
-        from ...diagnosis.guard.foreseen import Foreseen  # noqa: PLC0415 - reading requests stays out of `import sm_trn`
-
-        return None if self.session.emulated else Foreseen(told=self._notice)
-
-    def _compare_with_estimates(
-        self, foreseen: Foreseen | None, progress: Progress, known: Mapping[str, JobSnapshot]
-    ) -> None:
-        for job, reader in zip(self.jobs, progress.readers, strict=True):
-            if job.name in known and foreseen is not None and foreseen.looks.get(job.name) != reader.looks:
-                foreseen.looks[job.name] = reader.looks
-                foreseen.look(known[job.name], job.asked, reader.found.points)
-
     def _notice(self, text: str) -> None:
-        if self.told is not None:
-            self.told(text)
-        elif self.display is not None:
-            self.display.note(text, datetime.fromtimestamp(self.session.clock.now(), tz=timezone.utc))
+        if self.notify is not None:
+            self.notify(text)
+            return
+        for observer in self.observers:
+            observer.note(text, datetime.fromtimestamp(self.session.clock.now(), tz=timezone.utc))
 
     def _budget(self, max_usd: Usd | None, usd_per_hour: Usd | None) -> Budget | None:
         if max_usd is None:
@@ -142,33 +155,9 @@ class Wait:
             usd_per_hour=usd_per_hour,
         )
 
-    def _guard(self, budget: Budget, poller: Poller) -> None:
+    def _keep(self, budget: Budget, poller: Poller) -> None:
         budget.guard(poller.known.values(), poller.service_now())
         budget.say_refused(lambda error: self.session.backend.trouble(error) is None)
-
-    def _progress(self, stream: TextIO | None) -> Progress | None:
-        from ...report.watch.display import Unseen, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
-        from ...report.watch.progress import Progress, Reader  # noqa: PLC0415 - as above
-
-        if self.display is None and stream is not None:
-            self.display = display_for(stream)
-        if self.display is None and self.guards is not None:
-            self.display = Unseen()
-        if self.display is None:
-            return None
-        session = self.session
-        return Progress(
-            readers=[Reader(name=job.name, label=job.label) for job in self.jobs],
-            display=self.display,
-            logs=session.logs,
-            storage=session.storage,
-            clock=session.clock,
-            price_of=session.price_of,
-            trouble=session.backend.trouble,
-            renew=session.backend.renew,
-            notice=self._notice,
-            hear=self.guards.hear if self.guards is not None else lambda _name, _events: None,
-        )
 
     def _parting(self) -> str:
         on, are = ("goes on", "is") if len(self.jobs) == 1 else ("go on", "are")

@@ -15,10 +15,10 @@ from ...cli.jobs.selection import NONE, pair, selection_options
 from ...cli.jobs.waiting import exit_code, watching
 from ...cli.shared import Number, emit, json_option, say
 from ...core.formatting import numbers as fmt
-from ...core.session.handles import Session, TrainingJob
 from ...core.specs.guard import ACTS, Guard
 from ...core.specs.snapshot import JobSnapshot
 from ..guard.watch import Alarm, JobWatch
+from ..handles import DiagnosedJob, GuardedSession
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
@@ -72,7 +72,7 @@ def command(
     once: bool,
     act: str,
     as_json: bool,
-    connection: Callable[[], Session],
+    connection: Callable[[], GuardedSession],
     **limits: Any,
 ) -> int:
     """Watch jobs for stalls, NaN, slowness and cost: the ones you name, the running ones that match, or all running ones.
@@ -95,7 +95,7 @@ def command(
         return 0
     if once:
         return _once(session, jobs, guard, as_json=as_json)
-    final = watching(session, jobs, as_json=as_json, guard=guard)
+    final = watching(session.wait, jobs, as_json=as_json, guard=guard)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
     return exit_code(final)
@@ -117,7 +117,7 @@ def _guard(act: str, **limits: Any) -> Guard:
         raise click.UsageError(str(error)) from error
 
 
-def _once(session: Session, jobs: Sequence[TrainingJob], guard: Guard, *, as_json: bool) -> int:
+def _once(session: GuardedSession, jobs: Sequence[DiagnosedJob], guard: Guard, *, as_json: bool) -> int:
     found = [(job, job.snapshot(), *job.guarded(guard)) for job in jobs]
     if as_json:
         emit([_tree(snapshot, watch, alarms) for _, snapshot, watch, alarms in found])

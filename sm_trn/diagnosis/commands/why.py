@@ -17,19 +17,19 @@ from ...cli.connection import connection_options
 from ...cli.shared import emit, json_option, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
-from ...core.session.handles import Session
 from ...core.specs.json import Json
 from ...core.specs.problems import AnyOf, Change
-from ...report.why import diagnosis_text
 from ..causes.cause import Cause, Diagnosis, Evidence
 from ..causes.source import why
+from ..handles import GuardedSession
+from ..text import diagnosis_text
 
 
 @click.command("why")
 @click.argument("name", metavar="NAME|LOGFILE|DESCRIBE.json|TEXT|-")
 @json_option
 @connection_options
-def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> int:
+def command(name: str, *, as_json: bool, connection: Callable[[], GuardedSession]) -> int:
     """Explain why a job failed, stopped or hangs, and what to change.
 
     NAME is a job: its status and its log are read. A file is a saved log, or a DescribeTrainingJob answer as JSON; - reads one

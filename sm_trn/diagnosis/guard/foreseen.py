@@ -1,13 +1,16 @@
-"""Whether a job on AWS trains as fast as was estimated: said once, when it is far off, and only told."""
+"""Compares the measured rate of a job on AWS with its estimate, and tells once when the two are far apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
 
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.logs.throughput import throughput
+from ...core.session.waits import Notify, Observer
 from ...core.specs.job import JobSpec
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
@@ -17,17 +20,40 @@ FAR = 1.5  # beyond an end of the 80 % interval: the estimate is no measurement
 STEPS, WINDOWS = 200, 5  # fewer say nothing about a steady rate
 
 
-@dataclass(kw_only=True)
-class Foreseen:
-    """``told`` hears a sentence about a job whose measured rate is far off the estimated one, once a job."""
+class LogNumbers(Protocol):
+    """The numbers of one job's log, as far as it was read."""
 
-    told: Callable[[str], None]
-    looks: dict[str, int] = field(default_factory=dict)  # at each log, when its rate was compared last
+    name: str
+    looks: int
+
+    @property
+    def points(self) -> Iterable[MetricPoint]: ...
+
+
+@dataclass(kw_only=True)
+class Foreseen(Observer):
+    """Tells of a job whose measured rate is far off the estimated one, once a job.
+
+    ``logs`` are what somebody else reads of the jobs; ``asked`` are the specs of those that this process launched.
+    """
+
+    logs: Sequence[LogNumbers]
+    asked: Mapping[str, JobSpec | None]
+    _looks: dict[str, int] = field(default_factory=dict)  # at each log, when its rate was compared last
     _steps: dict[str, Interval | None] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
 
-    def look(self, job: JobSnapshot, asked: JobSpec | None, points: Iterable[MetricPoint]) -> None:
-        """Compare a job's rate once it is steady. ``asked`` is what this process launched; else what the service says was asked."""
+    def look(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify, *, answering: bool) -> None:
+        """Compare the rate of each job whose log was read since the last look."""
+        del now, answering
+        for log in self.logs:
+            if log.name in known and self._looks.get(log.name) != log.looks:
+                self._looks[log.name] = log.looks
+                self.compare(known[log.name], log.points, notify)
+
+    def compare(self, job: JobSnapshot, points: Iterable[MetricPoint], notify: Notify) -> None:
+        """Compare a job's rate once it is steady."""
+        asked = self.asked.get(job.name)
         if job.emulated or job.name in self._said:
             return
         rate = steady_rate(points)
@@ -39,7 +65,7 @@ class Foreseen:
         sentence = "" if step is None else far_off(job.name, rate, step)
         if sentence:
             self._said.add(job.name)
-            self.told(sentence)
+            notify(sentence)
 
 
 def steady_rate(points: Iterable[MetricPoint]) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ...core.errors import CloudError
 from ...core.formatting import numbers as fmt
@@ -16,8 +16,8 @@ from ...core.pricing.cost import usd_for
 from ...core.session.budget import billed_so_far
 from ...core.session.cloud import Cloud
 from ...core.session.stops import stop_one
+from ...core.session.waits import Notify, Observer, Watched
 from ...core.specs.guard import Guard
-from ...core.specs.job import JobSpec
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
 from .watch import TRAINING, Alarm, JobWatch
@@ -27,12 +27,11 @@ MEASURED_S = 60.0  # between two looks at CloudWatch's utilization, which has on
 if TYPE_CHECKING:
     from ...core.session.log_reader import JobLog
 
-Told = Callable[[str], None]
 Alarmed = Callable[[JobSnapshot, Alarm], None]
 
 
 @dataclass(kw_only=True)
-class JobGuards:
+class JobGuards(Observer):
     """``guards`` by job name. ``alarmed`` hears every new alarm as a value; ``stopped`` are the jobs that were asked to stop,
     ``resumable`` those of them that shall start again."""
 
@@ -68,16 +67,18 @@ class JobGuards:
             return
         self._read[name] = now
 
-    def look(self, known: Mapping[str, JobSnapshot], now: datetime, told: Told) -> None:
+    def look(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify, *, answering: bool) -> None:
         """Hold every job against its guard; tell what is new, and act where that was asked for."""
+        if not answering:
+            return
         ahead = now.timestamp() - self.cloud.clock.now()
         for name, job in known.items():
             if name not in self.guards or name in self.stopped:
                 continue
             read_s = self._read.get(name, self.cloud.clock.now()) + ahead
             for alarm in self.alarms(job, read_s):
-                self._tell(job, alarm, told)
-                if self._act(job, alarm, told):
+                self._tell(job, alarm, notify)
+                if self._act(job, alarm, notify):
                     break
 
     def alarms(self, job: JobSnapshot, read_s: float) -> tuple[Alarm, ...]:
@@ -120,7 +121,7 @@ class JobGuards:
         self._measured[job.name] = (now, points)
         return points
 
-    def _tell(self, job: JobSnapshot, alarm: Alarm, told: Told) -> None:
+    def _tell(self, job: JobSnapshot, alarm: Alarm, notify: Notify) -> None:
         key = (job.name, alarm.limit, alarm.since_s)
         if key in self._said:
             return
@@ -128,9 +129,9 @@ class JobGuards:
         self.alarmed(job, alarm)
         price = self._price(job)
         costs = f" {fmt.usd(float(price.usd_per_hour) * job.count / 60)} more a minute." if price is not None else ""
-        told(f"✗ {job.name}: {alarm.what}.{costs} Next: sm-trn why {job.name}, or sm-trn stop {job.name}")
+        notify(f"✗ {job.name}: {alarm.what}.{costs} Next: sm-trn why {job.name}, or sm-trn stop {job.name}")
 
-    def _act(self, job: JobSnapshot, alarm: Alarm, told: Told) -> bool:
+    def _act(self, job: JobSnapshot, alarm: Alarm, notify: Notify) -> bool:
         guard = self.guards[job.name]
         if guard.act == "tell" or not alarm.sure:
             return False
@@ -140,23 +141,13 @@ class JobGuards:
             refused = (job.name, "refused", 0.0)
             if self.cloud.backend.trouble(error) is None and refused not in self._said:
                 self._said.add(refused)
-                told(f"{job.name} could not be asked to stop; it runs on, and is billed: {error}")
+                notify(f"{job.name} could not be asked to stop; it runs on, and is billed: {error}")
             return False  # the next look asks again
         self.stopped.append(job.name)
         if guard.act == "resume" and alarm.limit != "max_usd":
             self.resumable.append(job.name)
-        told(f"{job.name} was asked to stop ({alarm.limit}). Its script gets SIGTERM; what it saves is kept.")
+        notify(f"{job.name} was asked to stop ({alarm.limit}). Its script gets SIGTERM; what it saves is kept.")
         return True
-
-
-class Watched(Protocol):
-    """A job that is watched: its name, and the spec that this process made it of."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def asked(self) -> JobSpec | None: ...
 
 
 def guards_of(

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ...cli.files import files
+from ...cli.parts import connect
 from ...cli.shared import emit, json_option, say
 from ..rehearsal import rehearse
 
@@ -34,6 +35,7 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
     Example: sm-trn rehearse distilbert-spot.toml --interruptions 3
     """
     job = files.only(name)
+    session = connect("emulator", state=state)
     told: list[str] = []
 
     def tell(text: str) -> None:
@@ -41,7 +43,9 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
         click.echo(text, err=True)
 
     try:
-        found = rehearse(job, interruptions=interruptions, seed=seed, notice=not no_notice, state=state, tell=tell)
+        found = rehearse(
+            job, session, interruptions=interruptions, seed=seed, notice=not no_notice, state=state, tell=tell
+        )
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt("Interrupted. Jobs that were started go on." if told else "") from stop
     if as_json:

@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from ...core.catalog.limits import MAX_RUN_QUOTA_S
 from ...core.errors import UnknownName
-from ...core.preflight import check
+from ...core.preflight import RULES, check
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import ceiling
 from ...core.specs.compute import Spot
@@ -21,6 +21,7 @@ from ..jobs.configure import configure
 from ..jobs.estimate import estimate
 from ..jobs.facts import Facts, Known, MissingFact
 from ..jobs.value import Estimate, enough_s, span
+from ..rules import RULES as FORECAST_RULES
 from . import grid
 from .limits import Limits
 from .value import Choice, Excluded, Plan, named, ordered
@@ -161,7 +162,11 @@ def _impossible(first: Estimate, whole: float) -> tuple[str, str] | None:
 
 
 def _errors(job: JobSpec) -> Iterator[str]:
-    return (f"{each.id} {each.what}" for each in check(job) if each.severity is Severity.ERROR)
+    return (
+        f"{each.id} {each.what}"
+        for each in check(job, rules=(*RULES, *FORECAST_RULES))
+        if each.severity is Severity.ERROR
+    )
 
 
 def _gravity(each: Excluded) -> tuple[int, float, str]:

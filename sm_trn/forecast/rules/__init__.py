@@ -1,0 +1,6 @@
+"""The rules of ``check`` that estimate: what a job needs of memory and time."""
+
+from ...core.preflight import JobRule
+from . import estimates, memory
+
+RULES: tuple[JobRule, ...] = (*memory.RULES, *estimates.RULES)

@@ -15,6 +15,7 @@ from typing import Any
 from ...core.catalog.instances import find_instance
 from ...core.catalog.models import ModelSize, model_size
 from ...core.preflight import reading, source
+from ...core.preflight.neuron import next_to
 from ...core.specs.compute import Accelerator, InstanceType
 from ...core.specs.job import JobSpec
 from ...core.specs.neuron import NeuronOptions
@@ -209,12 +210,6 @@ def whole_heads(job: JobSpec) -> Iterator[Problem]:
         wanted=f"a divisor of {size.heads}, such as {' or '.join(map(str, near))}",
         fix=Change(tensor_parallel=near[-1]),
     )
-
-
-def next_to(asked: int, legal: list[int]) -> list[int]:
-    """The legal numbers right below and above ``asked``; the one that shares a model among more workers comes last."""
-    below, above = [each for each in legal if each < asked], [each for each in legal if each > asked]
-    return below[-1:] + above[:1]
 
 
 def state_of(job: JobSpec, *, tensor: int | None = None) -> State:

@@ -8,14 +8,14 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.shared import emit, json_option, say
-from ...core.session.handles import Session
+from ..handles import HostingSession
 
 
 @click.command("delete-endpoint")
 @click.argument("names", nargs=-1, required=True)
 @json_option
 @connection_options
-def command(names: tuple[str, ...], *, as_json: bool, connection: Callable[[], Session]) -> int:
+def command(names: tuple[str, ...], *, as_json: bool, connection: Callable[[], HostingSession]) -> int:
     """Delete the endpoints NAMES with their configurations and models. Their billing ends then.
 
     \b

@@ -9,7 +9,7 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.shared import Number, emit, json_option, say
-from ...core.session.handles import Session
+from ..handles import HostingSession
 
 
 @click.command("deploy")
@@ -27,7 +27,7 @@ from ...core.session.handles import Session
 @json_option
 @connection_options
 def command(
-    name: str, *, instance: str, no_wait: bool, as_json: bool, connection: Callable[[], Session], **options: Any
+    name: str, *, instance: str, no_wait: bool, as_json: bool, connection: Callable[[], HostingSession], **options: Any
 ) -> int:
     """Deploy the model of job NAME to an endpoint. AWS bills the endpoint until you delete it.
 

@@ -11,8 +11,8 @@ import click
 from ...cli.connection import connection_options
 from ...cli.shared import emit, json_option, say
 from ...core.formatting import numbers as fmt
-from ...core.session.handles import Session
 from ..endpoints import EndpointRow
+from ..handles import HostingSession
 
 
 @click.command("endpoints")
@@ -24,7 +24,7 @@ from ..endpoints import EndpointRow
 @json_option
 @connection_options
 def command(
-    *, delete_overdue: bool, delete_all: bool, yes: bool, as_json: bool, connection: Callable[[], Session]
+    *, delete_overdue: bool, delete_all: bool, yes: bool, as_json: bool, connection: Callable[[], HostingSession]
 ) -> int:
     """List all endpoints and their cost per hour. AWS bills an endpoint even while it is idle.
 

@@ -10,7 +10,7 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.shared import emit, json_option, say
-from ...core.session.handles import Session
+from ..handles import HostingSession
 
 
 @click.command("predict")
@@ -33,7 +33,7 @@ def command(
     content_type: str,
     accept: str,
     as_json: bool,
-    connection: Callable[[], Session],
+    connection: Callable[[], HostingSession],
 ) -> int:
     """Send BODY, or a file, to endpoint NAME and print the response.
 

@@ -15,11 +15,11 @@ from ...cli.shared import at_option, emit, json_option, say
 from ...core.formatting import numbers as fmt
 from ...core.pricing.cost import job_cost
 from ...core.session.connection import known_prices
-from ...core.session.handles import Session
 from ...core.specs.snapshot import JobSnapshot
 from .. import published_record
 from ..fleets.rows import expect_key
 from ..fleets.search import MOST, moment
+from ..handles import ReportingSession
 
 
 @click.command("cost")
@@ -61,7 +61,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     limit: int,
     output: Path | None,
     as_json: bool,
-    connection: Callable[[], Session],
+    connection: Callable[[], ReportingSession],
 ) -> None:
     """Show what the jobs NAMES cost: billable seconds × instances × dated price. Or sum the costs of all jobs that a search
     finds.
@@ -117,7 +117,7 @@ def terminal_width() -> int:
     return max(80, shutil.get_terminal_size().columns)
 
 
-def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], Session], *, as_json: bool) -> None:
+def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], ReportingSession], *, as_json: bool) -> None:
 
     def snapshot(name: str) -> JobSnapshot:
         found = published_record(name)

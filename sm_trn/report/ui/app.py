@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ... import __version__
+from ...core import __version__
 from ...core.errors import SmTrnError
 from ...core.formatting.markup import text, variables
 from ...core.session.stops import stop_one

@@ -62,7 +62,7 @@ def detail_json(
 def _cause(row: WatchRow, lines: Lines) -> str:
     """Why the job failed, in one line, from what is kept of its log; empty where it is unknown."""
     from ...diagnosis.causes.diagnose import JobText, scan_of  # noqa: PLC0415 - most jobs do not fail
-    from ..why import cause_line  # noqa: PLC0415 - as above
+    from ...diagnosis.text import cause_line  # noqa: PLC0415 - as above
 
     end, told = lines.cause
     if end != lines.end:

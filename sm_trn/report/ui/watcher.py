@@ -121,7 +121,6 @@ class Watcher:
             price_of=session.price_of,
             trouble=session.backend.trouble,
             renew=session.backend.renew,
-            notice=self._note,
         )
         self._found_at: float | None = None
         self._whole_at: float | None = None
@@ -285,7 +284,7 @@ class Watcher:
                 self._readers.setdefault(job.name, Reader(name=job.name, label=job.name, found=Recent()))
         readers = [reader for name, reader in self._readers.items() if name in known and not reader.complete]
         self._progress.readers = readers[:LOGGED]
-        self._progress.show(known, self._poller.service_now())
+        self._progress.look(known, self._poller.service_now(), self._note)
 
     def _open(self, job: JobSnapshot) -> None:
         if job.name in self._opened:

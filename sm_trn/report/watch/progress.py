@@ -21,7 +21,9 @@ from ...core.logs.script import ExceptionReader
 from ...core.ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ...core.pricing.book import Price
 from ...core.session.budget import PriceOf
+from ...core.session.cloud import Cloud
 from ...core.session.log_reader import expected_streams, settled, streams_missing
+from ...core.session.waits import Notify, Observer, Watched
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus
 from .rows import Checkpoints, WatchRow
@@ -95,6 +97,10 @@ class Reader:
     checkpoints: Checkpoints | None = None
     checkpoints_looked: float | None = None
 
+    @property
+    def points(self) -> tuple[MetricPoint, ...]:
+        return self.found.points
+
     def row(self, snapshot: JobSnapshot, price: Price | None) -> WatchRow:
         return WatchRow(
             snapshot=snapshot,
@@ -109,7 +115,7 @@ class Reader:
 
 
 @dataclass(kw_only=True)
-class Progress:
+class Progress(Observer):
     """Keeps a display up to date. ``readers`` are in the order of the rows."""
 
     readers: Sequence[Reader]
@@ -120,42 +126,47 @@ class Progress:
     price_of: PriceOf
     trouble: Callable[[CloudError], Trouble | None]
     renew: Callable[[], bool]
-    notice: Callable[[str], None]
     hear: Callable[[str, Sequence[LogEvent]], None] = lambda _name, _events: (
         None
     )  # each job's new lines, when they were read
 
-    def show(self, known: Mapping[str, JobSnapshot], now: datetime, *, ask: bool = True) -> None:
-        """Read what is due – when there is somebody to ``ask`` – then show every job that is known."""
+    def look(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify, *, answering: bool = True) -> None:
+        """Read what is due, where the service is answering, then show every job that is known."""
         seen = [reader for reader in self.readers if reader.name in known]
-        if ask and len(self.readers) <= LOGGED:
-            self._read(seen, known)
-        if ask and len(self.readers) <= CHECKPOINTED:
+        if answering and len(self.readers) <= LOGGED:
+            self._read(seen, known, notify)
+        if answering and len(self.readers) <= CHECKPOINTED:
             for reader in seen:
                 self._look_at_checkpoints(reader, known[reader.name])
         self._draw(seen, known, now)
 
-    def finish(self, known: Mapping[str, JobSnapshot], now: datetime) -> None:
+    def finish(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify) -> None:
         """The last lines of jobs that ended while their logs could not be read."""
         for _ in range(LAST_TRIES):
             late = [r for r in self.readers if r.name in known and known[r.name].terminal and not r.complete]
             if not late or len(self.readers) > LOGGED:
                 return
             self.clock.sleep(LAST_PAUSE_S)
-            self._read(late, known)
+            self._read(late, known, notify)
             self._draw([reader for reader in self.readers if reader.name in known], known, now)
+
+    def note(self, text: str, at: datetime) -> None:
+        self.display.note(text, at)
+
+    def close(self, words: str) -> None:
+        self.display.close(words)
 
     def _draw(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], now: datetime) -> None:
         rows = [reader.row(known[reader.name], self.price_of(known[reader.name].machines)) for reader in readers]
         self.display.show(rows, now)
 
-    def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot]) -> None:
+    def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], notify: Notify) -> None:
         now = self.clock.now()
         ended = [r for r in readers if known[r.name].terminal and not r.complete]
         due = [r for r in readers if not known[r.name].terminal and self._due(r, known[r.name], now)]
         due.sort(key=lambda reader: reader.looked or 0.0)
         for reader in [*ended, *due[:LOG_LOOKS]]:
-            if not self._advance(reader, known[reader.name]):
+            if not self._advance(reader, known[reader.name], notify):
                 return  # the logs do not answer now: the next sweep goes on
 
     def _due(self, reader: Reader, job: JobSnapshot, now: float) -> bool:
@@ -164,14 +175,14 @@ class Progress:
         every_s = LOG_EVERY_S if reader.looks > 1 else LOG_FIRST_S
         return job.emulated or reader.looked is None or abs(now - reader.looked) >= every_s
 
-    def _advance(self, reader: Reader, job: JobSnapshot) -> bool:
+    def _advance(self, reader: Reader, job: JobSnapshot, notify: Notify) -> bool:
         """Read one log further, and return whether it answered. A running job's streams are known, so a look costs one call for each."""
         streams = None if job.terminal else expected_streams(job)
         try:
             events, cursor = self.logs.fetch_events(reader.name, reader.cursor, streams=streams)
             fresh = list(events)
         except CloudError as error:
-            return self._survive(reader, error)
+            return self._survive(reader, error, notify)
         reader.raised.read(fresh)
         self.hear(reader.name, fresh)
         for point in reader.metrics.read(fresh):
@@ -182,12 +193,12 @@ class Progress:
         reader.looks += 1
         return True
 
-    def _survive(self, reader: Reader, error: CloudError) -> bool:
+    def _survive(self, reader: Reader, error: CloudError, notify: Notify) -> bool:
         found = self.trouble(error)
         match found:
             case None | Trouble.NOT_FOUND:
                 reader.complete = True
-                self.notice(
+                notify(
                     f"The log of {reader.name} cannot be read ({error.code or error}); the watch goes on without it."
                 )
                 return True
@@ -211,3 +222,23 @@ class Progress:
         except CloudError:
             return  # an age that is not known now is shown as it was
         reader.checkpoints = None if found is None else Checkpoints(count=found.count, newest=found.newest)
+
+
+def progress_of(
+    session: Cloud,
+    jobs: Sequence[Watched],
+    display: Display,
+    hear: Callable[[str, Sequence[LogEvent]], None] = lambda _name, _events: None,
+) -> Progress:
+    """What keeps ``display`` up to date about ``jobs``; ``hear`` is called with each job's new lines."""
+    return Progress(
+        readers=[Reader(name=job.name, label=job.label) for job in jobs],
+        display=display,
+        logs=session.logs,
+        storage=session.storage,
+        clock=session.clock,
+        price_of=session.price_of,
+        trouble=session.backend.trouble,
+        renew=session.backend.renew,
+        hear=hear,
+    )

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from ..core.formatting import numbers as fmt
 from ..core.formatting.printable import printable
 from ..core.specs.problems import AnyOf
-from ..diagnosis.causes.cause import Cause, Confidence, Diagnosis, Evidence, FastNetwork
+from .causes.cause import Cause, Confidence, Diagnosis, Evidence, FastNetwork
 
 WIDTH = 80
 _LABEL = 8

@@ -10,8 +10,6 @@ from ...core.pricing.cost import ceiling, most_billed_s
 from ...core.session.connection import known_prices
 from ...core.specs.job import JobSpec
 from ...core.specs.units import Usd
-from ..jobs.estimate import estimate
-from ..jobs.facts import MissingFact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +38,3 @@ def ceiling_of(job: JobSpec, region: str) -> Ceiling:
     """At the newest known price of the region."""
     price = known_prices().of(job.compute.machines, region)
     return Ceiling(job=job, price=price, usd=ceiling(job, price), region=region)
-
-
-def estimated_cost(job: JobSpec, region: str) -> str:
-    """``about $20.1 estimated ($16.2 to $24.9), ``: empty where a fact, a basis or a price is missing."""
-    try:
-        found = estimate(job, prices=known_prices(), region=region).usd
-    except MissingFact:
-        return ""
-    if found is None:
-        return ""
-    return f"about ${found.p50:,.1f} estimated (80 %: ${found.p10:,.1f} to ${found.p90:,.1f}), "

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from ...report.watch.display import in_notebook, ipython_display, wants_redraw
-from ..formatting import numbers as fmt
-from ..formatting.layout import cut
-from ..formatting.printable import one_line
+from ...core.formatting import numbers as fmt
+from ...core.formatting.layout import cut
+from ...core.formatting.printable import one_line
+from .display import in_notebook, ipython_display, wants_redraw
 
 QUIET_BYTES = 8_000_000
 WIDTH = 79

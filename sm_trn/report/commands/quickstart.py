@@ -5,29 +5,26 @@ from __future__ import annotations
 import textwrap
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from .. import __version__
-from ..core.formatting import numbers as fmt
-from ..core.preflight import check
-from ..core.session.connection import connect
-from ..core.session.handles import Session, TrainingJob
-from ..core.specs.compute import Compute
-from ..core.specs.framework import NeuronX, PyTorch
-from ..core.specs.job import JobSpec, Script
-from ..core.specs.metrics import EVALUATION_METRICS, TRAINER_METRICS
-from ..core.specs.problems import Severity
-from ..core.specs.record import JobRecord, Origin, dump_record
-from ..core.specs.snapshot import JobStatus
-from ..core.strategies.smddp import SMDataParallel
-from ..core.strategies.torchrun import TorchDistributed
-from ..report.comparing import compare
-from .shared import emit, json_option, say
-
-if TYPE_CHECKING:
-    from ..forecast.jobs.value import Estimate
+from ...cli.parts import check, connect
+from ...cli.shared import emit, json_option, say
+from ...core import __version__
+from ...core.formatting import numbers as fmt
+from ...core.session.handles import Session, TrainingJob
+from ...core.specs.compute import Compute
+from ...core.specs.framework import NeuronX, PyTorch
+from ...core.specs.job import JobSpec, Script
+from ...core.specs.metrics import EVALUATION_METRICS, TRAINER_METRICS
+from ...core.specs.problems import Severity
+from ...core.specs.record import JobRecord, Origin, dump_record
+from ...core.specs.snapshot import JobStatus
+from ...core.strategies.smddp import SMDataParallel
+from ...core.strategies.torchrun import TorchDistributed
+from ...forecast.jobs.estimate import estimate
+from ...forecast.jobs.value import Estimate
+from ..comparing import compare
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")
 PUBLISHED_AT = "2022-12-31"
@@ -212,14 +209,12 @@ def _published(story: Story, output: Path) -> None:
 
 def _estimated(story: Story) -> None:
     """What one of the jobs would take and cost at full size: offline, from published measurements."""
-    from ..forecast.jobs.estimate import estimate  # noqa: PLC0415 - its tables load when they are needed
-
     story.tell(full_size(estimate(FULL, examples=REVIEWS)), margin="  ")
 
 
 def full_size(found: Estimate) -> str:
     """The estimate of the full-size job in a frame, with its intervals."""
-    from ..forecast.jobs.value import machines, span, usd_text  # noqa: PLC0415 - as above
+    from ...forecast.jobs.value import machines, span, usd_text  # noqa: PLC0415 - as above
 
     seconds, usd, c = found.billable_s, found.usd, found.configuration
     cost = "" if usd is None else f"{usd_text(usd.p50)}  (80 %: {usd_text(usd.p10)} to {usd_text(usd.p90)})"

@@ -1,0 +1,150 @@
+"""Joins the core with the parts: the session and the jobs that users hold have the methods of all of them.
+
+Each part adds its methods in a class of its own, in ``<part>/handles.py``. The core works without this module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TextIO
+
+from .core import preflight
+from .core.preflight import JobRule
+from .core.session import connection, handles
+from .core.session.waits import Observer
+from .core.specs.job import JobSpec
+from .core.specs.problems import Problems
+from .diagnosis.guard.live import JobGuards
+from .diagnosis.handles import DiagnosedJob, GuardedSession
+from .forecast.costs import estimated_cost
+from .forecast.rules import RULES as FORECAST_RULES
+from .hosting.handles import DeployableJob, HostingSession
+from .report.handles import MeasuredJob, ReportingSession
+
+if TYPE_CHECKING:
+    from .emulator.rehearsal import Rehearsal
+
+RULES: tuple[JobRule, ...] = (*preflight.RULES, *FORECAST_RULES)
+
+
+class TrainingJob(DiagnosedJob, MeasuredJob, DeployableJob):
+    """A live handle of one job, by its full name; made by ``submit`` or ``attach``.
+
+    ``changes`` is what a resubmitted job asks for that its original did not.
+    """
+
+    __slots__ = ()
+
+    session: Session
+
+
+class Session(GuardedSession[TrainingJob], ReportingSession[TrainingJob], HostingSession[TrainingJob]):
+    """One account and region – or the emulator – with everything that a job needs. Made by ``connect``."""
+
+    __slots__ = ()
+
+    job_class: ClassVar[type[handles.TrainingJob]] = TrainingJob
+    rules: ClassVar[Sequence[JobRule]] = RULES
+
+    def _observers(
+        self, jobs: Sequence[handles.TrainingJob], guards: JobGuards | None, *, progress: bool, stream: TextIO | None
+    ) -> Sequence[Observer]:
+        """The live display, and the comparison with what was estimated. Guards need the logs that the display reads."""
+        if not progress and guards is None:
+            return ()
+        shown = self._progress(
+            jobs,
+            (stream or sys.stdout) if progress else None,
+            hear=guards.hear if guards is not None else lambda _name, _events: None,
+        )
+        if self.emulated:
+            return (shown,)
+        from .diagnosis.guard.foreseen import Foreseen  # noqa: PLC0415 - reading requests stays out of `import sm_trn`
+
+        return (shown, Foreseen(logs=shown.readers, asked={job.name: job.asked for job in jobs}))
+
+
+def check(job: JobSpec, *, today: date | None = None) -> Problems:
+    """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
+
+    ``today`` is the day on which the job is looked at: images are patched until a day. None takes the clock's.
+    A list, which shows itself as text and in notebooks.
+
+    >>> wrong = job.replace(distribution=st.SMDataParallel())
+    >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
+    ['DIST003']
+    """
+    return preflight.check(job, today=today, rules=RULES)
+
+
+def connect(
+    backend: str | None = None,
+    *,
+    region: str | None = None,
+    role: str | None = None,
+    bucket: str | None = None,
+    profile: str | None = None,
+    state: str | Path | None = None,
+) -> Session:
+    """A session on AWS or on the emulator: ``backend`` ('aws' or 'emulator'), else ``SM_TRN_BACKEND``, else AWS when boto3
+    finds credentials, else the emulator, which is started when it is not up.
+
+    ``region`` comes from where ``known_region`` finds it; on AWS there is no default.
+    ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
+    role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
+    """
+    from .report.watch.transfers import transfer_line  # noqa: PLC0415 - only who connects moves files
+
+    progress = transfer_line()
+    session = connection.connect(
+        backend,
+        region=region,
+        role=role,
+        bucket=bucket,
+        profile=profile,
+        state=state,
+        session_class=Session,
+        start_emulator=_start_emulator,
+        progress=progress,
+    )
+    from .hosting.aws import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
+
+    if session.boto_session is None:
+        return session
+    return dataclasses.replace(session, hosting=Boto3Hosting(session.boto_session, session.bucket, progress=progress))
+
+
+def _start_emulator(state: Path | None, region: str) -> connection.EmulatorEndpoint:
+    from . import emulator  # noqa: PLC0415 - only who connects to it needs it
+
+    return emulator.up(state, region=region)
+
+
+def rehearse(
+    job: JobSpec,
+    *,
+    interruptions: int = 2,
+    seed: int = 0,
+    notice: bool = True,
+    state: str | Path | None = None,
+    tell: Callable[[str], None] = print,
+) -> Rehearsal:
+    """Run ``job`` in the emulator, left alone and interrupted ``interruptions`` times, and compare what it learned.
+
+    A job that is not on spot is rehearsed as if it were. Interruptions come at random steps (``seed``), without ``notice``
+    as a SIGKILL. ``tell`` hears what is going on, for it takes as long as two runs. Raises InvalidJob when the job is not
+    launchable, JobFailed when a run does not complete, ValueError for less than one interruption.
+    """
+    from .emulator import rehearsal  # noqa: PLC0415 - `import sm_trn` loads no emulator
+
+    session = connect("emulator", state=state)
+    return rehearsal.rehearse(
+        job, session, interruptions=interruptions, seed=seed, notice=notice, state=state, tell=tell
+    )
+
+
+__all__ = ["RULES", "Session", "TrainingJob", "check", "connect", "estimated_cost", "rehearse"]
