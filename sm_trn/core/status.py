@@ -1,11 +1,15 @@
-"""How a status looks: AWS's states in our words, with glyph, ASCII glyph and colour role. Knows nothing of layout."""
+"""How a status looks and what a person does next: AWS's states in our words, glyphs, textures of phases. Knows no layout."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import enum
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
 
+from .formatting.missing import Missing
 from .formatting.printable import printable
 from .specs.snapshot import JobSnapshot, JobStatus
 
@@ -22,7 +26,7 @@ class StatusLook:
     short: str
 
     @property
-    def said(self) -> str:
+    def predicate(self) -> str:
         """The status as a predicate: ``failed``, ``is training``."""
         ended = self.word.startswith(("failed", "stopped", "completed"))
         return self.word if ended else f"was {self.word}" if self.word == "interrupted" else f"is {self.word}"
@@ -72,3 +76,91 @@ def status_look(snapshot: JobSnapshot, *, compiling: bool = False) -> StatusLook
             return LOOKS[word]
     word = printable(snapshot.secondary or snapshot.status_word) or "unknown"
     return _look(word, "?", "?", "ink2", 3)
+
+
+class Texture(enum.Enum):
+    """How a phase is drawn: the name of its style on pages, its letter in a terminal, and what a legend says."""
+
+    WAITING = "waiting", "┄", str(Missing.NOT_BILLED_YET)
+    TRANSFER = "transfer", "░", "download or upload"
+    TRAINING = "training", "█", "training"
+    INTERRUPTED = "interrupted", "✕", "interrupted"
+    LEFT = "left", "·", "to come"
+
+    def __init__(self, style: str, letter: str, words: str) -> None:
+        self.style = style
+        self.letter = letter
+        self.words = words
+
+
+_TEXTURES: Mapping[str, Texture] = MappingProxyType(
+    {
+        "Downloading": Texture.TRANSFER,
+        "DownloadingTrainingImage": Texture.TRANSFER,
+        "Uploading": Texture.TRANSFER,
+        "Stopping": Texture.TRANSFER,
+        "Training": Texture.TRAINING,
+        "Interrupted": Texture.INTERRUPTED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A stretch of a job's life that took time."""
+
+    word: str
+    texture: Texture
+    seconds: float
+
+
+def texture_of(status: str) -> Texture:
+    """The texture of a SecondaryStatus; a phase that this table does not know is waiting."""
+    return _TEXTURES.get(status, Texture.WAITING)
+
+
+def phase_word(status: str) -> str:
+    """A SecondaryStatus in our word, else in AWS's own."""
+    return LOOKS[status].word if status in LOOKS else printable(status)
+
+
+def phases(job: JobSnapshot, now: datetime) -> Iterator[Phase]:
+    """The phases until ``now`` that took half a second or more; not the state in which the job ended."""
+    for item in job.transitions:
+        seconds = item.seconds(now)
+        if item.status not in {"Completed", "Failed", "Stopped"} and seconds >= 0.5:
+            yield Phase(phase_word(item.status), texture_of(item.status), seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What a person can do, and the command for it."""
+
+    words: str
+    command: str
+
+
+def next_steps(name: str, status: JobStatus | None) -> tuple[NextStep, ...]:
+    """What to do with a job, the most useful first: of a failed one, ask why."""
+    job = shlex.quote(name)
+    again = NextStep("Launch it again, with changes", f"sm-trn resubmit {job}")
+    save = NextStep("Save it as a job file", f"sm-trn attach {job} --save job.toml")
+    match status:
+        case JobStatus.FAILED:
+            output = NextStep("Read the end of the script's own output", f"sm-trn logs {job} --script --tail 40")
+            return NextStep("Find out why it failed", f"sm-trn why {job}"), output, again, save
+        case JobStatus.STOPPED:
+            return NextStep("Go on from its checkpoints", f"sm-trn resume {job}"), save
+        case JobStatus.COMPLETED:
+            return NextStep("Write a report", f"sm-trn compare {job} --output report/"), again, save
+        case _:
+            return (
+                NextStep("Follow it in a terminal", f"sm-trn watch {job}"),
+                NextStep("Follow its log", f"sm-trn logs {job} --script --follow"),
+                NextStep("Stop it; its script may save first", f"sm-trn stop {job}"),
+            )
+
+
+def next_command(name: str, status: JobStatus | None) -> str:
+    """The command of the most useful step."""
+    return next_steps(name, status)[0].command

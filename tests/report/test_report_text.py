@@ -102,4 +102,4 @@ def test_a_rule_named_accuracy_is_the_accuracy() -> None:
     [("Failed", "failed"), ("Stopped", "stopped"), ("Training", "is training"), ("Interrupted", "was interrupted")],
 )
 def test_a_status_is_said_as_a_predicate(status: str, said: str) -> None:
-    assert said == LOOKS[status].said
+    assert said == LOOKS[status].predicate

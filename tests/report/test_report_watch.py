@@ -258,7 +258,7 @@ def test_html_says_what_the_text_says() -> None:
         "✗ failed",
         "! interrupted",
         "no price",
-        "≤9.82",
+        "≤ 9.82",
         "EMULATED",
         "34,200 of 34,200",
         "CUDA out of memory",

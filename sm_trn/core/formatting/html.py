@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from . import numbers as fmt
-from .markup import TAG, cleaned
+from .markup import TAG, bar, cleaned
 from .table import Align, Cell, Column, Row, Table
 
 if TYPE_CHECKING:
@@ -129,5 +129,6 @@ def _template() -> Template:
     environment.filters["shown"] = lambda value: fmt.unbroken(cleaned(str(value)))
     environment.filters["breaking"] = lambda value: Markup(str(escape(value)).replace("_", "_<wbr>"))  # noqa: S704 - escaped
     environment.globals["tag"] = Markup(TAG)  # noqa: S704 - our own
+    environment.globals["drawn"] = lambda parts: Markup(bar(parts))  # noqa: S704 - our own
     environment.globals["shapes"] = [Markup(shape) for shape in SHAPES]  # noqa: S704 - our own
     return environment.from_string(files(__package__).joinpath("table.html").read_text("utf-8"))

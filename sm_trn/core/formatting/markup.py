@@ -97,6 +97,12 @@ def block(inner: str) -> str:
     return f'<div class="smtrn"><style>{CSS}</style>{inner}</div>'
 
 
+def bar(parts: Iterable[tuple[str, float]]) -> str:
+    """Styles with their shares of a length, drawn. Whoever draws it says the same in words."""
+    drawn = "".join(f'<i class="{style}" style="width:{100 * share:.1f}%"></i>' for style, share in parts)
+    return f'<div class="phases" aria-hidden="true">{drawn}</div>' if drawn else ""
+
+
 def title(name: str, under: str = "", *, emulated: bool = False) -> str:
     """The line at the top: what it is, and in grey what kind."""
     tag = f"{TAG} " if emulated else ""

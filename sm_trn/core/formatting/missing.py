@@ -16,6 +16,7 @@ class Missing(enum.Enum):
     NOT_SET = "not set"
     NOT_KNOWN = "not known"
     NONE_YET = "none yet"
+    TOO_EARLY = "?"  # an estimate, before there is enough to estimate from
     NO_REASON = "no reason given"
     NOTHING = "-"  # no value is expected: a rate before the job trains, a saving without spot
 

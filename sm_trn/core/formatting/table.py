@@ -67,12 +67,13 @@ class Column:
         """The cell's value for people."""
         if cell.missing:
             return cell.why or str(cell.value)
-        return f"{self.form(cell.value)} {cell.unit}".rstrip()
+        return f"{cell.before} {self.form(cell.value)} {cell.unit}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value, with a ``unit`` that its column does not have; or the reason why there is none, which ``why`` says at length.
+    """A value, or the reason why there is none, which ``why`` says at length. ``before`` the value stands a sign such as ≤, and
+    after it a ``unit`` that its column lacks.
 
     ``change_pct`` is the change against the baseline, in percent of it. ``role`` is a colour of the theme, ``glyph`` stands
     before the words. On pages ``under`` stands below the value, ``tag`` marks it as EMULATED, ``spark`` is a line of bars, and
@@ -81,6 +82,7 @@ class Cell:
 
     value: Any
     why: str = ""
+    before: str = ""
     unit: str = ""
     change_pct: float | None = None
     under: str = ""

@@ -93,7 +93,7 @@ def _rehearsal(section: Section, screen: Screen) -> list[str]:
     lines = [f"{title}  {named}", *others, "", *table_lines(rehearsal_table(section), screen)]
     for job in jobs:
         if not job.completed:
-            lines += wrap(f"{job.label} {job.status.said}.", width, first="  ")
+            lines += wrap(f"{job.label} {job.status.predicate}.", width, first="  ")
     if section.sweep is not None:
         lines += wrap(sweep_sentence(section.sweep), width, first="  ")
     wanted = dict.fromkeys(fmt.instances(job.snapshot.instance, job.snapshot.count) for job in jobs)
