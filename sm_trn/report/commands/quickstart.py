@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from ...cli.parts import check, connect
 from ...cli.shared import emit, json_option, say
 from ...core import __version__
 from ...core.formatting import numbers as fmt
@@ -25,6 +24,7 @@ from ...core.strategies.smddp import SMDataParallel
 from ...core.strategies.torchrun import TorchDistributed
 from ...forecast.jobs.estimate import estimate
 from ...forecast.jobs.value import Estimate
+from ...wiring import check, connect
 from ..comparing import compare
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")
