@@ -21,6 +21,7 @@ from ..core.specs.job import JobSpec
 from ..core.specs.record import JobRecord
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.units import Usd
+from ..core.status import why_command
 from .guard.live import JobGuards, guards_of, replayed
 from .guard.watch import Alarm, JobWatch
 
@@ -110,7 +111,7 @@ class DiagnosedJob(handles.TrainingJob):
         cause = cause_line(diagnosis)
         if cause:
             lines.append(f"Cause: {cause}")
-        lines.append(f"Next: sm-trn why {self.name}")
+        lines.append(f"Next: {why_command(self.name)}")
         return JobFailed("\n".join(lines), operation="TrainingJob", code="Failed", diagnosis=diagnosis)
 
     def record(self) -> JobRecord:
