@@ -10,6 +10,7 @@ import click
 
 from ...cli.files import files
 from ...cli.shared import Number, emit, json_option, say
+from ...core.extras import extra
 from ...core.logs.shown import printable
 from ...core.session.connection import known_prices, known_region
 from ..planning import GOALS, Limits, Plan, plan
@@ -101,7 +102,8 @@ def _counts(text: str) -> tuple[int, ...]:
 
 
 def _draw(found: Plan, path: Path) -> None:
-    from ...report.plans import save_front  # noqa: PLC0415 - matplotlib is for those who ask for a figure
+    with extra("report", "the figure of a plan"):
+        from ...report.plans import save_front  # noqa: PLC0415 - matplotlib is for those who ask for a figure
 
     try:
         save_front(found, path)

@@ -12,6 +12,7 @@ import sm_trn as st
 
 from ...cli.parts import check, connect
 from ...cli.shared import emit, json_option, say
+from ...core.extras import expect_library
 from ...core.formatting import numbers as fmt
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.compute import Compute
@@ -90,6 +91,8 @@ def command(output: Path, state: Path | None, *, as_json: bool) -> int:
 
     The exit code is 1 if a step gives an unexpected result.
     """
+    for library in ("moto", "torch", "matplotlib"):
+        expect_library(library, "local,report", "sm-trn quickstart")
     story = Story(quiet=as_json)
     story.tell(
         f"sm_trn {st.__version__} quickstart: no account, no Docker, nothing leaves this machine.\n"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ...core.errors import SmTrnError, UnknownName
+from ...core.extras import extra
 from ...core.formatting.cards import HasCard
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.specs.record import JobRecord
@@ -41,7 +42,8 @@ class Comparison(HasCard, Figures, Compared):
         """One row per job, columns ``COLUMNS``, and ``hyperparameters.NAME`` for each that differs. What is missing is NaN or
         None, never 0. A new frame each time.
         """
-        from .frame import frame  # noqa: PLC0415 - pandas is loaded on use
+        with extra("report", "the frame of a comparison"):
+            from .frame import frame  # noqa: PLC0415 - pandas is loaded on use
 
         return frame(self.cells(), self.columns)
 
@@ -50,7 +52,8 @@ class Comparison(HasCard, Figures, Compared):
 
         A figure that shows emulated jobs only has a name that ends in ``-emulated``.
         """
-        from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
+        with extra("report", "the page of a comparison"):
+            from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
         return save(self, Path(directory), now=now or datetime.now(timezone.utc))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ...core.extras import extra
 from ...core.formatting.cards import HasCard
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import CENT, job_cost
@@ -31,7 +32,8 @@ class Fleet(HasCard, FleetCosts):
     @property
     def frame(self) -> DataFrame:
         """One row per job, columns ``FLEET_COLUMNS``; what is missing is NaN or None, never 0."""
-        import pandas as pd  # noqa: PLC0415 - pandas is loaded on use
+        with extra("report", "the frame of a fleet"):
+            import pandas as pd  # noqa: PLC0415 - pandas is loaded on use
 
         table: DataFrame = pd.DataFrame([dict(cells) for cells in self.cells()], columns=list(FLEET_COLUMNS))
         return table
@@ -71,7 +73,8 @@ class Fleet(HasCard, FleetCosts):
         """Write fleet.html, fleet.csv, fleet.json and one PNG per figure into ``directory``, which is made; ``now`` dates the
         page, None: the time it is.
         """
-        from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
+        with extra("report", "the page of a fleet"):
+            from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
         return save(self, Path(directory), body=self.to_json(by=by), by=by, now=now or datetime.now(timezone.utc))
 
