@@ -95,7 +95,7 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .report.comparing import calibrate, compare, diff
     from .wiring import Session, TrainingJob, check, connect, rehearse
 
-__version__ = "0.1.0"
+from .core import __version__
 
 _HOME = {
     ".core._entry": ("scripts_folder",),

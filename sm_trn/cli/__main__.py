@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from .. import __version__
+from ..core import __version__
 from ..core.errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
 
 # command -> its module, and what the list of commands says of it
@@ -20,7 +20,7 @@ COMMANDS = {
     ),
     "check": ("cli.files.check", "find every problem of a job file, offline"),
     "estimate": ("forecast.commands.estimate", "estimate memory, time and cost of a job before it runs, offline"),
-    "plan": ("forecast.commands.plan", "rank machines for a job by estimated time and cost, offline"),
+    "plan": ("report.commands.plan", "rank machines for a job by estimated time and cost, offline"),
     "render": ("cli.files.render", "show the request that a job file makes, without sending it"),
     "import": ("bridge.commands.import_code", "read the launch code you have, and write it as job files or for SDK v3"),
     "record": ("bridge.commands.record", "run a launcher as it is, without launching, and keep the jobs it sends"),
@@ -129,7 +129,7 @@ def run() -> None:
             _say_where_names_are(error)
         raise SystemExit(2) from None
     except (click.Abort, KeyboardInterrupt) as stop:
-        from ..core.logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..core.formatting.printable import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click turns Ctrl-C into an Abort of its own
         # A launch names its jobs, and so does a wait. Without a cause a question was answered with no, or not at all.
@@ -142,7 +142,7 @@ def run() -> None:
     except SmTrnError as error:
         if debug:
             raise
-        from ..core.logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..core.formatting.printable import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         # A model's or a job's own words may be in it: they must not move the terminal's cursor.
         click.echo("\n".join(printable(line) for line in f"error: {error}".split("\n")), err=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from ..core.session.handles import Session
-from .parts import connect
+from ..wiring import connect
 from .shared import region_option
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import click
 
 from ..core.errors import NotConfigured
+from ..core.formatting.printable import printable
 from ..core.formatting.theme import wants_color
-from ..core.logs.shown import printable
 from ..core.pricing.book import price_day
 from ..core.specs.destination import DEFAULT_REGION, REGION_VARIABLES
 

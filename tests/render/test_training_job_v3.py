@@ -42,13 +42,6 @@ def model() -> dict[str, Any]:
     return members(service.operation_model("CreateTrainingJob").input_shape, set())
 
 
-def test_the_classes_are_those_of_the_apis_model() -> None:
-    for name, shape in model().items():
-        if shape.type_name == "structure":
-            assert training_job_v3.ITEMS.get(name, name) == shape.name
-    assert {name for name, shape in model().items() if shape.type_name == "map"} == training_job_v3.MAPS
-
-
 @functools.cache
 def spelt() -> dict[str, str]:
     return {training_job_v3.snake(name): name for name in model()}

@@ -13,12 +13,12 @@ from typing import TypedDict
 import click
 from typing_extensions import Unpack
 
-from ...cli.parts import connect
 from ...cli.shared import Number, cents, emit, json_option, region_option, say
 from ...core.session.connection import known_prices, known_region
 from ...core.session.pace import SystemClock
 from ...core.specs.job import JobSpec
 from ...forecast.jobs.calibration import Calibration
+from ...wiring import connect
 from ..conformance.accelerator import JOBS, STEPS, most_usd, spec_of
 from ..conformance.answers import Answers, dump_answers, read_answers
 from ..conformance.cleanup import sweep

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.formatting import numbers as fmt
-from ...core.logs.shown import printable
+from ...core.formatting.printable import printable
 from ...core.specs.snapshot import JobSnapshot
 
 

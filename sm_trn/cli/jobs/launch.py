@@ -21,12 +21,12 @@ from ...core.session.launches import LaunchInterrupted, PartialLaunch
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.sweeps import SWEEP_TAG, grid, parse_values
+from ...wiring import check, estimated_cost
 from ..connection import connection_options
 from ..files import files, problems
 from ..files.ceilings import ceiling_of
 from ..files.problems import Located
 from ..files.rules import ignore_option
-from ..parts import check, estimated_cost
 from ..shared import Number, bucket_name, cents, emit, json_option, role_arn, say
 from . import facts
 from .waiting import exit_code, waited

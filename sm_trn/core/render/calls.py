@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import collections
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from .. import _entry
@@ -48,6 +49,19 @@ class EstimatorCall:
         chained = "".join(f"\n{variable}.{method}({_arguments(kwargs)})" for method, kwargs in self.chain.items())
         made = f"{variable} = {maker}(\n{arguments}){chained}"
         return _imports(self), made, f"{variable}.{self.method}({_arguments(self.fit)})" if self.method else ""
+
+
+def with_objects(tree: Mapping[str, Any], classes: Callable[[str], str | None]) -> dict[str, Any]:
+    """The tree with calls in the place of its parts. ``classes`` names the class of the part under a key; None leaves a dict."""
+    return {key: _with_object(value, classes(key), classes) for key, value in tree.items()}
+
+
+def _with_object(value: Any, cls: str | None, classes: Callable[[str], str | None]) -> Any:
+    if isinstance(value, list):
+        return [_with_object(item, cls, classes) for item in value]
+    if cls is None or not isinstance(value, Mapping):
+        return value
+    return EstimatorCall(cls=cls, kwargs=MappingProxyType(with_objects(value, classes)), method="")
 
 
 _VARIABLES = {"fit": "estimator", "deploy": "model", "create": "training_job"}

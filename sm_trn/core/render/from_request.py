@@ -6,39 +6,26 @@ What has a word in a spec becomes typed and can be replaced; everything else is 
 from __future__ import annotations
 
 import contextlib
-import enum
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from .. import fields
 from ..catalog import images
 from ..errors import SmTrnError, UnknownName
-from ..specs.compute import SERVERLESS, Compute, InstanceGroup, Spot
-from ..specs.data import (
-    Channel,
-    Checkpoint,
-    FileSystem,
-    FileSystemKind,
-    InputMode,
-    Network,
-    Output,
-    S3Kind,
-    Spread,
-    TensorBoard,
-)
+from ..specs.compute import SERVERLESS
+from ..specs.data import Channel, FileSystem
+from ..specs.debugging import DebugHook, Profiling
 from ..specs.destination import Destination
 from ..specs.framework import Container, TrainingCompiler
 from ..specs.job import JobSpec, Script
 from ..specs.json import Json
-from ..specs.metrics import MetricRule
 from ..strategies import recognise
 from . import request as target
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER, as_request, decoded, destination_of
-from .from_request_debugging import debugging
 from .keeping import kept_parts
 
-E = TypeVar("E", bound=enum.Enum)
 LONGEST_NAME: Final = 42  # submit adds 21 characters to make it unique
 # What submit, SDK v2 and SDK v3 add to a name: -261120-101500-a1b2c3, -2026-11-20-16-15-23-990, -20261120163549.
 _SUFFIX: Final = re.compile(r"-(\d{6}-\d{6}-[0-9a-f]{6}|\d{4}(-\d\d){5}-\d{3}|\d{14})$")
@@ -91,23 +78,35 @@ def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mappin
         script=script,
         framework=framework or Container(algorithm=None if image else algorithm.get("AlgorithmName")),
         image_uri=image,
-        compute=_compute(request.get("ResourceConfig") or {}),
         compiler=_compiler(sent),
-        max_run_s=_positive((request.get("StoppingCondition") or {}).get("MaxRuntimeInSeconds"), 86_400),
-        metrics=tuple(MetricRule(rule["Name"], rule["Regex"]) for rule in algorithm.get("MetricDefinitions") or ()),
-        environment=dict(request.get("Environment") or {}),
-        tags={tag["Key"]: tag["Value"] for tag in request.get("Tags") or ()},
-        output=_output(request.get("OutputDataConfig") or {}),
-        network=_network(request),
-        retries=(request.get("RetryStrategy") or {}).get("MaximumRetryAttempts"),
         inputs=dict(_inputs(request, sent)),
-        tensorboard=_tensorboard(request.get("TensorBoardOutputConfig") or {}),
-        infra_check=(request.get("InfraCheckConfig") or {}).get("EnableInfraCheck") is True,
-        remote_debug=(request.get("RemoteDebugConfig") or {}).get("EnableRemoteDebug") is True,
-        **_places(request),
-        **debugging(request),
+        **{"metrics": (), **_fields(request)},
+        **_debugging(request),
     )
     return job, sent
+
+
+def _fields(request: Mapping[str, Json]) -> dict[str, Any]:
+    """The fields of a spec that are rows of the table."""
+    values = fields.read(fields.JOB + fields.RULES, request, "request")
+    compute = values.setdefault("compute", {})
+    if "instance" in compute:
+        compute.pop("groups", None)
+    elif not compute.get("groups"):
+        compute["instance"] = SERVERLESS
+    values["environment"] = values.pop("variables", {})
+    checkpoints, spot = values.pop("checkpoints", {}), values.pop("spot", {})
+    if request.get("EnableManagedSpotTraining") is True and spot:
+        values["spot"] = spot
+        if "s3_uri" in checkpoints:
+            spot |= {f"checkpoint_{name}": value for name, value in checkpoints.items()}
+    else:
+        values["checkpoint"] = checkpoints
+    for name, cls in fields.PARTS.items():
+        if name in values:
+            part = fields.build(cls, values.pop(name))
+            values |= {} if part is None else {name: part}
+    return values
 
 
 def _base_name(name: str) -> str:
@@ -115,73 +114,10 @@ def _base_name(name: str) -> str:
     return base or name
 
 
-def _positive(value: Any, default: int) -> int:
-    return value if type(value) is int and value > 0 else default
-
-
-def _compute(config: Mapping[str, Any]) -> Compute:
-    groups = [
-        InstanceGroup(name=group["InstanceGroupName"], instance=group["InstanceType"], count=group["InstanceCount"])
-        for group in config.get("InstanceGroups") or ()
-        if group["InstanceCount"] > 0
-    ]
-    instance = str(config.get("InstanceType") or ("" if groups else SERVERLESS))
-    return Compute(
-        instance=instance,
-        count=_positive(config.get("InstanceCount"), 1),
-        groups=() if instance else tuple(groups),
-        volume_gb=_positive(config.get("VolumeSizeInGB"), 30),
-        volume_kms_key=config.get("VolumeKmsKeyId") or None,
-        keep_alive_s=config.get("KeepAlivePeriodInSeconds"),
-        training_plan=config.get("TrainingPlanArn") or None,
-    )
-
-
 def _compiler(sent: Mapping[str, Json]) -> TrainingCompiler | None:
     if sent.get("sagemaker_training_compiler_enabled") is not True:
         return None
     return TrainingCompiler(debug=sent.get("sagemaker_training_compiler_debug_mode") is True)
-
-
-def _output(config: Mapping[str, Any]) -> Output:
-    """Its place is named even where it is the session's bucket: sent again from elsewhere, it goes to the same place."""
-    return Output(
-        s3_uri=str(config.get("S3OutputPath", "")) or None,
-        kms_key=config.get("KmsKeyId") or None,
-        compress=config.get("CompressionType") != "NONE",
-    )
-
-
-def _tensorboard(config: Mapping[str, str]) -> TensorBoard | None:
-    uri = config.get("S3OutputPath")
-    return TensorBoard(s3_uri=str(uri), local_path=config.get("LocalPath") or None) if uri else None
-
-
-def _network(request: Mapping[str, Any]) -> Network | None:
-    vpc = request.get("VpcConfig") or {}
-    subnets, groups = tuple(vpc.get("Subnets") or ()), tuple(vpc.get("SecurityGroupIds") or ())
-    both = bool(subnets) and bool(groups)
-    network = Network(
-        subnets=subnets if both else (),
-        security_groups=groups if both else (),
-        isolation=request.get("EnableNetworkIsolation") is True,
-        encrypt_traffic=request.get("EnableInterContainerTrafficEncryption") is True,
-    )
-    return None if network == Network() else network
-
-
-def _places(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Spot and checkpoints: a spot job's place for checkpoints is the spot's."""
-    config = request.get("CheckpointConfig") or {}
-    uri, local = config.get("S3Uri") or None, config.get("LocalPath")
-    wait = (request.get("StoppingCondition") or {}).get("MaxWaitTimeInSeconds")
-    if request.get("EnableManagedSpotTraining") is True and _positive(wait, 0):
-        return {
-            "spot": Spot(
-                max_wait_s=_positive(wait, 0), checkpoint_s3_uri=uri, checkpoint_local_path=local if uri else None
-            )
-        }
-    return {"checkpoint": Checkpoint(s3_uri=uri, local_path=local)} if uri else {}
 
 
 def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tuple[str, str | Channel | FileSystem]]:
@@ -191,39 +127,41 @@ def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tu
     if isolated and channels and channels[-1].get("ChannelName") == CODE_CHANNEL:
         channels.pop()
     for item in channels:
-        places = item.get("DataSource") or {}
-        if (system := _file_system(places.get("FileSystemDataSource") or {}, item.get("ContentType"))) is not None:
+        system = fields.build(FileSystem, fields.read(fields.FILE_SYSTEM, item, "request"))
+        if system is not None:
             yield item["ChannelName"], system
             continue
-        source = places.get("S3DataSource") or {}
-        kind = _member(S3Kind, source.get("S3DataType"))
-        uri = str(source.get("S3Uri", ""))
-        if kind is None or not uri.startswith("s3://"):
-            continue
-        channel = Channel(
-            uri,
-            kind=kind,
-            mode=_member(InputMode, item.get("InputMode")),
-            spread=_member(Spread, source.get("S3DataDistributionType")) or Spread.FULLY_REPLICATED,
-            content_type=item.get("ContentType"),
-            compression=item.get("CompressionType"),
-            record_wrapping=item.get("RecordWrapperType"),
-            groups=tuple(source.get("InstanceGroupNames") or ()),
-        )
-        yield item["ChannelName"], uri if channel == Channel(uri) else channel
+        channel = fields.build(Channel, fields.read(fields.CHANNEL, item, "request"))
+        if channel is not None and channel.uri.startswith("s3://"):
+            yield item["ChannelName"], channel.uri if channel == Channel(channel.uri) else channel
 
 
-def _file_system(source: Mapping[str, Json], content_type: str | None) -> FileSystem | None:
-    kind, place, folder = (source.get(word) for word in ("FileSystemType", "FileSystemId", "DirectoryPath"))
-    known = _member(FileSystemKind, kind)
-    if known is None or not place or not folder:
-        return None
-    writable = source.get("FileSystemAccessMode") == "rw"
-    return FileSystem(str(place), known, directory=str(folder), writable=writable, content_type=content_type)
+def _debugging(request: Mapping[str, Json]) -> dict[str, Any]:
+    """Debugger and profiler. A setting that says the place of the job's output says nothing; what has no word is kept."""
+    hook, profiler = request.get("DebugHookConfig") or {}, _mapping(request.get("ProfilerConfig"))
+    output = _mapping(request.get("OutputDataConfig")).get("S3OutputPath")
+    runs = profiler.get("DisableProfiler") is False
+    return {
+        "debugger": bool(hook),
+        "debug_hook": _settings(DebugHook, fields.HOOK, hook, output),
+        "profiler": runs,
+        "profiling": _settings(Profiling, fields.PROFILING, profiler, output) if runs else None,
+    }
 
 
-def _member(kind: type[E], value: Any) -> E | None:
-    return next((member for member in kind if member.value == value), None)
+def _settings(cls: type, table: tuple[fields.Field, ...], config: Json, output: Json) -> Any:
+    """Settings that are not those of ``cls()``; None for none."""
+    own = {
+        name: value
+        for name, value in _mapping(config).items()
+        if name != "DisableProfiler" and value not in ([], {}) and (name, value) != ("S3OutputPath", output)
+    }
+    settings = fields.read_as(cls, table, own, "request")
+    return None if settings == cls() else settings
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _distributed(job: JobSpec, sent: Mapping[str, Json], at: Destination) -> JobSpec:

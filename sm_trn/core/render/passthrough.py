@@ -9,10 +9,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from .. import fields
 from ..specs.framework import Container
 from ..specs.job import JobSpec
 from ..specs.kept import Kept
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, Rule, Severity, python
 
 FIELDS: Final = "arguments of sagemaker 2.257.7's estimators, fields of sagemaker 3.27.0's ModelTrainer"
 STAY: Final = "submit it with Session.submit: the request target says it"
@@ -73,6 +74,13 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             wanted="image_uri=…",
             fix=Advice(STAY),
         )
+
+
+def without_words(job: JobSpec, column: fields.Column, rule: Rule, what: str) -> Iterator[Problem]:
+    """A problem of ``rule`` for each field of the job that has no word in ``column``."""
+    for place, value in fields.without_word(job, column):
+        got = f"{place}={python(value)}"
+        yield rule.problem(Field(place), what, got=got, wanted="a job without it", fix=Advice(STAY))
 
 
 def parts(job: JobSpec) -> tuple[list[Kept], list[Kept]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-from .. import _entry
+from .. import _entry, fields
 from ..catalog import compiler, images
 from ..catalog.images import image_uri
 from ..specs.data import Channel, FileSystem
-from ..specs.debugging import DebugHook, DebugRule
+from ..specs.debugging import DebugRule
 from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
 from ..specs.job import Git, JobSpec
@@ -19,7 +19,14 @@ from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from ..strategies import debugged, plan, profiled
 from ..strategies.smp import SMModelParallel
 from . import passthrough
-from .calls import EstimatorCall
+from .calls import EstimatorCall, with_objects
+
+# The classes of arguments, and of the items of lists.
+CLASSES: Final[Mapping[str, str]] = {
+    "collection_configs": "sagemaker.debugger.CollectionConfig",
+    "instance_groups": "sagemaker.instance_group.InstanceGroup",
+    "tensorboard_output_config": "sagemaker.debugger.TensorBoardOutputConfig",
+}
 
 TARGET103 = Rule(
     "TARGET103",
@@ -39,9 +46,19 @@ TARGET104 = Rule(
 )
 
 
+TARGET105 = Rule(
+    "TARGET105",
+    (Severity.ERROR,),
+    "a field that SDK v2 has no argument for",
+    "Its estimators would leave it out of the request.",
+    "SageMaker SDK 2.257.7, estimator.py and inputs.py",
+)
+
+
 def problems(job: JobSpec) -> Iterator[Problem]:
-    """TARGET103, TARGET104, and what neither SDK has words for."""
+    """TARGET103, TARGET104, TARGET105, and what neither SDK has words for."""
     yield from passthrough.problems(job)
+    yield from passthrough.without_words(job, "v2", TARGET105, "SDK v2's estimators have no argument for this field")
     smp = job.distribution
     if isinstance(smp, SMModelParallel) and smp.default_partition is not None and smp.partitions is None:
         yield TARGET103.problem(
@@ -72,46 +89,26 @@ def problems(job: JobSpec) -> Iterator[Problem]:
 
 def render(job: JobSpec, at: Destination) -> EstimatorCall:
     """The estimator's class and arguments. Raises UnknownName when no image fits the framework or the region."""
-    launch, kept = plan(job), job.checkpoints
+    launch = plan(job)
     kwargs: dict[str, Any] = {
         **_source(job, at),
         "role": at.role,
-        "volume_size": job.compute.volume_gb,
-        "volume_kms_key": job.compute.volume_kms_key,
-        "keep_alive_period_in_seconds": job.compute.keep_alive_s,
-        "training_plan": job.compute.training_plan,
-        "max_run": job.max_run_s,
-        "max_retry_attempts": job.retries,
         "hyperparameters": {**job.arguments, **launch.beside},
         "base_job_name": at.named(job),
-        "output_path": job.output.s3_uri or f"s3://{at.bucket}/",
-        "output_kms_key": job.output.kms_key,
-        "disable_output_compression": None if job.output.compress else True,
+        "output_path": f"s3://{at.bucket}/",
         "disable_profiler": not profiled(job, at.region),
-        **_debugging(job, at),
         "enable_sagemaker_metrics": True,
         "distribution": _plain(launch.estimator) or None,
-        "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in job.metrics] or None,
-        "environment": dict(job.variables) or None,
-        "tags": [{"Key": key, "Value": value} for key, value in job.tags.items()] or None,
-        "tensorboard_output_config": _tensorboard(job),
-        "enable_infra_check": job.infra_check or None,
-        "enable_remote_debug": job.remote_debug or None,
-        "use_spot_instances": True if job.spot else None,
-        "max_wait": job.spot.max_wait_s if job.spot else None,
-        "checkpoint_s3_uri": kept.s3_uri if kept else None,
-        "checkpoint_local_path": kept.local_path if kept else None,
+        **_words(fields.JOB, job),
+        **_debugging(job, at),
+        **_container(job, at),
     }
-    kwargs |= _machines(job) | _network(job) | _container(job, at)
-    fit = {"inputs": _inputs(job), "job_name": at.job_name, "wait": False}
+    fit = {"inputs": _inputs(job), "job_name": at.job_name, "wait": False, **kwargs.pop("fit", {})}
     return EstimatorCall(cls=_estimator(job), kwargs=_given(kwargs), fit=_given(fit))
 
 
-def _tensorboard(job: JobSpec) -> EstimatorCall | None:
-    if job.tensorboard is None:
-        return None
-    place, local = job.tensorboard.s3_uri, job.tensorboard.local_path
-    return _part("TensorBoardOutputConfig", s3_output_path=place, container_local_output_path=local)
+def _words(table: tuple[fields.Field, ...], value: object) -> dict[str, Any]:
+    return with_objects(fields.write(table, value, "v2"), CLASSES.get)
 
 
 def _debugging(job: JobSpec, at: Destination) -> dict[str, object]:
@@ -119,109 +116,42 @@ def _debugging(job: JobSpec, at: Destination) -> dict[str, object]:
         *(_rule("Rule", rule) for rule in job.debug_rules),
         *(_rule("ProfilerRule", rule) for rule in job.profiler_rules),
     ]
-    hook: EstimatorCall | bool | None = _hook(job.debug_hook) if job.debug_hook else None
-    measured = job.profiling if profiled(job, at.region) else None
-    return {
-        "debugger_hook_config": hook if debugged(job, at.region) else False,
-        "profiler_config": measured and _part(
-            "ProfilerConfig", s3_output_path=measured.s3_uri, system_monitor_interval_millis=measured.interval_ms
-        ),
-        "rules": rules or None,
-    }  # fmt: skip
-
-
-def _hook(hook: DebugHook) -> EstimatorCall:
-    collections = [
-        _part("CollectionConfig", name=each.name, parameters=dict(each.parameters) or None) for each in hook.collections
-    ]
-    return _part(
-        "DebuggerHookConfig", s3_output_path=hook.s3_uri, container_local_output_path=hook.local_path,
-        hook_parameters=dict(hook.parameters) or None, collection_configs=collections or None,
-    )  # fmt: skip
+    hook: EstimatorCall | bool | None = None
+    if not debugged(job, at.region):
+        hook = False
+    elif job.debug_hook is not None:
+        hook = _object("sagemaker.debugger.DebuggerHookConfig", _words(fields.HOOK, job.debug_hook))
+    profiler = None
+    if job.profiling is not None and profiled(job, at.region):
+        profiler = _object("sagemaker.debugger.ProfilerConfig", _words(fields.PROFILING, job.profiling))
+    return {"debugger_hook_config": hook, "profiler_config": profiler, "rules": rules or None}
 
 
 def _rule(cls: str, rule: DebugRule) -> EstimatorCall:
-    kwargs = {
-        "name": rule.name,
-        "image_uri": rule.image_uri,
-        "instance_type": rule.instance,  # said even where there is none: it has no default
-        "volume_size_in_gb": rule.volume_gb,
-        **_given({"container_local_output_path": rule.local_path, "s3_output_path": rule.s3_uri}),
-        "rule_parameters": dict(rule.parameters),
-    }
-    return EstimatorCall(cls=f"sagemaker.debugger.{cls}", maker="custom", kwargs=MappingProxyType(kwargs))
+    """What has no default in the SDK is said even where there is none."""
+    kwargs = {"instance_type": None, "volume_size_in_gb": None, "rule_parameters": {}, **_words(fields.RULE, rule)}
+    return EstimatorCall(cls=f"sagemaker.debugger.{cls}", maker="custom", kwargs=MappingProxyType(kwargs), method="")
 
 
-def _part(cls: str, **fields: Any) -> EstimatorCall:
-    return EstimatorCall(cls=f"sagemaker.debugger.{cls}", kwargs=_given(fields))
+def _object(cls: str, kwargs: Mapping[str, Any]) -> EstimatorCall:
+    return EstimatorCall(cls=cls, kwargs=MappingProxyType(kwargs), method="")
 
 
-def _given(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType({name: value for name, value in fields.items() if value is not None})
-
-
-def _machines(job: JobSpec) -> dict[str, Any]:
-    if not job.compute.groups:
-        return {"instance_type": job.compute.instance, "instance_count": job.compute.count}
-    groups = [
-        EstimatorCall(
-            cls="sagemaker.instance_group.InstanceGroup",
-            kwargs=MappingProxyType(
-                {"instance_group_name": group.name, "instance_type": group.instance, "instance_count": group.count}
-            ),
-        )
-        for group in job.compute.groups
-    ]
-    return {"instance_groups": groups}
-
-
-def _network(job: JobSpec) -> dict[str, Any]:
-    network = job.network
-    if network is None:
-        return {}
-    return {
-        "subnets": list(network.subnets) or None,
-        "security_group_ids": list(network.security_groups) or None,
-        "encrypt_inter_container_traffic": network.encrypt_traffic or None,
-        "enable_network_isolation": network.isolation or None,
-    }
+def _given(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType({name: value for name, value in arguments.items() if value is not None})
 
 
 def _inputs(job: JobSpec) -> dict[str, Any] | None:
-    """Plain URIs stay plain; a channel with more to say becomes a TrainingInput."""
-    return {
-        name: _file_system(channel)
-        if isinstance(channel, FileSystem)
-        else channel.uri
-        if channel == Channel(channel.uri)
-        else _training_input(channel)
-        for name, channel in job.sources.items()
-    } or None
-
-
-def _file_system(system: FileSystem) -> EstimatorCall:
-    kwargs = {
-        "file_system_id": system.file_system_id,
-        "file_system_type": system.kind.value,
-        "directory_path": system.directory,
-        "file_system_access_mode": "rw" if system.writable else "ro",
-        "content_type": system.content_type,
-    }
-    return EstimatorCall(cls="sagemaker.inputs.FileSystemInput", kwargs=_given(kwargs))
-
-
-def _training_input(channel: Channel) -> EstimatorCall:
-    kwargs = {
-        "s3_data": channel.uri,
-        "distribution": channel.spread.value,
-        "s3_data_type": channel.kind.value,
-        "compression": channel.compression,
-        "content_type": channel.content_type,
-        "record_wrapping": channel.record_wrapping,
-        "instance_groups": list(channel.groups) or None,
-        "input_mode": channel.mode.value if channel.mode else None,
-    }
-    return EstimatorCall(cls="sagemaker.inputs.TrainingInput", kwargs=_given(kwargs))
+    """Plain URIs stay plain; a channel with more to say becomes an object."""
+    inputs: dict[str, Any] = {}
+    for name, source in job.sources.items():
+        if isinstance(source, FileSystem):
+            inputs[name] = _object("sagemaker.inputs.FileSystemInput", _words(fields.FILE_SYSTEM, source))
+        elif source == Channel(source.uri):
+            inputs[name] = source.uri
+        else:
+            inputs[name] = _object("sagemaker.inputs.TrainingInput", _words(fields.CHANNEL, source))
+    return inputs or None
 
 
 def _source(job: JobSpec, at: Destination) -> dict[str, Any]:

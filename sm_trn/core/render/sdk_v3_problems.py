@@ -131,10 +131,20 @@ TARGET018 = Rule(
 )
 
 
+TARGET022 = Rule(
+    "TARGET022",
+    (Severity.ERROR,),
+    "a field that ModelTrainer has no argument for",
+    "It would be left out of the request.",
+    FIELDS,
+)
+
+
 def problems(job: JobSpec) -> Iterator[Problem]:
     """Everything that ModelTrainer would drop or change, each by its id."""
     for rule in RULES:
         yield from rule(job)
+    yield from passthrough.without_words(job, "v3", TARGET022, "SDK v3's ModelTrainer has no argument for this field")
 
 
 def launcher(job: JobSpec) -> Iterator[Problem]:

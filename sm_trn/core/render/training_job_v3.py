@@ -1,8 +1,8 @@
 """Target ``training-job-v3``: a request as the call of SDK v3's lower level, ``sagemaker.core`` TrainingJob.create.
 
 It says exactly what ModelTrainer refuses: SMDDP, the Training Compiler, built-in algorithms, debugger rules, the whole job
-name. Its classes and fields are the API's own in another spelling, so a request is turned member by member; a test holds the
-tables to the API's model and to the installed SDK.
+name. Its classes and fields are the API's own in another spelling, so a request is turned member by member, as the API's model
+says; a test holds the calls to the installed SDK.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from ..catalog import limits
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
@@ -19,31 +20,7 @@ from .calls import EstimatorCall
 
 SHAPES, RESOURCES = "sagemaker.core.shapes", "sagemaker.core.resources"
 RESOURCE: Final = frozenset({"Tag"})  # create() takes this one as a resource, though there is a shape of the name
-# The class of a list's items, where the list's member does not have the class's own name.
-ITEMS: Final = MappingProxyType(
-    {
-        "CollectionConfigurations": "CollectionConfiguration",
-        "DebugRuleConfigurations": "DebugRuleConfiguration",
-        "InputDataConfig": "Channel",
-        "InstanceGroups": "InstanceGroup",
-        "InstancePreferences": "InstancePreference",
-        "MetricDefinitions": "MetricDefinition",
-        "PlacementSpecifications": "PlacementSpecification",
-        "ProfilerRuleConfigurations": "ProfilerRuleConfiguration",
-        "Tags": "Tag",
-    }
-)
-# Members that are maps of texts: their keys are the user's.
-MAPS: Final = frozenset(
-    {
-        "CollectionParameters",
-        "Environment",
-        "HookParameters",
-        "HyperParameters",
-        "ProfilingParameters",
-        "RuleParameters",
-    }
-)
+REQUEST = "CreateTrainingJobRequest"
 
 TARGET020 = Rule(
     "TARGET020",
@@ -68,7 +45,7 @@ def call(request: Mapping[str, Json]) -> EstimatorCall:
     return EstimatorCall(
         cls=f"{RESOURCES}.TrainingJob",
         maker="create",
-        kwargs=MappingProxyType({snake(name): _value(name, value) for name, value in request.items()}),
+        kwargs=MappingProxyType({snake(name): _value(_shape(REQUEST, name), value) for name, value in request.items()}),
         method="",
     )
 
@@ -96,18 +73,18 @@ def problems(job: JobSpec, request: Mapping[str, Json]) -> Iterator[Problem]:
         )
 
 
-def lost(request: Mapping[str, Json], path: str = "") -> Iterator[tuple[str, Json]]:
+def lost(request: Mapping[str, Json], path: str = "", shape: str = REQUEST) -> Iterator[tuple[str, Json]]:
     """What the SDK drops: False, 0 and the empty, in its classes; the call's own arguments and maps of texts arrive."""
     for name, value in request.items():
-        here = f"{path}.{name}" if path else name
+        here, inner = f"{path}.{name}" if path else name, _shape(shape, name)
         if path and not value:
             yield here, value
-        elif isinstance(value, Mapping) and name not in MAPS:
-            yield from lost(value, here)
+        elif isinstance(value, Mapping) and _kind(inner) != "map":
+            yield from lost(value, here, inner)
         elif isinstance(value, (list, tuple)):
             for item in value:
                 if isinstance(item, Mapping):
-                    yield from lost(item, here)
+                    yield from lost(item, here, _item(inner))
 
 
 def snake(name: str) -> str:
@@ -116,14 +93,27 @@ def snake(name: str) -> str:
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()
 
 
-def _value(member: str, value: Json) -> object:
+def _value(shape: str, value: Json) -> object:
+    """A value as the SDK takes it: an object of the class that has the shape's name, or the value itself."""
     if isinstance(value, Mapping):
-        if member in MAPS:
+        if _kind(shape) != "structure":
             return dict(value)
-        fields = {snake(name): _value(name, item) for name, item in value.items()}
-        kind = ITEMS.get(member, member)
-        module = RESOURCES if kind in RESOURCE else SHAPES
-        return EstimatorCall(cls=f"{module}.{kind}", kwargs=MappingProxyType(fields), method="")
+        arguments = {snake(name): _value(_shape(shape, name), item) for name, item in value.items()}
+        module = RESOURCES if shape in RESOURCE else SHAPES
+        return EstimatorCall(cls=f"{module}.{shape}", kwargs=MappingProxyType(arguments), method="")
     if isinstance(value, (list, tuple)):
-        return [_value(member, item) for item in value]
+        return [_value(_item(shape), item) for item in value]
     return value
+
+
+def _kind(shape: str) -> str:
+    """The type of a shape; "" of what the model does not have: a kept part can be anything."""
+    return str(limits.shapes().get(shape, {}).get("type", ""))
+
+
+def _shape(structure: str, member: str) -> str:
+    return str(limits.shapes().get(structure, {}).get("members", {}).get(member, {}).get("shape", ""))
+
+
+def _item(shape: str) -> str:
+    return str(limits.shapes().get(shape, {}).get("member", {}).get("shape", ""))

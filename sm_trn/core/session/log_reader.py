@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CloudError, SmTrnError
+from ..formatting.printable import printable
 from ..logs.events import LogEvent
 from ..logs.metrics import MetricLog, MetricReader
 from ..logs.rules import RuleReader
 from ..logs.saved import SavedLog
 from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
-from ..logs.shown import printable
 from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
 from ..specs.job import JobSpec
 from ..specs.metrics import READ_ANYWAY, MetricPoint, MetricRule

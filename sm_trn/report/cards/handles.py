@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Protocol
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.markup import TAG, WIDE, Cell, block, facts, grid, title
-from ..document import text
+from ...core.formatting.markup import TAG, WIDE, Cell, block, facts, grid, text, title
 
 
 class EndpointLine(Protocol):

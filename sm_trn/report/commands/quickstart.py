@@ -8,10 +8,8 @@ from pathlib import Path
 
 import click
 
-import sm_trn as st
-
-from ...cli.parts import check, connect
 from ...cli.shared import emit, json_option, say
+from ...core import __version__
 from ...core.extras import expect_library
 from ...core.formatting import numbers as fmt
 from ...core.session.handles import Session, TrainingJob
@@ -24,6 +22,10 @@ from ...core.specs.record import JobRecord, Origin, dump_record
 from ...core.specs.snapshot import JobStatus
 from ...core.strategies.smddp import SMDataParallel
 from ...core.strategies.torchrun import TorchDistributed
+from ...forecast.jobs.estimate import estimate
+from ...forecast.jobs.value import Estimate
+from ...wiring import check, connect
+from ..comparing import compare
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")
 PUBLISHED_AT = "2022-12-31"
@@ -95,7 +97,7 @@ def command(output: Path, state: Path | None, *, as_json: bool) -> int:
         expect_library(library, "local,report", "sm-trn quickstart")
     story = Story(quiet=as_json)
     story.tell(
-        f"sm_trn {st.__version__} quickstart: no account, no Docker, nothing leaves this machine.\n"
+        f"sm_trn {__version__} quickstart: no account, no Docker, nothing leaves this machine.\n"
         f"Output goes to {output}. About two minutes.",
         margin="",
     )
@@ -173,7 +175,7 @@ def _compare(story: Story, jobs: list[TrainingJob], output: Path) -> list[float]
     records = [job.record() for job in jobs]
     for item in records:
         (output / f"{item.label}.json").write_text(dump_record(item), "utf-8")
-    result = st.compare(records)
+    result = compare(records)
     story.tell(str(result), margin="  ")
     for item in records:
         story.tell(_beside_baselines(item))
@@ -198,8 +200,8 @@ def _beside_baselines(item: JobRecord) -> str:
 
 def _published(story: Story, output: Path) -> None:
     story.step("5/5  What a comparison of real jobs looks like: the pair that AWS published in 2022")
-    then = st.compare(list(PUBLISHED), baseline="bert-p4d", at=PUBLISHED_AT)
-    today = st.compare(list(PUBLISHED), baseline="bert-p4d")
+    then = compare(list(PUBLISHED), baseline="bert-p4d", at=PUBLISHED_AT)
+    today = compare(list(PUBLISHED), baseline="bert-p4d")
     story.tell(str(then), margin="  ")
     story.tell("\nWhat the newest known prices do to it", margin="  ")
     sentences = [finding.text for finding in today.findings if finding.kind in {"cost", "flip"}]
@@ -210,10 +212,10 @@ def _published(story: Story, output: Path) -> None:
 
 def _estimated(story: Story) -> None:
     """What one of the jobs would take and cost at full size: offline, from published measurements."""
-    story.tell(full_size(st.estimate(FULL, examples=REVIEWS)), margin="  ")
+    story.tell(full_size(estimate(FULL, examples=REVIEWS)), margin="  ")
 
 
-def full_size(found: st.Estimate) -> str:
+def full_size(found: Estimate) -> str:
     """The estimate of the full-size job in a frame, with its intervals."""
     from ...forecast.jobs.value import machines, span, usd_text  # noqa: PLC0415 - as above
 

@@ -369,7 +369,7 @@ def _missing(section: Section) -> Iterator[Finding]:
             text = f"{row.label}: no price for {name}{where}; {fix}."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
         if not row.completed and len(section.measured) > 1 and section.sweep is None:
-            text = f"{row.label} {row.status.said}: its billable time and cost are not compared."
+            text = f"{row.label} {row.status.predicate}: its billable time and cost are not compared."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
 
 

@@ -25,6 +25,7 @@ from ...core.session.log_reader import expected_streams, requested_rules, settle
 from ...core.session.poller import OVERLAP, Poller
 from ...core.specs.metrics import READ_ANYWAY
 from ...core.specs.snapshot import JobSnapshot
+from ...core.status import Texture
 from ..watch.progress import LOGGED, Progress, Reader
 from ..watch.rows import WatchRow
 from .board import Board, Json
@@ -416,6 +417,7 @@ class Watcher:
             "limit": self.settings.limit,
             "full": len(rows) >= self.settings.limit,
             "options": self.settings.options,
+            "textures": [(texture.style, texture.words) for texture in Texture],
             "usd": float(sum(totals)) if totals else None,
         }
 

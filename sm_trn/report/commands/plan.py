@@ -11,10 +11,10 @@ import click
 from ...cli.files import files
 from ...cli.shared import Number, emit, json_option, say
 from ...core.extras import extra
-from ...core.logs.shown import printable
+from ...core.formatting.printable import printable
 from ...core.session.connection import known_prices, known_region
-from ..planning import GOALS, Limits, Plan, plan
-from .known import calibration_of, known_of, known_options
+from ...forecast.commands.known import calibration_of, known_of, known_options
+from ...forecast.planning import GOALS, Limits, Plan, plan
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -103,7 +103,7 @@ def _counts(text: str) -> tuple[int, ...]:
 
 def _draw(found: Plan, path: Path) -> None:
     with extra("report", "the figure of a plan"):
-        from ...report.plans import save_front  # noqa: PLC0415 - matplotlib is for those who ask for a figure
+        from ..plans import save_front  # noqa: PLC0415 - matplotlib is for those who ask for a figure
 
     try:
         save_front(found, path)

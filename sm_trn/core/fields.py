@@ -1,0 +1,357 @@
+"""What each field of a job is called: in a spec, in a CreateTrainingJob request, by SDK v2's estimator and by SDK v3's ModelTrainer.
+
+One row says all four. ``write`` turns a value into the tree of one of these languages, ``read`` turns such a tree back. Image,
+toolkit hyperparameters, names and places that an account adds are no rows: the targets choose them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from .specs.compute import Compute, InstanceGroup, Spot
+from .specs.data import (
+    Channel,
+    Checkpoint,
+    FileSystem,
+    FileSystemKind,
+    InputMode,
+    Network,
+    Output,
+    S3Kind,
+    Spread,
+    TensorBoard,
+)
+from .specs.debugging import DebugRule, TensorCollection
+from .specs.job import JobSpec
+from .specs.json import Json, Object
+from .specs.metrics import MetricRule
+
+Column: TypeAlias = Literal["request", "v2", "v3"]
+Tree: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How a value is said. ``write`` answers None where nothing is said, ``read`` where what was said is not understood."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of parts, each with fields of its own. It is read whole, or not at all where one item is not understood."""
+
+    cls: type
+    fields: tuple[Field, ...]
+
+
+def plain(kind: type) -> Codec:
+    """A text or a number as it stands. An empty text is not said."""
+    return Codec(
+        write=lambda value: None if value == "" else value,
+        read=lambda said: said if type(said) is kind and said != "" else None,
+    )
+
+
+def words(meanings: Mapping[Any, Json]) -> Codec:
+    """Values that have a word each; others are not said."""
+
+    def understood(said: Any) -> Any:
+        matches = (value for value, word in meanings.items() if word == said and type(word) is type(said))
+        return next(matches, None)
+
+    return Codec(write=meanings.get, read=understood)
+
+
+def choice(members: type[enum.Enum]) -> Codec:
+    """A member of an enumeration."""
+
+    def understood(said: Any) -> Any:
+        return next((member for member in members if member.value == said), None)
+
+    return Codec(write=lambda value: value.value, read=understood)
+
+
+def pairs(key: str, value: str) -> Codec:
+    """A mapping of texts that is a list of pairs elsewhere."""
+    return Codec(
+        write=lambda texts: [{key: name, value: text} for name, text in texts.items()] or None,
+        read=lambda said: {pair[key]: pair[value] for pair in said},
+    )
+
+
+def _texts(said: Any) -> tuple[str, ...] | None:
+    is_list = isinstance(said, (list, tuple)) and all(isinstance(each, str) for each in said)
+    return tuple(said) if is_list else None
+
+
+def _text_by_name(said: Any) -> dict[str, str] | None:
+    is_mapping = isinstance(said, Mapping) and all(isinstance(text, str) for text in said.values())
+    return dict(said) if is_mapping else None
+
+
+TEXT: Final = plain(str)
+NUMBER: Final = plain(int)
+COUNT: Final = Codec(write=lambda value: value, read=lambda said: said if type(said) is int and said > 0 else None)
+FLAG: Final = words({True: True})
+TEXTS: Final = Codec(write=lambda value: list(value) or None, read=_texts)
+TEXT_BY_NAME: Final = Codec(write=lambda value: dict(value) or None, read=_text_by_name)
+IS_THERE: Final = Codec(write=lambda _: True, read=lambda _: None)  # what the value holds is said by other rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A row. ``spec`` is a path from the value that the table is of; the others are paths in the trees of their columns.
+
+    "" stands where a language has no word. ``when`` keeps a field from being said of some values. ``v2_codec`` and ``v3_codec``
+    are for the rare word that means the same in another way: SDK v2 says ``disable``, the spec says ``compress``.
+    """
+
+    spec: str
+    request: str = ""
+    v2: str = ""
+    v3: str = ""
+    codec: Codec | Items = TEXT
+    v2_codec: Codec | None = None
+    v3_codec: Codec | None = None
+    when: Callable[[Any], bool] | None = None
+
+    def path(self, column: Column) -> str:
+        """The field's path in a column."""
+        return {"request": self.request, "v2": self.v2, "v3": self.v3}[column]
+
+    def codec_of(self, column: Column) -> Codec | Items:
+        """How the field's value is said in a column."""
+        own = {"request": None, "v2": self.v2_codec, "v3": self.v3_codec}[column]
+        return own or self.codec
+
+
+def write(table: tuple[Field, ...], value: object, column: Column) -> Tree:
+    """The tree that says ``value`` in the words of ``column``; nothing is said of what is absent."""
+    tree: Tree = {}
+    for field in table:
+        path = field.path(column)
+        said = _say(field, value, column) if path else None
+        if said is not None:
+            _put(tree, path, said)
+    return tree
+
+
+def read(table: tuple[Field, ...], tree: Object, column: Column) -> Tree:
+    """The values that a tree says, by their paths in the spec as nested dicts. What is not understood is left out."""
+    values: Tree = {}
+    for field in table:
+        said = _said_at(tree, field.path(column))
+        value = None if said is None else _understand(field.codec_of(column), said, column)
+        if value is not None:
+            _put(values, field.spec, value)
+    return values
+
+
+def _say(field: Field, value: object, column: Column) -> Any:
+    part = value_at(value, field.spec)
+    if part is None or (field.when is not None and not field.when(value)):
+        return None
+    codec = field.codec_of(column)
+    if isinstance(codec, Items):
+        return [write(codec.fields, item, column) for item in part] or None
+    return codec.write(part)
+
+
+def _understand(codec: Codec | Items, said: Json, column: Column) -> Any:
+    if isinstance(codec, Codec):
+        return codec.read(said)
+    if not isinstance(said, (list, tuple)):
+        return None
+    items = [read_as(codec.cls, codec.fields, item, column) for item in said]
+    return None if None in items else tuple(items)
+
+
+def _put(tree: Tree, path: str, value: Any) -> None:
+    *above, last = path.split(".")
+    for step in above:
+        tree = tree.setdefault(step, {})
+    tree[last] = value
+
+
+def read_as(cls: type, table: tuple[Field, ...], tree: Json, column: Column) -> Any:
+    """The ``cls`` that a tree says. None where the tree says more than the table's fields, or something that they cannot hold."""
+    if not isinstance(tree, Mapping) or not set(tree) <= {field.path(column).split(".")[0] for field in table}:
+        return None
+    values = read(table, tree, column)
+    understood = all(_said_at(tree, f.path(column)) is None or f.spec in values for f in table)
+    return build(cls, values) if understood else None
+
+
+def build(cls: type, values: Tree) -> Any:
+    """``cls(**values)``, or None where a value is missing or refused."""
+    try:
+        return cls(**values)
+    except (TypeError, ValueError):
+        return None
+
+
+def value_at(value: Any, path: str) -> Any:
+    """The value at a path of a spec; None where a part on the way is absent."""
+    for step in path.split("."):
+        value = None if value is None else getattr(value, step)
+    return value
+
+
+def _said_at(tree: Json, path: str) -> Json:
+    for step in path.split(".") if path else ():
+        tree = tree.get(step) if isinstance(tree, Mapping) else None
+    return tree if path else None
+
+
+METRIC: Final = (
+    Field(spec="name", request="Name", v2="Name", v3="name"),
+    Field(spec="regex", request="Regex", v2="Regex", v3="regex"),
+)
+GROUP: Final = (
+    Field(spec="name", request="InstanceGroupName", v2="instance_group_name", v3="instance_group_name"),
+    Field(spec="instance", request="InstanceType", v2="instance_type", v3="instance_type"),
+    Field(spec="count", request="InstanceCount", v2="instance_count", v3="instance_count", codec=COUNT),
+)
+# A channel has its name from the job's mapping.
+CHANNEL: Final = (
+    Field(spec="kind", request="DataSource.S3DataSource.S3DataType", v2="s3_data_type",
+          v3="data_source.s3_data_source.s3_data_type", codec=choice(S3Kind)),
+    Field(spec="uri", request="DataSource.S3DataSource.S3Uri", v2="s3_data", v3="data_source.s3_data_source.s3_uri"),
+    Field(spec="spread", request="DataSource.S3DataSource.S3DataDistributionType", v2="distribution",
+          v3="data_source.s3_data_source.s3_data_distribution_type", codec=choice(Spread)),
+    Field(spec="groups", request="DataSource.S3DataSource.InstanceGroupNames", v2="instance_groups",
+          v3="data_source.s3_data_source.instance_group_names", codec=TEXTS),
+    Field(spec="compression", request="CompressionType", v2="compression", v3="compression_type"),
+    Field(spec="content_type", request="ContentType", v2="content_type", v3="content_type"),
+    Field(spec="record_wrapping", request="RecordWrapperType", v2="record_wrapping", v3="record_wrapper_type"),
+    Field(spec="mode", request="InputMode", v2="input_mode", v3="input_mode", codec=choice(InputMode)),
+)  # fmt: skip
+FILE_SYSTEM: Final = (
+    Field(spec="file_system_id", request="DataSource.FileSystemDataSource.FileSystemId", v2="file_system_id",
+          v3="data_source.file_system_data_source.file_system_id"),
+    Field(spec="kind", request="DataSource.FileSystemDataSource.FileSystemType", v2="file_system_type",
+          v3="data_source.file_system_data_source.file_system_type", codec=choice(FileSystemKind)),
+    Field(spec="directory", request="DataSource.FileSystemDataSource.DirectoryPath", v2="directory_path",
+          v3="data_source.file_system_data_source.directory_path"),
+    Field(spec="writable", request="DataSource.FileSystemDataSource.FileSystemAccessMode", v2="file_system_access_mode",
+          v3="data_source.file_system_data_source.file_system_access_mode", codec=words({True: "rw", False: "ro"})),
+    Field(spec="content_type", request="ContentType", v2="content_type", v3="content_type"),
+)  # fmt: skip
+
+
+def table_of(source: Channel | FileSystem) -> tuple[Field, ...]:
+    """The fields of a channel: which they are depends on where its data lies."""
+    return FILE_SYSTEM if isinstance(source, FileSystem) else CHANNEL
+
+
+# ModelTrainer has neither debugger nor profiler, and no rules.
+COLLECTION: Final = (
+    Field(spec="name", request="CollectionName", v2="name"),
+    Field(spec="parameters", request="CollectionParameters", v2="parameters", codec=TEXT_BY_NAME),
+)
+HOOK: Final = (
+    Field(spec="s3_uri", request="S3OutputPath", v2="s3_output_path"),
+    Field(spec="local_path", request="LocalPath", v2="container_local_output_path"),
+    Field(spec="parameters", request="HookParameters", v2="hook_parameters", codec=TEXT_BY_NAME),
+    Field(spec="collections", request="CollectionConfigurations", v2="collection_configs",
+          codec=Items(TensorCollection, COLLECTION)),
+)  # fmt: skip
+PROFILING: Final = (
+    Field(spec="s3_uri", request="S3OutputPath", v2="s3_output_path"),
+    Field(spec="interval_ms", request="ProfilingIntervalInMilliseconds", v2="system_monitor_interval_millis", codec=NUMBER),
+)  # fmt: skip
+RULE: Final = (
+    Field(spec="name", request="RuleConfigurationName", v2="name"),
+    Field(spec="image_uri", request="RuleEvaluatorImage", v2="image_uri"),
+    Field(spec="instance", request="InstanceType", v2="instance_type"),
+    Field(spec="volume_gb", request="VolumeSizeInGB", v2="volume_size_in_gb", codec=NUMBER),
+    Field(spec="local_path", request="LocalPath", v2="container_local_output_path"),
+    Field(spec="s3_uri", request="S3OutputPath", v2="s3_output_path"),
+    Field(spec="parameters", request="RuleParameters", v2="rule_parameters", codec=TEXT_BY_NAME),
+)
+# Parts of a job that are classes of their own. A part is read where one of its fields is said.
+PARTS: Final[Mapping[str, type]] = {
+    "compute": Compute,
+    "spot": Spot,
+    "output": Output,
+    "checkpoint": Checkpoint,
+    "network": Network,
+    "tensorboard": TensorBoard,
+}
+# Words of v3 that begin with with_ are methods of ModelTrainer, and go on with the name of their argument.
+JOB: Final = (
+    Field(spec="metrics", request="AlgorithmSpecification.MetricDefinitions", v2="metric_definitions",
+          v3="with_metric_definitions.metric_definitions", codec=Items(MetricRule, METRIC)),
+    Field(spec="output.s3_uri", request="OutputDataConfig.S3OutputPath", v2="output_path",
+          v3="output_data_config.s3_output_path"),
+    Field(spec="output.kms_key", request="OutputDataConfig.KmsKeyId", v2="output_kms_key", v3="output_data_config.kms_key_id"),
+    Field(spec="output.compress", request="OutputDataConfig.CompressionType", v2="disable_output_compression",
+          v3="output_data_config.compression_type", codec=words({False: "NONE"}), v2_codec=words({False: True}),
+          v3_codec=words({False: "NONE", True: "GZIP"})),
+    Field(spec="compute.instance", request="ResourceConfig.InstanceType", v2="instance_type", v3="compute.instance_type"),
+    Field(spec="compute.count", request="ResourceConfig.InstanceCount", v2="instance_count", v3="compute.instance_count",
+          codec=COUNT, when=lambda job: not job.compute.groups),
+    Field(spec="compute.groups", request="ResourceConfig.InstanceGroups", v2="instance_groups", v3="compute.instance_groups",
+          codec=Items(InstanceGroup, GROUP)),
+    Field(spec="compute.volume_gb", request="ResourceConfig.VolumeSizeInGB", v2="volume_size",
+          v3="compute.volume_size_in_gb", codec=COUNT),
+    Field(spec="compute.volume_kms_key", request="ResourceConfig.VolumeKmsKeyId", v2="volume_kms_key",
+          v3="compute.volume_kms_key_id"),
+    Field(spec="compute.keep_alive_s", request="ResourceConfig.KeepAlivePeriodInSeconds", v2="keep_alive_period_in_seconds",
+          v3="compute.keep_alive_period_in_seconds", codec=NUMBER),
+    Field(spec="compute.training_plan", request="ResourceConfig.TrainingPlanArn", v2="training_plan",
+          v3="compute.training_plan_arn"),
+    Field(spec="max_run_s", request="StoppingCondition.MaxRuntimeInSeconds", v2="max_run",
+          v3="stopping_condition.max_runtime_in_seconds", codec=COUNT),
+    Field(spec="spot", request="EnableManagedSpotTraining", v2="use_spot_instances", v3="compute.enable_managed_spot_training",
+          codec=IS_THERE),
+    Field(spec="spot.max_wait_s", request="StoppingCondition.MaxWaitTimeInSeconds", v2="max_wait",
+          v3="stopping_condition.max_wait_time_in_seconds", codec=COUNT),
+    Field(spec="checkpoints.s3_uri", request="CheckpointConfig.S3Uri", v2="checkpoint_s3_uri", v3="checkpoint_config.s3_uri"),
+    Field(spec="checkpoints.local_path", request="CheckpointConfig.LocalPath", v2="checkpoint_local_path",
+          v3="checkpoint_config.local_path"),
+    Field(spec="variables", request="Environment", v2="environment", v3="environment", codec=TEXT_BY_NAME),
+    Field(spec="tags", request="Tags", v2="tags", v3="tags", codec=pairs("Key", "Value"), v3_codec=pairs("key", "value")),
+    Field(spec="retries", request="RetryStrategy.MaximumRetryAttempts", v2="max_retry_attempts",
+          v3="with_retry_strategy.retry_strategy.maximum_retry_attempts", codec=NUMBER),
+    Field(spec="network.subnets", request="VpcConfig.Subnets", v2="subnets", v3="networking.subnets", codec=TEXTS),
+    Field(spec="network.security_groups", request="VpcConfig.SecurityGroupIds", v2="security_group_ids",
+          v3="networking.security_group_ids", codec=TEXTS),
+    Field(spec="network.encrypt_traffic", request="EnableInterContainerTrafficEncryption",
+          v2="encrypt_inter_container_traffic", v3="networking.enable_inter_container_traffic_encryption", codec=FLAG),
+    Field(spec="network.isolation", request="EnableNetworkIsolation", v2="enable_network_isolation",
+          v3="networking.enable_network_isolation", codec=FLAG),
+    Field(spec="tensorboard.s3_uri", request="TensorBoardOutputConfig.S3OutputPath",
+          v2="tensorboard_output_config.s3_output_path",
+          v3="with_tensorboard_output_config.tensorboard_output_config.s3_output_path"),
+    Field(spec="tensorboard.local_path", request="TensorBoardOutputConfig.LocalPath",
+          v2="tensorboard_output_config.container_local_output_path",
+          v3="with_tensorboard_output_config.tensorboard_output_config.local_path"),
+    Field(spec="infra_check", request="InfraCheckConfig.EnableInfraCheck", v2="enable_infra_check",
+          v3="with_infra_check_config.infra_check_config.enable_infra_check", codec=FLAG),
+    Field(spec="remote_debug", request="RemoteDebugConfig.EnableRemoteDebug", v2="enable_remote_debug",
+          v3="with_remote_debug_config.remote_debug_config.enable_remote_debug", codec=FLAG),
+)  # fmt: skip
+# SDK v2 makes objects of two classes of both lists together; a target says them itself.
+RULES: Final = (
+    Field(spec="debug_rules", request="DebugRuleConfigurations", codec=Items(DebugRule, RULE)),
+    Field(spec="profiler_rules", request="ProfilerRuleConfigurations", codec=Items(DebugRule, RULE)),
+)
+
+
+def without_word(job: JobSpec, column: Column) -> Iterator[tuple[str, Any]]:
+    """The fields, and their values, that the request says of a job and that ``column`` has no word for."""
+    yield from _unsaid("", JOB, job, column)
+    for name, source in job.sources.items():
+        yield from _unsaid(f"inputs.{name}.", table_of(source), source, column)
+
+
+def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[tuple[str, Any]]:
+    for field in table:
+        if not field.path(column) and _say(field, value, "request") is not None:
+            yield where + field.spec, value_at(value, field.spec)
