@@ -55,7 +55,7 @@ from fakes.simulated_wire import world
 patch = MonkeyPatch()
 here = world(Path("."), patch)
 job = st.JobSpec(
-    name="alone", script=st.Script("train.py", source_dir="src"), framework=st.PyTorch("2.1"),
+    name="alone", script=st.Script("train.py", source_dir="src"), framework=st.PyTorch("2.1", python="py310"),
     compute=st.Compute("ml.p4d.24xlarge", count=2), distribution=st.TorchDistributed(), max_run_s=3600,
 )
 made = here.session.submit(job)
@@ -173,11 +173,12 @@ def test_the_shells_own_commands_work_without_the_parts(alone: Path) -> None:
             st.JobSpec(
                 name="alone",
                 script=st.Script("train.py", source_dir="src"),
-                framework=st.PyTorch("2.1"),
+                framework=st.PyTorch("2.1", python="py310"),
                 compute=st.Compute("ml.p4d.24xlarge"),
                 distribution=st.TorchDistributed(),
                 max_run_s=3600,
-            )
+            ),
+            "toml",
         )
     )
     assert "no problems" in run(alone, "-m", "sm_trn.cli", "check", "job.toml")
