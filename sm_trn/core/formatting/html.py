@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ..extras import extra
 from . import numbers as fmt
 from .markup import TAG, bar, cleaned
 from .table import Align, Cell, Column, Row, Table
