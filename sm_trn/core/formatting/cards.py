@@ -9,6 +9,8 @@ from __future__ import annotations
 from html import escape
 from importlib import import_module
 
+from ..errors import NotConfigured
+
 CARDS = "sm_trn.report.cards.registry"
 
 
@@ -20,8 +22,7 @@ class HasCard:
     def _repr_html_(self) -> str:
         """The card; the value's text where there are no cards here."""
         try:
-            registry = import_module(CARDS)
-        except ModuleNotFoundError:
+            html: str = import_module(CARDS).card(self)
+        except (ModuleNotFoundError, NotConfigured):
             return f"<pre>{escape(str(self))}</pre>"
-        html: str = registry.card(self)
         return html
