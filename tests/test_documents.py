@@ -9,10 +9,10 @@ from typing import Any
 
 import jobs
 import pytest
+from documents import INTERNAL, PAGES, VARIABLES
 
 import sm_trn
 from sm_trn.cli.__main__ import COMMANDS
-from sm_trn.cli.documents import INTERNAL, PAGES, VARIABLES
 from sm_trn.core.render import TARGETS
 
 DOCS = Path(str(files("sm_trn"))) / "docs"
@@ -22,7 +22,7 @@ README = PACKAGE.parent / "README.md"
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_what_the_code_makes(name: str) -> None:
-    assert PAGES[name]() == (DOCS / name).read_text("utf-8"), "python -m sm_trn.cli.documents"
+    assert PAGES[name]() == (DOCS / name).read_text("utf-8"), "python .github/documents.py"
 
 
 def test_the_reference_has_every_command() -> None:
@@ -41,7 +41,7 @@ def test_every_environment_variable_of_the_code_is_described_or_internal() -> No
 def test_the_page_says_of_every_target_what_it_is_for() -> None:
     own = {
         found[1]: " ".join(found[2].split()).replace("``", "`")
-        for path in (PACKAGE / "render").glob("*.py")
+        for path in (PACKAGE / "core/render").glob("*.py")
         if (found := re.match(r'"""Target ``([\w-]+)``: (.+?)(?:\n\n|""")', path.read_text("utf-8"), re.DOTALL))
     }
     assert set(TARGETS) == set(own)

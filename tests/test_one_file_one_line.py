@@ -100,6 +100,7 @@ def command(names):
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     shutil.copytree(PACKAGE, tmp_path / "sm_trn", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(PACKAGE.parent / ".github/documents.py", tmp_path)
     return tmp_path
 
 
@@ -248,14 +249,14 @@ print(json.dumps([drawn.count("7 people"), both.plot_audience.__doc__, names.ind
 
 def test_a_command(copy: Path) -> None:
     (copy / "sm_trn/cli/jobs/tally.py").write_text(COMMAND)
-    insert(copy / "sm_trn/cli/__main__.py", '    "compare": (', '    "tally": ("jobs.tally", "count jobs"),')
+    insert(copy / "sm_trn/cli/__main__.py", '    "compare": (', '    "tally": ("cli.jobs.tally", "count jobs"),')
     answer = run(
         copy,
         """
 import io
 from contextlib import redirect_stdout
 from sm_trn.cli.__main__ import cli
-from sm_trn.cli.documents import cli_reference
+from documents import cli_reference
 def said(*words):
     with redirect_stdout(io.StringIO()) as out:
         cli.main(list(words), standalone_mode=False)

@@ -35,11 +35,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_render_stays_the_function_after_its_module_is_loaded() -> None:
     import sm_trn.core.render.request
 
-    assert callable(sm_trn.core.render)
+    assert callable(sm_trn.render)
 
 
 def test_registered_strategies_are_the_files_of_the_folder() -> None:
-    folder = Path(sm_trn.__file__).parent / "strategies"
+    folder = Path(sm_trn.__file__).parent / "core/strategies"
     files = {path.stem for path in folder.glob("*.py")} - {"__init__", "rules"}  # the table that strategies share
     assert files == {strategy.__module__.rpartition(".")[2] for strategy in STRATEGIES.values()}
 

@@ -129,7 +129,7 @@ def run() -> None:
             _say_where_names_are(error)
         raise SystemExit(2) from None
     except (click.Abort, KeyboardInterrupt) as stop:
-        from ..core.logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..core.formatting.printable import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop  # click turns Ctrl-C into an Abort of its own
         # A launch names its jobs, and so does a wait. Without a cause a question was answered with no, or not at all.
@@ -142,7 +142,7 @@ def run() -> None:
     except SmTrnError as error:
         if debug:
             raise
-        from ..core.logs.shown import printable  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..core.formatting.printable import printable  # noqa: PLC0415 - a quick `--help` needs none of it
 
         # A model's or a job's own words may be in it: they must not move the terminal's cursor.
         click.echo("\n".join(printable(line) for line in f"error: {error}".split("\n")), err=True)

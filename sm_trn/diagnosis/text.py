@@ -7,7 +7,7 @@ import textwrap
 from datetime import datetime, timezone
 
 from ..core.formatting import numbers as fmt
-from ..core.logs.shown import printable
+from ..core.formatting.printable import printable
 from ..core.specs.problems import AnyOf
 from .causes.cause import Cause, Confidence, Diagnosis, Evidence, FastNetwork
 

@@ -173,13 +173,12 @@ class Constants:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What the fit left: constants of all rows, constants without each group, and how far each left-out group was off.
+    """What the fit left: constants of all rows, and how far each group was off that was left out.
 
     ``residuals`` are natural logarithms of published over estimated seconds, by group; ``spread`` is what bounds most of them.
     """
 
     constants: Constants
-    without: Mapping[str, Constants]
     residuals: Mapping[str, tuple[float, ...]]
     spread: tuple[float, float]
     support: Mapping[str, int]  # groups by generation and precision
@@ -187,15 +186,12 @@ class Fit:
 
 @functools.cache
 def shipped() -> Fit:
-    """The fit that comes with the package: ``python -m sm_trn.forecast.fit`` makes it again."""
+    """The fit that comes with the package: the maintainers' ``tests/fitting/fit.py`` makes it again."""
     body = json.loads(files(__package__).joinpath("constants.json").read_text("utf-8"))
     base = {name: prior.median for name, prior in PRIORS.items()} | body["constants"]
     residuals = MappingProxyType({group: tuple(values) for group, values in body["residuals"].items()})
     return Fit(
         constants=Constants(MappingProxyType(base)),
-        without=MappingProxyType(
-            {group: Constants(MappingProxyType(base | values)) for group, values in body["without"].items()}
-        ),
         residuals=residuals,
         spread=spread_of(residuals),
         support=MappingProxyType(body["support"]),
@@ -205,8 +201,3 @@ def shipped() -> Fit:
 def support_key(c: Configuration) -> str:
     """What two rows must share to speak for one another: generation and precision of the chip, images or not."""
     return f"{c.generation} {_precision(c)}{' images' if c.images else ''}"
-
-
-def fitted_names() -> list[str]:
-    """Constants that rows may move."""
-    return [name for name, prior in PRIORS.items() if prior.spread > 0]

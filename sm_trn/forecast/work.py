@@ -27,6 +27,25 @@ def work_of(configuration: Configuration) -> Work:
     return _transformer(configuration, configuration.model)
 
 
+def fastest_seconds(c: Configuration, work: Work | None = None) -> float:
+    """Seconds of a step if every unit ran at its datasheet's peak and everything overlapped. ``work`` is its own, where it is known."""
+    work = work or work_of(c)
+    # With nothing recomputed, as a recipe that is not told may do without.
+    saved = 3 / (3 + c.recompute.value) if not c.forward_only else 1.0
+    each = max((work.matrix + work.convolution) * saved, work.weights * saved)
+    return each * max(work.micro_steps, 1)
+
+
+def model_flop(c: Configuration) -> float:
+    """FLOP of a step as papers count them: no recomputation, attention in full."""
+    if isinstance(c.model, ImageModel):
+        return c.model.gflop_forward * 1e9 * c.global_batch * (1 if c.forward_only else 3)
+    weights = c.model.active_parameters + c.model.width * c.model.vocabulary * (1.0 if c.head is Head.TOKENS else 0.0)
+    passes = 1 if c.forward_only else 2 if c.adapters else 3
+    attention = 4 * c.model.layers * c.model.width * c.sequence
+    return passes * (2 * weights + attention) * (c.sequence + c.target) * c.global_batch
+
+
 def _passes(c: Configuration) -> float:
     """How many forward passes' worth of multiplications a micro-step is: forward, and twice that backward."""
     if c.forward_only:

@@ -16,7 +16,10 @@ from types import TracebackType
 from typing import Any
 
 from ..core.errors import CloudError
+from ..core.extras import extra
 from ..core.formatting.cards import HasCard
+from ..core.formatting.missing import Missing
+from ..core.formatting.text import NAMES, WIDE, Screen, table_lines
 from ..core.logs.events import printable
 from ..core.ports import EndpointSnapshot, TransformRequest
 from ..core.pricing.book import Price
@@ -27,10 +30,12 @@ from ..core.specs.snapshot import parse_time
 from ..core.specs.units import Usd
 from . import deployment
 from .deployment import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
+from .table import endpoint_table
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
 _TRANSFORMED = {"Completed", "Failed", "Stopped"}
+NO_ENDPOINT = "No endpoint is here: none is billed."
 _WAIT_S = 3600.0  # a host that has not started in an hour is reported, as SageMaker's own health check would
 
 
@@ -62,7 +67,7 @@ class Endpoint(HasCard):
             clock.sleep(0.2 if self.session.emulated else 10.0)
         if now.status != "InService":
             raise CloudError(
-                f"{self.name} is {now.status}: {printable(now.reason) or 'no reason given'}; it may "
+                f"{self.name} is {now.status}: {printable(now.reason) or Missing.NO_REASON}; it may "
                 f"still be billed until sm-trn delete-endpoint {self.name}",
                 operation="CreateEndpoint",
                 code="Failed",
@@ -157,7 +162,9 @@ class Endpoints(HasCard):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(_line_of(row) for row in self.rows) or "No endpoints here: none is billed."
+        if not self.rows:
+            return NO_ENDPOINT
+        return "\n".join(table_lines(endpoint_table(self.rows), Screen(width=WIDE), NAMES))
 
     @property
     def usd_per_hour(self) -> Usd | None:
@@ -209,7 +216,7 @@ class Transform(HasCard):
             self.session.clock.sleep(0.2 if self.session.emulated else 10.0)
         if now.status == "Failed":
             raise CloudError(
-                f"{self.name} failed: {printable(now.reason) or 'no reason given'}",
+                f"{self.name} failed: {printable(now.reason) or Missing.NO_REASON}",
                 operation="CreateTransformJob",
                 code="Failed",
             )
@@ -336,12 +343,6 @@ def _row(cloud: Cloud, found: EndpointSnapshot) -> EndpointRow:
     )
 
 
-def _line_of(row: EndpointRow) -> str:
-    price = "no price" if row.usd_per_hour is None else f"${row.usd_per_hour:,.4f}/h"
-    end = f"  {'overdue since' if row.overdue else 'until'} {row.expires:%Y-%m-%d %H:%M} UTC" if row.expires else ""
-    return f"{row.name}  {row.status}  {row.instance} × {row.count}  {'EMULATED, not billed' if row.emulated else price}{end}"
-
-
 def _line(text: str) -> Any:
     try:
         return json.loads(text)
@@ -353,7 +354,8 @@ def _encoded(inputs: Any, content_type: str) -> tuple[bytes, str]:
     if isinstance(inputs, (bytes, bytearray)):
         return bytes(inputs), content_type or "application/octet-stream"
     if content_type.startswith(NPY):
-        import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
+        with extra("report", f"the content type {NPY}"):
+            import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
 
         packed = io.BytesIO()
         np.save(packed, np.asarray(inputs), allow_pickle=False)
@@ -372,7 +374,8 @@ def _decoded(body: bytes, content_type: str) -> Any:
         except ValueError:
             return body.decode("utf-8", "replace")
     if kind == NPY:
-        import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
+        with extra("report", f"the content type {NPY}"):
+            import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
 
         return np.load(io.BytesIO(body), allow_pickle=False)
     return body.decode("utf-8", "replace") if kind.startswith("text/") or kind == "application/jsonlines" else body

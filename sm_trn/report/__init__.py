@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .comparison.columns import COLUMNS as COLUMNS
     from .comparison.compare import Comparison as Comparison
     from .comparison.compare import compare as compare
-    from .comparison.table import COLUMNS as COLUMNS
     from .fleets.fleet import Fleet as Fleet
     from .fleets.fleet import fleet as fleet
-    from .fleets.rows import FLEET_COLUMNS as FLEET_COLUMNS
+    from .fleets.table import FLEET_COLUMNS as FLEET_COLUMNS
     from .metrics import metrics_frame as metrics_frame
     from .published import published_names as published_names
     from .published import published_record as published_record
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from .watch.table import watch_text as watch_text
 
 _HOMES = {
-    "COLUMNS": "comparison.table",
+    "COLUMNS": "comparison.columns",
     "Comparison": "comparison.compare",
     "Display": "watch.display",
-    "FLEET_COLUMNS": "fleets.rows",
+    "FLEET_COLUMNS": "fleets.table",
     "Finding": "sections.findings",
     "Fleet": "fleets.fleet",
     "LineDisplay": "watch.display",

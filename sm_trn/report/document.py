@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.resources import files
 
-from ..core.formatting import numbers as fmt
-from ..core.formatting.markup import escaped, variables
-from .layout import one_line
+from ..core.formatting.html import FOLDS, html_table
+from ..core.formatting.markup import text, variables
+from ..core.formatting.table import Table
 
-
-def text(value: str) -> str:
-    """Foreign or own text for HTML: one printable line, escaped, numbers held to their units."""
-    return fmt.unbroken(escaped(one_line(value)))
-
-
-# Widths in CSS pixels at which tables fold: into a block a row, with each value under its column's name.
-_FOLDS = (500, 560, 620, 680, 740, 800, 860, 920, 980, 1040, 1070, 1130, 1200, 1300, 2000)
 _FOLDED = """@container (max-width: {width}px) {{
   .out-{width} {{ display: none }}
   .tail-{width} {{ display: block }}
@@ -33,32 +25,21 @@ _FOLDED = """@container (max-width: {width}px) {{
   .fold-{width} td > [class^="tail-"] {{ display: none }}
   .fold-{width} tr.hatched {{ padding: 12px 10px; border: 1.5px dashed var(--emu) }}
 }}"""
-_FIRST_PX, _PADDING_PX, _CHARACTER_PX = 190, 20, 7.4  # of a table's first column; of the others, and of their type
-
-
-def width_px(columns: Iterable[Iterable[str]]) -> float:
-    """The width that a table needs for its ``columns``, of the texts in each beside the first."""
-    return _FIRST_PX + sum(_PADDING_PX + _CHARACTER_PX * max(map(len, column), default=0) for column in columns)
-
-
-def folds_at(columns: Iterable[Iterable[str]]) -> int:
-    """The widest container, of those that pages tell apart, in which a table of these ``columns`` has no room."""
-    needed = width_px(columns)
-    return next((width for width in _FOLDS if width >= needed), _FOLDS[-1])
-
-
-def fold(columns: Iterable[Iterable[str]]) -> str:
-    """Return the class that folds a table where its ``columns``, of the texts in each beside the first, have no room."""
-    return f"fold-{folds_at(columns)}"
 
 
 def document_head(title: str) -> Iterator[str]:
     """Everything up to the body, and the link that skips to its ``main``."""
     css = files(__package__).joinpath("document.css").read_text("utf-8")
     css = css.replace("VARIABLES_LIGHT", variables("light")).replace("VARIABLES_DARK", variables("dark"))
-    css = css.replace("FOLDS", "\n".join(_FOLDED.format(width=width) for width in _FOLDS))
+    css = css.replace("FOLDS", "\n".join(_FOLDED.format(width=width) for width in FOLDS))
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
     yield f"<title>{text(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>"
     yield '<a class="skip" href="#main">Skip to the findings</a>'
+
+
+def page_table(table: Table, label: str, *, classes: str = "jobs") -> str:
+    """A table of a page, in the container that it folds in; ``label`` names it for those who do not see it."""
+    inner = html_table(table, classes=classes)
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="{text(label)}">{inner}</div>'

@@ -20,8 +20,9 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import pytest
+from fakes.recorder import Recorder
 from fakes.simulated_sagemaker import Story
-from fakes.simulated_wire import Recorder, World, attached, world
+from fakes.simulated_wire import World, attached, world
 
 import sm_trn as st
 from sm_trn.core.session.waits import Wait, poller_for

@@ -8,26 +8,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from documents import commands_of
 
 import sm_trn
 from sm_trn.cli.__main__ import COMMANDS, cli, load
-from sm_trn.cli.documents import _commands
 
 PACKAGE = Path(sm_trn.__file__).parent
 OPTIONS = {
     tuple(path[1:]): {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     for name in COMMANDS
-    for path, command in _commands(["sm-trn", name], load(name))
+    for path, command in commands_of(["sm-trn", name], load(name))
 }
 OPTIONS[()] = {name for option in cli.params for name in option.opts}
 EVERY = {"--help"}.union(*OPTIONS.values())
 HINT = re.compile(r"\bsm-trn ((?:(?!sm-trn)[^;,`'\"()<\n]|(?<=\S)\.(?=\S))*)")
 OPTION = re.compile(r"(?<![\w(-])--[a-z][a-z_-]*[a-z](?![\w-]*:)")  # and not a variable of CSS
-# Options of other programs in texts that people read: pip's, AWS's, a shipped script's, those of `python -m sm_trn.forecast.evaluate`.
-FOREIGN = {"--upgrade", "--transform-job-name", "--max-batch", "--shapes"}
+# Options of other programs in texts that people read: pip's, AWS's, a shipped script's.
+FOREIGN = {"--upgrade", "--transform-job-name", "--shapes"}
 PROSE = {"in"}
-SPOKEN = {"cli", "session", "planning", "estimation", "doctor", "report", "causes/source.py", "pricing", "jobfile", "guard",
-          "aws/errors.py", "aws/identity.py", "aws/renewal.py", "ui/app.py"}  # fmt: skip
+SPOKEN = {
+    "cli", "account", "bridge/commands", "core/session", "core/pricing", "core/jobfile", "core/aws/errors.py", "core/aws/identity.py",
+    "core/aws/renewal.py", "diagnosis/commands", "diagnosis/guard", "diagnosis/causes/source.py", "emulator/commands", "forecast",
+    "hosting/commands", "report",
+}  # fmt: skip
 
 
 def texts(path: Path) -> Iterator[str]:
@@ -75,12 +78,13 @@ def test_a_hint_names_commands_and_options_that_are_there() -> None:
 @pytest.mark.parametrize("room", sorted(SPOKEN))
 def test_an_option_that_a_text_names_is_one_of_some_command(room: str) -> None:
     there = [path for path in FILES if str(path.relative_to(PACKAGE)).startswith(room)]
+    assert there
     said = {(option, text) for path in there for text in texts(path) for option in OPTION.findall(text)}
     assert {} == {option: text for option, text in said if option not in EVERY | FOREIGN}
 
 
 def test_the_shipped_dictionary_of_causes_names_what_is_there() -> None:
-    text = (PACKAGE / "causes" / "dictionary.json").read_text("utf-8")
+    text = (PACKAGE / "diagnosis/causes" / "dictionary.json").read_text("utf-8")
     assert [] == list(wrong_hints(text))
 
 

@@ -9,9 +9,9 @@ import boto3
 import click
 import pytest
 from command import sm_trn
+from documents import commands_of
 
 from sm_trn.cli.__main__ import COMMANDS, load
-from sm_trn.cli.documents import _commands
 
 JOB = """\
 name = "bert"
@@ -24,7 +24,7 @@ hyperparameters = { model_name = "bert-base-uncased", max_length = 128, per_devi
 AREAS = {
     " ".join(path[1:]): option
     for name in COMMANDS
-    for path, command in _commands(["sm-trn", name], load(name))
+    for path, command in commands_of(["sm-trn", name], load(name))
     for option in command.params
     if isinstance(option, click.Option) and option.name in {"region", "priced_in"}
 }

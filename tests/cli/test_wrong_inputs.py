@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 import pytest
 from command import sm_trn
+from documents import commands_of
 
 from sm_trn.cli.__main__ import COMMANDS, load
-from sm_trn.cli.documents import _commands
 from sm_trn.emulator import Endpoint
 
 JOB = """\
@@ -23,7 +23,7 @@ hyperparameters = { model_name = "bert-base-uncased", max_length = 128, per_devi
 NUMBERS = [
     (" ".join(path[1:]), option.opts[0])
     for name in COMMANDS
-    for path, command in _commands(["sm-trn", name], load(name))
+    for path, command in commands_of(["sm-trn", name], load(name))
     for option in command.params
     if isinstance(option, click.Option) and option.type.convert is not None and "float" in option.type.name
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import wired
 from command import sm_trn
+from fitting.rows import Measurement, read
 
 import sm_trn as st
 from sm_trn.account.conformance.accelerator import EXAMPLES, STEPS, Measured, spec_of
@@ -18,7 +19,11 @@ from sm_trn.account.policies.conformance import PREFIX, conformance_policy
 from sm_trn.core.errors import UnknownName
 from sm_trn.core.strategies import plan
 from sm_trn.emulator import Endpoint
-from sm_trn.forecast.jobs.estimate import learn, learn_row
+from sm_trn.forecast.jobs.calibration import calibration_key
+from sm_trn.forecast.jobs.estimate import learn
+from sm_trn.forecast.rates import shipped
+from sm_trn.forecast.step import step_parts
+from sm_trn.forecast.work import work_of
 
 ACCELERATORS = (
     "ml.trn1.2xlarge",
@@ -88,23 +93,40 @@ def test_the_job_of_an_accelerator_can_be_launched(instance: str) -> None:
 
 
 @pytest.mark.parametrize("instance", ACCELERATORS)
-def test_a_row_teaches_what_the_job_would(instance: str) -> None:
+def test_a_measurement_teaches_what_the_job_would(instance: str) -> None:
+    spec, found = spec_of(instance), measured(instance)
+    ours, theirs = learn(spec, 3.0, examples=EXAMPLES).ratios, found.calibration(spec).ratios
+    assert ours.keys() == theirs.keys()
+    (one,), (other,) = (*ours.values(),), (*theirs.values(),)
+    assert one == pytest.approx(other, rel=1e-3)
+
+
+@pytest.mark.parametrize("instance", ACCELERATORS)
+def test_the_row_of_a_measurement_is_the_configuration_of_its_job(instance: str) -> None:
     spec, found = spec_of(instance), measured(instance)
     row = found.row(spec)
     assert row is not None
-    assert learn(spec, 3.0, examples=EXAMPLES).ratios.keys() == learn_row(row).ratios.keys()
-    (ours,), (theirs,) = (*learn(spec, 3.0, examples=EXAMPLES).ratios.values(),), (*learn_row(row).ratios.values(),)
-    assert ours == pytest.approx(theirs, rel=1e-3)
+    published = read(row)
+    assert isinstance(published, Measurement)
+    c = published.configuration
+    assert calibration_key(c) in found.calibration(spec).ratios
+    estimated = step_parts(work_of(c), shipped().constants.rates(c)).total
+    (ours,) = (*found.calibration(spec).ratios.values(),)
+    assert ours == pytest.approx((published.seconds(published.published) / estimated,), rel=1e-3)
 
 
 def test_an_estimate_moves_to_what_was_measured() -> None:
     spec = spec_of("ml.trn1.2xlarge")
-    row = measured("ml.trn1.2xlarge", steps_per_s=3.0).row(spec)
-    assert row is not None
-    before, after = (st.estimate(spec, examples=EXAMPLES, calibration=c).step_s for c in (None, learn_row(row)))
+    taught = measured("ml.trn1.2xlarge", steps_per_s=3.0).calibration(spec)
+    before, after = (st.estimate(spec, examples=EXAMPLES, calibration=c).step_s for c in (None, taught))
     assert before is not None
     assert after is not None
     assert abs(after.p50 - 1 / 3) < 0.001 < abs(before.p50 - 1 / 3)
+
+
+def test_an_emulated_speed_teaches_nothing() -> None:
+    spec = spec_of("ml.trn1.2xlarge")
+    assert 0 == dataclasses.replace(measured("ml.trn1.2xlarge"), emulated=True).calibration(spec).jobs
 
 
 def test_a_record_keeps_its_rows() -> None:

@@ -7,16 +7,16 @@ import statistics
 from pathlib import Path
 
 import pytest
+from fitting import evaluate
+from fitting.fields import Refusal
+from fitting.published import published_rows
+from fitting.rows import Measurement, group_of, read
 from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.core.specs.json import Json, Object
-from sm_trn.forecast import evaluate
-from sm_trn.forecast.fields import Refusal
 from sm_trn.forecast.intervals import Interval
-from sm_trn.forecast.published import published_rows
 from sm_trn.forecast.rates import shipped
-from sm_trn.forecast.rows import Measurement, group_of, read
 
 ROW: dict[str, Json] = {
     "source": "github:somebody/bench@abc:README.md", "date": "2024-05", "model": "Llama-2-7B", "task": "pre-training", "seq_len": 4096,
@@ -51,7 +51,7 @@ def test_groups_left_out_are_estimated_as_the_page_says(judged: list[evaluate.Ju
 
 def test_each_group_has_constants_that_never_saw_it() -> None:
     used = {group_of(each) for each in published_rows() if not each.get("flag")}
-    assert used == set(shipped().without) == set(shipped().residuals)
+    assert used == set(evaluate.left_out()) == set(shipped().residuals)
 
 
 UNITS = [

@@ -10,7 +10,6 @@ from hypothesis import strategies as some
 from sm_trn.core.catalog.chips import Chip, chips
 from sm_trn.forecast import memory, rates, step, work
 from sm_trn.forecast.architectures import Architecture, known
-from sm_trn.forecast.bounds import fastest_seconds
 from sm_trn.forecast.configuration import Configuration, Head, Recompute, Sharding, Style
 
 TRANSFORMERS = [model for model in known().values() if isinstance(model, Architecture) and model.parameters < 20e9]
@@ -95,7 +94,7 @@ def test_every_term_is_seconds(c: Configuration, times: float) -> None:
 
 @given(configurations())
 def test_nothing_beats_the_datasheet(c: Configuration) -> None:
-    assert 0 < fastest_seconds(c) <= seconds(c) * 1.35  # fitted constants may pass a datasheet's peak a little
+    assert 0 < work.fastest_seconds(c) <= seconds(c) * 1.35  # fitted constants may pass a datasheet's peak a little
 
 
 @given(configurations(), some.integers(1, 64))

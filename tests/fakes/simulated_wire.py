@@ -6,6 +6,7 @@ latter two after the call took effect – and keys that expired.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import random
@@ -14,7 +15,7 @@ import signal
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import format_datetime
@@ -32,8 +33,6 @@ from fakes.simulated_sagemaker import ACCOUNT, NOT_FOUND, REGION, Refusal, Servi
 
 import sm_trn as st
 from sm_trn.core.aws import Boto3Backend, CloudWatchLogs, RenewableSession, S3Storage
-from sm_trn.hosting.aws import Boto3Hosting
-from sm_trn.report import WatchRow
 from sm_trn.wiring import Session
 
 _S3_WORDS = {
@@ -233,7 +232,7 @@ def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
         backend=Boto3Backend(boto, clock),
         logs=CloudWatchLogs(boto),
         storage=S3Storage(boto, "a-bucket"),
-        hosting=Boto3Hosting(boto, "a-bucket"),
+        hosting=_hosting(boto),
         role=f"arn:aws:iam::{ACCOUNT}:role/Training",
         bucket="a-bucket",
         region=REGION,
@@ -245,22 +244,13 @@ def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
     return World(clock=clock, service=service, wire=wire, session=session, login=login)
 
 
-class Recorder:
-    """A display that keeps what it is shown."""
+def _hosting(boto: boto3.Session) -> Any:
+    """The port to endpoints; None in a copy of the core alone, which has none."""
+    if importlib.util.find_spec("sm_trn.hosting") is None:
+        return None
+    from sm_trn.hosting.aws import Boto3Hosting
 
-    def __init__(self) -> None:
-        self.rows: dict[str, WatchRow] = {}
-        self.notes: list[str] = []
-
-    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:  # noqa: ARG002 - the port's signature
-        self.rows = {row.snapshot.name: row for row in rows}
-
-    def note(self, text: str, now: datetime) -> None:  # noqa: ARG002 - the port's signature
-        self.notes.append(text)
-
-    def close(self, words: str = "") -> None:
-        if words:
-            self.notes.append(words)
+    return Boto3Hosting(boto, "a-bucket")
 
 
 def sigint() -> None:

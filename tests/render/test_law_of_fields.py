@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from documents import configuration
 
 import sm_trn as st
-from sm_trn.cli.documents import configuration
 from sm_trn.core import fields
 from sm_trn.core.jobfile import FORMATS, dump_job, load_jobs
 from sm_trn.core.render import TARGETS, diff, parse_request, problems

@@ -20,6 +20,7 @@ from sm_trn.core.errors import SmTrnError, UnknownName
 from sm_trn.core.specs import JobSnapshot, parse_snapshot
 from sm_trn.report import FLEET_COLUMNS, Fleet, fleet
 from sm_trn.report.fleets.figures import fleet_figures, spend_info, time_info
+from sm_trn.report.fleets.table import group_table
 
 P4D, G5 = "ml.p4d.24xlarge", "ml.g5.xlarge"
 
@@ -122,7 +123,7 @@ def test_text_fits_its_width(width: int) -> None:
     text = mixed().text(width, by="tag:team")
     table = text.split("\n\n")
     assert max(len(line) for block in table[:-1] for line in block.split("\n")) <= width
-    assert "none" in text  # a group without any cost
+    assert "no price" in table[1].partition("JOB ")[0]  # a group without any cost
     assert "emulated" in text
 
 
@@ -280,5 +281,6 @@ def test_the_page_says_that_tags_were_not_read(tmp_path: Path) -> None:
 
 def test_emulated_jobs_have_no_hours() -> None:
     item = fleet([job("a", emulated=True)])
-    assert ["-"] == [group.hours_words for group in item.by("instance")]
+    table = group_table(item, "instance")
+    assert ["-"] == [table.words(row, "instance_hours") for row in table.rows]
     assert "0.0" not in str(item)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
@@ -10,39 +11,40 @@ from hypothesis import strategies as some
 from many_jobs import sweep
 from shown_pages import pages
 
+from sm_trn.core.formatting.html import fold_columns, folds_at
+from sm_trn.core.formatting.table import Cell, Row, Table
 from sm_trn.report import compare
-from sm_trn.report.comparison.folding import Column, folds
+from sm_trn.report.comparison.columns import column
 from sm_trn.report.comparison.page import page
-from sm_trn.report.document import folds_at
 
 ALL = pages()
 NAMES = (
-    ("Throughput", "it/s"), ("Time", "submit to end"), ("Trained", "s/instance"), ("Billed", "s/instance"),
-    ("Not training", "share of billable"), ("Cost", "USD"), ("Spot saved", "USD"), ("Steady cost", "USD per 1,000 iterations"),
-    ("Cost", "USD per epoch"), ("Accuracy", "held out"), ("Final loss", "training"),
+    "throughput_it_per_s", "wall_s", "trained_s", "billable_s", "not_training", "cost_usd", "spot_saved_usd", "usd_per_1000_it",
+    "usd_per_epoch", "accuracy", "final_loss",
 )  # fmt: skip
 
 
-def column(name: str, unit: str, text: str) -> Column:
-    return name, unit, {"a": (text, "", False)}
+def table(names: list[str], text: str) -> Table:
+    columns = tuple(dataclasses.replace(column(name), form=str) for name in names)
+    return Table(columns=columns, rows=(Row(name="a", cells={name: Cell(text) for name in names}),))
 
 
 @given(some.lists(some.sampled_from(NAMES), unique=True), some.text("0123456789", min_size=1, max_size=20))
-def test_what_folds_goes_under_what_stays_and_the_wider_first(names: list[tuple[str, str]], text: str) -> None:
-    columns = [column(name, unit, text) for name, unit in names]
-    moved, last = folds(columns)
-    gone = [item.out for item in moved]
+def test_what_folds_goes_under_what_stays_and_the_wider_first(names: list[str], text: str) -> None:
+    made = table(names, text)
+    moved, last = fold_columns(made, made.columns)
+    gone = [item.out.name for item in moved]
     assert len(gone) == len(set(gone))
     for place, item in enumerate(moved):
-        assert item.out != item.under
+        assert item.out.name != item.under
         assert item.under not in gone[: place + 1]
         assert "{}" in item.words
-    assert int(last.removeprefix("fold-")) <= folds_at([["x" * 60, name, unit, text] for name, unit in names] or [[]])
+    assert last <= folds_at([["x" * 60, each.heading, each.unit, text] for each in made.columns] or [[]])
 
 
 def test_a_column_without_its_neighbour_stays() -> None:
-    moved, _ = folds([column("Final loss", "training", "0.2"), column("Trained", "s/instance", "9")])
-    assert () == moved
+    made = table(["final_loss", "trained_s"], "0.2")
+    assert () == fold_columns(made, made.columns)[0]
 
 
 def test_a_folded_column_says_what_it_is_in_its_neighbours_cell() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from report_jobs import emulated_job, gpt2_pair
 
 from sm_trn.core.specs import JobRecord, MetricPoint
+from sm_trn.core.status import LOOKS
 from sm_trn.report import Comparison, compare, published_record
-from sm_trn.report.status import LOOKS
 
 
 def pair() -> list[JobRecord]:
@@ -102,4 +102,4 @@ def test_a_rule_named_accuracy_is_the_accuracy() -> None:
     [("Failed", "failed"), ("Stopped", "stopped"), ("Training", "is training"), ("Interrupted", "was interrupted")],
 )
 def test_a_status_is_said_as_a_predicate(status: str, said: str) -> None:
-    assert said == LOOKS[status].said
+    assert said == LOOKS[status].predicate

@@ -19,6 +19,7 @@ from sm_trn.core.formatting.theme import wants_color
 from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import JobStatus, parse_snapshot
 from sm_trn.core.specs.units import WallSeconds
+from sm_trn.core.status import LOOKS, status_look
 from sm_trn.report import (
     Display,
     LineDisplay,
@@ -30,7 +31,6 @@ from sm_trn.report import (
     watch_lines,
     watch_text,
 )
-from sm_trn.report.status import LOOKS, status_look
 from sm_trn.report.watch.rows import Checkpoints
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
@@ -258,7 +258,7 @@ def test_html_says_what_the_text_says() -> None:
         "✗ failed",
         "! interrupted",
         "no price",
-        "≤9.82",
+        "≤ 9.82",
         "EMULATED",
         "34,200 of 34,200",
         "CUDA out of memory",

@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from fakes.recorder import Recorder
 from fakes.simulated_sagemaker import Refusal, Service, Story
-from fakes.simulated_wire import Recorder, World, attached
+from fakes.simulated_wire import World, attached
 from hypothesis import given
 from hypothesis import strategies as some
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from fakes.recorder import Recorder
 from fakes.simulated_sagemaker import Story
-from fakes.simulated_wire import Recorder, World, attached, world
+from fakes.simulated_wire import World, attached, world
 from jobs import job_of
 
 import sm_trn as st

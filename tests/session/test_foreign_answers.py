@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.recorder import Recorder
 from fakes.simulated_sagemaker import Story
-from fakes.simulated_wire import Recorder, World, attached
+from fakes.simulated_wire import World, attached
 
 import sm_trn as st
 from sm_trn.core.aws.online import _answer

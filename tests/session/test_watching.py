@@ -7,8 +7,9 @@ import random
 from itertools import pairwise
 
 import pytest
+from fakes.recorder import Recorder
 from fakes.simulated_sagemaker import Refusal, Service, SimulatedJob, Story
-from fakes.simulated_wire import Recorder, World, attached
+from fakes.simulated_wire import World, attached
 
 import sm_trn as st
 from sm_trn.core.session.waits import Wait, poller_for

@@ -83,7 +83,7 @@ def test_a_cause_that_jobs_share_is_said_once_though_their_commands_differ() -> 
     ]
     (said,) = needs(failed, NOW, " --region us-west-2")
     assert (5, "KeyError: 'x'", ["job-0", "job-1", "job-2"]) == (said["count"], said["cause"], said["names"])
-    assert "sm-trn logs job-0 --script --tail 40 --region us-west-2" == said["command"]
+    assert "sm-trn why job-0 --region us-west-2" == said["command"]
 
 
 def test_a_failure_of_last_week_needs_nobody() -> None:
@@ -94,7 +94,7 @@ def test_a_failure_of_last_week_needs_nobody() -> None:
 
 def test_a_name_in_a_command_cannot_end_it() -> None:
     (said,) = needs([row("a; rm -rf ~", status="Failed")], NOW, "")
-    assert "sm-trn logs 'a; rm -rf ~' --script --tail 40" == said["command"]
+    assert "sm-trn why 'a; rm -rf ~'" == said["command"]
 
 
 def test_emulated_jobs_have_no_cost_no_rate_and_say_what_they_are() -> None:
@@ -104,7 +104,7 @@ def test_emulated_jobs_have_no_cost_no_rate_and_say_what_they_are() -> None:
     assert "EMULATED" in below
     assert "$" not in sentence + below
     drawn = row_json(Shown(emulated[0], {}), NOW)
-    assert (True, None, "emulated", "-", []) == tuple(
+    assert (True, None, "emulated", "emulated", []) == tuple(
         drawn[key] for key in ("emulated", "usd", "cost", "rate", "rates")
     )
     assert "emu" in str(drawn["billed"])

@@ -35,7 +35,8 @@ from ...core.specs.metrics import MetricPoint
 from ...core.specs.units import Usd, WallSeconds
 from ...core.strategies import plan
 from ...core.strategies.torchrun import TorchDistributed
-from ...forecast.jobs.estimate import estimate
+from ...forecast.jobs.calibration import Calibration
+from ...forecast.jobs.estimate import estimate, learn
 from .bench import TERMINAL, Bench, Unanswered
 from .jobs import STOP_S
 from .journal import TAG, TRAINING_JOB
@@ -86,8 +87,15 @@ class Measured:
         same = {True: "the same bytes", False: "OTHER bytes", None: "no model to compare"}[self.exact]
         yield f"  resumed      {same}, stopped after step {'?' if self.stopped_at is None else self.stopped_at}"
 
+    def calibration(self, spec: JobSpec) -> Calibration:
+        """What the measurement teaches an estimate; empty where there is no speed, or an emulated one."""
+        if self.samples_per_s is None or self.emulated:
+            return Calibration({})
+        batch = int(str(spec.hyperparameters["per_device_batch_size"]))
+        return learn(spec, self.samples_per_s / (batch * self.workers), examples=EXAMPLES)
+
     def row(self, spec: JobSpec) -> dict[str, Json] | None:
-        """The measurement in the fields of ``estimation``'s tables; None for what teaches nothing: no speed, or an emulated one."""
+        """The measurement in the fields of the table of published speeds; None for what teaches nothing: no speed, or an emulated one."""
         if self.samples_per_s is None or self.emulated:
             return None
         batch = int(str(spec.hyperparameters["per_device_batch_size"]))

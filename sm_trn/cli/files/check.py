@@ -11,7 +11,7 @@ import click
 from ...core.errors import InvalidJobFile
 from ...core.jobfile.files import JobFile
 from ...core.session.connection import known_region
-from ..parts import check
+from ...wiring import check
 from ..shared import cents, emit, json_option, region_option, say
 from . import ceilings, files, problems, rules
 from .ceilings import Ceiling

@@ -12,7 +12,7 @@ from ...core.render import TARGETS, problems, render
 from ...core.session.connection import known_region
 from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
-from ..parts import check
+from ...wiring import check
 from ..shared import bucket_name, emit, json_option, region_option, role_arn, say
 from . import files
 

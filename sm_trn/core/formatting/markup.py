@@ -9,6 +9,8 @@ import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from . import numbers as fmt
+from .printable import printable
 from .theme import PALETTES
 
 # A table that is too wide scrolls, and what scrolls must be reached without a mouse.
@@ -74,15 +76,31 @@ class Cell:
     role: str = ""
 
 
+def cleaned(value: str) -> str:
+    """Foreign or own text as one line of printable characters. Marks that turn the direction of text go too."""
+    line = printable(value)
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in line).split())
+
+
 def escaped(value: str) -> str:
-    """Foreign or own text for HTML: one line of printable characters, escaped. Marks that turn the direction of text go too."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in value).split())
-    return html.escape(line, quote=True)
+    """Foreign or own text for HTML: one printable line, escaped."""
+    return html.escape(cleaned(value), quote=True)
+
+
+def text(value: str) -> str:
+    """The same, with numbers held to their units."""
+    return fmt.unbroken(escaped(value))
 
 
 def block(inner: str) -> str:
     """``inner``, which is HTML, in the scoped block with its style."""
     return f'<div class="smtrn"><style>{CSS}</style>{inner}</div>'
+
+
+def bar(parts: Iterable[tuple[str, float]]) -> str:
+    """Styles with their shares of a length, drawn. Whoever draws it says the same in words."""
+    drawn = "".join(f'<i class="{style}" style="width:{100 * share:.1f}%"></i>' for style, share in parts)
+    return f'<div class="phases" aria-hidden="true">{drawn}</div>' if drawn else ""
 
 
 def title(name: str, under: str = "", *, emulated: bool = False) -> str:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..formatting.printable import printable
 from .prefixes import prefix_of
-from .shown import printable
 
 __all__ = ["LogEvent", "host_of", "merge", "printable"]
 

@@ -6,10 +6,10 @@ import math
 import re
 from dataclasses import dataclass, field, replace
 
+from ...core.formatting.printable import printable
 from ...core.logs.events import LogEvent
 from ...core.logs.prefixes import prefix_of
 from ...core.logs.script import raised
-from ...core.logs.shown import printable
 from .around import TRACEBACK, pieces, without_label, without_stamp, words_of
 from .cause import Evidence, FastNetwork
 from .entries import ALL, LONGEST, SURE, Match, Role, match, match_class, match_file, refused, resembles

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ...cli.files import files
-from ...cli.parts import connect
 from ...cli.shared import emit, json_option, say
+from ...wiring import connect
 from ..rehearsal import rehearse
 
 

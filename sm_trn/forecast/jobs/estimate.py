@@ -6,23 +6,17 @@ import dataclasses
 
 from typing_extensions import Unpack
 
-from ...core.errors import SmTrnError
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import ceiling
 from ...core.specs.destination import DEFAULT_REGION
 from ...core.specs.job import JobSpec, expect_spec
-from ...core.specs.json import Object
 from ...core.specs.value import suggestion
-from ..bounds import fastest_seconds
 from ..configuration import Configuration
-from ..fields import Refusal
 from ..intervals import Interval, around, exactly, support_width
 from ..memory import largest_batch, memory, usable_gib
 from ..rates import Fit, shipped, support_key
-from ..rows import read
 from ..step import StepParts, step_parts
-from ..units import model_flop
-from ..work import work_of
+from ..work import fastest_seconds, model_flop, work_of
 from .calibration import Calibration, calibration_key
 from .configure import Configured, configure
 from .data import steps_of
@@ -127,15 +121,6 @@ def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibrati
     """What one real job teaches: its measured seconds of an optimizer step over the estimated ones. Raises MissingFact."""
     c = configure(Facts(job, known)).configuration
     return Calibration({calibration_key(c): (round(1 / steps_per_s / _seconds(c, shipped()), 4),)})
-
-
-def learn_row(row: Object) -> Calibration:
-    """What a measured row of ``estimation``'s tables teaches. Raises SmTrnError for a row that cannot be read."""
-    found = read(row)
-    if isinstance(found, Refusal):
-        raise SmTrnError(f"a row of {row.get('instance')}: {found.reason}; wanted one that sm-trn conformance wrote")
-    c = found.configuration
-    return Calibration({calibration_key(c): (round(found.seconds(found.published) / _seconds(c, shipped()), 4),)})
 
 
 def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.formatting.markup import TAG, WIDE, block
-from ..comparison.parts import rehearsal_table, table
-from ..document import text
+from ...core.formatting.html import html_table
+from ...core.formatting.markup import TAG, WIDE, block, text
+from ..comparison.table import REHEARSED, job_table, rehearsal_table
 
 if TYPE_CHECKING:
     from ..comparison.compared import Compared
@@ -42,12 +42,10 @@ def comparison_card(item: Compared) -> str:
             finding.text for finding in item.findings if finding.workload == section.workload and finding.kind in _SHOWN
         ]
         lines = "".join(f"<p>{text(line)}</p>" for line in said)
-        blocks.append(
-            f'<p class="title">{text(section.workload or "Jobs")}</p>{WIDE}{table(section, caption=base, folding=False)}</div>{lines}'
-        )
+        table = html_table(job_table(section, base), folding=False)
+        blocks.append(f'<p class="title">{text(section.workload or "Jobs")}</p>{WIDE}{table}</div>{lines}')
     for section in item.sections:
         if section.emulated:
-            caption = "No speed-up, no cost: emulated jobs have none. Seconds are this machine's."
-            inner = rehearsal_table(section.rehearsal, caption=caption)
+            inner = html_table(rehearsal_table(section.rehearsal, REHEARSED), folding=False)
             blocks.append(f'<p class="title">{TAG} {text(section.workload or "Jobs")}</p>{WIDE}{inner}</div>')
     return block("".join(blocks))

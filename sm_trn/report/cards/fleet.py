@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from ...core.formatting.markup import WIDE, block
-from ..document import text
-from ..fleets.page import groups_table, jobs_table
+from ...core.formatting.html import html_table
+from ...core.formatting.markup import WIDE, block, text
 from ..fleets.rows import FleetCosts
-from ..fleets.text import SHOWN
+from ..fleets.table import IN_PAGE, SHOWN, fleet_table, group_table
 
 
 def fleet_card(item: FleetCosts) -> str:
     """The sums by instance and what they leave out."""
     said = "".join(f"<p>{text(line)}</p>" for line in item.findings())
-    return block(
-        f'<p class="title">{text(item.title)}</p>{said}'
-        f"{WIDE}{groups_table(item, 'instance')}</div>{WIDE}{jobs_table(item, SHOWN)}</div>"
-    )
+    more = f" {len(item.rows) - SHOWN} more jobs are not listed." if len(item.rows) > SHOWN else ""
+    sums = html_table(group_table(item, "instance", "Sums by instance"), folding=False)
+    jobs = html_table(fleet_table(item.rows[:SHOWN], IN_PAGE, f"Jobs, newest first.{more}"), folding=False)
+    return block(f'<p class="title">{text(item.title)}</p>{said}{WIDE}{sums}</div>{WIDE}{jobs}</div>')

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-from ...cli.parts import check, connect
 from ...cli.shared import emit, json_option, say
 from ...core import __version__
+from ...core.extras import expect_library
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.compute import Compute
 from ...core.specs.framework import NeuronX, PyTorch
@@ -24,6 +25,7 @@ from ...core.strategies.smddp import SMDataParallel
 from ...core.strategies.torchrun import TorchDistributed
 from ...forecast.jobs.estimate import estimate
 from ...forecast.jobs.value import Estimate
+from ...wiring import check, connect
 from ..comparing import compare
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")
@@ -92,6 +94,8 @@ def command(output: Path, state: Path | None, *, as_json: bool) -> int:
 
     The exit code is 1 if a step gives an unexpected result.
     """
+    for library in ("moto", "torch", "matplotlib"):
+        expect_library(library, "local,report", "sm-trn quickstart")
     story = Story(quiet=as_json)
     story.tell(
         f"sm_trn {__version__} quickstart: no account, no Docker, nothing leaves this machine.\n"
@@ -222,7 +226,7 @@ def full_size(found: Estimate) -> str:
         "ESTIMATED, not measured",
         f"bert-p4d at full size on AWS: {c.model.name}, {REVIEWS:,} reviews, 2 epochs",
         f"time  {span(seconds.p50)}  (80 %: {span(seconds.p10)} to {span(seconds.p90)}), {machines(found)}",
-        f"cost  {cost or 'no price is known'}",
+        f"cost  {cost or Missing.NO_PRICE}",
     )
 
 

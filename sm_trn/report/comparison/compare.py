@@ -11,12 +11,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ...core.errors import SmTrnError, UnknownName
+from ...core.extras import extra
 from ...core.formatting.cards import HasCard
+from ...core.formatting.printable import one_line
+from ...core.formatting.records import frame
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.specs.record import JobRecord
 from ...core.specs.value import suggestion
 from ..figures import Figures
-from ..layout import one_line
 from ..sections.estimated import Estimated
 from ..sections.findings import section_findings
 from ..sections.rows import Row, read_row
@@ -38,19 +40,18 @@ class Comparison(HasCard, Figures, Compared):
 
     @property
     def frame(self) -> DataFrame:
-        """One row per job, columns ``COLUMNS``, and ``hyperparameters.NAME`` for each that differs. What is missing is NaN or
-        None, never 0. A new frame each time.
+        """One row per job, with ``COLUMNS``, and ``hyperparameters.NAME`` for each that differs. What is missing is NaN or None,
+        never 0. A new frame each time.
         """
-        from .frame import frame  # noqa: PLC0415 - pandas is loaded on use
-
-        return frame(self.cells(), self.columns)
+        return frame(self.table())
 
     def save(self, directory: str | Path, *, now: datetime | None = None) -> tuple[Path, ...]:
         """Write report.html, compare.csv, compare.json and one PNG per figure; ``now`` dates the page, None: the time it is.
 
         A figure that shows emulated jobs only has a name that ends in ``-emulated``.
         """
-        from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
+        with extra("report", "the page of a comparison"):
+            from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
         return save(self, Path(directory), now=now or datetime.now(timezone.utc))
 

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import SmTrnError, UnknownName
+from ...core.formatting.records import records
 from ...core.specs.value import suggestion
-from ..sections.sweep import Sweep, Trial, ranking, typed_settings, varied
-from .table import COLUMNS, HYPERPARAMETER, cells, json_text
+from ..sections.sweep import Sweep, Trial, ranking, varied
+from .in_json import json_text
+from .table import file_table
 
 if TYPE_CHECKING:
+    from ...core.formatting.table import Table
     from ...core.pricing.book import PriceBook
     from ..sections.findings import Finding
     from ..sections.rows import Row
@@ -43,19 +46,16 @@ class Compared:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``COLUMNS``, and one for each hyperparameter that differs between jobs of one workload."""
-        return (*COLUMNS, *(f"{HYPERPARAMETER}{name}" for name in self._varied()))
+        """The names of the columns in files, one for each hyperparameter that differs between jobs of one workload included."""
+        return tuple(column.name for column in self.table().columns)
 
     def cells(self) -> tuple[Mapping[str, Any], ...]:
         """The frame's rows as plain values, None where something is missing."""
-        home = {row.label: section for section in self.sections for row in section.rows}
-        names = self._varied()
-        found = []
-        for row in self.rows:
-            told = typed_settings(row, names)
-            own = {f"{HYPERPARAMETER}{name}": told.get(name) for name in names}
-            found.append({**cells(row, home[row.label].delta(row)), **own})
-        return tuple(found)
+        return records(self.table())
+
+    def table(self) -> Table:
+        """Every column of every job, as files hold them."""
+        return file_table(self.sections, self.rows, self._varied())
 
     def ranking(self, metric: str | None = None, *, workload: str | None = None, lowest: bool | None = None) -> Sweep:
         """Return a workload's jobs ranked by a metric that they logged, such as ``eval_accuracy``; emulated ones only where no
@@ -92,4 +92,4 @@ class Compared:
 
     def to_json(self) -> str:
         """Jobs, findings and prices; missing values are null."""
-        return json_text(self.cells(), self.findings, self.sections)
+        return json_text(self.table(), self.findings, self.sections)

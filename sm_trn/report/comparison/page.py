@@ -7,18 +7,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.markup import TAG
-from ...core.pricing.book import Price, price_sources
-from ..document import document_head, text
+from ...core.formatting.markup import TAG, text
+from ..document import document_head, page_table
 from ..figures.svg import page_figure
+from ..prices import price_table
 from ..sections.estimated import EST_MEANS
 from ..sections.findings import Finding
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
-from ..sections.words import settings_left
 from .compared import Compared
-from .parts import rehearsal_table, table
 from .pictures import FIGURED, Picture
+from .table import REHEARSED, job_table, rehearsal_table, settings_left
 
 _CARDS = ("throughput", "billable", "cost")
 _NOTES = (
@@ -181,7 +180,7 @@ def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anc
             else "One measured job: there is nothing to compare it with."
         )
     yield f'<section id="{anchor}"><div class="head"><h2>{text(_name(section))}</h2><p>{text(base)}</p></div>'
-    yield f'<div class="scroll" role="region" tabindex="0" aria-label="Jobs">{table(section, caption=caption)}</div>'
+    yield page_table(job_table(section, caption), "Jobs")
     own = [picture for picture in pictures if picture.section is section]
     yield from _figures(own)
     known = {picture.figure.name for picture in own}
@@ -201,9 +200,8 @@ def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anc
 def _rehearsal(section: Section, pictures: Sequence[Picture], anchor: str) -> Iterator[str]:
     yield f'<section id="{anchor}" class="rehearsal"><div class="head">'
     yield f"<h2>{TAG} Rehearsal: {text(_name(section))}</h2><p>on this machine</p></div>"
-    caption = "No speed-up, no cost: emulated jobs have none. Seconds are this machine's."
     sweep = section.sweep
-    yield f'<div class="scroll" role="region" tabindex="0" aria-label="Emulated jobs">{rehearsal_table(section, caption=caption)}</div>'
+    yield page_table(rehearsal_table(section, REHEARSED), "Emulated jobs")
     yield from _figures([picture for picture in pictures if picture.section == section])
     notes = [f"<li>{text(sweep_sentence(sweep))}</li>"] if sweep is not None else []
     if any(row.estimated is not None for row in section.rows):
@@ -226,14 +224,7 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
     prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
     used = {row.price for section in measured for row in section.measured if row.price is not None}
     if prices:
-        yield '<div class="scroll" role="region" tabindex="0" aria-label="Prices"><table class="fold-920">'
-        yield "<caption>Every dated price of these instances</caption>"
-        yield '<thead><tr><th scope="col">Instance</th><th scope="col">USD per hour</th><th scope="col" class="words">Dated</th>'
-        yield "".join(f'<th scope="col" class="words">{name}</th>' for name in ("Region", "Used", "Source"))
-        yield "</tr></thead><tbody>"
-        for price in prices:
-            yield _price_row(price, used=price in used)
-        yield "</tbody></table></div>"
+        yield page_table(price_table(prices, "Every dated price of these instances", used), "Prices", classes="")
     yield (
         "<div class=\"columns\"><div><h3>What the percentages mean</h3><p>More throughput is a job's rate over the baseline's, minus one. "
         "Less billable time and less cost are one minus the ratio. They are three numbers; none stands for another.</p></div>"
@@ -247,15 +238,3 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
 def _dates_whole(words: str) -> str:
     """Large type breaks often, and a date or a power of ten at a hyphen is none."""
     return re.sub(r"\d{4}-\d{2}(?:-\d{2})?|\d(?:\.\d+)?e-\d+", r'<span class="date">\g<0></span>', words)
-
-
-def _price_row(price: Price, *, used: bool) -> str:
-    mark = '<span class="warn">▲ inferred</span> ' if price.inferred else ""
-    source = price_sources().get(price.source, price.source)
-    return (
-        f'<tr><th scope="row"><code>{text(price.instance)}</code></th><td data-label="USD per hour">{price.usd_per_hour}</td>'
-        f'<td class="words" data-label="Dated">{text(price.as_of)}</td>'
-        f'<td class="words" data-label="Region">{text(price.region)}</td>'
-        f'<td class="words" data-label="Used">{"yes" if used else "other date"}</td>'
-        f'<td class="words wrap" data-label="Source">{mark}{text(source)}</td></tr>'
-    )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 
+from ...core.formatting.records import csv_text
 from ..figures.style import rc
-from ..spreadsheet import csv_text
 from .compared import Compared
 from .page import page
 from .pictures import pictures

@@ -1,165 +1,183 @@
-"""The columns of a comparison and one job's cells as plain values; JSON of them. Knows neither pandas nor layout."""
+"""The tables of a comparison: measured jobs, a sweep, emulated jobs, and every column for files. Knows no writer."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
-if TYPE_CHECKING:
-    from ..sections.findings import Finding
-    from ..sections.rows import Row
-    from ..sections.section import Delta, Section
+from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
+from ...core.formatting.table import Cell, Column, Mark, Row, Table
+from ..sections.rows import Row as Job
+from ..sections.section import Delta, Section
+from ..sections.sweep import TRAINING_LOSS, Setting, Sweep, Trial, setting_text, typed_settings
+from .columns import JOB_COLUMNS, JobColumn, column
 
-SCHEMA = 1
 HYPERPARAMETER = "hyperparameters."  # before the name of one that is a column
-COLUMNS = (
-    "job",
-    "status",
-    "origin",
-    "emulated",
-    "instance",
-    "instances",
-    "workload",
-    "throughput_it_per_s",
-    "samples_per_s",
-    "runtime_s",
-    "billable_s",
-    "wall_s",
-    "trained_s",
-    "not_training",
-    "price_usd_per_hour",
-    "price_as_of",
-    "cost_usd",
-    "cost_on_demand_usd",
-    "spot_saved_usd",
-    "usd_per_1000_it",
-    "usd_per_1000_samples",
-    "usd_per_epoch",
-    "accuracy",
-    "final_loss",
-    "baseline_accuracy",
-    "interruptions",
-    "padding_fill",
-    "data_wait",
-    "compiles",
-    "compile_s",
-    "speedup_pct",
-    "billable_saving_pct",
-    "cost_saving_pct",
-    "estimated_s",  # of emulated jobs alone: never beside a measured value in one column
-    "estimated_s_p10",
-    "estimated_s_p90",
-    "estimated_usd",
-    "estimated_usd_p10",
-    "estimated_usd_p90",
-)
+MOST_SETTINGS = 4  # hyperparameters that are columns of a table for people; files have all
+_MEASURED = ("wall_s", "trained_s", "billable_s", "not_training", "cost_usd", "spot_saved_usd")
+_LAST = ("usd_per_epoch", "accuracy", "final_loss")  # these and the steady cost stand where any job has a value
+_REHEARSED = ("status", "final_loss", "accuracy", "baseline_accuracy", "billable_s", "interruptions", "cost_usd")
+# What every surface says of a rehearsal.
+REHEARSED = "No speed-up, no cost: emulated jobs have none. Their seconds are this machine's."
+_ESTIMATED = ("estimated_s", "estimated_usd")
 
 
-def cells(row: Row, delta: Delta) -> Mapping[str, Any]:
-    """One job by ``COLUMNS``; None where something is missing. Money has become float here."""
-    return {
-        "job": row.label,
-        "status": row.status.word,
-        "origin": row.record.origin.value,
-        "emulated": row.emulated,
-        "instance": row.snapshot.instance,
-        "instances": row.snapshot.count,
-        "workload": row.record.workload,
-        "throughput_it_per_s": row.iterations.median if row.iterations else None,
-        "samples_per_s": row.samples.median if row.samples else None,
-        "runtime_s": row.runtime_s,
-        "billable_s": row.billable_s,
-        "wall_s": row.wall_s,
-        "trained_s": row.snapshot.training_s,
-        "not_training": row.not_training,
-        "price_usd_per_hour": float(row.price.usd_per_hour) if row.price else None,
-        "price_as_of": row.price.as_of if row.price else None,
-        "cost_usd": float(row.cost.usd) if row.cost else None,
-        "cost_on_demand_usd": float(row.on_demand_usd) if row.on_demand_usd is not None else None,
-        "spot_saved_usd": float(row.on_demand_usd - row.cost.usd)
-        if row.on_demand_usd is not None and row.cost
-        else None,
-        "usd_per_1000_it": row.usd_per_1000_it,
-        "usd_per_1000_samples": row.usd_per_1000_samples,
-        "usd_per_epoch": row.usd_per_epoch,
-        "accuracy": row.accuracy,
-        "final_loss": row.final_loss,
-        "baseline_accuracy": row.baseline_accuracy,
-        "interruptions": row.snapshot.interruptions,
-        "padding_fill": row.work.padding_fill,
-        "data_wait": row.work.data_wait,
-        "compiles": row.work.compiles,
-        "compile_s": row.work.compile_s,
-        "speedup_pct": delta.speedup_pct,
-        "billable_saving_pct": delta.billable_saving_pct,
-        "cost_saving_pct": delta.cost_saving_pct,
-        **_estimated("estimated_s", row.estimated.billable_s if row.estimated else None),
-        **_estimated("estimated_usd", row.estimated.usd if row.estimated else None),
-    }
+def job_table(section: Section, title: str = "") -> Table:
+    """The measured jobs of a section: of a sweep the best first, else each with its change against the baseline."""
+    if section.sweep is not None:
+        return _sweep_table(section, section.sweep, title)
+    steady = "usd_per_1000_samples" if section.unit == "samples/s" else "usd_per_1000_it"
+    columns = [column("status"), _rate_column(section)]
+    columns += [replace(each, rank=0) if each.name == "wall_s" else each for each in _timed(section, _MEASURED)]
+    columns += [column(name) for name in (steady, *_LAST)]
+    rows = [
+        _job_row(job, columns, section.delta(job), base=job is section.base and len(section.measured) > 1)
+        for job in section.rows
+    ]
+    optional = {"not_training", steady, *_LAST}
+    kept = tuple(each for each in columns if each.name not in optional or _any_value(rows, each.name))
+    return Table(columns=kept, rows=tuple(rows), title=title)
 
 
-def _estimated(name: str, found: tuple[float, float, float] | None) -> dict[str, float | None]:
-    if found is None:
-        return {name: None, f"{name}_p10": None, f"{name}_p90": None}
-    return {name: found[1], f"{name}_p10": found[0], f"{name}_p90": found[2]}
+def _any_value(rows: Iterable[Row], name: str) -> bool:
+    return any(not row.cells[name].missing for row in rows if not row.note)
 
 
-def json_text(rows: Sequence[Mapping[str, Any]], findings: Iterable[Finding], sections: Sequence[Section]) -> str:
-    """Everything that a comparison knows, as JSON with null for what is missing."""
-    prices = {
-        (row.price.instance, row.price.region, row.price.as_of): row.price
-        for section in sections
-        for row in section.measured
-        if row.price is not None
-    }
-    sweeps = [section.sweep for section in sections if section.sweep is not None]
-    body = {
-        "schema": SCHEMA,
-        "jobs": [{key: _known(value) for key, value in row.items()} for row in rows],
-        "findings": [
-            {
-                "kind": item.kind,
-                "job": item.job or None,
-                "base": item.base or None,
-                "change_pct": _known(item.change_pct),
-                "text": item.text,
-            }
-            for item in findings
-        ],
-        "sweeps": [
-            {
-                "workload": sweep.workload,
-                "metric": sweep.metric,
-                "lowest_is_best": sweep.lowest,
-                "trials": [
-                    {
-                        "job": each.job,
-                        "rank": each.rank,
-                        "value": each.value,
-                        "settings": dict(each.settings),
-                        "note": each.note or None,
-                    }
-                    for each in sweep.trials
-                ],
-            }
-            for sweep in sweeps
-        ],
-        "prices": [
-            {
-                "instance": price.instance,
-                "region": price.region,
-                "usd_per_hour": str(price.usd_per_hour),
-                "as_of": price.as_of,
-                "inferred": price.inferred,
-                "source": price.source,
-            }
-            for price in prices.values()
-        ],
-    }
-    return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False)
+def _rate_column(section: Section) -> JobColumn:
+    return column("samples_per_s" if section.unit == "samples/s" else "throughput_it_per_s")
 
 
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _timed(section: Section, names: Sequence[str]) -> list[JobColumn]:
+    """With a job on spot also the time from submit to end, what was trained and what was saved; then ``Billed`` is short."""
+    if section.on_spot:
+        billed = replace(column("billable_s"), heading="Billed", unit="s/instance", short="BILLED s")
+        return [billed if name == "billable_s" else column(name) for name in names]
+    return [column(name) for name in names if name not in {"wall_s", "trained_s", "spot_saved_usd"}]
+
+
+def _job_row(job: Job, columns: Sequence[JobColumn], delta: Delta, *, base: bool = False) -> Row:
+    machine = fmt.instances(job.snapshot.instance, job.snapshot.count)
+    mark = Mark(slot=job.slot, hollow=job.emulated)
+    if job.emulated:
+        cells = {"status": column("status").cell(job, delta)} if columns[0].name == "status" else {}
+        note = "on this machine. Not compared."
+        return Row(name=job.label, mark=mark, under=f"for {machine}", cells=cells, note=note)
+    return Row(
+        name=job.label,
+        mark=mark,
+        suffix=", baseline" if base else "",
+        under=machine + (", baseline" if base else ""),
+        cells={each.name: each.cell(job, delta) for each in columns},
+    )
+
+
+def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
+    """What differs between the jobs, what they are ranked by, what they took and cost. No job is compared with another."""
+    jobs = [trial.row for trial in sweep.trials]
+    own: list[JobColumn] = []
+    if sweep.metric != TRAINING_LOSS and any(job.final_loss is not None for job in jobs):
+        own.append(replace(column("final_loss"), rank=1))
+    rate = _rate_column(section)
+    rates = [rate.words(rate.cell(job, Delta())) for job in jobs]
+    if len({words for job, words in zip(jobs, rates, strict=True) if job.rate(section.unit)}) > 1:
+        own.append(replace(rate, rank=1))
+    spent = _timed(section, ("wall_s", "trained_s", "billable_s"))
+    own += [replace(each, in_text=False) for each in spent]
+    own.append(_took_column(section))
+    own += [
+        replace(each, rank=2 if each.name == "spot_saved_usd" else 0)
+        for each in _timed(section, ("cost_usd", "spot_saved_usd"))
+    ]
+    settings = _setting_columns(sweep)
+    result = Column(name="result", heading=sweep.metric, unit="ranked by", short=sweep.metric.upper(), form=fmt.loss)
+    rows = [_trial_row(trial, sweep, own) for trial in sweep.trials]
+    rows += [_job_row(job, own, Delta()) for job in section.emulated]
+    return Table(columns=(*settings, result, *own), rows=tuple(rows), title=title, ranked=True)
+
+
+def _took_column(section: Section) -> JobColumn:
+    """How long a job took, for a terminal: from submit to end with spot in the section, else what was billed."""
+
+    def read(job: Job, _: Delta) -> float | Missing:
+        seconds = section.time_s(job)
+        return Missing.NOT_KNOWN if seconds is None else seconds
+
+    return JobColumn(name="took", heading="Time", short="TIME", rank=1, form=fmt.brief, in_html=False, read=read)
+
+
+def _setting_columns(sweep: Sweep) -> list[Column]:
+    return [
+        Column(
+            name=f"{HYPERPARAMETER}{name}",
+            heading=name,
+            short=name.upper(),
+            form=setting_text,
+            rank=0 if place < 2 or sweep.emulated else 2,
+        )
+        for place, name in enumerate(sweep.names[:MOST_SETTINGS])
+    ]
+
+
+def _setting_cells(settings: Mapping[str, Setting], names: Sequence[str]) -> dict[str, Cell]:
+    return {f"{HYPERPARAMETER}{name}": Cell(settings.get(name, Missing.NOT_SET)) for name in names}
+
+
+def _trial_row(trial: Trial, sweep: Sweep, columns: Sequence[JobColumn]) -> Row:
+    row = _job_row(trial.row, columns, Delta())
+    result = Cell(Missing.NOT_KNOWN, why=trial.note) if trial.value is None else Cell(trial.value)
+    cells = {**_setting_cells(trial.settings, sweep.names), **row.cells, "result": result}
+    return replace(row, cells=cells, rank=trial.rank, status=column("status").cell(trial.row, Delta()))
+
+
+def settings_left(sweep: Sweep, shown: Iterable[str] | None = None) -> str:
+    """Which hyperparameters have no column; ``shown`` are the names of the columns that there is room for."""
+    names = [f"{HYPERPARAMETER}{name}" for name in sweep.names[:MOST_SETTINGS]] if shown is None else list(shown)
+    left = [name for name in sweep.names if f"{HYPERPARAMETER}{name}" not in names]
+    return f"Also different, as in compare.csv: {fmt.listing(left)}." if left else ""
+
+
+def rehearsal_table(section: Section, title: str = "") -> Table:
+    """Emulated jobs: what they learned and their seconds, which carry the mark. No rate, no cost."""
+    sweep = section.sweep
+    jobs = section.rows if sweep is None else tuple(trial.row for trial in sweep.trials)
+    names = _REHEARSED + (_ESTIMATED if any(job.estimated is not None for job in jobs) else ())
+    columns = [_rehearsed(name) for name in names]
+    settings = _setting_columns(sweep) if sweep is not None else []
+    chosen = {trial.job: trial for trial in sweep.trials} if sweep is not None else {}
+    rows = []
+    for job in jobs:
+        cells = {each.name: each.cell(job, Delta()) for each in columns}
+        own = _setting_cells(chosen[job.label].settings, sweep.names) if sweep is not None else {}
+        machine = fmt.instances(job.snapshot.instance, job.snapshot.count)
+        mark = Mark(slot=job.slot, hollow=True)
+        rows.append(Row(name=job.label, mark=mark, under=f"for {machine}", cells={**own, **cells}))
+    status, *others = columns
+    if not _any_value(rows, "baseline_accuracy"):
+        others = [replace(each, in_text=each.name != "baseline_accuracy" and each.in_text) for each in others]
+    return Table(columns=(status, *settings, *others), rows=tuple(rows), title=title)
+
+
+def _rehearsed(name: str) -> JobColumn:
+    """A column of a rehearsal: its unit carries the mark, and no number of it is compared."""
+    if name == "billable_s":
+        return replace(column(name), heading="Billable, s emu", unit="", short="BILLABLE, s emu", change=None)
+    if name == "cost_usd":
+        return replace(column(name), unit="", in_text=False)
+    if name == "accuracy":
+        return replace(column(name), unit="", short="ACCURACY", rank=0)
+    if name == "final_loss":
+        return replace(column(name), unit="", rank=0, fold=None)
+    return column(name)
+
+
+def file_table(sections: Sequence[Section], jobs: Sequence[Job], names: Sequence[str]) -> Table:
+    """Every column of every job, and one for each hyperparameter of ``names``."""
+    home = {job.label: section for section in sections for job in section.rows}
+    rows = []
+    for job in jobs:
+        cells = {each.name: each.cell(job, home[job.label].delta(job)) for each in JOB_COLUMNS}
+        own = _setting_cells(typed_settings(job, names), names)
+        rows.append(Row(name=job.label, cells={**cells, **own}))
+    columns = (*JOB_COLUMNS, *(Column(name=f"{HYPERPARAMETER}{name}") for name in names))
+    return Table(columns=columns, rows=tuple(rows))

@@ -10,7 +10,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import MaxNLocator
 
-from ..layout import cut
+from ...core.formatting.layout import cut
 from .style import Sheet, families
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.layout import cut
 from ...core.formatting.theme import SLOTS, marker, role
-from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section
 from .curves import AROUND, MULTIPLES, Curve, Panel, multiples_of, panels

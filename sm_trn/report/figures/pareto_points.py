@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.layout import cut
 from ...core.pricing.book import Price, PriceBook
 from ...core.pricing.cost import job_cost
-from ..layout import cut
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price
 

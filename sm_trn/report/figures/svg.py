@@ -11,8 +11,8 @@ from dataclasses import replace
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from ...core.formatting.markup import text
 from ...core.formatting.theme import LIGHT
-from ..document import text
 from .described import Described
 from .style import Sheet, rc
 

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...core.extras import extra
 from ...core.formatting.cards import HasCard
+from ...core.formatting.records import frame, reasons, records
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import CENT, job_cost
 from ...core.specs.snapshot import JobSnapshot
-from .rows import FLEET_COLUMNS, FleetCosts, FleetRow
+from .rows import FleetCosts, FleetRow
+from .table import fleet_table
 from .text import fleet_text
 
 if TYPE_CHECKING:
@@ -31,10 +34,11 @@ class Fleet(HasCard, FleetCosts):
     @property
     def frame(self) -> DataFrame:
         """One row per job, columns ``FLEET_COLUMNS``; what is missing is NaN or None, never 0."""
-        import pandas as pd  # noqa: PLC0415 - pandas is loaded on use
+        return frame(fleet_table(self.rows))
 
-        table: DataFrame = pd.DataFrame([dict(cells) for cells in self.cells()], columns=list(FLEET_COLUMNS))
-        return table
+    def cells(self) -> tuple[Mapping[str, Any], ...]:
+        """The frame's rows as plain values, None where something is missing."""
+        return records(fleet_table(self.rows))
 
     def text(self, width: int = 80, *, by: str = "instance") -> str:
         """For a terminal: the sums by ``by``, the jobs, what the sums leave out."""
@@ -57,12 +61,13 @@ class Fleet(HasCard, FleetCosts):
             }
             for g in self.by(by)
         ]
+        table = fleet_table(self.rows)
         body = {
             "schema": 1,
             "by": by,
             "cut_at": self.cut,
             "groups": groups,
-            "jobs": [dict(cells) for cells in self.cells()],
+            "jobs": [{**job, "missing": why} for job, why in zip(records(table), reasons(table), strict=True)],
             "findings": list(self.findings()),
         }
         return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False, default=str)
@@ -71,7 +76,8 @@ class Fleet(HasCard, FleetCosts):
         """Write fleet.html, fleet.csv, fleet.json and one PNG per figure into ``directory``, which is made; ``now`` dates the
         page, None: the time it is.
         """
-        from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
+        with extra("report", "the page of a fleet"):
+            from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
         return save(self, Path(directory), body=self.to_json(by=by), by=by, now=now or datetime.now(timezone.utc))
 

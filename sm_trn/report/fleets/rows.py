@@ -11,21 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any
 
 from ...core.errors import SmTrnError, UnknownName
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
+from ...core.formatting.printable import one_line
 from ...core.pricing.book import Price
 from ...core.pricing.cost import JobCost, spot_saving, usd_for
 from ...core.specs.snapshot import JobSnapshot
 from ...core.specs.units import WallSeconds, instance_seconds
 from ...core.specs.value import suggestion
-from ..layout import one_line
 
-FLEET_COLUMNS = (
-    "job", "status", "emulated", "instance", "instances", "created", "billable_s", "instance_hours", "price_usd_per_hour",
-    "price_as_of", "cost_usd", "spot_saved_usd", "idle_usd", "interruptions",
-)  # fmt: skip
 TAG = "tag:"
 # Tags that name a person, the first that a job has. The last two hold ARNs, whose last part is the name.
 PERSON_TAGS = ("owner", "user", "username", "person", "created-by", "created_by", "creator", "email",
@@ -92,7 +88,8 @@ class FleetRow:
 class FleetGroup:
     """Jobs that share a value. ``usd`` sums those that have a cost; ``priced`` says how many that are.
 
-    ``failed_usd`` is the part of it that failed jobs cost. ``idle_usd`` comes on top: warm pools without a job.
+    ``failed_usd`` is the part of it that failed jobs cost. ``idle_usd`` comes on top: warm pools without a job. ``emulated``: all
+    jobs are; ``billed``: at least one job was billed.
     """
 
     name: str
@@ -103,11 +100,8 @@ class FleetGroup:
     spot_saved: Decimal
     failed_usd: Decimal = Decimal(0)
     idle_usd: Decimal = Decimal(0)
-
-    @property
-    def hours_words(self) -> str:
-        """Instance hours; emulated jobs have none."""
-        return f"{self.instance_hours:,.1f}" if self.instance_hours else "-"
+    emulated: bool = False
+    billed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +152,6 @@ class FleetCosts:
             sorted((_group(name, rows) for name, rows in groups.items()), key=lambda group: (-group.usd, group.name))
         )
 
-    def cells(self) -> tuple[Mapping[str, Any], ...]:
-        return tuple(_cells(row) for row in self.rows)
-
     def findings(self) -> Iterator[str]:
         """What the sums say, what they leave out, and at which prices."""
         priced = [row for row in self.rows if row.cost is not None]
@@ -189,7 +180,7 @@ class FleetCosts:
             yield f"No price is known for {fmt.listing(unpriced)}: {fmt.jobs(sum(row.unpriced for row in self.rows))} in no sum."
         waiting = sum(row.snapshot.billable_s is None and not row.snapshot.emulated for row in self.rows)
         if waiting:
-            yield f"{fmt.jobs(waiting)} not billed yet, or never started."
+            yield f"{fmt.jobs(waiting)} {Missing.NOT_BILLED_YET}, or never started."
         emulated = sum(row.snapshot.emulated for row in self.rows)
         if emulated:
             yield f"{fmt.jobs(emulated)} EMULATED on this machine: no cost, in no sum."
@@ -231,28 +222,10 @@ def _group(name: str, rows: Sequence[FleetRow]) -> FleetGroup:
         spot_saved=_sum(row.spot_saved for row in rows),
         failed_usd=_sum(row.failed_usd for row in rows),
         idle_usd=_sum(row.idle_usd for row in rows),
+        emulated=all(row.snapshot.emulated for row in rows),
+        billed=any(row.snapshot.billable_s is not None for row in rows),
     )
 
 
 def _sum(values: Iterable[Decimal | None]) -> Decimal:
     return sum((value for value in values if value is not None), Decimal(0))
-
-
-def _cells(row: FleetRow) -> Mapping[str, Any]:
-    job = row.snapshot
-    return {
-        "job": job.name,
-        "status": job.status_word,
-        "emulated": job.emulated,
-        "instance": job.instance,
-        "instances": job.count,
-        "created": job.created,
-        "billable_s": job.billable_s,
-        "instance_hours": row.instance_hours,
-        "price_usd_per_hour": float(row.price.usd_per_hour) if row.price else None,
-        "price_as_of": row.price.as_of if row.price else None,
-        "cost_usd": float(row.cost.usd) if row.cost else None,
-        "spot_saved_usd": float(row.spot_saved) if row.spot_saved is not None else None,
-        "idle_usd": float(row.idle_usd) if row.idle_usd is not None else None,
-        "interruptions": job.interruptions,
-    }

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import matplotlib as mpl
 
+from ...core.formatting.records import csv_text, records
 from ..figures.style import rc
 from ..figures.svg import page_figure
-from ..spreadsheet import csv_text
 from .figures import FleetFigure, fleet_figures
 from .page import fleet_page
-from .rows import FLEET_COLUMNS, FleetCosts
+from .rows import FleetCosts
+from .table import FLEET_COLUMNS, fleet_table
 
 DPI = 200
 
@@ -24,7 +25,7 @@ def save(item: FleetCosts, directory: Path, *, body: str, by: str, now: datetime
     figures = list(fleet_figures(item))
     written = [directory / "fleet.html", directory / "fleet.csv", directory / "fleet.json"]
     written[0].write_text(fleet_page(item, [*_pieces(figures)], by=by, now=now), "utf-8")
-    written[1].write_bytes(csv_text(FLEET_COLUMNS, item.cells()).encode())
+    written[1].write_bytes(csv_text(FLEET_COLUMNS, records(fleet_table(item.rows))).encode())
     written[2].write_text(body + "\n", "utf-8")
     for figure in figures:
         path = directory / f"{figure.name}.png"

@@ -9,7 +9,6 @@ from ...core.formatting import numbers as fmt
 
 SHOWN = 6  # jobs whose intervals a sentence names
 EST_MEANS = "est: ESTIMATED for AWS from what the job asks, not measured."
-NOT_ESTIMATED = ("-", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +20,8 @@ class Estimated:
 
     @property
     def likely(self) -> tuple[str, str]:
-        """Time and dollars as a table's cells; ``-`` without a price."""
-        return fmt.brief(self.billable_s[1]), "-" if self.usd is None else f"{self.usd[1]:,.1f}"
+        """Time, and dollars where there is a price."""
+        return fmt.brief(self.billable_s[1]), "" if self.usd is None else f"{self.usd[1]:,.1f}"
 
     @property
     def between(self) -> tuple[str, str]:

@@ -14,13 +14,13 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.printable import one_line
 from ...core.logs.throughput import Throughput, throughput
 from ...core.pricing.book import Price, PriceBook
 from ...core.pricing.cost import JobCost, job_cost, usd_for
 from ...core.specs.record import JobRecord, Origin
 from ...core.specs.snapshot import JobSnapshot, JobStatus
-from ..layout import one_line
-from ..status import StatusLook, status_look
+from ...core.status import StatusLook, status_look
 from .estimated import Estimated
 from .work import Work, read_work
 

@@ -7,16 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...core.specs.snapshot import JobSnapshot, Transition
+from ...core.status import Texture, texture_of
 from .rows import Row
 
-_TEXTURES = {
-    "Downloading": "transfer",
-    "DownloadingTrainingImage": "transfer",
-    "Uploading": "transfer",
-    "Stopping": "transfer",
-    "Training": "steady",
-    "Interrupted": "interrupted",
-}
 _BILLED = frozenset({"transfer", "steady", "warmup"})
 
 
@@ -83,8 +76,9 @@ def _stretches(snapshot: JobSnapshot, created: datetime, newest: float) -> Itera
     for item in snapshot.transitions:
         start, end = _offset(item, created, newest)
         if end > start:
-            texture = _TEXTURES.get(item.status, "waiting")
-            yield Stretch(status=item.status, texture=texture, start_s=start, end_s=end)
+            texture = texture_of(item.status)
+            style = "steady" if texture is Texture.TRAINING else texture.style
+            yield Stretch(status=item.status, texture=style, start_s=start, end_s=end)
 
 
 def _offset(item: Transition, created: datetime, newest: float) -> tuple[float, float]:

@@ -18,9 +18,9 @@ from starlette.routing import Route
 
 from ...core import __version__
 from ...core.errors import SmTrnError
-from ...core.formatting.markup import variables
+from ...core.formatting.markup import text, variables
 from ...core.session.stops import stop_one
-from ..document import document_head, text
+from ..document import document_head
 from .access import FRAMED_POLICY, Access, Keys
 from .board import Board, Json, Update
 from .lines import Line, Lines, Wanted, line_text

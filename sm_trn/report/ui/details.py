@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
 from ...core.formatting import numbers as fmt
-from ...core.logs.shown import printable
+from ...core.formatting.missing import Missing
+from ...core.formatting.printable import one_line, printable
 from ...core.pricing.cost import usd_for
 from ...core.specs.units import WallSeconds
-from ..layout import one_line
-from ..watch.rows import WatchRow, rate_words
+from ...core.status import next_steps
+from ..watch.columns import words_of
+from ..watch.rows import WatchRow
 from .board import Json
 from .lines import Lines
-from .rows import bar, cost_words, finite, loss_of
+from .rows import bar, finite
 from .series import Curves, Series
 
 _UNITS = {"steps_per_second": "it/s", "samples_per_second": "samples/s"}
@@ -50,7 +51,7 @@ def detail_json(
             if not key.startswith(_INTERNAL)
         ],
         "about": [(name, value) for name, value in _about(row) if value],
-        "next": [(words, command + options) for words, command in _next(row)],
+        "next": [(step.words, step.command + options) for step in next_steps(job.name, job.status)],
         "log": {
             "end": lines.end,
             "hosts": [one_line(host) for host in lines.hosts],
@@ -75,36 +76,27 @@ def _cause(row: WatchRow, lines: Lines) -> str:
 
 def _facts(row: WatchRow, now: datetime) -> Iterator[tuple[str, str, str]]:
     """Name, value, and what the value stands beside."""
-    loss, billed, usd = loss_of(row), row.billed_s(now), row.usd(now)
     if row.step is not None:
         share = f", {row.share * 100:.0f} %" if row.share is not None else ""
         yield "Step", fmt.count(row.step), f"of {fmt.count(row.total_steps)}{share}" if row.total_steps else ""
-    if rate_words(row) != "-":
-        yield "Throughput", rate_words(row), "newest"
-    if loss is not None:
-        yield "Loss", fmt.loss(loss), "newest"
+    if row.rates and not row.emulated:
+        yield "Throughput", words_of(row, "rate", now), "newest"
+    if row.loss is not None or row.may_have_logged:
+        yield "Loss", words_of(row, "loss", now), "newest" if row.loss is not None else ""
     if row.left_s is not None:
         yield "Left", f"about {fmt.brief(row.left_s)}", "at the rate of the last minutes"
-    yield (
-        "Billed",
-        "not yet" if billed is None else fmt.billable(billed, emulated=row.emulated),
-        f"× {row.snapshot.count}",
+    yield "Billed", words_of(row, "billed", now), f"× {row.snapshot.count}"
+    price = (
+        "" if row.price is None or row.emulated else f"{fmt.usd_per_hour(row.price.usd_per_hour)} of {row.price.as_of}"
     )
-    price = "" if row.price is None else f"{fmt.usd_per_hour(row.price.usd_per_hour)} of {row.price.as_of}"
-    inferred = ", inferred" if row.price is not None and row.price.inferred else ""
-    if row.emulated:
-        yield "Cost", "none", "EMULATED on this machine"
-    elif usd is not None:
-        yield "Cost", ("≤ " if row.at_most else "") + fmt.usd(usd), price + inferred
-    else:
-        yield "Cost", cost_words(row, now), price + inferred
+    inferred = ", inferred" if price and row.price is not None and row.price.inferred else ""
+    usd = row.usd(now)
+    words = words_of(row, "cost", now) if usd is None else ("≤ " if row.at_most else "") + fmt.usd(usd)
+    yield "Cost", words, price + inferred
     if row.checkpoints is not None:
         age = row.checkpoints.age_s(now)
-        yield (
-            "Checkpoint",
-            "none" if age is None else f"{fmt.compact(age)} old",
-            f"{fmt.count(row.checkpoints.count)} objects",
-        )
+        objects = f"{fmt.count(row.checkpoints.count)} objects"
+        yield "Checkpoint", str(Missing.NONE_YET) if age is None else f"{fmt.compact(age)} old", objects
     if row.snapshot.interruptions:
         yield "Interruptions", fmt.count(row.snapshot.interruptions), ""
 
@@ -125,7 +117,7 @@ def _sentence(row: WatchRow, now: datetime) -> str:
 def _billed(row: WatchRow, now: datetime) -> str:
     billed = row.billed_s(now)
     if billed is None:
-        return "not billed yet"
+        return str(Missing.NOT_BILLED_YET)
     so_far = "" if row.snapshot.terminal else " so far"
     return f"billed{so_far} {fmt.billable(billed, emulated=row.emulated)} × {row.snapshot.count}"
 
@@ -163,15 +155,16 @@ def _series(one: Series, created: datetime | None) -> Json:
 
 def _metrics(row: WatchRow, curves: Curves) -> Iterator[tuple[str, str, str, str, str]]:
     """Name, newest value, lowest, highest, step; of an ended job also what the service itself kept."""
+    nothing = str(Missing.NOTHING)
     for one in curves.series.values():
         if one.name == "total_steps":
             continue
         step, _, value = one.last
-        low, high = (_number(one.low), _number(one.high)) if one.high >= one.low else ("–", "–")
-        yield one_line(one.name), _number(value), low, high, fmt.count(step) if math.isfinite(step) else "–"
+        low, high = (_number(one.low), _number(one.high)) if one.high >= one.low else (nothing, nothing)
+        yield one_line(one.name), _number(value), low, high, fmt.count(step) if math.isfinite(step) else nothing
     for name, value in row.snapshot.final_metrics.items():
         if name not in curves.series:
-            yield f"{one_line(name)} (kept by the service)", _number(value), "–", "–", "–"
+            yield f"{one_line(name)} (kept by the service)", _number(value), nothing, nothing, nothing
 
 
 def _number(value: float) -> str:
@@ -182,7 +175,7 @@ def _number(value: float) -> str:
 
 def _about(row: WatchRow) -> Iterator[tuple[str, str]]:
     job = row.snapshot
-    yield "instances", ("this machine, for " if row.emulated else "") + fmt.instances(one_line(job.instance), job.count)
+    yield "instances", row.machine
     yield "spot", "yes" if job.spot else "no"
     yield "script", one_line(job.program)
     yield "created", fmt.stamp(job.created) if job.created else ""
@@ -191,23 +184,3 @@ def _about(row: WatchRow) -> Iterator[tuple[str, str]]:
     yield "image", one_line(job.image or "")
     yield "model", one_line(job.model_s3_uri or "")
     yield "ARN", one_line(job.arn)
-
-
-def _next(row: WatchRow) -> Iterator[tuple[str, str]]:
-    """What a person does with such a job."""
-    name = shlex.quote(row.snapshot.name)
-    word = row.snapshot.status_word
-    if not row.snapshot.terminal:
-        yield "Follow it in a terminal", f"sm-trn watch {name}"
-        yield "Follow its log", f"sm-trn logs {name} --script --follow"
-        yield "Stop it; its script may save first", f"sm-trn stop {name}"
-        return
-    if word == "Failed":
-        yield "Read the end of the script's own output", f"sm-trn logs {name} --script --tail 40"
-        yield "Launch it again, with changes", f"sm-trn resubmit {name}"
-    if word == "Stopped":
-        yield "Go on from its checkpoints", f"sm-trn resume {name}"
-    if word == "Completed":
-        yield "Write a report", f"sm-trn compare {name} --output report/"
-        yield "Launch it again, with changes", f"sm-trn resubmit {name}"
-    yield "Save it as a job file", f"sm-trn attach {name} --save job.toml"

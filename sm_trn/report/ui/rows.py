@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from types import MappingProxyType
 
 from ...core.formatting import numbers as fmt
-from ..layout import cut, one_line
-from ..watch.rows import WatchRow, rate_words
-from ..watch.table import checkpoint_age, left_words, phases, step_words
+from ...core.formatting.layout import cut
+from ...core.formatting.missing import Missing
+from ...core.formatting.printable import one_line
+from ...core.status import next_command, phases
+from ..watch.columns import LIVE, watch_table
+from ..watch.rows import WatchRow
 from .board import Json
 
 CENT = Decimal("0.01")
@@ -23,17 +24,6 @@ NAMED, LONGEST_CAUSE = 3, 300
 # sagemaker-training 5.1.4, errors.py, ExecuteUserScriptError: the message may be the end of a traceback, its last line the exception.
 _SAID = re.compile(r'\bErrorMessage "(?P<said>.+?)" (?:ExtraInfo|Command) "')
 _RAISED = re.compile(r"^.*(?<![\w.])(?P<raised>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$")
-# What a phase looks like in a bar; any other one is waiting.
-_TEXTURES: Mapping[str, str] = MappingProxyType(
-    {
-        "downloading": "transfer",
-        "downloadingtrainingimage": "transfer",
-        "uploading": "transfer",
-        "stopping": "transfer",
-        "training": "training",
-        "interrupted": "interrupted",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,37 +45,22 @@ def finite(value: float | None) -> float | None:
 
 def bar(row: WatchRow, now: datetime) -> list[tuple[str, str, float]]:
     """Name, texture and seconds of each phase so far."""
-    return [(name, _TEXTURES.get(name, "waiting"), round(seconds, 1)) for name, _, seconds in phases(row, now)]
+    return [(phase.word, phase.texture.style, round(phase.seconds, 1)) for phase in phases(row.snapshot, now)]
 
 
 def cost(row: WatchRow, now: datetime) -> Decimal | None:
     """Cost so far in whole cents, so that a sum is the sum of what is shown."""
-    found = row.usd(now)
-    return None if found is None else found.quantize(CENT)
-
-
-def cost_words(row: WatchRow, now: datetime) -> str:
-    """``45.96``, ``≤ 27.16``, or the word for why there is none."""
-    if row.emulated:
-        return "emulated"
-    found = row.usd(now)
-    if found is not None:
-        return ("≤ " if row.at_most else "") + fmt.usd_cell(found)
-    return "no price" if row.price is None and row.snapshot.instance else "not billed yet"
-
-
-def loss_of(row: WatchRow) -> float | None:
-    """The newest training loss: out of the log, else what the service itself kept of it."""
-    if row.loss is not None:
-        return row.loss
-    kept = row.snapshot.final_metrics
-    return next((kept[name] for name in ("train_loss", "loss") if name in kept), None)
+    usd = row.usd(now)
+    return None if usd is None else usd.quantize(CENT)
 
 
 def row_json(shown: Shown, now: datetime) -> Json:
     """Everything that a row shows."""
     row, job, look = shown.row, shown.row.snapshot, shown.row.look
-    billed, usd, loss = row.billed_s(now), cost(row, now), loss_of(row)
+    usd = cost(row, now)
+    table = watch_table([row], LIVE, now)
+    (drawn,) = table.rows
+    created = job.created
     return {
         "name": job.name,
         "word": look.word,
@@ -100,22 +75,16 @@ def row_json(shown: Shown, now: datetime) -> Json:
         "phases": bar(row, now),
         "left_s": finite(row.left_s),
         "share": finite(row.share),
-        "step": step_words(row),
-        "rate": rate_words(row),
         "rates": [] if row.emulated else [finite(value) for value in row.rates],
-        "loss": "–" if loss is None else fmt.loss(loss),
         "losses": [finite(value) for value in row.losses],
-        "left": left_words(row),
-        "billed": "–" if billed is None else fmt.billable(billed, emulated=row.emulated),
         "usd": None if usd is None else float(usd),
         "at_most": row.at_most and usd is not None,
-        "cost": cost_words(row, now),
-        "checkpoint": checkpoint_age(row, now),
         "interruptions": job.interruptions,
-        "created": job.created.timestamp() if job.created else None,
-        "created_words": fmt.stamp(job.created) if job.created else "–",
+        "created": None if created is None else created.timestamp(),
         "reason": cut(cause_of(row.reason), LONGEST_CAUSE),
         "tags": [f"{one_line(key)}={one_line(value)}" for key, value in shown.tags.items()],
+        **{column.name: column.words(drawn.cells[column.name]) for column in table.columns},
+        "missing": [name for name, cell in drawn.cells.items() if cell.missing],
     }
 
 
@@ -139,7 +108,7 @@ def _running_words(running: Sequence[WatchRow]) -> str:
     billing = [row for row in running if row.snapshot.started is not None and not row.emulated]
     priced = [row.price.usd_per_hour * row.snapshot.count for row in billing if row.price is not None]
     if not billing:
-        return f"{fmt.jobs(len(running))} starting, nothing billed yet"
+        return f"{fmt.jobs(len(running))} starting, {Missing.NOT_BILLED_YET}"
     is_ = "is" if len(billing) == 1 else "are"
     if len(priced) < len(billing):
         return f"{fmt.jobs(len(billing))} {is_} being billed"
@@ -188,7 +157,7 @@ def needs(rows: Sequence[WatchRow], now: datetime, options: str) -> list[Json]:
     for row in rows:
         if needs_you(row, now):
             cause = cause_of(row.reason) or (
-                "no reason given" if row.look.word == "failed" else "It goes on by itself."
+                str(Missing.NO_REASON) if row.look.word == "failed" else "It goes on by itself."
             )
             causes.setdefault((row.look.word, row.look.role, cause), []).append(row)
     return [
@@ -199,7 +168,7 @@ def needs(rows: Sequence[WatchRow], now: datetime, options: str) -> list[Json]:
             "count": len(found),
             "names": [row.snapshot.name for row in found[:NAMED]],
             "cause": cut(cause, LONGEST_CAUSE),
-            "command": f"sm-trn logs {shlex.quote(found[0].snapshot.name)} --script --tail 40{options}",
+            "command": next_command(found[0].snapshot.name, found[0].snapshot.status) + options,
         }
         for (word, role, cause), found in causes.items()
     ]

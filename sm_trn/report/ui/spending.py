@@ -7,11 +7,11 @@ from datetime import date, timedelta, timezone
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.printable import one_line
 from ...core.pricing.book import PriceBook
 from ...core.specs.snapshot import JobSnapshot
 from ..fleets.fleet import Fleet, fleet
 from ..fleets.rows import TAG, FleetRow
-from ..layout import one_line
 from .board import Json
 
 DAYS = 62  # bars of a figure

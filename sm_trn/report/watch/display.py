@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TextIO
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.layout import ascii_text
 from ...core.formatting.theme import wants_color
 from .card import watch_html
 from .rows import WatchRow, watch_lines
@@ -44,13 +45,13 @@ class LineDisplay:
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
         for line in watch_lines(self._before, rows, now):
-            self._stream.write((_ascii(line) if self._ascii else line) + "\n")
+            self._stream.write((ascii_text(line) if self._ascii else line) + "\n")
         self._before = tuple(rows)
         self._stream.flush()
 
     def note(self, text: str, now: datetime) -> None:
         line = f"{fmt.iso(now)} {text}"
-        self._stream.write((_ascii(line) if self._ascii else line) + "\n")
+        self._stream.write((ascii_text(line) if self._ascii else line) + "\n")
         self._stream.flush()
 
     def close(self, words: str = "") -> None:
@@ -85,7 +86,7 @@ class TerminalDisplay:
     def note(self, text: str, now: datetime) -> None:
         """A line above the table, which stays; the table is drawn again below it."""
         rows = self._rows
-        self._stream.write(f"{self._back()}\x1b[J{_ascii(text) if self._ascii else text}\n")
+        self._stream.write(f"{self._back()}\x1b[J{ascii_text(text) if self._ascii else text}\n")
         self._drawn = []
         if rows:
             self._draw(rows, now)
@@ -96,7 +97,7 @@ class TerminalDisplay:
         if self._waiting is not None or (words and self._rows and self._last is not None):
             self._draw(*(self._waiting or (self._rows, self._last)))  # type: ignore[arg-type]  # a last time, if any row
         if words:
-            self._stream.write(f"{_ascii(words) if self._ascii else words}\n")
+            self._stream.write(f"{ascii_text(words) if self._ascii else words}\n")
         self._stream.flush()
 
     def _draw(self, rows: Sequence[WatchRow], now: datetime) -> None:
@@ -213,7 +214,3 @@ def ipython_display() -> Callable[..., Any] | None:
         return None
     found: Callable[..., Any] = display
     return found
-
-
-def _ascii(line: str) -> str:
-    return line.replace("×", "x").encode("ascii", "replace").decode("ascii")

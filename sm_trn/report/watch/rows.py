@@ -10,13 +10,14 @@ from datetime import datetime
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.layout import cut
+from ...core.formatting.printable import one_line
 from ...core.pricing.book import Price
 from ...core.pricing.cost import usd_for
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
 from ...core.specs.units import WallSeconds
-from ..layout import cut, one_line
-from ..status import StatusLook, status_look
+from ...core.status import StatusLook, status_look
 
 WINDOW_S = 300.0  # what is left is judged by the last five minutes
 STEADY_STEPS = 20  # fewer tell no rate
@@ -80,7 +81,23 @@ class WatchRow:
 
     @property
     def loss(self) -> float | None:
-        return next((point.value for point in reversed(self.points) if point.name == "loss"), None)
+        """The newest training loss: out of the log, else what the service itself kept of it."""
+        logged = next((point.value for point in reversed(self.points) if point.name == "loss"), None)
+        if logged is not None:
+            return logged
+        final = self.snapshot.final_metrics
+        return final.get("train_loss", final.get("loss"))
+
+    @property
+    def may_have_logged(self) -> bool:
+        """Whether the script ran, so that its log could have a number."""
+        return any(item.status == "Training" for item in self.snapshot.transitions)
+
+    @property
+    def machine(self) -> str:
+        """Its instances; an emulated job ran on this machine, for them."""
+        machine = fmt.instances(one_line(self.snapshot.instance), self.snapshot.count)
+        return f"this machine, for {machine}" if self.emulated else machine
 
     @property
     def losses(self) -> tuple[float, ...]:
@@ -194,16 +211,9 @@ def _ending(row: WatchRow, now: datetime) -> Iterator[str]:
 
 def _progress(row: WatchRow) -> str:
     of = f" of {fmt.count(row.total_steps)}" if row.total_steps else ""
-    rate = f", {rate_words(row)}" if row.rates and not row.emulated else ""
+    rate = f", {fmt.rate(row.rates[-1], row.unit)}" if row.rates and not row.emulated else ""
     loss = f", loss {fmt.loss(row.loss)}" if row.loss is not None else ""
     return f"training step {fmt.count(row.step or 0)}{of}{rate}{loss}"
-
-
-def rate_words(row: WatchRow, *, short: bool = False) -> str:
-    """The newest rate. An emulated one would be this machine's, so there is none."""
-    if not row.rates or row.emulated or row.look.word in {"failed", "interrupted"}:
-        return "-"
-    return fmt.rate(row.rates[-1], "smp/s" if short and row.unit == "samples/s" else row.unit)
 
 
 def _milestone(row: WatchRow) -> int:

@@ -33,7 +33,7 @@ export function jobsView() {
   const compare = h("a", { class: "btn solid", href: "#/compare" }, "Compare");
   const untick = h("button", { type: "button" }, "Untick all");
   const tray = h("div", { class: "tray", hidden: true }, tickWords, compare, untick);
-  const legend = h("p", { class: "legend" }, [["waiting", "not billed yet"], ["transfer", "download or upload"], ["training", "training"], ["interrupted", "interrupted"], ["left", "to come"]].map(([texture, words]) => h("span", {}, s("svg", { class: "key", viewBox: "0 0 20 10", "aria-hidden": "true" }, s("rect", { class: texture, x: 0.5, y: 0.5, width: 19, height: 9 })), words)));
+  const legend = h("p", { class: "legend" });
 
   const pool = new Map();
   let list = [], order = new Map(), drawnNeeds = "", drawnChips = "", drawnCells = "", scheduled = 0;
@@ -88,11 +88,18 @@ export function jobsView() {
     put(sum, `${list.length === state.rows.size ? "" : `${list.length} of `}${jobs(state.rows.size)}${shownSum}${head.full ? `, the newest ${head.limit}` : ""}`);
     table.classList.toggle("emulated", head.emulated);
     put(costHead.firstChild, head.emulated ? "Billed" : "Cost");
-    put(costHead.lastChild, head.emulated ? "emulated" : "USD so far");
+    put(costHead.lastChild, head.emulated ? "of this machine" : "USD so far");
     nothing.hidden = list.length > 0;
     table.hidden = legend.hidden = list.length === 0;
     if (!list.length) drawNothing(head);
+    drawLegend(head);
     drawTray();
+  }
+
+  function drawLegend(head) {
+    if (legend.childElementCount) return;
+    const key = (texture) => s("svg", { class: "key", viewBox: "0 0 20 10", "aria-hidden": "true" }, s("rect", { class: texture, x: 0.5, y: 0.5, width: 19, height: 9 }));
+    legend.replaceChildren(...head.textures.map(([texture, words]) => h("span", {}, key(texture), words)));
   }
 
   function total(rows) {
@@ -231,17 +238,17 @@ export function jobsView() {
       mark(status, "class", next.role);
       const share = next.share !== null && !next.ended ? `${Math.round(next.share * 100)} %` : "";
       const cut = next.interruptions ? `${next.interruptions} interruption${next.interruptions > 1 ? "s" : ""}` : "";
-      put(under, next.reason && next.word === "failed" ? next.reason : [share || (next.step !== "-" ? `step ${next.step}` : ""), cut].filter(Boolean).join(", "));
+      put(under, next.reason && next.word === "failed" ? next.reason : [share || (has(next, "step") ? `step ${next.step}` : ""), cut].filter(Boolean).join(", "));
       mark(under, "title", next.reason || null);
-      put(fold, [next.rate !== "-" ? next.rate : "", next.left !== "-" && next.left !== "?" ? `${next.left} left` : ""].filter(Boolean).join(", "));
+      put(fold, [has(next, "rate") ? next.rate : "", has(next, "left") ? `${next.left} left` : ""].filter(Boolean).join(", "));
       phases.replaceChildren(bar(next.phases, next.left_s, 14, next.phases.map(([name, , seconds]) => `${name} ${Math.round(seconds)} s`).join(", ") || "no phase yet"));
-      put(rate, next.rate === "-" ? "–" : next.rate);
+      put(rate, next.rate);
       rates.replaceChildren(...[spark(next.rates)].filter(Boolean));
       put(loss, next.loss);
       losses.replaceChildren(...[spark(next.losses)].filter(Boolean));
-      put(left, next.left === "-" ? "–" : next.left);
+      put(left, next.left);
       put(cost, next.emulated ? next.billed : next.cost);
-      put(billed, next.emulated ? "" : next.billed === "–" ? "" : next.billed);
+      put(billed, next.emulated ? next.cost : has(next, "billed") ? next.billed : "");
     }
     return { node, update: show };
   }
@@ -281,6 +288,9 @@ export function jobsView() {
     leave() { removeEventListener("scroll", onScroll); removeEventListener("resize", onScroll); },
   };
 }
+
+// Whether a row has a value of this name, and not the word for why it has none.
+const has = (row, name) => !row.missing.includes(name);
 
 // A long name without its middle: what tells the jobs of a sweep apart stands at the end.
 const middle = (name) => (name.length > 48 ? `${name.slice(0, 23)}…${name.slice(-23)}` : name);

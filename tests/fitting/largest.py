@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ..core.catalog.chips import find_chip
-from ..core.catalog.instances import find_instance
-from ..core.specs.json import Object
-from .architectures import ImageModel, find_model
-from .configuration import Configuration, Head, Style
+from sm_trn.core.catalog.chips import find_chip
+from sm_trn.core.catalog.instances import find_instance
+from sm_trn.core.specs.json import Object
+from sm_trn.forecast.architectures import ImageModel, find_model
+from sm_trn.forecast.configuration import Configuration, Head, Style
+
 from .fields import Refusal
 
 XSUM_SOURCE, XSUM_TARGET = 1024, 128  # the summarization script's default source length; its target length

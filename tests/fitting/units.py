@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..core.specs.json import Object
-from .architectures import ImageModel
-from .configuration import Configuration, Head
+from sm_trn.core.specs.json import Object
+from sm_trn.forecast.configuration import Configuration
+from sm_trn.forecast.work import model_flop
+
 from .fields import Refusal, number, text
 
 # Training examples of public data sets, as their recipes count them: dataset cards of the Hugging Face hub.
@@ -140,13 +141,3 @@ def _steps_said(row: Object) -> float | None:
     words = f"{text(row, 'task')} {text(row, 'notes')}".lower()
     found = re.search(r"([\d,]+)\s*(?:optimizer |training |update )?(steps|iterations)", words)
     return float(found[1].replace(",", "")) if found else None
-
-
-def model_flop(c: Configuration) -> float:
-    """FLOP of a step as papers count them: no recomputation, attention in full."""
-    if isinstance(c.model, ImageModel):
-        return c.model.gflop_forward * 1e9 * c.global_batch * (1 if c.forward_only else 3)
-    weights = c.model.active_parameters + c.model.width * c.model.vocabulary * (1.0 if c.head is Head.TOKENS else 0.0)
-    passes = 1 if c.forward_only else 2 if c.adapters else 3
-    attention = 4 * c.model.layers * c.model.width * c.sequence
-    return passes * (2 * weights + attention) * (c.sequence + c.target) * c.global_batch

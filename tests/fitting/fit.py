@@ -1,4 +1,4 @@
-"""Make the constants again from the published rows: ``python -m sm_trn.forecast.fit``. Needs numpy and scipy.
+"""Make the constants again from the published rows: ``PYTHONPATH=tests python -m fitting.fit``. Needs numpy and scipy.
 
 Residuals are logarithms of published over estimated seconds under a soft L1 loss; each group of rows, a repository and a model,
 weighs at most as six rows; every constant is held by its prior. Each group is then left out in turn: the constants without it
@@ -15,20 +15,23 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from sm_trn.forecast import rates
+from sm_trn.forecast.rates import PRIORS, chosen, support_key
+from sm_trn.forecast.step import Rates, Work, step_parts
+from sm_trn.forecast.work import work_of
+
 from .fields import Refusal
 from .published import published_rows
-from .rates import PRIORS, chosen, fitted_names, support_key
 from .rows import Measurement, read
-from .step import Rates, Work, step_parts
-from .work import work_of
 
 GROUP_WEIGHT = 6.0
 NOISE = 0.10  # spread of a published row around its own truth
-OUT = Path(__file__).with_name("constants.json")
+OUT = Path(rates.__file__).with_name("constants.json")
+LEFT_OUT = Path(__file__).with_name("left_out.json")
 
 
 def measurements() -> list[Measurement]:
-    """The rows of the package's table that are not flagged and can be read."""
+    """The rows of the table that are not flagged and can be read."""
     found = (read(row) for row in published_rows() if not row.get("flag"))
     return [each for each in found if not isinstance(each, Refusal)]
 
@@ -37,10 +40,10 @@ class Problem:
     """Rows as arrays: the model and its constants as numpy sees them."""
 
     def __init__(self, rows: Sequence[Measurement]) -> None:
-        import numpy as np  # noqa: PLC0415  # of the fit alone
+        import numpy as np  # of the fit alone
 
         self.np = np
-        self.names = fitted_names()
+        self.names = [name for name, prior in PRIORS.items() if prior.spread > 0]
         self.groups = [row.group for row in rows]
         works = [work_of(row.configuration) for row in rows]
         self.work: Any = Work(**{f.name: np.array([getattr(each, f.name) for each in works]) for f in fields(Work)})
@@ -69,7 +72,7 @@ class Problem:
 
     def solve(self, weights: Any, start: Any) -> Any:
         """The constants' logarithms under these weights of rows."""
-        from scipy.optimize import least_squares  # noqa: PLC0415
+        from scipy.optimize import least_squares
 
         np = self.np
         live = weights > 0
@@ -89,8 +92,8 @@ class Problem:
         )
 
 
-def fit() -> Mapping[str, object]:
-    """Constants of all rows, constants without each group, residuals of the groups left out."""
+def fit() -> tuple[Mapping[str, object], Mapping[str, dict[str, float]]]:
+    """Constants of all rows with the residuals of the groups left out, and the constants without each group."""
     rows = measurements()
     problem = Problem(rows)
     whole = problem.solve(problem.weights(), problem.start)
@@ -104,15 +107,15 @@ def fit() -> Mapping[str, object]:
     support: dict[str, set[str]] = {}
     for row in rows:
         support.setdefault(support_key(row.configuration), set()).add(row.group)
-    return {
+    body = {
         "schema": 1,
-        "made_by": "python -m sm_trn.forecast.fit",
+        "made_by": "tests/fitting/fit.py",
         "rows": len(rows),
         "constants": _named(problem.names, whole),
-        "without": without,
         "residuals": residuals,
         "support": {key: len(groups) for key, groups in sorted(support.items())},
     }
+    return body, without
 
 
 def _named(names: Sequence[str], logs: Any) -> dict[str, float]:
@@ -120,8 +123,9 @@ def _named(names: Sequence[str], logs: Any) -> dict[str, float]:
 
 
 def main() -> None:
-    """Write ``constants.json`` beside this file."""
-    body = fit()
+    """Write the package's ``constants.json``, and ``left_out.json`` beside this file."""
+    body, without = fit()
+    LEFT_OUT.write_text(json.dumps(without, indent=1) + "\n", "utf-8")
     OUT.write_text(json.dumps(body, indent=1) + "\n", "utf-8")
     sys.stdout.write(f"{body['rows']} rows: {OUT.name}\n")
 

@@ -1,4 +1,4 @@
-"""How far the estimates can be trusted: ``python -m sm_trn.forecast.evaluate ROWS.json --json OUT``.
+"""How far the estimates can be trusted: ``PYTHONPATH=tests python -m fitting.evaluate ROWS.json --json OUT``.
 
 Each row is estimated by constants that never saw its group, a repository and a model. ``--max-batch FILE`` does the same for
 published largest batches. What cannot be estimated is refused, with its reason.
@@ -7,6 +7,7 @@ published largest batches. What cannot be estimated is refused, with its reason.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import statistics
 import sys
@@ -15,18 +16,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..core.specs.json import Object
-from .bounds import fastest_seconds
+from sm_trn.core.specs.json import Object
+from sm_trn.forecast.intervals import Interval, around, spread_of, support_width
+from sm_trn.forecast.memory import largest_batch
+from sm_trn.forecast.rates import Constants, shipped, support_key
+from sm_trn.forecast.step import step_parts
+from sm_trn.forecast.work import fastest_seconds, model_flop, work_of
+
 from .fields import Refusal
-from .intervals import Interval, around, spread_of, support_width
 from .largest import batch_configuration, batch_flag
-from .memory import largest_batch
 from .published import published_rows
-from .rates import shipped, support_key
 from .rows import Measurement, read
-from .step import step_parts
-from .units import model_flop
-from .work import work_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,20 @@ def judge(row: Object) -> Judged:
     return Judged(row, found.group, interval, found.published, seconds / middle - 1, "", _flag(row))
 
 
+@functools.cache
+def left_out() -> Mapping[str, Constants]:
+    """Constants that never saw a group of rows, by group: ``fit`` writes the file."""
+    changes = json.loads(Path(__file__).with_name("left_out.json").read_text("utf-8"))
+    values = shipped().constants.values
+    return {group: Constants({**values, **changed}) for group, changed in changes.items()}
+
+
 def row_interval(found: Measurement) -> Interval:
     """The estimate of a measurement in its own unit."""
     fitted, c = shipped(), found.configuration
-    constants = fitted.without.get(found.group, fitted.constants)
+    constants = left_out().get(found.group, fitted.constants)
     seconds = step_parts(work_of(c), constants.rates(c)).total
-    known = fitted.support.get(support_key(c), 0) - (1 if found.group in fitted.without else 0)
+    known = fitted.support.get(support_key(c), 0) - (1 if found.group in left_out() else 0)
     width = support_width(max(0, known)) * found.doubt
     likely = around(seconds, spread_of(fitted.residuals, found.group), width=width)
     fastest = min(fastest_seconds(c), likely.p50)
@@ -295,8 +303,8 @@ def batch_report(judged: Sequence[BatchJudged]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line. Returns its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m sm_trn.forecast.evaluate", description=__doc__)
-    parser.add_argument("rows", nargs="?", help="a JSON list of published rows; without it, the package's own table")
+    parser = argparse.ArgumentParser(prog="PYTHONPATH=tests python -m fitting.evaluate", description=__doc__)
+    parser.add_argument("rows", nargs="?", help="a JSON list of published rows; without it, the table beside this file")
     parser.add_argument("--json", metavar="OUT", help="write p10, p50 and p90 of each row, in order")
     parser.add_argument("--max-batch", metavar="FILE", help="a JSON list of published largest batches")
     asked = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
-"""The pages of sm_trn/docs that are made from the code itself: ``python -m sm_trn.cli.documents`` writes all, a test compares them.
+"""The pages of sm_trn/docs that are made from the code itself: ``python .github/documents.py`` writes all, a test compares them.
 
-One function a page, one line in PAGES. It must not know prose that no code can be asked for: those pages are written by hand.
+One function a page, one line in PAGES. Prose that no code can be asked for stands in pages written by hand.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from typing import Any, get_args
 
 import click
 
-from .. import HOMES
-from ..core import catalog
-from ..core.catalog.tables import catalogue_tables
-from ..core.pricing.book import Price, PriceBook, price_sources, snapshot_book
-from ..core.pricing.cost import CENT
-from ..core.render import TARGETS
-from ..core.specs.compute import (
+import sm_trn
+from sm_trn import HOMES
+from sm_trn.cli.__main__ import COMMANDS, load
+from sm_trn.core import catalog, render
+from sm_trn.core.catalog.tables import catalogue_tables
+from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book
+from sm_trn.core.pricing.cost import CENT
+from sm_trn.core.render import TARGETS
+from sm_trn.core.specs.compute import (
     Accelerator,
     Compute,
     InstanceGroup,
@@ -33,20 +35,20 @@ from ..core.specs.compute import (
     Spot,
     UltraServer,
 )
-from ..core.specs.data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, TensorBoard
-from ..core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
-from ..core.specs.framework import Framework, Registry, TrainingCompiler
-from ..core.specs.guard import Guard
-from ..core.specs.job import Git, JobSpec, Script
-from ..core.specs.kept import Kept
-from ..core.specs.metrics import MetricRule
-from ..core.specs.neuron import NeuronOptions
-from ..core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
-from ..core.strategies import STRATEGIES
-from ..report.comparing import compare
-from .__main__ import COMMANDS, load
+from sm_trn.core.specs.data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, TensorBoard
+from sm_trn.core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
+from sm_trn.core.specs.framework import Framework, Registry, TrainingCompiler
+from sm_trn.core.specs.guard import Guard
+from sm_trn.core.specs.job import Git, JobSpec, Script
+from sm_trn.core.specs.kept import Kept
+from sm_trn.core.specs.metrics import MetricRule
+from sm_trn.core.specs.neuron import NeuronOptions
+from sm_trn.core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
+from sm_trn.core.strategies import STRATEGIES
+from sm_trn.report.comparing import compare
 
 _WIDTH = 100
+_MADE = "<!-- Made from the code: python .github/documents.py -->"
 # What a user may set. What the package sets for its own processes stands in INTERNAL.
 VARIABLES: Mapping[str, str] = {
     "SM_TRN_BACKEND": "`aws` or `emulator`. Unset: AWS when boto3 finds credentials, else the emulator; what was chosen is announced",
@@ -72,39 +74,35 @@ INTERNAL = frozenset({
 })  # fmt: skip
 
 
-# The rooms of the package that public names come from, and what their names are for.
+# Where public names come from, the longest beginning wins, and what those names are for.
 ROOMS: Mapping[str, str] = {
-    "specs": "Describe a job",
-    "strategies": "Choose a distribution",
-    "preflight": "Check a job",
-    "estimation": "Estimate a job",
-    "planning": "Plan a job",
-    "render": "Render a request, compare two",
-    "jobfile": "Read and write job files",
-    "launchers": "Read launch code",
-    "recorder": "Record launch code",
-    "session": "Launch, watch, attach",
-    "logs": "Read logs",
-    "causes": "Find out why",
-    "report": "Compare and add up",
-    "pricing": "Prices and costs",
-    "errors": "Errors",
-    "_entry": "Scripts of the package",
+    ".wiring": "Check, connect, rehearse; the session and its jobs",
+    ".core.specs": "Describe a job",
+    ".core.strategies": "Choose a distribution",
+    ".forecast": "Estimate and plan a job",
+    ".core.render": "Render a request, compare two",
+    ".core.jobfile": "Read and write job files",
+    ".bridge": "Read and record launch code",
+    ".core.session": "Launch, watch, attach",
+    ".emulator": "Rehearsals",
+    ".core.logs": "Read logs",
+    ".diagnosis": "Find out why",
+    ".report": "Compare and add up",
+    ".core.pricing": "Prices and costs",
+    ".hosting": "Endpoints and transforms",
+    ".account": "Policies of the account",
+    ".core.errors": "Errors",
+    ".core._entry": "Scripts of the package",
 }
 
 
 def python_reference() -> str:
     """Every public name, by the room it comes from; the site shows its docstring there."""
     by_room: dict[str, list[str]] = {room: [] for room in ROOMS}
-    by_room["render"].append("render.render")  # sm_trn.core.render is the folder to whoever does not run it
     for name, module in HOMES.items():
-        by_room[module.split(".")[1]].append(name)
-    lines = [
-        "# Python API",
-        "",
-        "Made from the code by `python -m sm_trn.cli.documents`; the site shows the docstring of each name.",
-        "`import sm_trn as st` loads a name when it is first used.",
-    ]
+        room = max((room for room in ROOMS if module.startswith(room)), key=len)
+        by_room[room].append(name)
+    lines = ["# Python API", "", _MADE, "", "`import sm_trn as st` loads a name when it is first used."]
     for room, names in by_room.items():
         lines += ["", f"## {ROOMS[room]}", *(f"\n::: sm_trn.{name}" for name in sorted(names, key=str.lower))]
     return "\n".join(lines) + "\n"
@@ -121,19 +119,20 @@ def cli_reference() -> str:
         "130 Ctrl-C, which never stops a job. With `--json` stdout is one JSON value and nothing else (`logs`: one a line).",
         "",
     ]
-    lines += [f"Made from the code by `{_MADE}`.", "", "| | |", "|---|---|"]
+    lines += [_MADE, "", "| | |", "|---|---|"]
     lines += [f"| [`{name}`](#sm-trn-{name}) | {summary} |" for name, (_, summary) in COMMANDS.items()]
     for name in COMMANDS:
-        for path, command in _commands(["sm-trn", name], load(name)):
+        for path, command in commands_of(["sm-trn", name], load(name)):
             lines += ["", f"## {' '.join(path)}", "", "```text", _help(path, command), "```"]
     return "\n".join(lines) + "\n"
 
 
-def _commands(path: list[str], command: click.Command) -> Iterator[tuple[list[str], click.Command]]:
+def commands_of(path: list[str], command: click.Command) -> Iterator[tuple[list[str], click.Command]]:
+    """The command and those within it, each with its words."""
     yield path, command
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
-            yield from _commands([*path, name], inner)
+            yield from commands_of([*path, name], inner)
 
 
 def _help(path: Sequence[str], command: click.Command) -> str:
@@ -145,7 +144,7 @@ def _help(path: Sequence[str], command: click.Command) -> str:
 
 def configuration() -> str:
     """Environment variables, and the keys of a job file."""
-    lines = ["# Configuration", "", f"Made from the code by `{_MADE}`.", "", "## Environment", ""]
+    lines = ["# Configuration", "", _MADE, "", "## Environment", ""]
     lines += _table(("variable", "means"), [(f"`{name}`", text) for name, text in {**VARIABLES, **FOREIGN}.items()])
     lines += [
         "",
@@ -202,8 +201,9 @@ def accelerators() -> str:
     lines = [
         "# Which accelerator should I pick",
         "",
-        f"Facts and prices of the catalogue, made from the code by `{_MADE}`. No figure here",
-        "was measured by this project.",
+        _MADE,
+        "",
+        "Facts and prices of the catalogue. No figure here was measured by this project.",
     ]
     lines += ["", "## What decides it", ""]
     lines += _QUESTIONS.strip().split("\n")
@@ -308,7 +308,9 @@ def facts() -> str:
     lines = [
         "# How old the facts are",
         "",
-        f"Made from the code by `{_MADE}`. `sm-trn catalog` shows the same with your own rows.",
+        _MADE,
+        "",
+        "`sm-trn catalog` shows the same with your own rows.",
         "",
     ]
     lines += _table(
@@ -364,14 +366,15 @@ def _coverage(book: PriceBook, region: str, types: Sequence[InstanceType]) -> tu
 
 def targets() -> str:
     """The render targets, by their modules' own first sentence: ``Target ``name``: what it is``."""
-    folder = Path(__file__).parent.parent / "render"
-    modules = (import_module(f"..render.{found.name}", __package__) for found in iter_modules([str(folder)]))
+    modules = (import_module(f"sm_trn.core.render.{found.name}") for found in iter_modules(render.__path__))
     said = (" ".join((module.__doc__ or "").partition("\n\n")[0].split()).replace("``", "`") for module in modules)
     purposes = {found[1]: found[2] for text in said if (found := re.match(r"Target `([\w-]+)`: (.+)", text))}
     lines = [
         "# Render targets",
         "",
-        f"Made from the code by `{_MADE}`. `sm-trn render FILE --to TARGET`; what a target cannot say is an error with a reason.",
+        _MADE,
+        "",
+        "`sm-trn render FILE --to TARGET`; what a target cannot say is an error with a reason.",
         "",
     ]
     lines += _table(("target", "is"), [(f"`{name}`", purposes[name]) for name in TARGETS])
@@ -383,7 +386,6 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [*lines, *(f"| {' | '.join(cell.replace('|', '∣') for cell in row)} |" for row in rows)]
 
 
-_MADE = "python -m sm_trn.cli.documents"
 PAGES: Mapping[str, Callable[[], str]] = {
     "api.md": python_reference,
     "cli.md": cli_reference,
@@ -401,4 +403,4 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent.parent / "docs")
+    write(Path(sm_trn.__file__).parent / "docs")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from ..core.catalog.chips import Chip, chips, find_chip
-from ..core.catalog.instances import find_instance, instances
-from ..core.specs.compute import InstanceType
-from ..core.specs.json import Object
-from .architectures import Architecture, ImageModel, Model, find_model
-from .configuration import Configuration, Head, Recompute, Sharding, Style
+from sm_trn.core.catalog.chips import Chip, chips, find_chip
+from sm_trn.core.catalog.instances import find_instance, instances
+from sm_trn.core.specs.compute import InstanceType
+from sm_trn.core.specs.json import Object
+from sm_trn.forecast.architectures import Architecture, ImageModel, Model, find_model
+from sm_trn.forecast.configuration import Configuration, Head, Recompute, Sharding, Style
+
 from .fields import Refusal, number, text, whole
 from .units import Unit, unit_of
 

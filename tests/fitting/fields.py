@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..core.specs.json import Object
+from sm_trn.core.specs.json import Object
 
 SMALLEST, LARGEST = 1e-6, 1e15  # what a published figure can be
 

@@ -1,0 +1,40 @@
+"""Why a value is not there. Each reason has one word, and the word stands in this module only."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Missing(enum.Enum):
+    """A reason that stands in place of a value. ``str`` gives its word, for people; files and frames hold None."""
+
+    EMULATED = "emulated"
+    NO_PRICE = "no price"
+    NOT_BILLED_YET = "not billed yet"
+    NOT_LOGGED = "not logged"
+    TOO_SHORT = "too short"
+    NOT_SET = "not set"
+    NOT_KNOWN = "not known"
+    NONE_YET = "none yet"
+    TOO_EARLY = "?"  # an estimate, before there is enough to estimate from
+    NO_REASON = "no reason given"
+    NOTHING = "-"  # no value is expected: a rate before the job trains, a saving without spot
+
+    def __str__(self) -> str:
+        return self.value
+
+
+# The same fact at the beginning of a sentence.
+EMULATED_COST = "EMULATED: no cost"
+
+
+def missing_cost(*, emulated: bool, billed: bool) -> Missing:
+    """Why a job, a group of jobs or an endpoint has no cost: it is emulated, not billed yet, or its price is not known."""
+    if emulated:
+        return Missing.EMULATED
+    return Missing.NO_PRICE if billed else Missing.NOT_BILLED_YET
+
+
+def no_price_for(instance: str, region: str = "") -> str:
+    """``no price for ml.trn2.48xlarge in us-west-2``."""
+    return f"{Missing.NO_PRICE} for {instance}{f' in {region}' if region else ''}"

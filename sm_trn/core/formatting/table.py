@@ -1,0 +1,161 @@
+"""A table as a value: named columns, and rows of values or reasons why there is none. It knows no writer.
+
+The writers are ``text`` (terminals), ``html`` (pages, notebooks) and ``records`` (CSV, JSON, DataFrames).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import numbers as fmt
+from .missing import Missing
+
+SMALLEST_CHANGE_PCT = 0.05  # what rounds to 0.0 % is no difference
+
+
+class Align(enum.Enum):
+    """On which side of its column a cell stands."""
+
+    LEFT = "left"
+    RIGHT = "right"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """Where a column goes on a page that has no room for it: below the value of the first of the columns ``under``.
+
+    ``words`` says there what the value is, such as ``{} per epoch``. Columns of the lowest ``order`` go first.
+    """
+
+    order: int
+    under: tuple[str, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column. ``name`` identifies it, in files too; ``heading`` and ``unit`` are for people.
+
+    ``form`` writes a value; a reason writes itself. ``short`` is the heading in a terminal, where columns of the highest
+    ``rank`` go first when the width is short, and ``least`` is the width in characters.
+    ``style`` is a class of the pages' style sheet, ``dtype`` pandas' kind, where the values do not say it.
+    """
+
+    name: str
+    heading: str = ""
+    unit: str = ""
+    short: str = ""
+    form: Callable[[Any], str] = str
+    align: Align = Align.RIGHT
+    rank: int = 0
+    least: int = 0
+    style: str = ""
+    fold: Fold | None = None
+    dtype: str = ""
+    in_text: bool = True
+    in_html: bool = True
+
+    @property
+    def label(self) -> str:
+        """Heading and unit in one line."""
+        return f"{self.heading}, {self.unit}" if self.unit else self.heading
+
+    def words(self, cell: Cell) -> str:
+        """The cell's value for people."""
+        if cell.missing:
+            return cell.why or str(cell.value)
+        return f"{cell.before} {self.form(cell.value)} {cell.unit}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value, or the reason why there is none, which ``why`` says at length. ``before`` the value stands a sign such as ≤, and
+    after it a ``unit`` that its column lacks.
+
+    ``change_pct`` is the change against the baseline, in percent of it. ``role`` is a colour of the theme, ``glyph`` stands
+    before the words. On pages ``under`` stands below the value, ``tag`` marks it as EMULATED, ``spark`` is a line of bars, and
+    ``bar`` is drawn: textures with their shares of the length.
+    """
+
+    value: Any
+    why: str = ""
+    before: str = ""
+    unit: str = ""
+    change_pct: float | None = None
+    under: str = ""
+    role: str = ""
+    glyph: str = ""
+    tag: bool = False
+    spark: str = ""
+    bar: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def missing(self) -> bool:
+        return isinstance(self.value, Missing)
+
+    @property
+    def below(self) -> str:
+        """The change in words, else ``under``."""
+        change = self.change_pct
+        if change is None or abs(change) < SMALLEST_CHANGE_PCT:
+            return self.under
+        return fmt.change(change, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What stands before a row's name: the marker of a job's ``slot``, hollow where it is emulated; or a status's glyph."""
+
+    slot: int | None = None
+    hollow: bool = False
+    glyph: str = ""
+    ascii: str = ""
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row: its ``name``, and its cells by the names of their columns. ``rank`` precedes the name where the table is ranked.
+
+    In a terminal ``suffix`` follows the name; on pages ``under`` and ``status`` stand below it, and ``role`` is its colour.
+    A ``note`` stands in place of the cells that the row lacks, and says that it is EMULATED.
+    """
+
+    name: str
+    cells: Mapping[str, Cell] = field(default_factory=dict)
+    mark: Mark | None = None
+    rank: int | None = None
+    suffix: str = ""
+    under: str = ""
+    status: Cell | None = None
+    role: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Columns and rows. ``rows_are`` heads the rows' names, ``ranked`` says that the best is first, and has a rank.
+
+    ``notes`` are sentences that belong below the table.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    title: str = ""
+    rows_are: str = "Job"
+    ranked: bool = False
+    notes: tuple[str, ...] = ()
+
+    def column(self, name: str) -> Column:
+        """Raises KeyError for a name that no column has."""
+        found = next((column for column in self.columns if column.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def words(self, row: Row, name: str) -> str:
+        """What stands in one cell."""
+        return self.column(name).words(row.cells[name])

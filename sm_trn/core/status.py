@@ -1,0 +1,171 @@
+"""How a status looks and what a person does next: AWS's states in our words, glyphs, textures of phases. Knows no layout."""
+
+from __future__ import annotations
+
+import enum
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+
+from .formatting.missing import Missing
+from .formatting.printable import printable
+from .specs.snapshot import JobSnapshot, JobStatus
+
+
+@dataclass(frozen=True, slots=True)
+class StatusLook:
+    """``role`` names a colour of ``theme``. ``order``: what needs you comes first. ``short`` fits 11 characters."""
+
+    word: str
+    glyph: str
+    ascii: str
+    role: str
+    order: int
+    short: str
+
+    @property
+    def predicate(self) -> str:
+        """The status as a predicate: ``failed``, ``is training``."""
+        ended = self.word.startswith(("failed", "stopped", "completed"))
+        return self.word if ended else f"was {self.word}" if self.word == "interrupted" else f"is {self.word}"
+
+
+def _look(word: str, glyph: str, ascii_glyph: str, role: str, order: int, *, short: str = "") -> StatusLook:
+    return StatusLook(word, glyph, ascii_glyph, role, order, short or word)
+
+
+_STARTING = _look("starting", "○", "o", "ink3", 5)
+_DOWNLOADING = _look("downloading", "↓", "v", "info", 4)
+_MAX_RUN = _look("stopped at max_run", "■", "#", "warn", 7, short="at max_run")
+_MAX_WAIT = _look("stopped at max_wait", "■", "#", "warn", 7, short="at max_wait")
+COMPILING = _look("compiling", "◇", "c", "info", 3)
+
+# SecondaryStatus of DescribeTrainingJob:
+# https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_DescribeTrainingJob.html
+LOOKS: Mapping[str, StatusLook] = MappingProxyType(
+    {
+        "Pending": _look("pending", "·", ".", "ink3", 6),
+        "Starting": _STARTING,
+        "LaunchingMLInstances": _STARTING,
+        "PreparingTrainingStack": _STARTING,
+        "Downloading": _DOWNLOADING,
+        "DownloadingTrainingImage": _DOWNLOADING,
+        "Training": _look("training", "●", "*", "info", 2),
+        "Uploading": _look("uploading", "↑", "^", "info", 4),
+        "Interrupted": _look("interrupted", "!", "!", "warn", 1),
+        "Stopping": _look("stopping", "■", "#", "ink2", 7),
+        "Stopped": _look("stopped", "■", "#", "ink2", 7),
+        "MaxRuntimeExceeded": _MAX_RUN,
+        "MaxWaitTimeExceeded": _MAX_WAIT,
+        "Completed": _look("completed", "✓", "+", "ok", 8),
+        "Failed": _look("failed", "✗", "x", "err", 0),
+    }
+)
+
+
+def status_look(snapshot: JobSnapshot, *, compiling: bool = False) -> StatusLook:
+    """The look of a job now. A state that this table does not know keeps AWS's own word."""
+    if snapshot.status in {JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.STOPPING}:
+        return LOOKS[snapshot.status_word]
+    if compiling and snapshot.secondary == "Training":
+        return COMPILING
+    for word in (snapshot.secondary, snapshot.status_word):
+        if word in LOOKS:
+            return LOOKS[word]
+    word = printable(snapshot.secondary or snapshot.status_word) or "unknown"
+    return _look(word, "?", "?", "ink2", 3)
+
+
+class Texture(enum.Enum):
+    """How a phase is drawn: the name of its style on pages, its letter in a terminal, and what a legend says."""
+
+    WAITING = "waiting", "┄", str(Missing.NOT_BILLED_YET)
+    TRANSFER = "transfer", "░", "download or upload"
+    TRAINING = "training", "█", "training"
+    INTERRUPTED = "interrupted", "✕", "interrupted"
+    LEFT = "left", "·", "to come"
+
+    def __init__(self, style: str, letter: str, words: str) -> None:
+        self.style = style
+        self.letter = letter
+        self.words = words
+
+
+_TEXTURES: Mapping[str, Texture] = MappingProxyType(
+    {
+        "Downloading": Texture.TRANSFER,
+        "DownloadingTrainingImage": Texture.TRANSFER,
+        "Uploading": Texture.TRANSFER,
+        "Stopping": Texture.TRANSFER,
+        "Training": Texture.TRAINING,
+        "Interrupted": Texture.INTERRUPTED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A stretch of a job's life that took time."""
+
+    word: str
+    texture: Texture
+    seconds: float
+
+
+def texture_of(status: str) -> Texture:
+    """The texture of a SecondaryStatus; a phase that this table does not know is waiting."""
+    return _TEXTURES.get(status, Texture.WAITING)
+
+
+def phase_word(status: str) -> str:
+    """A SecondaryStatus in our word, else in AWS's own."""
+    return LOOKS[status].word if status in LOOKS else printable(status)
+
+
+def phases(job: JobSnapshot, now: datetime) -> Iterator[Phase]:
+    """The phases until ``now`` that took half a second or more; not the state in which the job ended."""
+    for item in job.transitions:
+        seconds = item.seconds(now)
+        if item.status not in {"Completed", "Failed", "Stopped"} and seconds >= 0.5:
+            yield Phase(phase_word(item.status), texture_of(item.status), seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What a person can do, and the command for it."""
+
+    words: str
+    command: str
+
+
+def why_command(name: str) -> str:
+    """The command that asks for the cause of a failure."""
+    return f"sm-trn why {shlex.quote(name)}"
+
+
+def next_steps(name: str, status: JobStatus | None) -> tuple[NextStep, ...]:
+    """What to do with a job, the most useful first: of a failed one, ask why."""
+    job = shlex.quote(name)
+    again = NextStep("Launch it again, with changes", f"sm-trn resubmit {job}")
+    save = NextStep("Save it as a job file", f"sm-trn attach {job} --save job.toml")
+    match status:
+        case JobStatus.FAILED:
+            output = NextStep("Read the end of the script's own output", f"sm-trn logs {job} --script --tail 40")
+            return NextStep("Find out why it failed", why_command(name)), output, again, save
+        case JobStatus.STOPPED:
+            return NextStep("Go on from its checkpoints", f"sm-trn resume {job}"), save
+        case JobStatus.COMPLETED:
+            return NextStep("Write a report", f"sm-trn compare {job} --output report/"), again, save
+        case _:
+            return (
+                NextStep("Follow it in a terminal", f"sm-trn watch {job}"),
+                NextStep("Follow its log", f"sm-trn logs {job} --script --follow"),
+                NextStep("Stop it; its script may save first", f"sm-trn stop {job}"),
+            )
+
+
+def next_command(name: str, status: JobStatus | None) -> str:
+    """The command of the most useful step."""
+    return next_steps(name, status)[0].command
