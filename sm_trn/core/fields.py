@@ -450,6 +450,11 @@ RULES: Final = (
 )
 
 
+def members() -> frozenset[str]:
+    """The members of a request that the table says."""
+    return frozenset(field.request.split(".")[0] for field in JOB + RULES)
+
+
 def without_word(job: JobSpec, column: Column) -> Iterator[tuple[str, Any]]:
     """The fields, and their values, that the request says of a job and that ``column`` has no word for."""
     yield from _unsaid("", JOB, job, column)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .. import fields as table
 from ..catalog import limits
 from ..formatting.cards import HasCard
 from ..specs.data import Source
@@ -94,7 +95,7 @@ def _title(side: JobSpec | Mapping[str, Json]) -> str:
 
 def fields(request: Mapping[str, Json]) -> dict[str, Json]:
     """The fields that CreateTrainingJob has, each by its path; hyperparameters as the values that their JSON stands for."""
-    known = limits.shapes()["CreateTrainingJobRequest"]["members"]
+    known = {*limits.shapes()["CreateTrainingJobRequest"]["members"], *table.members()}
     return dict(_walk("", {name: value for name, value in request.items() if name in known}))
 
 
