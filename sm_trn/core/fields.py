@@ -116,7 +116,8 @@ class Field:
     """A row. ``spec`` is a path from the value that the table is of; the others are paths in the trees of their columns.
 
     "" stands where a language has no word. ``when`` keeps a field from being said of some values. ``v2_codec`` and ``v3_codec``
-    are for the rare word that means the same in another way: SDK v2 says ``disable``, the spec says ``compress``.
+    are for the rare word that means the same in another way: SDK v2 says ``disable``, the spec says ``compress``. ``instead`` is what to
+    do where a language has no word.
     """
 
     spec: str
@@ -127,6 +128,7 @@ class Field:
     v2_codec: Codec | None = None
     v3_codec: Codec | None = None
     when: Callable[[Any], bool] | None = None
+    instead: str = ""
 
     def path(self, column: Column) -> str:
         """The field's path in a column."""
@@ -469,22 +471,40 @@ RULES: Final = (
     Field(spec="profiler_rules", request="ProfilerRuleConfigurations", codec=Items(DebugRule, RULE)),
 )
 
+# What an SDK does with the source and the image. A target says them itself; where a column is empty it cannot.
+BESIDE: Final = (
+    Field(spec="script.git", v2="git_config", codec=IS_THERE,
+          instead="clone it at its commit and name that folder: Script(…, source_dir=…)"),
+    Field(spec="script.dependencies", v2="dependencies", codec=TEXTS, instead="copy them into source_dir"),
+    Field(spec="compiler", v2="compiler_config", codec=IS_THERE, when=lambda job: job.compiled),
+)  # fmt: skip
+
 
 def members() -> frozenset[str]:
     """The members of a request that the table says."""
     return frozenset(field.request.split(".")[0] for field in JOB + RULES)
 
 
-def without_word(job: JobSpec, column: Column) -> Iterator[tuple[str, Any]]:
-    """The fields, and their values, that the request says of a job and that ``column`` has no word for."""
-    yield from _unsaid("", JOB, job, column)
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """A field of a job, by its path, that a language has no word for, and its value."""
+
+    field: Field
+    path: str
+    value: Any
+
+
+def without_word(job: JobSpec, column: Column) -> Iterator[Unsaid]:
+    """The fields that another language says of a job and that ``column`` has no word for."""
+    yield from _unsaid("", JOB + BESIDE, job, column)
     if job.profiling is not None and column == "v2":  # v3 has no profiler at all
         yield from _unsaid("profiling.", PROFILING, job.profiling, column)
     for name, source in job.sources.items():
         yield from _unsaid(f"inputs.{name}.", table_of(source), source, column)
 
 
-def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[tuple[str, Any]]:
+def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[Unsaid]:
     for field in table:
-        if not field.path(column) and _say(field, value, "request") is not None:
-            yield where + field.spec, value_at(value, field.spec)
+        other: Column = "request" if field.request else "v2"
+        if not field.path(column) and _say(field, value, other) is not None:
+            yield Unsaid(field, where + field.spec, value_at(value, field.spec))

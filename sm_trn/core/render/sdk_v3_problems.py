@@ -36,7 +36,6 @@ TARGET001 = Rule(
 TARGET002 = Rule(
     "TARGET002", (Severity.ERROR,), "pytorchxla in SDK v3", "ModelTrainer has no launcher for PyTorch/XLA on GPUs."
 )
-TARGET003 = Rule("TARGET003", (Severity.ERROR,), "the Training Compiler in SDK v3", "ModelTrainer has no word for it.")
 TARGET004 = Rule(
     "TARGET004",
     (Severity.ERROR,),
@@ -48,16 +47,6 @@ TARGET005 = Rule(
     (Severity.ERROR,),
     "a launcher that SDK v3 does not have",
     "Torchrun and MPI are all that ModelTrainer has.",
-)
-TARGET006 = Rule(
-    "TARGET006", (Severity.ERROR,), "source from a repository in SDK v3", "ModelTrainer uploads folders only."
-)
-TARGET019 = Rule(
-    "TARGET019",
-    (Severity.ERROR,),
-    "dependencies beside the source in SDK v3",
-    "SourceCode is one folder; nothing is packed beside it.",
-    "sagemaker-core 2.27.0, training/configs.py, SourceCode; aws/sagemaker-python-sdk, issue 5668",
 )
 TARGET007 = Rule("TARGET007", (Severity.ERROR,), "profiler or debugger in SDK v3", "ModelTrainer has neither.")
 TARGET008 = Rule(
@@ -152,63 +141,32 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     launch = plan(job)
     match launch.library:
         case Library.SMDDP:
-            yield _dropped(
-                TARGET001,
-                "distribution",
-                "SDK v3 has no SageMaker data parallelism",
-                "smdistributed.dataparallel",
+            what, instead = (
+                "no SageMaker data parallelism",
                 "distribution=TorchDistributed() for NCCL on a PyTorch of today",
             )
+            yield _dropped(TARGET001, "distribution", f"SDK v3 has {what}", "smdistributed.dataparallel", instead)
         case Library.SMP:
+            what, instead = (
+                "no version 1 of the model-parallel library",
+                "SMModelParallelV2(…) in an image of version 2",
+            )
             yield _dropped(
                 TARGET004,
                 "distribution",
-                "SDK v3 has no version 1 of the model-parallel library",
+                f"SDK v3 has {what}",
                 "smdistributed.modelparallel",
-                "distribution=SMModelParallelV2(…) in an image of version 2",
+                f"distribution={instead}",
             )
         case Library.PYTORCH_DDP:
-            yield _dropped(
-                TARGET005,
-                "distribution",
-                "SDK v3 starts no workers this way: Torchrun and MPI are all it has",
-                launch.library.value,
-                "distribution=TorchDistributed()",
-            )
+            what = "SDK v3 starts no workers this way: Torchrun and MPI are all it has"
+            yield _dropped(TARGET005, "distribution", what, launch.library.value, "distribution=TorchDistributed()")
         case Library.SMP_V2 | None:
             pass  # torchrun starts it
         case _:
             assert_never(launch.library)
     if launch.runner is Runner.XLA_SPAWN:
         yield _dropped(TARGET002, "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", "")
-
-
-def compiler(job: JobSpec) -> Iterator[Problem]:
-    """TARGET003: no Training Compiler."""
-    if job.compiled:
-        yield _dropped(TARGET003, "compiler", "ModelTrainer has no Training Compiler", "TrainingCompiler()", "")
-
-
-def git(job: JobSpec) -> Iterator[Problem]:
-    """TARGET006: no source from a repository."""
-    if job.script is not None and job.script.git is not None:
-        yield _dropped(
-            TARGET006,
-            "script.git",
-            "SDK v3 takes no source from a repository",
-            repr(job.script.git.repo),
-            "clone it at its commit and name that folder: Script(…, source_dir=…)",
-        )
-
-
-def dependencies(job: JobSpec) -> Iterator[Problem]:
-    """TARGET019: SourceCode has no word for what lies beside its folder."""
-    if job.script is not None and job.script.dependencies:
-        got = ", ".join(map(repr, job.script.dependencies))
-        yield _error(
-            TARGET019, "script.dependencies", "SDK v3 uploads one folder, and nothing beside it", got=got, wanted="none",
-            fix=f"copy them into source_dir; or {STAY}", evidence=FIELDS,
-        )  # fmt: skip
 
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
@@ -423,9 +381,6 @@ def _dropped(rule: Rule, where: str, what: str, got: str, instead: str) -> Probl
 
 RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     launcher,
-    compiler,
-    git,
-    dependencies,
     diagnostics,
     mpi_hosts,
     shell_names,
