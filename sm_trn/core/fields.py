@@ -102,7 +102,6 @@ TEXT: Final = plain(str)
 NUMBER: Final = plain(int)
 COUNT: Final = Codec(write=lambda value: value, read=lambda said: said if type(said) is int and said > 0 else None)
 FLAG: Final = words({True: True})
-ANSWER: Final = words({True: True, False: False})
 TEXTS: Final = Codec(write=lambda value: list(value) or None, read=_texts)
 ONE_TEXT: Final = Codec(
     write=lambda value: [value], read=lambda said: said[0] if _texts(said) and len(said) == 1 else None
@@ -291,7 +290,7 @@ CHANNEL: Final = (
     Field(spec="attribute_names", request="DataSource.S3DataSource.AttributeNames", v2="attribute_names",
           v3="data_source.s3_data_source.attribute_names", codec=TEXTS),
     Field(spec="accept_eula", request="DataSource.S3DataSource.ModelAccessConfig.AcceptEula", v2="model_access_config.AcceptEula",
-          v3="data_source.s3_data_source.model_access_config.accept_eula", codec=ANSWER),
+          v3="data_source.s3_data_source.model_access_config.accept_eula", codec=FLAG),
     Field(spec="hub_content_arn", request="DataSource.S3DataSource.HubAccessConfig.HubContentArn",
           v2="hub_access_config.HubContentArn", v3="data_source.s3_data_source.hub_access_config.hub_content_arn"),
 )  # fmt: skip
@@ -406,7 +405,7 @@ JOB: Final = (
           codec=Items(InstancePreference, PREFERENCE)),
     Field(spec="compute.placement.shared", request="ResourceConfig.InstancePlacementConfig.EnableMultipleJobs",
           v2="instance_placement_config.EnableMultipleJobs", v3="compute.instance_placement_config.enable_multiple_jobs",
-          codec=ANSWER),
+          codec=FLAG),
     Field(spec="compute.placement.servers", request="ResourceConfig.InstancePlacementConfig.PlacementSpecifications",
           v2="instance_placement_config.PlacementSpecifications",
           v3="compute.instance_placement_config.placement_specifications", codec=Items(UltraServer, SERVER)),
@@ -458,7 +457,7 @@ JOB: Final = (
           v3="model_package_config.source_model_package_arn"),
     Field(spec="serverless.base_model_arn", request="ServerlessJobConfig.BaseModelArn"),
     Field(spec="serverless.job_type", request="ServerlessJobConfig.JobType"),
-    Field(spec="serverless.accept_eula", request="ServerlessJobConfig.AcceptEula", codec=ANSWER),
+    Field(spec="serverless.accept_eula", request="ServerlessJobConfig.AcceptEula", codec=FLAG),
     Field(spec="serverless.technique", request="ServerlessJobConfig.CustomizationTechnique"),
     Field(spec="serverless.peft", request="ServerlessJobConfig.Peft"),
     Field(spec="serverless.evaluation_type", request="ServerlessJobConfig.EvaluationType"),

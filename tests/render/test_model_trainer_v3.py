@@ -31,6 +31,8 @@ REFUSED = {
     "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
     "TARGET009": trainium(hyperparameters={"note": "it's"}),
     "TARGET010": trainium(hyperparameters={"version": "1.10"}),
+    "TARGET023": trainium(compute=st.Compute("ml.p4d.24xlarge", placement=st.Placement(shared=True))),
+    "TARGET024": trainium(inputs={"train": st.Channel("s3://a-bucket/x", shuffle_seed=0)}),
     "TARGET013": trainium(inputs={"code": "s3://a-bucket/x"}),
     "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.InputMode.FAST_FILE)}),
     "TARGET015": trainium(script=st.Script("train.sh", source_dir="./src")),

@@ -18,7 +18,7 @@ from typing_extensions import assert_never
 from ..specs.data import Channel
 from ..specs.job import JobSpec
 from ..specs.launch import Library, Runner
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, Rule, Severity, python
 from ..strategies import debugged, plan, profiled
 from . import passthrough
 
@@ -120,6 +120,20 @@ TARGET018 = Rule(
 )
 
 
+TARGET024 = Rule(
+    "TARGET024",
+    (Severity.ERROR,),
+    "a seed of 0 with SDK v3",
+    "It sends a field only where its value is true.",
+    "sagemaker-core 2.27.0, utils/utils.py, _serialize_shape",
+)
+TARGET023 = Rule(
+    "TARGET023",
+    (Severity.ERROR,),
+    "a placement that SDK v3's Compute refuses",
+    "It validates the placement a second time, together with what was left out of it, and raises.",
+    "sagemaker-core 2.27.0, training/configs.py, Compute._to_resource_config",
+)
 TARGET022 = Rule(
     "TARGET022",
     (Severity.ERROR,),
@@ -295,7 +309,7 @@ def spelling(job: JobSpec) -> Iterator[Problem]:
 
 
 def channels(job: JobSpec) -> Iterator[Problem]:
-    """TARGET013, TARGET014: names that ModelTrainer takes for itself; local folders with more to say than their path."""
+    """TARGET013, TARGET014, TARGET024: names that ModelTrainer takes for itself; local folders with more to say; a seed of 0."""
     for name in sorted(RESERVED & set(job.inputs)):
         yield _error(
             TARGET013,
@@ -307,6 +321,16 @@ def channels(job: JobSpec) -> Iterator[Problem]:
             evidence="sagemaker-train 1.27.0, _create_training_job_args",
         )
     for name, channel in job.channels.items():
+        if channel.shuffle_seed == 0:
+            yield _error(
+                TARGET024,
+                f"inputs.{name}.shuffle_seed",
+                "SDK v3 does not send a seed of 0",
+                got="0",
+                wanted="another seed",
+                fix=f"shuffle_seed=1, or {STAY}",
+                evidence=TARGET024.evidence,
+            )
         if not channel.uri.startswith("s3://") and channel != Channel(channel.uri):
             yield _error(
                 TARGET014,
@@ -355,6 +379,24 @@ def series(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def placement(job: JobSpec) -> Iterator[Problem]:
+    """TARGET023: SDK v3 takes a placement only where nothing is left out of it."""
+    asked = job.compute.placement
+    if asked is None:
+        return
+    complete = asked.shared and asked.servers and all(server.server_id for server in asked.servers)
+    if not complete:
+        yield _error(
+            TARGET023,
+            "compute.placement",
+            "SDK v3 raises for a placement with something left out",
+            got=python(asked),
+            wanted="shared=True, servers, and the id of each server",
+            fix=f"say all of it, or {STAY}",
+            evidence=TARGET023.evidence,
+        )
+
+
 def empty_tags(job: JobSpec) -> Iterator[Problem]:
     """TARGET018: SDK v3 leaves empty texts out of a tag, and the request is refused for what is missing."""
     for key, value in job.tags.items():
@@ -390,5 +432,6 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     script,
     series,
     empty_tags,
+    placement,
     passthrough.problems,
 )

@@ -95,11 +95,11 @@ class UltraServer:
 class Placement:
     """Where the instances of UltraServer capacity are placed. ``shared`` lets other jobs onto the same UltraServers.
 
-    >>> st.Placement(servers=(st.UltraServer(count=2), st.UltraServer(count=2))).shared is None
-    True
+    >>> st.Placement(servers=(st.UltraServer(count=2), st.UltraServer(count=2))).shared
+    False
     """
 
-    shared: bool | None = None
+    shared: bool = False
     servers: tuple[UltraServer, ...] = ()
 
     def __post_init__(self) -> None:
