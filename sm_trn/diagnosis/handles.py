@@ -14,7 +14,8 @@ from ..core.ports import LogCursor
 from ..core.session import handles
 from ..core.session.handles import Notice
 from ..core.session.log_reader import JobLog
-from ..core.session.waits import Observer, StatusLines, poller_for
+from ..core.session.observers import Observer, StatusLines
+from ..core.session.waits import poller_for
 from ..core.specs.guard import Guard
 from ..core.specs.job import JobSpec
 from ..core.specs.record import JobRecord

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import EmulatorError
+from ..core.extras import expect_library, extra
 from . import options
 from .iam import signature
 from .options import Endpoint, Fault, Options
@@ -90,7 +91,7 @@ def find(state: Path | None = None) -> Endpoint | None:
 def up(state: Path | None = None, *, region: str = "us-west-2", options: Options | None = None) -> Endpoint:
     """Start the emulator of this folder unless it runs, and return it.
 
-    Raises EmulatorError with the end of its log, or for a region that cannot be one.
+    Raises EmulatorError with the end of its log, or for a region that cannot be one; NotConfigured without the extra ``local``.
     """
     if _REGION.fullmatch(region) is None:
         raise EmulatorError(f"region: got {region!r}, wanted the name of an AWS region, such as 'us-west-2'")
@@ -105,6 +106,7 @@ def up(state: Path | None = None, *, region: str = "us-west-2", options: Options
         found = find(folder)
         if found is not None:
             return found
+        expect_library("moto", "local", "the emulator")
         _start(folder, region, options or Options())
         endpoint = _read(folder)
     if endpoint is None:
@@ -227,7 +229,8 @@ def _locked(folder: Path) -> bool:
 
 def _alive(pid: int) -> bool:
     """Whether the process runs; one that only waits to be collected by its parent does not."""
-    import psutil  # noqa: PLC0415 - only an emulator that was there needs it
+    with extra("local", "the emulator"):
+        import psutil  # noqa: PLC0415 - only an emulator that was there needs it
 
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)

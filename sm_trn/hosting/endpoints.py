@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from ..core.errors import CloudError
+from ..core.extras import extra
 from ..core.formatting.cards import HasCard
 from ..core.formatting.missing import Missing
 from ..core.formatting.text import NAMES, WIDE, Screen, table_lines
@@ -353,7 +354,8 @@ def _encoded(inputs: Any, content_type: str) -> tuple[bytes, str]:
     if isinstance(inputs, (bytes, bytearray)):
         return bytes(inputs), content_type or "application/octet-stream"
     if content_type.startswith(NPY):
-        import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
+        with extra("report", f"the content type {NPY}"):
+            import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
 
         packed = io.BytesIO()
         np.save(packed, np.asarray(inputs), allow_pickle=False)
@@ -372,7 +374,8 @@ def _decoded(body: bytes, content_type: str) -> Any:
         except ValueError:
             return body.decode("utf-8", "replace")
     if kind == NPY:
-        import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
+        with extra("report", f"the content type {NPY}"):
+            import numpy as np  # noqa: PLC0415 - `import sm_trn` loads no numpy
 
         return np.load(io.BytesIO(body), allow_pickle=False)
     return body.decode("utf-8", "replace") if kind.startswith("text/") or kind == "application/jsonlines" else body

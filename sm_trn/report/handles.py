@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 from typing_extensions import TypeVar
 
 from ..core.errors import UnknownName
+from ..core.extras import extra
 from ..core.logs.events import LogEvent
 from ..core.session import handles
 from .fleets.search import MOST, Search, fetch_fleet
@@ -34,7 +35,8 @@ class MeasuredJob(handles.TrainingJob):
         (FinalMetricDataList) as ``value`` beside ``log_value``, what the same expression finds in the log – the two differ
         where the expression stops before an exponent. Raises UnknownName for another view.
         """
-        from .metrics import final_frame, lines_frame, metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+        with extra("report", "job.metrics()"):
+            from .metrics import final_frame, lines_frame, metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
         if view == "all":
             return metrics_frame(self.points())
@@ -47,7 +49,8 @@ class MeasuredJob(handles.TrainingJob):
     def utilization(self) -> pd.DataFrame:
         """CPUUtilization, GPUUtilization, … in percent by host and time, as CloudWatch measured them; the columns of
         ``metrics()``, no rows where there is nothing. Raises CloudError."""
-        from .metrics import metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
+        with extra("report", "job.utilization()"):
+            from .metrics import metrics_frame  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
         return metrics_frame(self._log.utilization())
 

@@ -172,7 +172,7 @@ def test_the_machine(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
     environment.setattr(machine, "_version", lambda _: None)
     environment.setattr(machine, "ROOM_GB", 1e9)
     found = {each.about: each for each in machine.findings(tmp_path / "not" / "there")}
-    assert found["SDK"].fix == "pip install 'sm_trn[sdk]'"
+    assert found["SDK"].fix == 'pip install "sm_trn[sdk]"'
     assert "torch and transformers" in found["local runs"].says
     assert found["disk"].state is State.WARNING
     environment.setattr(machine, "_version", lambda _: "3.27.0")

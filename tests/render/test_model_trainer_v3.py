@@ -148,5 +148,5 @@ def test_without_sdk_v3_building_says_what_to_install() -> None:
         third = False
     if third:
         pytest.skip("SDK v3 is here")
-    with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v3; pip install 'sm_trn\[sdk3\]'"):
+    with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v3; pip install \"sm_trn\[sdk3\]\""):
         sdk.load("sagemaker.train.ModelTrainer")

@@ -247,7 +247,7 @@ def test_the_trainer_is_the_sdks_own_class_and_reports_nothing_home(wire: Wire, 
 def test_sdk_v2s_estimator_is_not_here_and_the_message_says_so(source: str) -> None:
     from sm_trn.core import sdk
 
-    with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v2; pip install 'sm_trn\[sdk\]'"):
+    with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v2; pip install \"sm_trn\[sdk\]\""):
         sdk.load("sagemaker.pytorch.PyTorch")
 
 

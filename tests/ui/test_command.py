@@ -120,8 +120,8 @@ def test_without_the_extra_it_says_what_to_install(name: str) -> None:
         [sys.executable, "-c", WITHOUT.format(name=name)], capture_output=True, text=True, check=False
     )
     assert (2, "") == (done.returncode, done.stdout)
-    assert f"got no package {name}" in done.stderr
-    assert "pip install 'sm_trn[ui]'" in done.stderr
+    assert f"sm-trn ui needs {name}" in done.stderr
+    assert 'pip install "sm_trn[ui]"' in done.stderr
     assert 1 == len(done.stderr.strip().splitlines())
 
 

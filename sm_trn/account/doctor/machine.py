@@ -26,7 +26,7 @@ def findings(folder: Path) -> Iterator[Finding]:
             about="local runs",
             state=State.NOTE,
             says=f"{' and '.join(missing)} not installed: jobs on AWS need none, rehearsals and the emulator's jobs do",
-            fix="pip install 'sm_trn[local]'",
+            fix='pip install "sm_trn[local]"',
         )
     yield from _disk(folder)
 
@@ -43,7 +43,7 @@ def _sdk() -> Finding:
     found = _version("sagemaker")
     if found is None:
         says = "SageMaker SDK not installed: submitting needs none, estimators do"
-        return Finding(about="SDK", state=State.NOTE, says=says, fix="pip install 'sm_trn[sdk]'")
+        return Finding(about="SDK", state=State.NOTE, says=says, fix='pip install "sm_trn[sdk]"')
     if found.startswith("2."):
         return Finding(about="SDK", state=State.READY, says=f"SageMaker SDK {found}")
     says = f"SageMaker SDK {found}: ModelTrainer; estimators are of version 2"

@@ -151,7 +151,7 @@ def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
     if not as_json:
         for file, _, job in jobs:
             name = f"{file.name}#{job.name}" if SWEEP_TAG in job.tags else files.label(file, job)
-            click.echo(f"{name}: {estimated_cost(job, region)}{ceiling_of(job, region)}", err=True)
+            click.echo(f"{name}: {estimated_cost(job, known_prices(), region)}{ceiling_of(job, region)}", err=True)
         if emulated:
             click.echo(_no_cost(max_usd), err=True)
         lacking = [name for name in ("role", "bucket", "account") if name not in named]
@@ -190,7 +190,7 @@ def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
         return _no_cost(max_usd)
     each = [(spec, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
     lines = [
-        f"{spec.name}: {estimated_cost(spec, session.region)}at most {fmt.usd(usd)}"
+        f"{spec.name}: {estimated_cost(spec, session.prices, session.region)}at most {fmt.usd(usd)}"
         if usd is not None
         else f"{spec.name}: {Missing.NO_PRICE}, no ceiling"
         for spec, usd in each

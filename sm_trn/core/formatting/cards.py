@@ -20,8 +20,7 @@ class HasCard:
     def _repr_html_(self) -> str:
         """The card; the value's text where there are no cards here."""
         try:
-            registry = import_module(CARDS)
-        except ModuleNotFoundError:
+            html: str = import_module(CARDS).card(self)
+        except ImportError:  # MissingLibrary is one too
             return f"<pre>{escape(str(self))}</pre>"
-        html: str = registry.card(self)
         return html

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ..extras import extra
 from . import numbers as fmt
 from .markup import TAG, bar, cleaned
 from .table import Align, Cell, Column, Row, Table
@@ -122,8 +123,9 @@ def _side(column: Column) -> str:
 
 @cache
 def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - loaded with the first table of a page
-    from markupsafe import Markup, escape  # noqa: PLC0415 - comes with jinja2
+    with extra("report", "a page"):
+        from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - loaded with the first table of a page
+        from markupsafe import Markup, escape  # noqa: PLC0415 - comes with jinja2
 
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.filters["shown"] = lambda value: fmt.unbroken(cleaned(str(value)))

@@ -10,6 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from ..extras import extra
 from .missing import Missing
 from .table import Table
 
@@ -67,7 +68,8 @@ def spreadsheet_cell(value: Any) -> Any:
 
 def frame(table: Table) -> DataFrame:
     """One row for each row, the columns in order: text as object (None where missing), numbers as float64 (NaN where missing)."""
-    import pandas as pd  # noqa: PLC0415 - pandas is loaded on use
+    with extra("report", "a frame"):
+        import pandas as pd  # noqa: PLC0415 - pandas is loaded on use
 
     rows = records(table)
     series = {}

@@ -43,7 +43,7 @@ def load(path: str) -> Any:
         third = path.startswith(("sagemaker.train", "sagemaker.core"))
         raise NotConfigured(
             f"{path}: got {type(error).__name__}, wanted SageMaker SDK v{3 if third else 2}; "
-            f"pip install 'sm_trn[{'sdk3' if third else 'sdk'}]' (version 3 has no estimators, version 2 no such trainer, "
+            f'pip install "sm_trn[{"sdk3" if third else "sdk"}]" (version 3 has no estimators, version 2 no such trainer, '
             "and the two cannot share an environment)"
         ) from error
 

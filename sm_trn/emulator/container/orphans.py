@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from ...core.extras import extra
+
 _PLACES: Final = ("jobs", "tmp", "hosted")
 _PATIENCE_S: Final = 5.0
 _CONTAINER_INIT: Final = str(Path(__file__).with_name("inside") / "container_init.py")
@@ -43,7 +45,8 @@ def end_processes(*folders: Path) -> None:
 
 def processes(*folders: Path) -> list[int]:
     """Return those that were started with a home or a specification below these folders."""
-    import psutil  # noqa: PLC0415 - the shell completes names, and shows a status, without it
+    with extra("local", "the emulator"):
+        import psutil  # noqa: PLC0415 - the shell completes names, and shows a status, without it
 
     places = tuple(f"{folder}/" for folder in folders)
     found = []

@@ -10,6 +10,7 @@ import click
 
 from ...cli.files import files
 from ...cli.shared import Number, emit, json_option, say
+from ...core.extras import extra
 from ...core.formatting.printable import printable
 from ...core.session.connection import known_prices, known_region
 from ...forecast.commands.known import calibration_of, known_of, known_options
@@ -101,7 +102,8 @@ def _counts(text: str) -> tuple[int, ...]:
 
 
 def _draw(found: Plan, path: Path) -> None:
-    from ..plans import save_front  # noqa: PLC0415 - matplotlib is for those who ask for a figure
+    with extra("report", "the figure of a plan"):
+        from ..plans import save_front  # noqa: PLC0415 - matplotlib is for those who ask for a figure
 
     try:
         save_front(found, path)

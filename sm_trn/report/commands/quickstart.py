@@ -10,6 +10,7 @@ import click
 
 from ...cli.shared import emit, json_option, say
 from ...core import __version__
+from ...core.extras import expect_library
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.session.handles import Session, TrainingJob
@@ -95,6 +96,8 @@ def command(output: Path, state: Path | None, *, as_json: bool) -> int:
 
     The exit code is 1 if a step gives an unexpected result.
     """
+    for library in ("moto", "torch", "matplotlib"):
+        expect_library(library, "local,report", "sm-trn quickstart")
     story = Story(quiet=as_json)
     story.tell(
         f"sm_trn {__version__} quickstart: no account, no Docker, nothing leaves this machine.\n"

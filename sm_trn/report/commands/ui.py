@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from ...cli.connection import connection_options
-from ...core.errors import NotConfigured
+from ...core.extras import extra
 from ...core.session.handles import Session
 
 PORT = 8765
@@ -50,17 +50,11 @@ def command(
     \b
     On a remote machine: ssh -L 8765:127.0.0.1:8765 HOST, then sm-trn ui there.
     """
-    try:
+    with extra("ui", "sm-trn ui"):
         from ..ui.calls import Calls  # noqa: PLC0415 - an extra
         from ..ui.comparing import Comparer  # noqa: PLC0415 - an extra
         from ..ui.serving import bind, make_page, serve  # noqa: PLC0415 - an extra
         from ..ui.watcher import PageSettings  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
-            raise
-        raise NotConfigured(
-            f"sm-trn ui: got no package {error.name}, wanted the extra ui; pip install 'sm_trn[ui]'"
-        ) from None
     from ...core.session.pace import SystemClock  # noqa: PLC0415 - with the rest
 
     calls = Calls(SystemClock().now)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ...core.errors import SmTrnError, UnknownName
+from ...core.extras import extra
 from ...core.formatting.cards import HasCard
 from ...core.formatting.printable import one_line
 from ...core.formatting.records import frame
@@ -49,7 +50,8 @@ class Comparison(HasCard, Figures, Compared):
 
         A figure that shows emulated jobs only has a name that ends in ``-emulated``.
         """
-        from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
+        with extra("report", "the page of a comparison"):
+            from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
         return save(self, Path(directory), now=now or datetime.now(timezone.utc))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
+from ...core.extras import extra
 from ...core.formatting.theme import Theme
 from .described import Info
 
@@ -60,7 +61,8 @@ class Plot:
 
     def load(self) -> FigureKind:
         """The figure itself; loads matplotlib."""
-        module = import_module(f".{self.__name__.removeprefix('plot_')}", __package__)
+        with extra("report", f"{self.__name__}()"):
+            module = import_module(f".{self.__name__.removeprefix('plot_')}", __package__)
         found: FigureKind = module.FIGURE
         return found
 

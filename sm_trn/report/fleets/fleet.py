@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ...core.extras import extra
 from ...core.formatting.cards import HasCard
 from ...core.formatting.records import frame, reasons, records
 from ...core.pricing.book import PriceBook, snapshot_book
@@ -75,7 +76,8 @@ class Fleet(HasCard, FleetCosts):
         """Write fleet.html, fleet.csv, fleet.json and one PNG per figure into ``directory``, which is made; ``now`` dates the
         page, None: the time it is.
         """
-        from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
+        with extra("report", "the page of a fleet"):
+            from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
 
         return save(self, Path(directory), body=self.to_json(by=by), by=by, now=now or datetime.now(timezone.utc))
 

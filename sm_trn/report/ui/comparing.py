@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from ...core.extras import extra
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.record import JobRecord
 from ..comparison.compare import compare
@@ -30,8 +31,9 @@ class Comparer:
 
         Raises SmTrnError for jobs that cannot be compared, CloudError.
         """
-        from ..comparison.page import page  # noqa: PLC0415 - matplotlib is loaded with the first comparison
-        from ..comparison.pictures import pictures  # noqa: PLC0415 - as above
+        with extra("report", "the page of a comparison"):
+            from ..comparison.page import page  # noqa: PLC0415 - matplotlib is loaded with the first comparison
+            from ..comparison.pictures import pictures  # noqa: PLC0415 - as above
 
         with self._lock:
             now_s = self._session.clock.now()
