@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what editors and type checkers see: each name where it is defined
     from .account.policies.policy import Policies, policies
     from .bridge.launchers.launches import Hole, Launch, Launchers
-    from .bridge.launchers.read import read_launchers
     from .bridge.recorder.inside import recording
     from .core._entry import scripts_folder
     from .core.errors import (
@@ -93,7 +92,7 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .hosting.endpoints import Endpoint, Transform
     from .report import Comparison, Fleet
     from .report.comparing import calibrate, compare, diff
-    from .wiring import Session, TrainingJob, check, connect, rehearse
+    from .wiring import Session, TrainingJob, check, connect, read_launchers, rehearse
 
 from .core import __version__
 
@@ -114,7 +113,7 @@ _HOME = {
     ),
     ".forecast.jobs": ("Calibration", "Estimate", "MissingFact", "estimate", "read_calibration"),
     ".core.jobfile": ("dump_job", "load_jobs"),
-    ".bridge.launchers": ("Hole", "Launch", "Launchers", "read_launchers"),
+    ".bridge.launchers": ("Hole", "Launch", "Launchers"),
     ".core.logs": ("LogEvent", "MetricLog", "SavedLog"),
     ".forecast.planning": ("Limits", "Plan", "plan"),
     ".core.pricing": ("JobCost", "Price", "PriceBook", "RequestCost"),
@@ -171,7 +170,7 @@ _HOME = {
         "TrainingCompiler",
     ),
     ".core.specs.sweeps": ("grid",),
-    ".wiring": ("Session", "TrainingJob", "check", "connect", "rehearse"),
+    ".wiring": ("Session", "TrainingJob", "check", "connect", "read_launchers", "rehearse"),
     ".core.strategies": (
         "MPI",
         "PyTorchDDP",

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
 from .core import preflight
 from .core.preflight import JobRule
-from .core.session import connection, handles
-from .core.session.waits import Observer
+from .core.session import handles
+from .core.session.observers import Observer
 from .core.specs.job import JobSpec
 from .core.specs.problems import Problems
 from .diagnosis.guard.live import JobGuards
@@ -26,6 +26,8 @@ from .hosting.handles import DeployableJob, HostingSession
 from .report.handles import MeasuredJob, ReportingSession
 
 if TYPE_CHECKING:
+    from .bridge.launchers.launches import Launchers
+    from .core.session.connection import EmulatorEndpoint
     from .emulator.rehearsal import Rehearsal
 
 RULES: tuple[JobRule, ...] = (*preflight.RULES, *FORECAST_RULES)
@@ -97,6 +99,7 @@ def connect(
     ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
     role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
     """
+    from .core.session import connection  # noqa: PLC0415 - `import sm_trn` loads no boto3
     from .report.watch.transfers import transfer_line  # noqa: PLC0415 - only who connects moves files
 
     progress = transfer_line()
@@ -118,10 +121,29 @@ def connect(
     return dataclasses.replace(session, hosting=Boto3Hosting(session.boto_session, session.bucket, progress=progress))
 
 
-def _start_emulator(state: Path | None, region: str) -> connection.EmulatorEndpoint:
+def _start_emulator(state: Path | None, region: str) -> EmulatorEndpoint:
     from . import emulator  # noqa: PLC0415 - only who connects to it needs it
 
     return emulator.up(state, region=region)
+
+
+def read_launchers(
+    path: str | Path, *, given: Mapping[str, object] | None = None, region: str = "", checked: bool = False
+) -> Launchers:
+    """The launches of a ``.py`` or ``.ipynb`` file, read and never run: not a line of it is executed.
+
+    ``given`` maps names to values that the code leaves open: its own variables, arguments of its command line, and the
+    placeholders ``role``, ``bucket``, ``account`` and ``region``. With ``checked`` every job has the problems of ``check``.
+    Raises SmTrnError for a file that is neither, and OSError for one that cannot be read.
+
+    >>> [job.name for job in st.read_launchers("launch.py").jobs]
+    ['bert']
+    >>> [job.hyperparameters["epochs"] for job in st.read_launchers("launch.py", given={"epochs": 3}).jobs]
+    [1, 3]
+    """
+    from .bridge.launchers import read  # noqa: PLC0415 - only who brings code needs it
+
+    return read.read_launchers(path, given=given, region=region, check=check if checked else None)
 
 
 def rehearse(
@@ -147,4 +169,4 @@ def rehearse(
     )
 
 
-__all__ = ["RULES", "Session", "TrainingJob", "check", "connect", "estimated_cost", "rehearse"]
+__all__ = ["RULES", "Session", "TrainingJob", "check", "connect", "estimated_cost", "read_launchers", "rehearse"]

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import click
 
 from ..core.session.handles import Session
-from ..wiring import connect
 from .shared import region_option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,6 +38,8 @@ def connection_options(command: F) -> F:
 
         @functools.cache
         def connection() -> Session:
+            from ..wiring import connect  # noqa: PLC0415 - a quick `--help` needs none of it
+
             session = connect(backend, region=region, profile=profile, state=state, **named)
             if not kwargs.get("as_json"):
                 click.echo(session.announcement, err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -16,6 +17,7 @@ import click
 
 from ..core.errors import NotConfigured
 from ..core.formatting.printable import printable
+from ..core.formatting.text import WIDE, Screen
 from ..core.formatting.theme import wants_color
 from ..core.pricing.book import price_day
 from ..core.specs.destination import DEFAULT_REGION, REGION_VARIABLES
@@ -114,6 +116,11 @@ def plain(value: object) -> object:
     if hasattr(value, "items"):
         return dict(value.items())
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def terminal() -> Screen:
+    """Where lines are shown: as wide as the terminal; without end where the output goes elsewhere."""
+    return Screen(width=shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDE)
 
 
 def say(text: str = "", *, paint: Callable[[str], str] | None = None) -> None:

@@ -5,7 +5,8 @@ SmTrnError
 │   └── OverBudget      it may cost more than was allowed (sm_trn.core.session.budget)
 ├── InvalidJobFile      a job file that cannot be read as specs; carries every fault
 ├── UnknownName         an instance, image, target or job that does not exist
-├── NotConfigured       role, bucket, region or an optional package is missing
+├── NotConfigured       role, bucket or region is missing
+│   └── MissingLibrary  a library of an extra is not installed; an ImportError too
 ├── CloudError          an AWS call failed; carries operation and error code
 │   ├── JobFailed       a waited-for job ended in Failed
 │   └── LaunchUnknown   nobody knows whether a job or an endpoint runs: it may, and be billed
@@ -63,6 +64,10 @@ class NotConfigured(SmTrnError):  # noqa: N818 - the vocabulary names it
     >>> issubclass(st.NotConfigured, st.SmTrnError)
     True
     """
+
+
+class MissingLibrary(NotConfigured, ImportError):  # noqa: N818 - as NotConfigured
+    """A library of an extra is not installed; the message names the line that installs it."""
 
 
 class CloudError(SmTrnError):

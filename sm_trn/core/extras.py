@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from .errors import NotConfigured
+from .errors import MissingLibrary
 
 OWN = __name__.partition(".")[0]
 
 
 @contextmanager
 def extra(name: str, purpose: str) -> Iterator[None]:
-    """Import the libraries of the extra ``name`` in this block. Raises NotConfigured where one of them is not installed."""
+    """Import the libraries of the extra ``name`` in this block. Raises MissingLibrary where one of them is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -24,11 +24,11 @@ def extra(name: str, purpose: str) -> Iterator[None]:
 
 
 def expect_library(library: str, extra: str, purpose: str) -> None:
-    """Raises NotConfigured where ``library`` is not installed. Does not import it."""
+    """Raises MissingLibrary where ``library`` is not installed. Does not import it."""
     if find_spec(library) is None:
         raise missing_library(library, extra, purpose)
 
 
-def missing_library(library: str, extra: str, purpose: str) -> NotConfigured:
+def missing_library(library: str, extra: str, purpose: str) -> MissingLibrary:
     """The error that says what needs the library, and the line for pip."""
-    return NotConfigured(f'{purpose} needs {library}; pip install "{OWN}[{extra}]"')
+    return MissingLibrary(f'{purpose} needs {library}; pip install "{OWN}[{extra}]"')

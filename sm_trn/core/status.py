@@ -140,6 +140,11 @@ class NextStep:
     command: str
 
 
+def why_command(name: str) -> str:
+    """The command that asks for the cause of a failure."""
+    return f"sm-trn why {shlex.quote(name)}"
+
+
 def next_steps(name: str, status: JobStatus | None) -> tuple[NextStep, ...]:
     """What to do with a job, the most useful first: of a failed one, ask why."""
     job = shlex.quote(name)
@@ -148,7 +153,7 @@ def next_steps(name: str, status: JobStatus | None) -> tuple[NextStep, ...]:
     match status:
         case JobStatus.FAILED:
             output = NextStep("Read the end of the script's own output", f"sm-trn logs {job} --script --tail 40")
-            return NextStep("Find out why it failed", f"sm-trn why {job}"), output, again, save
+            return NextStep("Find out why it failed", why_command(name)), output, again, save
         case JobStatus.STOPPED:
             return NextStep("Go on from its checkpoints", f"sm-trn resume {job}"), save
         case JobStatus.COMPLETED:

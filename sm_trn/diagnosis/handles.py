@@ -14,12 +14,14 @@ from ..core.ports import LogCursor
 from ..core.session import handles
 from ..core.session.handles import Notice
 from ..core.session.log_reader import JobLog
-from ..core.session.waits import Observer, StatusLines, poller_for
+from ..core.session.observers import Observer, StatusLines
+from ..core.session.waits import poller_for
 from ..core.specs.guard import Guard
 from ..core.specs.job import JobSpec
 from ..core.specs.record import JobRecord
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.units import Usd
+from ..core.status import why_command
 from .guard.live import JobGuards, guards_of, replayed
 from .guard.watch import Alarm, JobWatch
 
@@ -109,7 +111,7 @@ class DiagnosedJob(handles.TrainingJob):
         cause = cause_line(diagnosis)
         if cause:
             lines.append(f"Cause: {cause}")
-        lines.append(f"Next: sm-trn why {self.name}")
+        lines.append(f"Next: {why_command(self.name)}")
         return JobFailed("\n".join(lines), operation="TrainingJob", code="Failed", diagnosis=diagnosis)
 
     def record(self) -> JobRecord:

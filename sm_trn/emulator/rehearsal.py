@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from ..core.errors import EmulatorError, JobFailed
 from ..core.formatting.cards import HasCard
+from ..core.formatting.missing import Missing
 from ..core.logs.events import LogEvent
 from ..core.logs.metrics import points
 from ..core.ports import LogCursor
@@ -21,6 +22,7 @@ from ..core.specs.compute import Spot
 from ..core.specs.job import JobSpec
 from ..core.specs.metrics import MetricPoint
 from ..core.specs.snapshot import JobSnapshot, JobStatus
+from ..core.status import why_command
 
 LOOK_S = 0.2
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".npz")
@@ -178,7 +180,8 @@ def _on_spot(job: JobSpec, suffix: str, checkpoints: str) -> JobSpec:
 def _completed(job: TrainingJob, snapshot: JobSnapshot) -> JobSnapshot:
     if snapshot.status is not JobStatus.COMPLETED:
         raise JobFailed(
-            f"{job.name} ended as {snapshot.status_word}: {snapshot.failure_reason or 'no reason given'}; sm-trn logs {job.name}",
+            f"{job.name} ended as {snapshot.status_word}: {snapshot.failure_reason or Missing.NO_REASON}. "
+            f"Next: {why_command(job.name)}",
             operation="TrainingJob",
             code=snapshot.status_word,
         )

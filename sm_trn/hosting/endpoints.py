@@ -18,6 +18,8 @@ from typing import Any
 from ..core.errors import CloudError
 from ..core.extras import extra
 from ..core.formatting.cards import HasCard
+from ..core.formatting.missing import Missing
+from ..core.formatting.text import NAMES, WIDE, Screen, table_lines
 from ..core.logs.events import printable
 from ..core.ports import EndpointSnapshot, TransformRequest
 from ..core.pricing.book import Price
@@ -28,10 +30,12 @@ from ..core.specs.snapshot import parse_time
 from ..core.specs.units import Usd
 from . import deployment
 from .deployment import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
+from .table import endpoint_table
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
 _TRANSFORMED = {"Completed", "Failed", "Stopped"}
+NO_ENDPOINT = "No endpoint is here: none is billed."
 _WAIT_S = 3600.0  # a host that has not started in an hour is reported, as SageMaker's own health check would
 
 
@@ -63,7 +67,7 @@ class Endpoint(HasCard):
             clock.sleep(0.2 if self.session.emulated else 10.0)
         if now.status != "InService":
             raise CloudError(
-                f"{self.name} is {now.status}: {printable(now.reason) or 'no reason given'}; it may "
+                f"{self.name} is {now.status}: {printable(now.reason) or Missing.NO_REASON}; it may "
                 f"still be billed until sm-trn delete-endpoint {self.name}",
                 operation="CreateEndpoint",
                 code="Failed",
@@ -158,7 +162,9 @@ class Endpoints(HasCard):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(_line_of(row) for row in self.rows) or "No endpoints here: none is billed."
+        if not self.rows:
+            return NO_ENDPOINT
+        return "\n".join(table_lines(endpoint_table(self.rows), Screen(width=WIDE), NAMES))
 
     @property
     def usd_per_hour(self) -> Usd | None:
@@ -210,7 +216,7 @@ class Transform(HasCard):
             self.session.clock.sleep(0.2 if self.session.emulated else 10.0)
         if now.status == "Failed":
             raise CloudError(
-                f"{self.name} failed: {printable(now.reason) or 'no reason given'}",
+                f"{self.name} failed: {printable(now.reason) or Missing.NO_REASON}",
                 operation="CreateTransformJob",
                 code="Failed",
             )
@@ -335,12 +341,6 @@ def _row(cloud: Cloud, found: EndpointSnapshot) -> EndpointRow:
         job=found.tags.get(JOB_TAG, ""),
         emulated=found.emulated,
     )
-
-
-def _line_of(row: EndpointRow) -> str:
-    price = "no price" if row.usd_per_hour is None else f"${row.usd_per_hour:,.4f}/h"
-    end = f"  {'overdue since' if row.overdue else 'until'} {row.expires:%Y-%m-%d %H:%M} UTC" if row.expires else ""
-    return f"{row.name}  {row.status}  {row.instance} × {row.count}  {'EMULATED, not billed' if row.emulated else price}{end}"
 
 
 def _line(text: str) -> Any:

@@ -24,7 +24,7 @@ QUICK = ("catalog", "pricing", "session", "specs", "strategies")  # unless SM_TR
 ELSEWHERE = ("moto", "pandas", "sagemaker", "torch")  # libraries that the core does without
 # What a test of a core's folder needs of the whole checkout, each with its reason.
 NOT_FROM_A_COPY = {
-    "preflight/test_cases.py": "its cases hold every family of rules, those of forecasts too",
+    "preflight/test_jobs_that_run.py": "its jobs are held against every rule, those of forecasts too",
     "session/test_on_the_emulator.py": "it asks an emulator",
 }
 # A composition of the core alone. The package's own joins the parts too.
@@ -34,7 +34,7 @@ from .core.session.connection import connect
 from .core.session.handles import Session, TrainingJob
 
 
-def estimated_cost(job, region):
+def estimated_cost(job, prices, region):
     return ""
 """
 CONFTEST = """
@@ -53,7 +53,7 @@ import sm_trn as st
 from fakes.simulated_wire import world
 
 patch = MonkeyPatch()
-here = world(Path("."), patch)
+here = world(patch, Path("."))
 job = st.JobSpec(
     name="alone", script=st.Script("train.py", source_dir="src"), framework=st.PyTorch("2.1", python="py310"),
     compute=st.Compute("ml.p4d.24xlarge", count=2), distribution=st.TorchDistributed(), max_run_s=3600,
@@ -181,7 +181,7 @@ def test_the_shells_own_commands_work_without_the_parts(alone: Path) -> None:
             "toml",
         )
     )
-    assert "no problems" in run(alone, "-m", "sm_trn.cli", "check", "job.toml")
+    assert "note[IMG008]" in run(alone, "-m", "sm_trn.cli", "check", "job.toml")
     assert '"TrainingJobName"' in run(alone, "-m", "sm_trn.cli", "render", "job.toml")
     assert "ml.p4d.24xlarge" in run(alone, "-m", "sm_trn.cli", "catalog", "instances")
     assert "check" in run(alone, "-m", "sm_trn.cli", "--help")

@@ -22,7 +22,8 @@ from report_jobs import describe
 
 from sm_trn.cli.__main__ import _mend, cli
 from sm_trn.cli.jobs.describe import final_metrics
-from sm_trn.cli.jobs.listing import listed
+from sm_trn.cli.jobs.listing import job_table
+from sm_trn.core.formatting.text import NAMES, WIDE, Screen, table_lines
 from sm_trn.core.specs import parse_snapshot
 from sm_trn.forecast.jobs.estimate import estimate
 from sm_trn.report.commands.quickstart import FULL, REVIEWS, framed, full_size
@@ -399,16 +400,17 @@ def test_the_quickstart_ends_with_an_estimate_of_a_full_size_job() -> None:
 
 def test_a_list_fits_a_terminal_of_80_columns_and_cuts_no_name() -> None:
     name = "a-name-of-sixty-three-characters-as-long-as-the-service-lets-it"
-    rows = [
-        (name, "InProgress", "ml.trn1.32xlarge × 16", "2026-11-22 21:42 UTC", "86,400 s"),
-        ("b", "Failed", "-", "-", "-"),
+    machines = {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 16}
+    jobs = [
+        parse_snapshot(describe(name, ResourceConfig=machines, BillableTimeInSeconds=86_400)),
+        parse_snapshot(describe("b", TrainingJobStatus="Failed")),
     ]
-    narrow = "\n".join(listed(rows, 80)).splitlines()
+    narrow = table_lines(job_table(jobs), Screen(width=80), NAMES)
     assert max(map(len, narrow)) <= 80
     assert name in narrow
-    wide = list(listed(rows, None))
+    wide = table_lines(job_table(jobs), Screen(width=WIDE), NAMES)
     assert 3 == len(wide)
-    assert wide[1].startswith(f"{name}  InProgress  ml.trn1.32xlarge × 16")
+    assert wide[1].startswith(f"{name}  completed  ml.trn1.32xlarge × 16")
 
 
 def test_a_final_metric_is_shown_without_the_noise_of_32_bits() -> None:

@@ -21,6 +21,7 @@ from sm_trn.bridge.launchers.rewrite import rewritten
 from sm_trn.bridge.launchers.slice import sliced
 from sm_trn.bridge.launchers.source import cells
 from sm_trn.core.errors import SmTrnError
+from sm_trn.wiring import check
 
 CASES = int(os.environ.get("SM_TRN_HOSTILE", "200"))
 CALLSITES = Path(os.environ.get("SM_TRN_CALLSITES", "/nowhere"))
@@ -153,7 +154,7 @@ def mutated(draw: random.Random, text: str) -> tuple[str, bytes]:
 
 def everything(path: Path, *, checked: bool = False) -> None:
     """All that a command does with a file, but the running."""
-    found = read_launchers(path, checked=checked)
+    found = read_launchers(path, check=check if checked else None)
     assert shown.report(found)
     json.dumps(shown.as_json(found))
     text = path.read_bytes().decode("utf-8")

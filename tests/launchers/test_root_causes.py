@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sm_trn.bridge.launchers import Ending, Launch, Reason, read_text
+from sm_trn.wiring import check
 
 HEAD = """
 import os, time, boto3, sagemaker
@@ -229,11 +230,11 @@ def test_a_session_of_a_pipeline_starts_nothing() -> None:
 def test_a_step_of_a_pipeline_has_a_legal_name_whatever_the_base_name_is(name: str) -> None:
     """A pipeline names its jobs itself, so that the SDK takes a base name there that no job may have."""
     launch = LAUNCH.replace("role=role", f"role=role, base_job_name={name!r}, sagemaker_session=PipelineSession()")
-    (found,) = read_text(f"{HEAD}{STEP}found = 1\n{launch}", "launch.py", checked=True).launches
+    (found,) = read_text(f"{HEAD}{STEP}found = 1\n{launch}", "launch.py", check=check).launches
     (job,) = found.jobs
     assert [] == [problem for problem in job.problems if problem.id == "LIMIT002"]
     (alone,) = read_text(
-        f"{HEAD}{STEP}found = 1\n{launch.replace('PipelineSession()', 'None')}", "launch.py", checked=True
+        f"{HEAD}{STEP}found = 1\n{launch.replace('PipelineSession()', 'None')}", "launch.py", check=check
     ).launches
     assert ["LIMIT002"] == [problem.id for problem in alone.jobs[0].problems if problem.id == "LIMIT002"]
 

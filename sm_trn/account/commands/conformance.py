@@ -14,6 +14,7 @@ import click
 from typing_extensions import Unpack
 
 from ...cli.shared import Number, cents, emit, json_option, region_option, say
+from ...core.formatting.missing import Missing, no_price_for
 from ...core.session.connection import known_prices, known_region
 from ...core.session.pace import SystemClock
 from ...core.specs.job import JobSpec
@@ -162,7 +163,7 @@ def _agreed(what: str, most: Decimal | None, instance: str, max_usd: float | Non
     """Raise UsageError where the run may not start, Abort for a no. ``what`` is said before the question."""
     if most is None:
         raise click.UsageError(
-            f"the worst case is unknown, because no price of {instance} in this region is known; "
+            f"the worst case is unknown: {no_price_for(instance)} in this region; "
             "sm-trn catalog prices --refresh fetches it. Nothing was sent"
         )
     if max_usd is None:
@@ -192,7 +193,7 @@ def _measured(spec: JobSpec, where: Where, state: Path | None, calibration: Path
     instance = str(spec.compute.instance)
     region = known_region(where["region"], profile=where["profile"])
     most = most_usd(known_prices().find(instance, region))
-    cost = "unknown: no price" if most is None else f"${most}"
+    cost = f"unknown: {Missing.NO_PRICE}" if most is None else f"${most}"
     what = f"{len(JOBS)} jobs of at least {STEPS} steps on one {instance}. Worst case {cost}. Nothing was sent."
     if allowed.plan_only:
         emit({"region": region, "instance": instance, "most_usd": cents(most)}) if allowed.as_json else say(what)

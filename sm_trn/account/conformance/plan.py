@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
+from ...core.formatting.missing import Missing
 from ...core.pricing.book import Price
 from ...core.specs.units import Usd
 from .jobs import INSTANCE, JOBS, JobPlan, usd
@@ -51,7 +52,7 @@ class Plan:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        worst = "unknown: no price" if self.most_usd is None else f"${self.most_usd}"
+        worst = f"unknown: {Missing.NO_PRICE}" if self.most_usd is None else f"${self.most_usd}"
         yield f"{self.probes} probes of your account, {self.probes} of the emulator. Worst case {worst}."
         yield ""
         yield f"  {'BATTERY':<20}{'PROBES':>6}{'JOBS':>6}  {'INSTANCE':<18}AT MOST"

@@ -20,6 +20,7 @@ from ...core.render import problems, render
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Severity
+from ...wiring import check
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.requests.ledger import PLACEHOLDERS, TIME
@@ -111,7 +112,7 @@ def _read(names: tuple[str, ...], values: dict[str, object], *, asking: bool) ->
     """Each file, read; while somebody answers for holes, read again with the answers."""
     asked: set[str] = set(values)
     while True:
-        found = [read_launchers(name, given=values, checked=True) for name in names]
+        found = [read_launchers(name, given=values, check=check) for name in names]
         said = answers(found, asked, prompt) if asking else {}
         if not said:
             return found
@@ -168,7 +169,7 @@ def _say_rest(new: Rewritten) -> None:
 
 def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
     """Read every file below the folders, and write one page; --json prints the same in numbers."""
-    found = survey([Path(name) for name in names], values)
+    found = survey([Path(name) for name in names], values, check)
     page.write_text(found.html(), "utf-8")
     if as_json:
         emit(found.numbers())

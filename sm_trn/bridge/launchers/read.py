@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from ...core.errors import SmTrnError
-from ...core.preflight import check
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec, Script
+from ...core.specs.problems import Problem
 from . import specs, statements
 from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
 from .requests.asked import LOCAL, pipeline_session
@@ -26,14 +26,16 @@ OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings
 SIBLINGS: Final = 200  # modules beside a launcher that are looked at
 _WORDS: Final = {symbol.value for symbol in Symbol}
 
+Check = Callable[[JobSpec], Iterable[Problem]]
+
 
 def read_launchers(
-    path: str | Path, *, given: Mapping[str, object] | None = None, region: str = "", checked: bool = False
+    path: str | Path, *, given: Mapping[str, object] | None = None, region: str = "", check: Check | None = None
 ) -> Launchers:
     """The launches of a ``.py`` or ``.ipynb`` file, read and never run: not a line of it is executed.
 
     ``given`` maps names to values that the code leaves open: its own variables, arguments of its command line, and the
-    placeholders ``role``, ``bucket``, ``account`` and ``region``. With ``checked`` every job has the problems of ``check``.
+    placeholders ``role``, ``bucket``, ``account`` and ``region``. With ``check`` every job has its problems.
     Raises SmTrnError for a file that is neither, and OSError for one that cannot be read.
 
     >>> [job.name for job in st.read_launchers("launch.py").jobs]
@@ -52,19 +54,19 @@ def read_launchers(
     started, beside = Path.cwd(), source.parent.resolve()  # a notebook is started in its own folder
     folders = (beside, started) if source.suffix == ".ipynb" else (started, beside)
     return read_text(
-        text, source.name, given=given, region=region, modules=siblings(source), checked=checked, folders=folders
+        text, source.name, given=given, region=region, modules=siblings(source), check=check, folders=folders
     )
 
 
 def read_text(
     text: str, name: str, *, given: Mapping[str, object] | None = None, region: str = "",
-    modules: Mapping[str, str] | None = None, checked: bool = False, folders: Sequence[Path] = (),
+    modules: Mapping[str, str] | None = None, check: Check | None = None, folders: Sequence[Path] = (),
 ) -> Launchers:  # fmt: skip
     """``read_launchers`` of a text; ``modules`` maps dotted names of modules beside it to their text. Its relative paths are
     looked for in ``folders``, the one first in which it would be started."""
     reading = Reading(name, cells(name, text.replace("\r\n", "\n")), given or {}, region, modules or {})
     reading.folders = tuple(dict.fromkeys(folders))
-    return reading.launchers(checked=checked)
+    return reading.launchers(check)
 
 
 def siblings(path: Path) -> dict[str, str]:
@@ -141,13 +143,13 @@ class Reading:
                 if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                     state.scope.names[inner.id] = Unknown((Cause(Reason.CONSTRUCT, place, inner.id, inner.id),))
 
-    def launchers(self, *, checked: bool) -> Launchers:
+    def launchers(self, check: Check | None) -> Launchers:
         first = self.state({})
         unread = list(self.unread)
-        launches = [self._launch(site, first, checked=checked) for site in first.sites]
+        launches = [self._launch(site, first, check) for site in first.sites]
         wanted = self._wanted(first, launches)
         if wanted:
-            launches = self._decided(wanted, launches, checked=checked)
+            launches = self._decided(wanted, launches, check)
         return Launchers(
             file=self.name,
             launches=tuple(launches),
@@ -163,7 +165,7 @@ class Reading:
         known = list(dict.fromkeys(place for place in branches if place in state.wanted))
         return known[:OPEN]
 
-    def _decided(self, wanted: list[Place], before: list[Launch], *, checked: bool) -> list[Launch]:
+    def _decided(self, wanted: list[Place], before: list[Launch], check: Check | None) -> list[Launch]:
         """The launches under every combination of decisions, those of one site together."""
         found: dict[tuple[object, ...], list[Launch]] = {}
         turns = [
@@ -172,7 +174,7 @@ class Reading:
         for decisions in turns:
             state = self.state(decisions)
             for site in state.sites:
-                launch = self._launch(site, state, checked=checked, decisions=decisions)
+                launch = self._launch(site, state, check, decisions)
                 found.setdefault((launch.place, site.turn, launch.started), []).append(launch)
         merged = [_together(group, turns=len(turns)) for group in found.values()]
         return merged or before
@@ -187,7 +189,7 @@ class Reading:
                 )
 
     def _launch(
-        self, site: Site, state: State, *, checked: bool, decisions: Mapping[Place, bool] | None = None
+        self, site: Site, state: State, check: Check | None, decisions: Mapping[Place, bool] | None = None
     ) -> Launch:
         read = request_of(site, self.region, self.words, chosen=self.chosen)
         holes = tuple(Hole(c.place, c.expression, c.reason, c.give, c.detail) for c in read.ledger.causes.values())
@@ -203,7 +205,7 @@ class Reading:
                     for place, taken in (decisions or {}).items()
                 )
                 folder = _folder(spec, self.folders)
-                problems = tuple(check(spec.replace(script=placed(spec.script, folder)))) if checked else ()
+                problems = tuple(check(spec.replace(script=placed(spec.script, folder)))) if check is not None else ()
                 jobs = (
                     LauncherJob(
                         spec=spec,

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ...core.errors import SmTrnError
-from ...core.render import parse_request
 from ...core.render import request as target
+from ...core.render.from_request import parse_request
 from ...core.render.keeping import kept_parts
 from ...core.specs.framework import HuggingFaceNeuronX, NeuronX
 from ...core.specs.job import Git, JobSpec, Script

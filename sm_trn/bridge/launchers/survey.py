@@ -15,7 +15,7 @@ from ...core.formatting.numbers import counted
 from ...core.specs.json import Json
 from ...core.specs.problems import Severity
 from .launches import Ending, Launch, Launchers
-from .read import read_launchers
+from .read import Check, read_launchers
 
 _SKIPPED: Final = frozenset(
     {".git", ".venv", "venv", "node_modules", "site-packages", "__pycache__", ".ipynb_checkpoints"}
@@ -129,7 +129,7 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) ->
     return f"<h2>{html.escape(title)}</h2><table><tr>{top}</tr>{body}</table>"
 
 
-def survey(folders: Sequence[Path], given: Mapping[str, object] | None = None) -> Survey:
+def survey(folders: Sequence[Path], given: Mapping[str, object] | None = None, check: Check | None = None) -> Survey:
     """Read every ``.py`` and ``.ipynb`` file below the folders that mentions SageMaker. Links are not followed out of them."""
     files: list[tuple[str, Launchers]] = []
     failed: list[tuple[str, str]] = []
@@ -137,7 +137,7 @@ def survey(folders: Sequence[Path], given: Mapping[str, object] | None = None) -
         for path in _candidates(folder):
             name = str(path.relative_to(folder)) if folder.is_dir() else path.name
             try:
-                found = read_launchers(path, given=given, checked=True)
+                found = read_launchers(path, given=given, check=check)
             except (SmTrnError, OSError) as error:
                 failed.append((name, str(error)))
                 continue

@@ -9,6 +9,7 @@ import click
 from ...core.formatting import numbers as fmt
 from ...core.session.handles import Session
 from ...core.specs.snapshot import JobSnapshot
+from ...core.status import phase_word
 from ..connection import connection_options
 from ..shared import emit, json_option, say
 from . import facts
@@ -33,7 +34,7 @@ def command(name: str, *, as_json: bool, connection: Callable[[], Session]) -> N
         say("\nphases")
         for phase in snapshot.transitions:
             took = fmt.compact((phase.ended - phase.started).total_seconds()) if phase.ended else "now"
-            say(f"  {fmt.stamp(phase.started)}  {phase.status:<12} {took:>7}  {phase.message}")
+            say(f"  {fmt.stamp(phase.started)}  {phase_word(phase.status):<12} {took:>7}  {phase.message}")
     for title, values in (("hyperparameters", snapshot.hyperparameters), ("final metrics", final_metrics(snapshot))):
         if values:
             say(f"\n{title}")

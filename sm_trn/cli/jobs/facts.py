@@ -6,7 +6,8 @@ from typing import Any
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.printable import printable
-from ...core.specs.snapshot import JobSnapshot
+from ...core.specs.snapshot import JobSnapshot, JobStatus
+from ...core.status import next_command, status_look
 
 
 def facts(snapshot: JobSnapshot) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def lines(snapshot: JobSnapshot) -> list[str]:
     """The same for people: one fact a line, absent ones left out."""
     mark = "  EMULATED on this machine" if snapshot.emulated else ""
     rows: list[tuple[str, object]] = [
-        ("status", f"{snapshot.status_word} / {snapshot.secondary}{mark}"),
+        ("status", f"{status_look(snapshot).word} ({snapshot.status_word} / {snapshot.secondary}){mark}"),
         ("instances", fmt.instances(snapshot.instance, snapshot.count)),
         ("created", snapshot.created and fmt.stamp(snapshot.created)),
         ("started", snapshot.started and fmt.stamp(snapshot.started)),
@@ -47,6 +48,7 @@ def lines(snapshot: JobSnapshot) -> list[str]:
         ),
         ("interrupted", snapshot.interruptions or None),
         ("reason", f"\n{' ' * 14}".join(printable(line) for line in snapshot.failure_reason.split("\n"))),
+        ("next", next_command(snapshot.name, snapshot.status) if snapshot.status is JobStatus.FAILED else None),
         ("model", snapshot.model_s3_uri if snapshot.terminal else None),
         ("image", snapshot.image),
     ]

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.jobfile.files import JobFile
 from ...core.render import render
 from ...core.session.budget import refuse_over
@@ -150,7 +151,7 @@ def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
     if not as_json:
         for file, _, job in jobs:
             name = f"{file.name}#{job.name}" if SWEEP_TAG in job.tags else files.label(file, job)
-            click.echo(f"{name}: {estimated_cost(job, region)}{ceiling_of(job, region)}", err=True)
+            click.echo(f"{name}: {estimated_cost(job, known_prices(), region)}{ceiling_of(job, region)}", err=True)
         if emulated:
             click.echo(_no_cost(max_usd), err=True)
         lacking = [name for name in ("role", "bucket", "account") if name not in named]
@@ -166,7 +167,7 @@ def _and(words: list[str]) -> str:
 
 
 def _no_cost(max_usd: float | None) -> str:
-    return "EMULATED: no cost" + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
+    return EMULATED_COST + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
 
 
 def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: bool) -> int:
@@ -189,9 +190,9 @@ def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
         return _no_cost(max_usd)
     each = [(spec, session.ceiling(spec)) for spec in specs]  # two files may hold jobs of one name
     lines = [
-        f"{spec.name}: {estimated_cost(spec, session.region)}at most {fmt.usd(usd)}"
+        f"{spec.name}: {estimated_cost(spec, session.prices, session.region)}at most {fmt.usd(usd)}"
         if usd is not None
-        else f"{spec.name}: no price, no ceiling"
+        else f"{spec.name}: {Missing.NO_PRICE}, no ceiling"
         for spec, usd in each
     ]
     known = [usd for _, usd in each if usd is not None]

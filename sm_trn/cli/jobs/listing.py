@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 
 import click
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
+from ...core.formatting.table import Align, Cell, Column, Row, Table
+from ...core.formatting.text import NAMES, table_lines
 from ...core.session.handles import Session
 from ...core.specs.snapshot import JobSnapshot
+from ...core.status import status_look
 from ..connection import connection_options
-from ..shared import emit, json_option, say
+from ..shared import emit, json_option, say, terminal
 from . import facts
 
-_HEAD = ("name", "status", "instances", "created", "billable")
+_COLUMNS = (
+    Column(name="status", heading="Status", align=Align.LEFT),
+    Column(name="instances", heading="Instances", align=Align.LEFT),
+    Column(name="created", heading="Created", align=Align.LEFT, form=fmt.stamp),
+    Column(name="billable", heading="Billable", align=Align.LEFT, form=fmt.billable),
+)
 
 
 @click.command("list")
@@ -34,28 +41,19 @@ def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[]
     if not snapshots:
         say(f"No training job has {contains!r} in its name." if contains else "No training jobs here yet.")
         return
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    say("\n".join(listed([_cells(snapshot) for snapshot in snapshots], columns)))
+    say("\n".join(table_lines(job_table(snapshots), terminal(), NAMES)))
 
 
-def listed(rows: Sequence[tuple[str, ...]], columns: int | None) -> Iterator[str]:
-    """A line for each job under a header. Where a line has more than ``columns`` a name, which people copy, gets its own."""
-    table = [_HEAD, *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    wide = sum(widths) + 2 * len(widths) - 2
-    for name, *rest in table:
-        facts_of_it = "  ".join(cell.ljust(width) for cell, width in zip(rest, widths[1:], strict=True)).rstrip()
-        if columns is None or wide <= columns:
-            yield f"{name.ljust(widths[0])}  {facts_of_it}"
-        else:
-            yield f"{name}\n  {facts_of_it}"
-
-
-def _cells(snapshot: JobSnapshot) -> tuple[str, ...]:
-    return (
-        snapshot.name,
-        snapshot.status_word,
-        fmt.instances(snapshot.instance, snapshot.count),
-        fmt.stamp(snapshot.created) if snapshot.created else "-",
-        fmt.billable(snapshot.billable_s, emulated=snapshot.emulated) if snapshot.billable_s else "-",
-    )
+def job_table(snapshots: Iterable[JobSnapshot]) -> Table:
+    """A row for each job."""
+    rows = []
+    for job in snapshots:
+        billed = Missing.NOT_BILLED_YET if job.billable_s is None else job.billable_s
+        cells = {
+            "status": Cell(status_look(job).word),
+            "instances": Cell(fmt.instances(job.instance, job.count)),
+            "created": Cell(Missing.NOTHING if job.created is None else job.created),
+            "billable": Cell(billed, unit="emu" if job.emulated else ""),
+        }
+        rows.append(Row(name=job.name, cells=cells))
+    return Table(columns=_COLUMNS, rows=tuple(rows), rows_are="Name")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.snapshot import DELETED, JobSnapshot, JobStatus
 from ..shared import cents, emit, say
@@ -25,9 +26,9 @@ def answer(
         if job.changes:
             click.echo(str(job.changes), err=True)
         cost = (
-            "EMULATED: no cost."
+            f"{EMULATED_COST}."
             if session.emulated
-            else "no price, no ceiling"
+            else f"{Missing.NO_PRICE}, no ceiling"
             if most is None
             else f"at most {fmt.usd(most)}"
         )

@@ -9,8 +9,6 @@ from __future__ import annotations
 from html import escape
 from importlib import import_module
 
-from ..errors import NotConfigured
-
 CARDS = "sm_trn.report.cards.registry"
 
 
@@ -23,6 +21,6 @@ class HasCard:
         """The card; the value's text where there are no cards here."""
         try:
             html: str = import_module(CARDS).card(self)
-        except (ModuleNotFoundError, NotConfigured):
+        except ImportError:  # MissingLibrary is one too
             return f"<pre>{escape(str(self))}</pre>"
         return html

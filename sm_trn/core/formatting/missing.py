@@ -24,6 +24,10 @@ class Missing(enum.Enum):
         return self.value
 
 
+# The same fact at the beginning of a sentence.
+EMULATED_COST = "EMULATED: no cost"
+
+
 def missing_cost(*, emulated: bool, billed: bool) -> Missing:
     """Why a job, a group of jobs or an endpoint has no cost: it is emulated, not billed yet, or its price is not known."""
     if emulated:

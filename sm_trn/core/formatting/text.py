@@ -28,7 +28,7 @@ class Layout:
 
     Columns go until names have ``least`` cells (None: until they are whole); those of rank ``yielding`` or higher go until
     every name is whole. ``full``: the names take all the width that is left. ``share``: what all names begin with stands in
-    the head only.
+    the head only. ``stack``: where a line is too long, each name has a line of its own.
     """
 
     gap: int = 2
@@ -37,9 +37,11 @@ class Layout:
     yielding: int | None = None
     full: bool = False
     share: bool = False
+    stack: bool = False
 
 
-COMPACT = Layout(gap=1)
+WIDE = 10_000  # of a pipe, whose lines end where they end
+NAMES = Layout(longest=WIDE, stack=True)  # people copy these names, so none is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class _Arranged:
     head: str
     names: tuple[str, ...]
     width: int
+    stacked: bool
     indent: str
     strips: tuple[_Strip, ...]
 
@@ -73,7 +76,14 @@ def table_lines(table: Table, screen: Screen, layout: Layout = Layout()) -> list
     """The head, then one line for each row, and one below it where a cell has a change against the baseline."""
     arranged = _arrange(table, screen, layout)
     strips, width, gap = arranged.strips, arranged.width, " " * layout.gap
-    lines = [gap.join([f"{arranged.indent}{arranged.head:<{width}}", *(strip.cell(strip.head) for strip in strips)])]
+    if arranged.stacked:
+        gap = f"\n{gap}"
+
+    def line(start: str, cells: Sequence[str]) -> str:
+        first, *others = cells or [""]
+        return f"{start}{gap}{(' ' * layout.gap).join([first, *others])}"
+
+    lines = [line(f"{arranged.indent}{arranged.head:<{width}}", [strip.cell(strip.head) for strip in strips])]
     place = 0
     for row, name in zip(table.rows, arranged.names, strict=True):
         start = _mark(row.mark, screen) if row.mark is not None else arranged.indent
@@ -84,13 +94,13 @@ def table_lines(table: Table, screen: Screen, layout: Layout = Layout()) -> list
         cells = [
             strip.cell(strip.texts[place], row.cells[strip.column.name].role, color=screen.color) for strip in strips
         ]
-        lines.append(gap.join([start, *cells]))
+        lines.append(line(start, cells))
         changes = [strip.changes[place] for strip in strips]
         if any(changes):
             under = [strip.cell(change) for strip, change in zip(strips, changes, strict=True)]
-            lines.append(gap.join([" " * (width + len(arranged.indent)), *under]))
+            lines.append(line(" " * (width + len(arranged.indent)), under))
         place += 1
-    return [line.rstrip() for line in lines]
+    return [part.rstrip() for text in lines for part in text.split("\n")]
 
 
 def columns_shown(table: Table, screen: Screen, layout: Layout = Layout()) -> tuple[str, ...]:
@@ -118,7 +128,8 @@ def _arrange(table: Table, screen: Screen, layout: Layout) -> _Arranged:
         if layout.least is None
         else max(min(8, layout.least, wanted), min(wanted, left))
     )
-    return _Arranged(cut(head, width), tuple(names), width, indent, tuple(strips))
+    stacked = layout.stack and left < wanted
+    return _Arranged(cut(head, width), tuple(names), width, stacked, indent, tuple(strips))
 
 
 def _with_ranks(rows: Sequence[Row], names: Sequence[str]) -> list[str]:

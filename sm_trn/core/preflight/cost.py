@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog.instances import find_instance
+from ..formatting.missing import Missing, no_price_for
 from ..pricing.book import snapshot_book
 from ..pricing.cost import ceiling, most_billed_s
 from ..specs.job import JobSpec
@@ -16,7 +17,9 @@ REGION = "us-west-2"  # the region of most rows of the shipped price table; a se
 COST001 = Rule(
     "COST001", (Severity.INFO,), "a job that can cost a four-digit sum", "A job that hangs is billed until max_run_s."
 )
-COST002 = Rule("COST002", (Severity.INFO,), "an instance without a known price", "Costs will read 'no price'.")
+COST002 = Rule(
+    "COST002", (Severity.INFO,), "an instance without a known price", f"Costs will read {str(Missing.NO_PRICE)!r}."
+)
 
 
 def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:
@@ -40,7 +43,7 @@ def unknown_price(job: JobSpec) -> Iterator[Problem]:
             continue
         yield COST002.problem(
             Field("compute.groups" if job.compute.groups else "compute.instance"),
-            f"no price is known for {instance} in {REGION}",
+            no_price_for(instance, REGION),
             fix=Advice("give one where costs are computed"),
         )
 

@@ -60,7 +60,7 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
     yield SCRIPT009.problem(
         Field("hyperparameters.output_dir"),
         "the Trainer's checkpoints would be packed into the model",
-        got=f"output_dir={output!r}, save_strategy={sent.get('save_strategy', 'not set')!r}",
+        got=f"output_dir={output!r}, save_strategy={sent.get('save_strategy', 'absent')!r}",
         wanted=f"checkpoints under {DEFAULT_PATH}, or none",
         fix=Advice("save_strategy='no', or an output_dir elsewhere and save_model to /opt/ml/model at the end"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..formatting.cards import HasCard
+from ..formatting.missing import Missing
 from ..specs.units import Usd
 from .book import Price
 from .cost import usd_per_thousand
@@ -60,4 +61,4 @@ class RequestCost(HasCard):
 
 
 def _shown(usd: Usd | None) -> str:
-    return "no price" if usd is None else f"${usd:,.4f}"
+    return str(Missing.NO_PRICE) if usd is None else f"${usd:,.4f}"

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import _entry
-from ..specs.launch import NOTHING
+from ..specs.json import NOTHING
 
 
 class Expression(str):

@@ -25,7 +25,7 @@ from ..preflight import RULES, JobRule, check
 from ..preflight.resuming import resuming
 from ..pricing.book import Price
 from ..pricing.cost import JobCost, ceiling, job_cost
-from ..render import render
+from ..render import request as target
 from ..render.differences import Diff, diff
 from ..specs import record
 from ..specs.destination import Destination
@@ -42,8 +42,9 @@ from .details import fetch_details, fetch_tags, listed, resembling
 from .launches import Staging, launch_all, unique_names
 from .log_files import save_log
 from .log_reader import JobLog
+from .observers import Observer, StatusLines
 from .stops import stop_each, stop_one
-from .waits import Observer, StatusLines, Wait, poller_for
+from .waits import Wait, poller_for
 
 Notice = Callable[[str], None]
 SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
@@ -397,8 +398,7 @@ class Session(Cloud, Generic[J_co]):
     def _request(self, job: JobSpec, name: str, staging: Staging) -> dict[str, Any]:
         placed, source = staging.place(job)
         at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
-        request: dict[str, Any] = render(placed, "request", at=at)
-        return request
+        return target.render(placed, at)
 
     def _refuse(self, job: JobSpec, ignore: Sequence[str]) -> None:
         problems = check(job, rules=self.rules)

@@ -17,8 +17,9 @@ from .data import Channel, Checkpoint, FileSystem, Network, Output, TensorBoard
 from .debugging import DebugHook, DebugRule, Profiling
 from .framework import Framework, TrainingCompiler
 from .guard import Guard
+from .json import NOTHING
 from .kept import Kept
-from .launch import NOTHING, LaunchPlan
+from .launch import LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
 from .neuron import NeuronOptions
 from .problems import Problem

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, Union
+from types import MappingProxyType
+from typing import Any, TypeAlias, Union
 
 Json: TypeAlias = Union[bool, int, float, str, "Sequence[Json]", "Mapping[str, Json]", None]
 Object: TypeAlias = Mapping[str, Json]
+NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -5,12 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
-from .json import Json
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+from .json import NOTHING, Json
 
 
 class Runner(enum.Enum):

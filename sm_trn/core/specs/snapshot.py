@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
-from .launch import NOTHING
+from .json import NOTHING
 from .units import WallSeconds
 
 # The account of every ARN that the emulator makes. AWS has no such account, so nothing emulated can pass for real.

@@ -17,6 +17,7 @@ from ...cli.shared import Number, emit, json_option, say
 from ...core.formatting import numbers as fmt
 from ...core.specs.guard import ACTS, Guard
 from ...core.specs.snapshot import JobSnapshot
+from ...core.status import why_command
 from ..guard.watch import Alarm, JobWatch
 from ..handles import DiagnosedJob, GuardedSession
 
@@ -141,7 +142,7 @@ def _lines(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm], now: floa
     return [
         *(f"✗ {job.name}  {alarm.what}" for alarm in alarms),
         f"  stop  sm-trn stop {job.name}    it gets SIGTERM and 120 s to save",
-        f"  why   sm-trn why {job.name}",
+        f"  why   {why_command(job.name)}",
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.logs.throughput import throughput
-from ...core.session.waits import Notify, Observer
+from ...core.session.observers import Notify, Observer
 from ...core.specs.job import JobSpec
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot

@@ -15,11 +15,12 @@ from ...core.pricing.book import Price
 from ...core.pricing.cost import usd_for
 from ...core.session.budget import billed_so_far
 from ...core.session.cloud import Cloud
+from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.stops import stop_one
-from ...core.session.waits import Notify, Observer, Watched
 from ...core.specs.guard import Guard
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
+from ...core.status import why_command
 from .watch import TRAINING, Alarm, JobWatch
 
 READ_S = 60.0  # between two looks at a log that nothing else reads
@@ -129,7 +130,7 @@ class JobGuards(Observer):
         self.alarmed(job, alarm)
         price = self._price(job)
         costs = f" {fmt.usd(float(price.usd_per_hour) * job.count / 60)} more a minute." if price is not None else ""
-        notify(f"✗ {job.name}: {alarm.what}.{costs} Next: sm-trn why {job.name}, or sm-trn stop {job.name}")
+        notify(f"✗ {job.name}: {alarm.what}.{costs} Next: {why_command(job.name)}, or sm-trn stop {job.name}")
 
     def _act(self, job: JobSnapshot, alarm: Alarm, notify: Notify) -> bool:
         guard = self.guards[job.name]

@@ -13,6 +13,7 @@ from ... import emulator
 from ...cli.shared import Number, emit, json_option, region_option, say
 from ...core.errors import EmulatorError
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
 from ...core.session.connection import known_region
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
@@ -92,7 +93,7 @@ def status(state: Path | None, *, as_json: bool) -> int:
     if as_json:
         emit(dataclasses.asdict(found))
     else:
-        jobs = ", ".join(f"{number} {word}" for word, number in found.jobs.items()) or "none yet"
+        jobs = ", ".join(f"{number} {word}" for word, number in found.jobs.items()) or str(Missing.NONE_YET)
         rows = [
             ("emulator", "up" if found.alive else "down; sm-trn local up"),
             ("endpoint", f"{found.url}, process {found.pid}, {found.region}" if found.alive else ""),

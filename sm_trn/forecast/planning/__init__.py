@@ -9,6 +9,7 @@ from typing_extensions import Unpack
 
 from ...core.catalog.limits import MAX_RUN_QUOTA_S
 from ...core.errors import UnknownName
+from ...core.formatting.missing import Missing
 from ...core.preflight import RULES, check
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import ceiling
@@ -103,7 +104,7 @@ def _at(job: JobSpec, place: grid.Place, whole: float, asked: _Asked) -> Choice 
     if isinstance(there, str):
         return Excluded(place.name, there, "of another kind")
     if asked.book.of(there.compute.machines, asked.region) is None:
-        return Excluded(place.name, f"no price is known in {asked.region}", "without a price")
+        return Excluded(place.name, f"{Missing.NO_PRICE} in {asked.region}", "without a price")
     try:
         first = asked.choice(next(grid.batches(there, 1, 1, 1))).estimate
     except MissingFact as error:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.catalog.images import NEURON
+from ...core.formatting.missing import no_price_for
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
 from ..intervals import Interval
@@ -31,7 +32,7 @@ class Choice:
     def usd(self) -> Interval:
         """Dollars. Raises ValueError without a price."""
         if self.estimate.usd is None:
-            raise ValueError(f"no price of {self.name} is known")
+            raise ValueError(no_price_for(self.name))
         return self.estimate.usd
 
     @property

@@ -9,10 +9,13 @@ from typing import Any
 import click
 
 from ...cli.connection import connection_options
-from ...cli.shared import emit, json_option, say
+from ...cli.shared import emit, json_option, say, terminal
 from ...core.formatting import numbers as fmt
-from ..endpoints import EndpointRow
+from ...core.formatting.missing import Missing
+from ...core.formatting.text import NAMES, table_lines
+from ..endpoints import NO_ENDPOINT, EndpointRow
 from ..handles import HostingSession
+from ..table import endpoint_table
 
 
 @click.command("endpoints")
@@ -44,12 +47,12 @@ def command(
     if as_json:
         emit([{**_facts(row), "deleted": row.name in deleted} for row in found])
     elif not found:
-        say("No endpoint is here: none is billed.")
+        say(NO_ENDPOINT)
     else:
-        say("\n".join(_line(row, deleted) for row in found))
+        say("\n".join(table_lines(endpoint_table(found.rows, deleted), terminal(), NAMES)))
         total = found.usd_per_hour
         if not deleted:
-            say(f"together {fmt.usd_per_hour(total)}" if total is not None else "a hosting price is not known")
+            say(f"together {fmt.usd_per_hour(total)}" if total is not None else f"{Missing.NO_PRICE} for at least one")
     if delete_all and not yes and found:
         click.echo("Nothing was deleted. To delete them, add --yes", err=True)
         return 2
@@ -58,12 +61,3 @@ def command(
 
 def _facts(row: EndpointRow) -> dict[str, Any]:
     return {**dataclasses.asdict(row), "usd_so_far": row.usd_so_far}
-
-
-def _line(row: EndpointRow, deleted: tuple[str, ...]) -> str:
-    cost = fmt.usd_per_hour(row.usd_per_hour) if row.usd_per_hour is not None else "price not known"
-    cost = "emulated, not billed" if row.emulated else cost
-    so_far = f", {fmt.usd(row.usd_so_far)} so far" if row.usd_so_far else ""
-    guard = f"  {'overdue since' if row.overdue else 'until'} {fmt.stamp(row.expires)}" if row.expires else ""
-    status = "deleted" if row.name in deleted else row.status
-    return f"{row.name}  {status}  {fmt.instances(row.instance, row.count)}  {cost}{so_far}{guard}"

@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
-from typing import Protocol
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.markup import TAG, WIDE, Cell, block, facts, grid, text, title
-
-
-class EndpointLine(Protocol):
-    """One endpoint of a list, as ``session`` knows it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def instance(self) -> str: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def usd_per_hour(self) -> Decimal | None: ...
-    @property
-    def usd_so_far(self) -> Decimal | None: ...
-    @property
-    def expires(self) -> datetime | None: ...
-    @property
-    def overdue(self) -> bool: ...
-    @property
-    def emulated(self) -> bool: ...
+from ...core.formatting.html import html_table
+from ...core.formatting.markup import TAG, WIDE, Cell, block, facts, text, title
+from ...core.formatting.missing import EMULATED_COST, Missing
+from ...hosting.endpoints import NO_ENDPOINT, EndpointRow
+from ...hosting.table import endpoint_table
 
 
 def job_card(name: str, *, machine: str, emulated: bool, steps: Sequence[str]) -> str:
@@ -60,44 +39,24 @@ def rehearsal_card(lines: Sequence[str], files: Mapping[str, bool]) -> str:
 
 def endpoint_card(name: str, *, emulated: bool, image: str, note: str) -> str:
     """What a handle knows without asking: its name and, of one that it made, the image. Then what ends it."""
-    billed = "Not billed: it is emulated." if emulated else "Billed until it is deleted, whether it answers or not."
+    billed = f"{EMULATED_COST}." if emulated else "Billed until it is deleted, whether it answers or not."
     rows = [("image", Cell(image, "code"))] if image else []
     rows += [("note", Cell(note))] if note else []
     told = ", ".join(f"<code>{text(step)}</code>" for step in (".predict(…) asks it", ".delete() ends it"))
     return block(f'{title(name, "endpoint", emulated=emulated)}<p>{billed}</p>{facts(rows)}<p class="ink3">{told}</p>')
 
 
-def endpoints_card(rows: Sequence[EndpointLine], usd_per_hour: Decimal | None) -> str:
+def endpoints_card(rows: Sequence[EndpointRow], usd_per_hour: Decimal | None) -> str:
     """Everything that answers, with what it costs an hour; what is overdue says so."""
     if not rows:
-        return block('<p class="title">No endpoints here: none is billed.</p>')
-    sum_of = "no price for at least one" if usd_per_hour is None else f"{fmt.usd(usd_per_hour)} an hour"
-    heads = ("Endpoint", "Status", "Instances", "USD/hour", "USD so far", "Until")
-    lines = [
-        (
-            row.name,
-            Cell(row.status, "ok" if row.status == "InService" else "err" if row.status == "Failed" else "info"),
-            fmt.instances(row.instance, row.count),
-            _money(row, row.usd_per_hour),
-            _money(row, row.usd_so_far),
-            Cell(f"{'overdue since ' * row.overdue}{fmt.stamp(row.expires)}", "warn" if row.overdue else "")
-            if row.expires
-            else "deleted by hand",
-        )
-        for row in rows
-    ]
-    count = f"{len(rows)} endpoint{'s' * (len(rows) > 1)}"
-    said = f"{TAG} {count}, none is billed" if all(row.emulated for row in rows) else f"{count}, {text(sum_of)}"
-    return block(f'<p class="title">{said}</p>' + grid(heads, lines, words=("Status", "Instances", "Until")))
+        return block(f'<p class="title">{text(NO_ENDPOINT)}</p>')
+    cost = f"{Missing.NO_PRICE} for at least one" if usd_per_hour is None else f"{fmt.usd(usd_per_hour)} an hour"
+    count = fmt.counted(len(rows), "endpoint")
+    said = f"{TAG} {count}, none is billed" if all(row.emulated for row in rows) else f"{count}, {text(cost)}"
+    return block(f'<p class="title">{said}</p>{WIDE}{html_table(endpoint_table(rows), folding=False)}</div>')
 
 
 def transform_card(name: str, *, output: str, emulated: bool) -> str:
     """A batch transform's handle; asks nothing."""
     head = title(name, "batch transform", emulated=emulated)
     return block(head + facts([("answers", Cell(f"{output.rstrip('/')}/<name of the input>.out", "code"))]))
-
-
-def _money(row: EndpointLine, usd: Decimal | None) -> str | Cell:
-    if row.emulated:
-        return Cell("none, emu", "ink3")
-    return Cell("no price", "ink3") if usd is None else fmt.usd_cell(usd)

@@ -13,7 +13,8 @@ from ...cli.connection import connection_options
 from ...cli.jobs.selection import pair, part_of_a_name
 from ...cli.shared import at_option, emit, json_option, say
 from ...core.formatting import numbers as fmt
-from ...core.pricing.cost import job_cost
+from ...core.formatting.missing import Missing, missing_cost, no_price_for
+from ...core.pricing.cost import JobCost, job_cost
 from ...core.session.connection import known_prices
 from ...core.specs.snapshot import JobSnapshot
 from .. import published_record
@@ -143,15 +144,18 @@ def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], Repor
             }
         )
         if not as_json:
-            say(f"{job.name}  {cost or _why_not(job, priced=price is not None)}")
+            say(cost_line(job, cost))
     if as_json:
         emit(rows)
 
 
-def _why_not(job: JobSnapshot, *, priced: bool) -> str:
-    if job.emulated:
-        seconds = fmt.billable(job.billable_s, emulated=True) if job.billable_s else "nothing billed yet"
-        return f"EMULATED on this machine, no cost ({seconds})"
-    if job.billable_s is None:
-        return "nothing billed yet"
-    return "no cost" if priced else f"no price for {job.instance} in {job.region}; no cost is guessed"
+def cost_line(job: JobSnapshot, cost: JobCost | None) -> str:
+    """The job with its cost, or why it has none."""
+    return f"{job.name}  {cost or _why_not(job)}"
+
+
+def _why_not(job: JobSnapshot) -> str:
+    reason = missing_cost(emulated=job.emulated, billed=job.billable_s is not None)
+    if reason is Missing.EMULATED and job.billable_s is not None:
+        return f"{reason} ({fmt.billable(job.billable_s, emulated=True)})"
+    return f"{no_price_for(job.instance, job.region)}; none is guessed" if reason is Missing.NO_PRICE else str(reason)

@@ -12,6 +12,7 @@ from ...cli.shared import emit, json_option, say
 from ...core import __version__
 from ...core.extras import expect_library
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.compute import Compute
 from ...core.specs.framework import NeuronX, PyTorch
@@ -225,7 +226,7 @@ def full_size(found: Estimate) -> str:
         "ESTIMATED, not measured",
         f"bert-p4d at full size on AWS: {c.model.name}, {REVIEWS:,} reviews, 2 epochs",
         f"time  {span(seconds.p50)}  (80 %: {span(seconds.p10)} to {span(seconds.p90)}), {machines(found)}",
-        f"cost  {cost or 'no price is known'}",
+        f"cost  {cost or Missing.NO_PRICE}",
     )
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import EMULATED_COST, Missing, missing_cost, no_price_for
 from ...core.formatting.theme import Theme
 from ...core.pricing.book import PriceBook
 from ...core.pricing.cost import JobCost, job_cost
@@ -60,11 +61,12 @@ FIGURE = bar_figure("cost", cost_info, plot_cost)
 
 def _bar(row: Row, book: PriceBook) -> Bar:
     if row.emulated:
-        return Bar(label=row.label, slot=row.slot, emulated=True, missing="no cost: nothing was billed")
+        return Bar(label=row.label, slot=row.slot, emulated=True, missing=EMULATED_COST)
     if row.cost is None or row.price is None:
-        name = row.snapshot.instance
-        fix = f"no price for {name}: SM_TRN_PRICES=FILE" if row.price is None else "not billed yet"
-        return Bar(label=row.label, slot=row.slot, missing=fix)
+        reason = missing_cost(emulated=False, billed=row.billable_s is not None)
+        unpriced = f"{no_price_for(row.snapshot.instance)}: SM_TRN_PRICES=FILE"
+        missing = unpriced if reason is Missing.NO_PRICE else str(reason)
+        return Bar(label=row.label, slot=row.slot, missing=missing)
     cost = float(row.cost.usd)
     other = other_price(row, book)
     again = job_cost(row.snapshot, other)
@@ -123,7 +125,7 @@ def _tie(section: Section) -> tuple[float, str, Decimal] | None:
 
 def _title(section: Section, known: list[Row]) -> str:
     if not section.measured:
-        return "EMULATED: no cost, nothing was billed"
+        return f"{EMULATED_COST}, nothing was billed"
     stated = section_headline(section, "cost").split(", at prices of")[0]
     if stated:
         return stated

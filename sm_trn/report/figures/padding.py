@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
 from ...core.formatting.theme import Theme
 from ..sections.rows import Row
 from ..sections.section import Section
@@ -51,7 +52,13 @@ FIGURE = bar_figure("padding", lambda section, _: padding_info(section), plot_pa
 def _bar(row: Row) -> Bar:
     fill = row.work.padding_fill
     if fill is None:
-        return Bar(label=row.label, slot=row.slot, emulated=row.emulated, detail=_compiled(row), missing="not logged")
+        return Bar(
+            label=row.label,
+            slot=row.slot,
+            emulated=row.emulated,
+            detail=_compiled(row),
+            missing=str(Missing.NOT_LOGGED),
+        )
     share = fill * 100
     return Bar(
         label=row.label,
@@ -69,9 +76,8 @@ def _compiled(row: Row) -> str:
     if row.emulated:
         return "compilations: not this machine's to say"
     if work.compiles is None:
-        return (
-            "eager: nothing to compile" if work.shapes or work.padding_fill is not None else "compilations not logged"
-        )
+        eager = work.shapes or work.padding_fill is not None
+        return "eager: nothing to compile" if eager else f"compilations {Missing.NOT_LOGGED}"
     seconds = f" in {fmt.duration(work.compile_s)}" if work.compile_s is not None else ""
     return f"{'! ' if _too_many(work) else ''}{work.compiles} compilation{'s' if work.compiles != 1 else ''}{seconds}"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
 from ...core.formatting.theme import Theme
 from ..sections.rows import Row
 from ..sections.section import Section
@@ -100,7 +101,7 @@ def _detail(row: Row, found: Timeline) -> str:
 
 def _billed(row: Row) -> str:
     if row.billable_s is None:
-        return "not billed yet"
+        return str(Missing.NOT_BILLED_YET)
     trained = row.snapshot.training_s
     if row.snapshot.spot and trained:
         share = row.billable_s / trained

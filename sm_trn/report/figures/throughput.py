@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
 from ...core.formatting.theme import Theme
 from ..sections.findings import QUANTITY, section_headline
 from ..sections.rows import NEEDED_STEPS, Row
@@ -59,10 +60,9 @@ def _bar(row: Row, unit: str) -> Bar:
         return Bar(label=row.label, slot=row.slot, emulated=True, detail=f"for {detail}", missing=NO_BAR)
     rate = row.rate(unit)
     if rate is None:
-        short = f"too short: {row.too_short} steps, needs {NEEDED_STEPS}"
-        return Bar(
-            label=row.label, slot=row.slot, detail=detail, missing=short if row.too_short is not None else "not logged"
-        )
+        short = f"{Missing.TOO_SHORT}: {row.too_short} steps, needs {NEEDED_STEPS}"
+        missing = short if row.too_short is not None else str(Missing.NOT_LOGGED)
+        return Bar(label=row.label, slot=row.slot, detail=detail, missing=missing)
     note = "" if rate.windows else (", as published" if row.published else ", average incl. warm-up")
     return Bar(
         label=row.label,

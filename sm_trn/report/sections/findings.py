@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing, no_price_for
 from ...core.logs.throughput import Throughput
 from ...core.pricing.book import Price, PriceBook
 from .rows import Row, settings
@@ -281,7 +282,8 @@ def _changed(pair: _Pair) -> Iterator[Finding]:
     changed = [key for key in sorted(ours.keys() | theirs.keys()) if ours.get(key) != theirs.get(key)]
     if not changed or not ours or not theirs:
         return
-    shown = [f"{key} {ours.get(key, 'not set')} against {theirs.get(key, 'not set')}" for key in changed[:4]]
+    unset = str(Missing.NOT_SET)
+    shown = [f"{key} {ours.get(key, unset)} against {theirs.get(key, unset)}" for key in changed[:4]]
     more = [f"{len(changed) - 4} more"] if len(changed) > 4 else []
     text = f"Not only the instances may differ: {pair.row.label} against {pair.base.label} has {fmt.listing([*shown, *more])}."
     yield pair.says("changed", text)
@@ -363,10 +365,9 @@ def _missing(section: Section) -> Iterator[Finding]:
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
     for row in section.measured:
         if row.price is None and row.snapshot.instance:
-            name = row.snapshot.instance
-            where, there = (f" in {row.region}", f" --region {row.region}") if row.region else ("", "")
+            there = f" --region {row.region}" if row.region else ""
             fix = f"sm-trn catalog prices --refresh{there} --save FILE asks AWS for it, SM_TRN_PRICES=FILE uses it"
-            text = f"{row.label}: no price for {name}{where}; {fix}."
+            text = f"{row.label}: {no_price_for(row.snapshot.instance, row.region)}; {fix}."
             yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
         if not row.completed and len(section.measured) > 1 and section.sweep is None:
             text = f"{row.label} {row.status.predicate}: its billable time and cost are not compared."

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from ...core.errors import UnknownName
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
 from ...core.specs.snapshot import JobStatus
 from ...core.specs.value import suggestion
 from .rows import Row, settings
@@ -125,7 +126,7 @@ def typed_settings(row: Row, names: Sequence[str]) -> Mapping[str, Setting]:
 def setting_text(value: Setting | None) -> str:
     """A hyperparameter's value as a person would write it."""
     if value is None:
-        return "not set"
+        return str(Missing.NOT_SET)
     if isinstance(value, str):
         return value
     if value == int(value) and abs(value) < 1e15:
@@ -223,7 +224,7 @@ def _result(row: Row, metric: str) -> tuple[float | None, str]:
     value = row.final_loss if metric == TRAINING_LOSS else row.record.last(metric)
     if value is None:
         value = row.snapshot.final_metrics.get(metric)  # the service's own, of a job whose log was not read
-    return (value, "") if value is not None and math.isfinite(value) else (None, "not logged")
+    return (value, "") if value is not None and math.isfinite(value) else (None, str(Missing.NOT_LOGGED))
 
 
 def _order(row: Row, names: Sequence[str]) -> tuple[tuple[bool, bool, float, str], ...]:

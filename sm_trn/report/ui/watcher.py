@@ -21,8 +21,9 @@ from ...core.ports import Clock, JobQuery, Trouble
 from ...core.pricing.book import Price
 from ...core.session.details import fetch_details, listed
 from ...core.session.handles import Session
-from ...core.session.log_reader import expected_streams, requested_rules, settled, streams_missing
+from ...core.session.log_reader import requested_rules
 from ...core.session.poller import OVERLAP, Poller
+from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import READ_ANYWAY
 from ...core.specs.snapshot import JobSnapshot
 from ...core.status import Texture

@@ -11,13 +11,13 @@ from ...core.formatting.markup import TAG, WIDE, bar, block, facts, text
 from ...core.status import phases
 from .columns import PAGE, phase_shares, watch_table
 from .rows import WatchRow
-from .table import facts_words, heading, ordered, price_dates
+from .table import facts_words, heading, notes, ordered
 
 
-def watch_html(rows: Sequence[WatchRow], now: datetime, notes: Sequence[str] = ()) -> str:
-    """Everything that ``watch_text`` says, for a notebook; ``notes`` below it."""
+def watch_html(rows: Sequence[WatchRow], now: datetime, told: Sequence[str] = ()) -> str:
+    """Everything that ``watch_text`` says, for a notebook; ``told`` stands below it."""
     body = _card(rows[0], now) if len(rows) == 1 else _table(ordered(rows), now) if rows else ["<p>No jobs.</p>"]
-    said = "".join(f"<p>{text(note)}</p>" for note in notes)
+    said = "".join(f"<p>{text(note)}</p>" for note in told)
     return block(f'{"".join(body)}{said}<p class="ink3">Seen {text(fmt.clock(now))}.</p>')
 
 
@@ -35,9 +35,5 @@ def _card(row: WatchRow, now: datetime) -> Iterator[str]:
 def _table(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
     yield f'<p class="title">{text(heading(rows, now))}</p>'
     yield f"{WIDE}{html_table(watch_table(rows, PAGE, now), folding=False, classes='')}</div>"
-    for row in rows:
-        if row.reason:
-            yield f"<p>{text(row.name)}: {text(row.reason)}</p>"
-    dates = price_dates(rows)
-    if dates:
-        yield f'<p class="ink3">USD so far, prices of {text(dates)}.</p>'
+    for note in notes(rows, now):
+        yield f"<p>{text(note)}</p>"

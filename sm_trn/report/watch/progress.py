@@ -22,8 +22,8 @@ from ...core.ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ...core.pricing.book import Price
 from ...core.session.budget import PriceOf
 from ...core.session.cloud import Cloud
-from ...core.session.log_reader import expected_streams, settled, streams_missing
-from ...core.session.waits import Notify, Observer, Watched
+from ...core.session.observers import Notify, Observer, Watched
+from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus
 from .rows import Checkpoints, WatchRow

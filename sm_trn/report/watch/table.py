@@ -16,6 +16,7 @@ from ...core.status import Phase, Texture, next_command, phases
 from .columns import sparkline, watch_table, words_of
 from .rows import WatchRow
 
+FAILURE = "✗ "
 _LAYOUT = Layout(gap=1, longest=40, least=12, yielding=3, share=True)
 
 
@@ -79,13 +80,15 @@ def _table(rows: list[WatchRow], now: datetime, screen: Screen) -> Iterator[str]
     yield from heads
     yield ""
     above = len(heads) + 2 + emulated
-    notes = list(_notes(rows, now, screen.width))
-    shown, folded, notes = _fitting(rows, notes, None if screen.height is None else screen.height - above)
+    below: list[str] = []
+    for note in notes(rows, now):
+        below += wrap(note, screen.width, rest="  " if note.startswith(FAILURE) else "")
+    shown, folded, below = _fitting(rows, below, None if screen.height is None else screen.height - above)
     yield from table_lines(watch_table(shown, _columns(screen), now), screen, _LAYOUT)
     yield from _folded(folded, now, screen.width)
-    if notes:
+    if below:
         yield ""
-        yield from notes
+        yield from below
 
 
 def _columns(screen: Screen) -> list[str]:
@@ -124,7 +127,7 @@ def _folded(rows: Sequence[WatchRow], now: datetime, width: int) -> Iterator[str
         yield cut(f"… {len(group)} more, {word}{f': {money}' if money else ''}", width)
 
 
-def _notes(rows: Sequence[WatchRow], now: datetime, width: int) -> Iterator[str]:
+def notes(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
     """What a number cannot say: failures once per cause, ends that were limits, prices, emulated jobs."""
     causes: dict[str, list[WatchRow]] = {}
     for row in rows:
@@ -137,19 +140,14 @@ def _notes(rows: Sequence[WatchRow], now: datetime, width: int) -> Iterator[str]
         more = f" and {len(names) - 2} more" if len(names) > 3 else ""
         listed = ", ".join(names[:2] if more else names) + more
         step = next_command(those[0].snapshot.name, those[0].snapshot.status)
-        yield from wrap(f"{listed}: {cut(cause, 200).rstrip('.')}. Next: {step}", width, first="✗ ", rest="  ")
+        yield f"{FAILURE}{listed}: {cut(cause, 200).rstrip('.')}. Next: {step}"
     if any(row.emulated for row in rows):
-        yield from wrap("EMULATED jobs ran on this machine: no rate, no cost", width)
+        yield "EMULATED jobs ran on this machine: no rate, no cost"
     if any(row.at_most and row.usd(now) is not None for row in rows):
-        yield from wrap("≤ = spot: at most this, the discount is known at the end", width)
-    dates = price_dates(rows)
+        yield "≤ = spot: at most this, the discount is known at the end"
+    dates = sorted({row.price.as_of for row in rows if row.price is not None and not row.emulated})
     if dates:
-        yield from wrap(f"✕ = interruptions, ~ = estimate. USD so far, prices of {dates}", width)
-
-
-def price_dates(rows: Sequence[WatchRow]) -> str:
-    """The days of the prices that measured jobs have."""
-    return ", ".join(sorted({row.price.as_of for row in rows if row.price is not None and not row.emulated}))
+        yield f"✕ = interruptions, ~ = estimate. USD so far, prices of {', '.join(dates)}"
 
 
 def _detail(row: WatchRow, now: datetime, screen: Screen) -> Iterator[str]:
