@@ -16,7 +16,7 @@ from ..core.catalog import renewal, tables
 from ..core.errors import NotConfigured, UnknownName
 from ..core.facts import SCHEMA, facts_file, read_facts
 from ..core.pricing.book import BASE_REGION, Price, dump_prices, parse_prices, price_sources
-from ..core.session.connection import known_prices, known_region
+from ..core.session.defaults import known_prices, known_region
 from ..core.specs.value import suggestion
 from .shared import Region, emit, json_option, region_option, say
 
