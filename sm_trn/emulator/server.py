@@ -41,8 +41,10 @@ from .state.store import Store
 from .training.supervisor import ToolkitCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from .api.service import OpenService
 
 _SHUTDOWN_S = 12.0
 _CONNECTIONS = 128
@@ -83,7 +85,7 @@ def hold_lock(state: Path) -> None:
     (state / _ENDPOINT).unlink(missing_ok=True)
 
 
-def build(state: Path, region: str, options: Options) -> Parts:
+def build(state: Path, region: str, options: Options, services: Sequence[OpenService]) -> Parts:
     """Open the state folder and make the server; nothing is served yet. Raises EmulatorError, or OSError for a port that is taken."""
     settle_environment()
     clean_up_orphans(state)
@@ -104,9 +106,9 @@ def build(state: Path, region: str, options: Options) -> Parts:
         toolkit_error=ToolkitCheck(options.job_python),
         faults=FaultInjector(),
     )
-    regions, roles = Regions(shared, store, moto, region), Roles(moto, objects.ready)
+    regions, roles = Regions(shared, store, moto, region, services), Roles(moto, objects.ready)
     refusals = Refusals()
-    services = Services(
+    owners = Services(
         regions=regions,
         objects=objects,
         s3=S3Api(objects, state / "tmp"),
@@ -119,7 +121,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         refusals=refusals,
     )
     entrance = Authenticator(principals, int(server.server_port), state / "tmp", quota, region=region)
-    server.app = Dispatcher(entrance, services)
+    server.app = Dispatcher(entrance, owners)
     for each in regions.all():
         each.restore()
     return Parts(endpoint=endpoint, regions=regions, server=server, warm_up=partial(_warm_up, moto, objects, regions))
@@ -156,10 +158,12 @@ def _warm_up(moto: Moto, objects: ObjectStore, regions: Regions) -> None:
     service_model("logs")
 
 
-def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
+def serve(
+    state: Path, region: str, options: Options, services: Sequence[OpenService], ready: Callable[[str], None]
+) -> None:
     """Run until SIGTERM or SIGINT. ``ready`` is told ``ready`` once requests are answered."""
     hold_lock(state)  # until the process is gone: the kernel lets go of it
-    parts = build(state, region, options)
+    parts = build(state, region, options, services)
     _publish(parts.endpoint)
     threading.Thread(target=parts.warm_up, name="warm-up", daemon=True).start()
     thread = threading.Thread(
