@@ -76,7 +76,8 @@ INTERNAL = frozenset({
 
 # Where public names come from, the longest beginning wins, and what those names are for.
 ROOMS: Mapping[str, str] = {
-    ".wiring": "Check, connect, rehearse; the session and its jobs",
+    ".checks": "Check a job",
+    ".wiring": "Connect, rehearse; the session and its jobs",
     ".core.specs": "Describe a job",
     ".core.strategies": "Choose a distribution",
     ".forecast": "Estimate and plan a job",
