@@ -14,8 +14,8 @@ from .api.tags import add_tags, check_tags, delete_tags, list_tags
 
 if TYPE_CHECKING:
     from .api.search import SearchRequest
-    from .api.service import Handler, Service
     from .api.tags import Tagged, TagList, TagsRequest
+    from .service import Handler, Service
     from .state.resources import Resources
     from .training.api import TrainingApi
 

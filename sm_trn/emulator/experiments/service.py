@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from ..api.service import Handler, HttpAnswer, RegionParts, Service
 from ..http.response import document, json_body
+from ..service import Handler, HttpAnswer, RegionParts, Service
 from .api import COMPONENT, EXPERIMENT, SEARCHED, TRIAL, ExperimentsApi
 
 if TYPE_CHECKING:

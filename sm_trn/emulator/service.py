@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..container.context import Shared
-    from ..state.resources import Resources
-    from ..telemetry.log_store import LogLines
-    from ..training.api import TrainingApi
-    from ..training.context import TrainingContext
-    from ..training.jobs import Jobs
-    from .search import SearchRequest
+    from .api.search import SearchRequest
+    from .container.context import Shared
+    from .state.resources import Resources
+    from .telemetry.log_store import LogLines
+    from .training.api import TrainingApi
+    from .training.context import TrainingContext
+    from .training.jobs import Jobs
 
 Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of its own operation's request
 
