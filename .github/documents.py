@@ -76,7 +76,7 @@ INTERNAL = frozenset({
 
 # Where public names come from, the longest beginning wins, and what those names are for.
 ROOMS: Mapping[str, str] = {
-    ".checks": "Check a job",
+    ".rules": "Check a job",
     ".wiring": "Connect, rehearse; the session and its jobs",
     ".core.specs": "Describe a job",
     ".core.strategies": "Choose a distribution",

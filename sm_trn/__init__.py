@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .account.policies.policy import Policies, policies
     from .bridge.launchers.launches import Hole, Launch, Launchers
     from .bridge.recorder.inside import recording
-    from .checks import check
     from .core._entry import scripts_folder
     from .core.errors import (
         CloudError,
@@ -112,6 +111,7 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .hosting.endpoints import Endpoint, Transform
     from .report import Comparison, Fleet
     from .report.comparing import calibrate, compare, diff
+    from .rules import check
     from .wiring import Session, TrainingJob, connect, read_launchers, rehearse
 
 from .core import __version__
@@ -201,7 +201,7 @@ _HOME = {
         "UltraServer",
     ),
     ".core.specs.sweeps": ("grid",),
-    ".checks": ("check",),
+    ".rules": ("check",),
     ".wiring": ("Session", "TrainingJob", "connect", "read_launchers", "rehearse"),
     ".core.strategies": (
         "MPI",

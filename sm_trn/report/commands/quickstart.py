@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from ...checks import check
 from ...cli.shared import emit, json_option, say
 from ...core import __version__
 from ...core.extras import expect_library
@@ -27,6 +26,7 @@ from ...core.strategies.torchrun import TorchDistributed
 from ...emulator.daemon import status
 from ...forecast.jobs.estimate import estimate
 from ...forecast.jobs.value import Estimate
+from ...rules import check
 from ...wiring import connect
 from ..comparing import compare
 from ..sections.findings import Kind
