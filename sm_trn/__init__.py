@@ -48,10 +48,19 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .core.session.jobfiles import read_jobs
     from .core.session.launches import LaunchInterrupted, PartialLaunch
     from .core.session.log_reader import read_log
-    from .core.specs.compute import Compute, InstanceGroup, Spot
+    from .core.specs.compute import (
+        SERVERLESS,
+        Compute,
+        InstanceGroup,
+        InstancePreference,
+        Placement,
+        Spot,
+        UltraServer,
+    )
     from .core.specs.data import (
         Channel,
         Checkpoint,
+        Dataset,
         FileSystem,
         FileSystemKind,
         InputMode,
@@ -63,7 +72,16 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     )
     from .core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
     from .core.specs.destination import Destination
-    from .core.specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+    from .core.specs.framework import (
+        Container,
+        HuggingFace,
+        HuggingFaceNeuronX,
+        NeuronX,
+        PyTorch,
+        Registry,
+        RegistryAccess,
+        TrainingCompiler,
+    )
     from .core.specs.guard import Guard
     from .core.specs.job import Git, JobSpec, Script
     from .core.specs.kept import Kept
@@ -71,6 +89,7 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .core.specs.neuron import NeuronOptions
     from .core.specs.problems import Problem, Problems, Severity
     from .core.specs.record import JobRecord
+    from .core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
     from .core.specs.snapshot import JobSnapshot, JobStatus
     from .core.specs.sweeps import grid
     from .core.strategies.ddp import PyTorchDDP
@@ -92,7 +111,8 @@ if TYPE_CHECKING:  # what editors and type checkers see: each name where it is d
     from .hosting.endpoints import Endpoint, Transform
     from .report import Comparison, Fleet
     from .report.comparing import calibrate, compare, diff
-    from .wiring import Session, TrainingJob, check, connect, read_launchers, rehearse
+    from .rules import check
+    from .wiring import Session, TrainingJob, connect, read_launchers, rehearse
 
 from .core import __version__
 
@@ -130,14 +150,17 @@ _HOME = {
     ".core.session.log_reader": ("read_log",),
     ".core.specs": (
         "EVALUATION_METRICS",
+        "SERVERLESS",
         "TRAINER_METRICS",
         "Channel",
         "Checkpoint",
         "Compute",
         "Container",
+        "Dataset",
         "DebugHook",
         "DebugRule",
         "Destination",
+        "Experiment",
         "FileSystem",
         "FileSystemKind",
         "Git",
@@ -146,31 +169,40 @@ _HOME = {
         "HuggingFaceNeuronX",
         "InputMode",
         "InstanceGroup",
+        "InstancePreference",
         "JobRecord",
         "JobSnapshot",
         "JobSpec",
         "JobStatus",
         "Kept",
         "MetricRule",
+        "Mlflow",
+        "ModelPackage",
         "Network",
         "NeuronOptions",
         "NeuronX",
         "Output",
+        "Placement",
         "Problem",
         "Problems",
         "Profiling",
         "PyTorch",
+        "Registry",
+        "RegistryAccess",
         "S3Kind",
         "Script",
+        "Serverless",
         "Severity",
         "Spot",
         "Spread",
         "TensorBoard",
         "TensorCollection",
         "TrainingCompiler",
+        "UltraServer",
     ),
     ".core.specs.sweeps": ("grid",),
-    ".wiring": ("Session", "TrainingJob", "check", "connect", "read_launchers", "rehearse"),
+    ".rules": ("check",),
+    ".wiring": ("Session", "TrainingJob", "connect", "read_launchers", "rehearse"),
     ".core.strategies": (
         "MPI",
         "PyTorchDDP",
@@ -187,6 +219,7 @@ HOMES = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "EVALUATION_METRICS",
     "MPI",
+    "SERVERLESS",
     "TRAINER_METRICS",
     "Calibration",
     "Cause",
@@ -197,6 +230,7 @@ __all__ = [
     "Compute",
     "Confidence",
     "Container",
+    "Dataset",
     "DebugHook",
     "DebugRule",
     "Destination",
@@ -206,6 +240,7 @@ __all__ = [
     "Endpoint",
     "Estimate",
     "EstimatorCall",
+    "Experiment",
     "FileSystem",
     "FileSystemKind",
     "Fleet",
@@ -216,6 +251,7 @@ __all__ = [
     "HuggingFaceNeuronX",
     "InputMode",
     "InstanceGroup",
+    "InstancePreference",
     "InvalidJob",
     "JobCost",
     "JobFailed",
@@ -233,6 +269,8 @@ __all__ = [
     "MetricLog",
     "MetricRule",
     "MissingFact",
+    "Mlflow",
+    "ModelPackage",
     "Network",
     "NeuronOptions",
     "NeuronX",
@@ -240,6 +278,7 @@ __all__ = [
     "Output",
     "OverBudget",
     "PartialLaunch",
+    "Placement",
     "Plan",
     "Policies",
     "Price",
@@ -250,6 +289,8 @@ __all__ = [
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
+    "Registry",
+    "RegistryAccess",
     "Rehearsal",
     "RequestCost",
     "S3Kind",
@@ -258,6 +299,7 @@ __all__ = [
     "SMModelParallelV2",
     "SavedLog",
     "Script",
+    "Serverless",
     "Session",
     "Severity",
     "SingleProcess",
@@ -270,6 +312,7 @@ __all__ = [
     "TrainingCompiler",
     "TrainingJob",
     "Transform",
+    "UltraServer",
     "UnknownName",
     "__version__",
     "calibrate",

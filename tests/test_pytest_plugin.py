@@ -181,7 +181,7 @@ def test_a_project_that_does_not_use_it_loads_nothing_of_it(tmp_path: Path) -> N
 @pytest.mark.local
 def test_the_installed_package_brings_its_fixtures_by_itself(tmp_path: Path) -> None:
     """The wheel in an environment of its own, found by pytest through its entry point; dependencies are ours."""
-    for needed in ("moto", "build", "hatchling"):
+    for needed in ("moto", "build", "hatchling", "hatch_fancy_pypi_readme"):
         pytest.importorskip(needed)
     root = Path(__file__).resolve().parents[1]
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path / "dist"), str(root)]

@@ -21,7 +21,7 @@ from ..core.formatting.missing import Missing
 from ..core.formatting.table import Align, Cell, Column, Row, Table
 from ..core.formatting.text import WHOLE_NAMES, WIDE, Screen, table_lines
 from ..core.pricing.book import BASE_REGION, Price, dump_prices, parse_prices, price_sources
-from ..core.session.connection import known_prices, known_region
+from ..core.session.defaults import known_prices, known_region
 from ..core.specs.value import suggestion
 from .shared import Region, emit, json_option, region_option, say
 

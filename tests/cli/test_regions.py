@@ -105,7 +105,7 @@ def test_a_variable_that_names_no_region_is_named(variable: str, folder: Path) -
 
 
 def test_every_region_of_botocore_is_one() -> None:
-    from sm_trn.core.session.connection import expect_region
+    from sm_trn.core.session.defaults import expect_region
 
     session = boto3.Session()
     every = [

@@ -26,7 +26,8 @@ from ...core.strategies.torchrun import TorchDistributed
 from ...emulator.daemon import status
 from ...forecast.jobs.estimate import estimate
 from ...forecast.jobs.value import Estimate
-from ...wiring import check, connect
+from ...rules import check
+from ...wiring import connect
 from ..comparing import compare
 from ..sections.findings import Kind
 
