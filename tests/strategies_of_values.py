@@ -126,9 +126,9 @@ CHANNELS = some.one_of(
     some.builds(
         st.Channel,
         some.sampled_from(["s3://a-bucket/data", "s3://a-bucket/data/"]),
-        mode=some.sampled_from([None, *st.InputMode]),
-        spread=some.sampled_from(st.Spread),
-        kind=some.sampled_from([st.S3Kind.PREFIX, st.S3Kind.MANIFEST]),
+        mode=some.sampled_from([None, *st.specs.InputMode]),
+        spread=some.sampled_from(st.specs.Spread),
+        kind=some.sampled_from([st.specs.S3Kind.PREFIX, st.specs.S3Kind.MANIFEST]),
         content_type=some.sampled_from([None, "text/csv"]),
         compression=some.sampled_from([None, "Gzip"]),
         record_wrapping=some.sampled_from([None, "RecordIO"]),
@@ -136,7 +136,7 @@ CHANNELS = some.one_of(
     some.builds(
         st.FileSystem,
         some.sampled_from(["fs-0123456789abcdef0", "fs-11112222"]),
-        some.sampled_from(st.FileSystemKind),
+        some.sampled_from(st.specs.FileSystemKind),
         directory=some.sampled_from(["/", "/squad/train"]),
         writable=some.booleans(),
         content_type=some.sampled_from([None, "text/csv"]),
@@ -144,8 +144,8 @@ CHANNELS = some.one_of(
     some.just(
         st.Channel(
             "s3://a-bucket/data",
-            mode=st.InputMode.PIPE,
-            kind=st.S3Kind.AUGMENTED_MANIFEST,
+            mode=st.specs.InputMode.PIPE,
+            kind=st.specs.S3Kind.AUGMENTED_MANIFEST,
             record_wrapping="RecordIO",
         )
     ),
@@ -160,17 +160,20 @@ SPOTS = some.builds(
 KEPT = some.sampled_from(
     [
         *[()] * 9,
-        (st.Kept("/ProfilerConfig", instead_of='{"DisableProfiler":true}'),),
-        (st.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
+        (st.specs.Kept("/ProfilerConfig", instead_of='{"DisableProfiler":true}'),),
+        (st.specs.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
     ]
 )
-RULE = st.DebugRule(name="Overfit", image_uri="an/image:1", parameters={"rule_to_invoke": "Overfit"})
-OWN_RULE = st.DebugRule(
+RULE = st.specs.DebugRule(name="Overfit", image_uri="an/image:1", parameters={"rule_to_invoke": "Overfit"})
+OWN_RULE = st.specs.DebugRule(
     name="own", image_uri="an/image:2", instance="ml.t3.medium", volume_gb=10, s3_uri="s3://a-bucket/r", local_path="/opt/ml/r"
 )  # fmt: skip
-HOOK = st.DebugHook(
+HOOK = st.specs.DebugHook(
     s3_uri="s3://a-bucket/d",
-    collections=(st.TensorCollection("all"), st.TensorCollection("losses", parameters={"save_interval": "5"})),
+    collections=(
+        st.specs.TensorCollection("all"),
+        st.specs.TensorCollection("losses", parameters={"save_interval": "5"}),
+    ),
 )
 AROUND: dict[str, Any] = {
     "guard": GUARDS,
@@ -205,19 +208,19 @@ AROUND: dict[str, Any] = {
     "profiler": some.booleans(),
     "debugger": some.booleans(),
     "profiling": some.sampled_from(
-        [*[None] * 24, st.Profiling(interval_ms=500), st.Profiling(s3_uri="s3://a-bucket/p")]
+        [*[None] * 24, st.specs.Profiling(interval_ms=500), st.specs.Profiling(s3_uri="s3://a-bucket/p")]
     ),
     "profiler_rules": some.sampled_from([*[()] * 15, (RULE,)]),
     "debug_hook": some.sampled_from(
-        [*[None] * 24, st.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
+        [*[None] * 24, st.specs.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
     ),
     "debug_rules": some.sampled_from([*[()] * 15, (RULE, OWN_RULE)]),
     "tensorboard": some.sampled_from(
         [
             None,
             None,
-            st.TensorBoard(s3_uri="s3://a-bucket/t"),
-            st.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/opt/ml/t"),
+            st.specs.TensorBoard(s3_uri="s3://a-bucket/t"),
+            st.specs.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/opt/ml/t"),
         ]
     ),
     "infra_check": some.booleans(),
@@ -252,7 +255,7 @@ def _groups(*names: str) -> Any:
     )
     groups = members.map(
         lambda drawn: tuple(
-            st.InstanceGroup(name=f"group-{index}", instance=name, count=count)
+            st.specs.InstanceGroup(name=f"group-{index}", instance=name, count=count)
             for index, (name, count) in enumerate(drawn)
         )
     )
@@ -311,8 +314,8 @@ CONTAINERS = some.sampled_from([st.Container(), st.Container(algorithm="an-algor
 def _scripts(source_dir: str) -> Any:
     here = st.Script("run_clm.py", source_dir=source_dir)
     beside = st.Script("run_clm.py", source_dir=source_dir, dependencies=(source_dir, f"{source_dir}/"))
-    pinned = st.Script("run_clm.py", git=st.Git("https://example.com/a/b.git", commit="0" * 40))
-    branch = st.Script("examples/run_glue.py", git=st.Git("https://example.com/a/c.git", branch="main"))
+    pinned = st.Script("run_clm.py", git=st.specs.Git("https://example.com/a/b.git", commit="0" * 40))
+    branch = st.Script("examples/run_glue.py", git=st.specs.Git("https://example.com/a/c.git", branch="main"))
     return some.sampled_from([*[here] * 11, beside, pinned, branch, None, None])
 
 

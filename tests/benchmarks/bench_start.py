@@ -17,7 +17,7 @@ JOB = Path(__file__).resolve().parents[2] / "notebooks" / "jobs"
 COMMANDS = {
     "aws --version": [str(BIN / "aws"), "--version"],
     "sm-trn --help": [str(BIN / "sm-trn"), "--help"],
-    "sm-trn check": [str(BIN / "sm-trn"), "check", str(sorted(JOB.glob("*.toml"))[0])],
+    "sm-trn check": [str(BIN / "sm-trn"), "check", str(min(JOB.glob("*.toml")))],
     "import sm_trn": [sys.executable, "-c", "import sm_trn"],
     "python": [sys.executable, "-c", "pass"],
 }

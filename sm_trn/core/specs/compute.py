@@ -45,7 +45,7 @@ class InstanceType:
 class InstanceGroup:
     """``count`` instances of one type in a heterogeneous cluster.
 
-    >>> st.Compute(groups=(st.InstanceGroup(name="gpus", instance="ml.g5.xlarge", count=3),)).hosts
+    >>> st.Compute(groups=(st.specs.InstanceGroup(name="gpus", instance="ml.g5.xlarge", count=3),)).hosts
     3
     """
 

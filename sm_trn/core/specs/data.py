@@ -11,7 +11,7 @@ from .value import suggesting
 class InputMode(enum.Enum):
     """How a channel's objects reach the container.
 
-    >>> st.InputMode("FastFile")
+    >>> st.specs.InputMode("FastFile")
     <InputMode.FAST_FILE: 'FastFile'>
     """
 
@@ -23,7 +23,7 @@ class InputMode(enum.Enum):
 class Spread(enum.Enum):
     """Which host gets which objects: ``S3DataDistributionType``.
 
-    >>> st.Spread.SHARDED_BY_S3_KEY.value
+    >>> st.specs.Spread.SHARDED_BY_S3_KEY.value
     'ShardedByS3Key'
     """
 
@@ -34,7 +34,7 @@ class Spread(enum.Enum):
 class S3Kind(enum.Enum):
     """What a channel's URI names: ``S3DataType``.
 
-    >>> st.S3Kind.MANIFEST.value
+    >>> st.specs.S3Kind.MANIFEST.value
     'ManifestFile'
     """
 
@@ -48,7 +48,7 @@ class S3Kind(enum.Enum):
 class Channel:
     """An input with more to say than its URI. ``uri`` is in S3, or a local file or folder that submit uploads.
 
-    >>> st.Channel("s3://bucket/data", mode=st.InputMode.FAST_FILE).mode
+    >>> st.Channel("s3://bucket/data", mode=st.specs.InputMode.FAST_FILE).mode
     <InputMode.FAST_FILE: 'FastFile'>
     """
 
@@ -69,7 +69,7 @@ class Channel:
 class FileSystemKind(enum.Enum):
     """What kind of file system a channel mounts: ``FileSystemType``.
 
-    >>> st.FileSystemKind("FSxLustre")
+    >>> st.specs.FileSystemKind("FSxLustre")
     <FileSystemKind.FSX_LUSTRE: 'FSxLustre'>
     """
 
@@ -82,7 +82,7 @@ class FileSystemKind(enum.Enum):
 class FileSystem:
     """An input that is a folder of a file system, mounted and not copied. The job needs a network that reaches it.
 
-    >>> st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.EFS, directory="/squad").writable
+    >>> st.FileSystem("fs-0123456789abcdef0", st.specs.FileSystemKind.EFS, directory="/squad").writable
     False
     """
 
@@ -126,7 +126,7 @@ class Checkpoint:
 class TensorBoard:
     """Event files under ``local_path`` (``/opt/ml/output/tensorboard`` when None) are copied to ``s3_uri`` while the job runs.
 
-    >>> st.TensorBoard(s3_uri="s3://bucket/events").local_path is None
+    >>> st.specs.TensorBoard(s3_uri="s3://bucket/events").local_path is None
     True
     """
 
