@@ -43,7 +43,8 @@ EXAMPLES: Mapping[str, list[Any]] = {
         st.Compute(preferences=(st.specs.InstancePreference("ml.g5.xlarge", count=2, training_plan="a-plan"),)),
     ],
     "inputs": [
-        {"train": st.Channel("s3://b/data", mode=st.specs.InputMode.PIPE, spread=st.specs.Spread.SHARDED_BY_S3_KEY, kind=st.specs.S3Kind.MANIFEST,
+        {"train": st.Channel("s3://b/data", mode=st.specs.InputMode.PIPE, spread=st.specs.Spread.SHARDED_BY_S3_KEY,
+                             kind=st.specs.S3Kind.MANIFEST,
                              content_type="text/csv", compression="Gzip", record_wrapping="RecordIO", groups=("a",), shuffle_seed=1,
                              attribute_names=("a",), accept_eula=True, hub_content_arn="arn:a")},
         {"train": st.FileSystem("fs-1", st.specs.FileSystemKind.EFS, directory="/a", writable=True, content_type="text/csv")},
@@ -167,7 +168,13 @@ IDS = [f"{path}-{cls}" for path, (cls, _), _, _ in CASES]
 
 def spec_classes() -> set[Any]:
     """The classes of a job's fields, but for those that are written by hand."""
-    items = {st.specs.InstanceGroup, st.specs.InstancePreference, st.specs.UltraServer, st.MetricRule, st.specs.TensorCollection}
+    items = {
+        st.specs.InstanceGroup,
+        st.specs.InstancePreference,
+        st.specs.UltraServer,
+        st.MetricRule,
+        st.specs.TensorCollection,
+    }
     apart = {st.JobSpec, st.specs.DebugRule, st.specs.DebugHook, st.specs.Profiling, st.specs.Kept}
     return {*fields.PARTS.values(), *fields.SOURCES, *items, *apart}
 
