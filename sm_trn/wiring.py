@@ -8,29 +8,24 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
-from .core import preflight
 from .core.preflight import JobRule
 from .core.session import handles
 from .core.session.observers import Observer
 from .core.specs.job import JobSpec
-from .core.specs.problems import Problems
 from .diagnosis.guard.live import JobGuards
 from .diagnosis.handles import DiagnosedJob, GuardedSession
 from .forecast.costs import estimated_cost
-from .forecast.rules import RULES as FORECAST_RULES
 from .hosting.handles import DeployableJob, HostingSession
 from .report.handles import MeasuredJob, ReportingSession
+from .rules import RULES, check
 
 if TYPE_CHECKING:
     from .bridge.launchers.launches import Launchers
     from .core.session.connection import EmulatorEndpoint
     from .emulator.rehearsal import Rehearsal
-
-RULES: tuple[JobRule, ...] = (*preflight.RULES, *FORECAST_RULES)
 
 
 class TrainingJob(DiagnosedJob, MeasuredJob, DeployableJob):
@@ -68,19 +63,6 @@ class Session(GuardedSession[TrainingJob], ReportingSession[TrainingJob], Hostin
         from .diagnosis.guard.foreseen import Foreseen  # noqa: PLC0415 - reading requests stays out of `import sm_trn`
 
         return (shown, Foreseen(logs=shown.readers, asked={job.name: job.asked for job in jobs}))
-
-
-def check(job: JobSpec, *, today: date | None = None) -> Problems:
-    """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
-
-    ``today`` is the day on which the job is looked at: images are patched until a day. None takes the clock's.
-    A list, which shows itself as text and in notebooks.
-
-    >>> wrong = job.replace(distribution=st.SMDataParallel())
-    >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
-    ['DIST003']
-    """
-    return preflight.check(job, today=today, rules=RULES)
 
 
 def connect(

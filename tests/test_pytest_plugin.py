@@ -37,7 +37,7 @@ def test_every_kind_of_fault_can_be_asked_for(sm_trn_emulator, sm_trn_faults, ki
 
 def test_a_quota_reaches_the_caller(sm_trn_session, sm_trn_faults, tmp_path):
     sm_trn_faults("quota")
-    with pytest.raises(st.CloudError, match="ResourceLimitExceeded"):
+    with pytest.raises(st.errors.CloudError, match="ResourceLimitExceeded"):
         sm_trn_session.submit(spec(tmp_path))
 
 def test_plain_boto3_under_mock_aws_gets_the_emulator(sm_trn_mocked):
@@ -181,7 +181,7 @@ def test_a_project_that_does_not_use_it_loads_nothing_of_it(tmp_path: Path) -> N
 @pytest.mark.local
 def test_the_installed_package_brings_its_fixtures_by_itself(tmp_path: Path) -> None:
     """The wheel in an environment of its own, found by pytest through its entry point; dependencies are ours."""
-    for needed in ("moto", "build", "hatchling"):
+    for needed in ("moto", "build", "hatchling", "hatch_fancy_pypi_readme"):
         pytest.importorskip(needed)
     root = Path(__file__).resolve().parents[1]
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path / "dist"), str(root)]

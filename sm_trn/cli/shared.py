@@ -34,7 +34,7 @@ class Region(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generi
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name. Raises click.BadParameter for any other."""
-        from ..core.session.connection import expect_region  # noqa: PLC0415 - a quick `--help` needs none of it
+        from ..core.session.defaults import expect_region  # noqa: PLC0415 - a quick `--help` needs none of it
 
         try:
             return expect_region(str(value))

@@ -6,7 +6,6 @@ It routes by the service that the signature names. It must not run jobs, and kno
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import sys
@@ -18,25 +17,21 @@ from http.client import responses
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import parse_qsl
 
-from .control import PREFIX, Control
+from .control import CODES, PREFIX, Control, Refusals
 from .errors import AwsError, body_of, refused
 from .http.moto import Moto
 from .http.request import HttpRequest
-from .http.response import Answer
+from .http.response import Answer, document, json_body
 from .iam.signature import parse_authorization
 from .operations import is_motos
-from .refusals import CODES
 from .s3.api import S3Api
 from .s3.request import parse_request
 
 if TYPE_CHECKING:
-    from .experiments.request import MetricsRequest
     from .fault_injection import FaultInjector
-    from .http.body import Spool
     from .iam.authenticator import AuthenticatedRequest, Authenticator
     from .iam.roles import Roles
     from .iam.sts import StsApi
-    from .refusals import Refusals
     from .regions import Regions
     from .s3.object_store import ObjectStore
     from .state.quota import Quota
@@ -54,7 +49,6 @@ _FILL_THE_DISK: Final = frozenset(
     }
 )
 _INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")
-_JSON = "application/x-amz-json-1.1"
 _RESTORE_S = 60
 
 
@@ -119,8 +113,8 @@ class Dispatcher:
             return self._sagemaker(request, prefix, operation)
         if service == "sagemaker":
             return self._data_plane(request)
-        if service == "logs" and (document := self._log_answer(operation, request)) is not None:
-            return _json(document)
+        if service == "logs" and (logs := self._log_answer(operation, request)) is not None:
+            return _json(logs)
         if service == "sts" and (answer := self._owners.sts.answer(_form(request), request)) is not None:
             return answer
         return self._iam(request) if service == "iam" else self._forward(request)
@@ -142,7 +136,7 @@ class Dispatcher:
         return self._owners.moto.forward(request.http, request.body)
 
     def _sagemaker(self, request: AuthenticatedRequest, prefix: str, operation: str) -> Answer:
-        body = _document(request.body)
+        body = document(request.body.read())
         if prefix == PREFIX:
             if not request.owner:
                 raise refused("AccessDeniedException", "a job may not control the emulator")
@@ -150,25 +144,23 @@ class Dispatcher:
         if operation in _FILL_THE_DISK:
             self._owners.quota.check_job()
         self._owners.roles.check(operation, body)
-        document = self._owners.regions.of(request.region).operations.answer(operation, body)
-        if document is not None:
-            return _json(document)
+        answer = self._owners.regions.of(request.region).operations.answer(operation, body)
+        if answer is not None:
+            return _json(answer)
         if not is_motos(operation):
             raise AwsError("UnknownOperationException", f"the emulator does not have SageMaker's {operation}")
         return self._forward(request)
 
     def _data_plane(self, request: AuthenticatedRequest) -> Answer:
-        region = self._owners.regions.of(request.region)
-        if (request.http.method, request.http.path) == ("PUT", "/BatchPutMetrics"):
-            return _json(region.experiments.put_metrics(cast("MetricsRequest", _document(request.body))))
-        match = _INVOCATIONS.fullmatch(request.http.path)
-        if match is None or request.http.method != "POST":
-            raise _unknown(request.http)
-        headers, body = region.hosting.invoke(match[1], request.body.read(), request.http.fields)
+        http, region = request.http, self._owners.regions.of(request.region)
+        answer = region.answer(http.method, http.path, request.body.read(), http.fields)
+        if answer is None:
+            raise _unknown(http)
+        headers, body = answer
         return Answer(200, tuple(headers.items()), body)
 
     def _log_answer(self, operation: str, request: AuthenticatedRequest) -> LogAnswer | None:
-        body, logs = _document(request.body), self._owners.regions.of(request.region).logs
+        body, logs = document(request.body.read()), self._owners.regions.of(request.region).logs
         return (
             logs.answer(operation, cast("LogRequest", body)) if logs.owns(operation, cast("LogRequest", body)) else None
         )
@@ -217,24 +209,15 @@ def _hang_up(connection: socket.socket, start_response: StartResponse) -> Iterab
     return []
 
 
-def _document(body: Spool) -> Mapping[str, Any]:
-    try:
-        document = json.loads(body.read() or b"{}")
-    except (ValueError, RecursionError) as error:
-        raise AwsError("SerializationException", f"the body is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise AwsError("SerializationException", "the body is not a JSON object")
-    return document
-
-
 def _form(request: AuthenticatedRequest) -> dict[str, str]:
     """What a request of the query protocol says, in its body or in its query."""
     text = request.body.read().decode("utf-8", "replace")
     return dict(parse_qsl(f"{request.http.query}&{text}", keep_blank_values=True))
 
 
-def _json(document: Mapping[str, Any]) -> Answer:
-    return Answer(200, (("Content-Type", _JSON),), json.dumps(document).encode())
+def _json(answer: Mapping[str, Any]) -> Answer:
+    headers, body = json_body(answer)
+    return Answer(200, tuple(headers.items()), body)
 
 
 def _unknown(http: HttpRequest) -> AwsError:

@@ -6,21 +6,18 @@ A new operation is a function from request to answer in its room, and one line h
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .api import shapes
 from .api.tags import add_tags, check_tags, delete_tags, list_tags
-from .experiments.api import COMPONENT, EXPERIMENT, SEARCHED, TRIAL, ExperimentsApi
 
 if TYPE_CHECKING:
     from .api.search import SearchRequest
     from .api.tags import Tagged, TagList, TagsRequest
-    from .hosting.api import HostingApi
-    from .processing.api import ProcessingApi
+    from .service import Handler, Service
+    from .state.resources import Resources
     from .training.api import TrainingApi
-    from .tuning.api import TuningApi
 
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
 # jobs and endpoints are not: they are finished, or in service, without anything having run.
@@ -32,26 +29,17 @@ _NOUNS: Final = (
 )  # fmt: skip
 
 
-Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of its own operation's request
-
-
 class Operations:
     """The operations of one region. ``names`` are those that are ours, if only for some resources."""
 
-    def __init__(
-        self,
-        training: TrainingApi,
-        hosting: HostingApi,
-        processing: ProcessingApi,
-        tuning: TuningApi,
-        experiments: ExperimentsApi,
-    ) -> None:
-        self._taggable = (training.tagged, experiments.tagged, hosting.tagged)
+    def __init__(self, training: TrainingApi, resources: Resources, services: Sequence[Service]) -> None:
+        self._training = training
+        self._resources = resources
+        self._services = services
         self._table: Final[Mapping[str, Handler]] = {
-            **_jobs(training, processing, tuning),
-            **_hosted(hosting),
-            **_experiments(experiments),
-            "Search": partial(_search, training, experiments),
+            **_jobs(training),
+            **{name: handler for service in services for name, handler in service.operations.items()},
+            "Search": self._search,
             "AddTags": self._tagging(add_tags),
             "ListTags": self._tagging(list_tags),
             "DeleteTags": self._tagging(delete_tags),
@@ -72,17 +60,21 @@ class Operations:
         """An operation on whatever has the ARN; None where that is nothing of ours."""
 
         def answer(body: TagsRequest) -> TagList | None:
-            for tagged in self._taggable:
-                found = tagged(body["ResourceArn"])
-                if found is not None:
-                    return change(found, body)
-            return None
+            tagged = self._training.tagged(body["ResourceArn"]) or self._resources.tagged(body["ResourceArn"])
+            return change(tagged, body) if tagged is not None else None
 
         return answer
 
+    def _search(self, body: SearchRequest) -> Mapping[str, object] | None:
+        """Search among what is ours; None for a search among what is moto's."""
+        if body["Resource"] == "TrainingJob":
+            return self._training.search(body)
+        answers = (service.search(body) for service in self._services)
+        return next((answer for answer in answers if answer is not None), None)
 
-def _jobs(training: TrainingApi, processing: ProcessingApi, tuning: TuningApi) -> Mapping[str, Handler]:
-    """The operations on jobs that end by themselves, transform jobs left out: those are of a model."""
+
+def _jobs(training: TrainingApi) -> Mapping[str, Handler]:
+    """The operations on training jobs."""
     return {
         "CreateTrainingJob": training.create,
         "DescribeTrainingJob": training.describe,
@@ -90,63 +82,7 @@ def _jobs(training: TrainingApi, processing: ProcessingApi, tuning: TuningApi) -
         "StopTrainingJob": training.stop,
         "UpdateTrainingJob": training.update,
         "DeleteTrainingJob": training.delete,
-        "CreateProcessingJob": processing.create,
-        "DescribeProcessingJob": processing.describe,
-        "ListProcessingJobs": processing.listed,
-        "StopProcessingJob": processing.stop,
-        "DeleteProcessingJob": processing.delete,
-        "CreateHyperParameterTuningJob": tuning.create,
-        "DescribeHyperParameterTuningJob": tuning.describe,
-        "ListHyperParameterTuningJobs": tuning.listed,
-        "ListTrainingJobsForHyperParameterTuningJob": tuning.training_jobs,
-        "StopHyperParameterTuningJob": tuning.stop,
-        "DeleteHyperParameterTuningJob": tuning.delete,
     }
-
-
-def _hosted(hosting: HostingApi) -> Mapping[str, Handler]:
-    """The operations on models, endpoints and transform jobs."""
-    return {
-        "CreateModel": hosting.create_model,
-        "DescribeModel": partial(hosting.describe, "model"),
-        "ListModels": partial(hosting.listed, "model"),
-        "DeleteModel": hosting.delete_model,
-        "CreateEndpointConfig": hosting.create_config,
-        "DescribeEndpointConfig": partial(hosting.describe, "endpoint-config"),
-        "ListEndpointConfigs": partial(hosting.listed, "endpoint-config"),
-        "DeleteEndpointConfig": hosting.delete_config,
-        "CreateEndpoint": hosting.create_endpoint,
-        "DescribeEndpoint": partial(hosting.describe, "endpoint"),
-        "ListEndpoints": partial(hosting.listed, "endpoint"),
-        "UpdateEndpoint": hosting.update_endpoint,
-        "DeleteEndpoint": hosting.delete_endpoint,
-        "CreateTransformJob": hosting.create_transform,
-        "DescribeTransformJob": partial(hosting.describe, "transform-job"),
-        "ListTransformJobs": partial(hosting.listed, "transform-job"),
-        "StopTransformJob": hosting.stop_transform,
-    }
-
-
-def _experiments(experiments: ExperimentsApi) -> Mapping[str, Handler]:
-    """The operations on experiments, trials and components."""
-    named = {"Experiment": EXPERIMENT, "Trial": TRIAL, "TrialComponent": COMPONENT}
-    return {
-        **{f"Create{word}": partial(experiments.create, kind) for word, kind in named.items()},
-        **{f"Describe{word}": partial(experiments.describe, kind) for word, kind in named.items()},
-        **{f"Update{word}": partial(experiments.update, kind) for word, kind in named.items()},
-        **{f"Delete{word}": partial(experiments.delete, kind) for word, kind in named.items()},
-        **{f"List{word}s": partial(experiments.listed, kind) for word, kind in named.items()},
-        "AssociateTrialComponent": experiments.associate,
-        "DisassociateTrialComponent": experiments.disassociate,
-        "ListAssociations": experiments.no_associations,
-    }
-
-
-def _search(training: TrainingApi, experiments: ExperimentsApi, body: SearchRequest) -> Mapping[str, Any] | None:
-    """Search among what is ours; None for a search among what is moto's."""
-    if body["Resource"] == "TrainingJob":
-        return training.search(body)
-    return experiments.search(body) if body["Resource"] in SEARCHED else None
 
 
 def _check_handler(operation: str, handler: Handler) -> None:

@@ -16,14 +16,9 @@ from typing import TYPE_CHECKING, Final
 from .container.context import Shared
 from .container.orphans import REGIONS, clean_up_orphans
 from .errors import refused
-from .experiments.api import ExperimentsApi
-from .hosting.api import HostingApi
-from .hosting.endpoints import Endpoints
-from .hosting.resources import Resources
-from .hosting.transforms import Transforms
 from .operations import Operations
-from .processing.api import ProcessingApi
-from .processing.runner import ProcessingRunner
+from .service import HttpAnswer, OpenService, RegionParts
+from .state.resources import Resources
 from .state.store import Store
 from .telemetry.log_store import LogLines
 from .telemetry.logs import GROUP, LogsApi
@@ -32,10 +27,9 @@ from .training.api import TrainingApi
 from .training.context import TrainingContext
 from .training.jobs import Jobs
 from .training.supervisor import JobSupervisor
-from .tuning.api import TuningApi
-from .tuning.tuner import JobTuner
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from .http.moto import Moto
@@ -47,7 +41,9 @@ _SETTING: Final = "region"
 class Region:
     """It holds all that one region has of its own, in a folder of its own."""
 
-    def __init__(self, name: str, store: Store, folder: Path, shared: Shared, moto: Moto) -> None:
+    def __init__(
+        self, name: str, store: Store, folder: Path, *, shared: Shared, moto: Moto, services: Sequence[OpenService]
+    ) -> None:
         self.name = name
         self.store = store
         self.jobs, self.resources = Jobs(store), Resources(store, name)
@@ -57,25 +53,29 @@ class Region:
             shared=shared, jobs=self.jobs, lines=lines, metrics=self.metrics, state=folder, region=name
         )
         self.supervisor = JobSupervisor(context)
-        self.endpoints = Endpoints(self.resources, hosted, context)
-        self.transforms = Transforms(self.resources, hosted, context)
         self.training = TrainingApi(self.jobs, shared.objects, self.supervisor, shared.options, name)
-        self.hosting = HostingApi(self.resources, shared.objects, self.endpoints, self.transforms)
-        self.processing = ProcessingRunner(self.resources, hosted, context)
-        processing = ProcessingApi(self.resources, shared.objects, self.processing)
-        self.tuner = JobTuner(self.resources, self.jobs, self.training, shared.root)
-        tuning = TuningApi(self.resources, self.jobs, self.tuner)
-        self.experiments = ExperimentsApi(self.resources)
-        self.operations = Operations(self.training, self.hosting, processing, tuning, self.experiments)
+        parts = RegionParts(
+            shared=shared,
+            resources=self.resources,
+            jobs=self.jobs,
+            training=self.training,
+            context=context,
+            lines=hosted,
+        )
+        self.services = tuple(opened(parts) for opened in services)
+        self.operations = Operations(self.training, self.resources, self.services)
         self.logs = LogsApi(lines, name, hosted)
 
     def restore(self) -> None:
         """Bring back what was in service before a restart, and fail what ran."""
         self.jobs.fail_unfinished()
-        self.transforms.restore()
-        self.processing.restore()
-        self.tuner.restore()
-        self.endpoints.restore()
+        for service in self.services:
+            service.restore()
+
+    def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:
+        """Answer a request that names no operation but a path; None for one that is nobody's. Raises AwsError."""
+        answers = (service.answer(method, path, body, fields) for service in self.services)
+        return next((answer for answer in answers if answer is not None), None)
 
     def prepare(self, moto: Moto) -> None:
         """Tell moto what it has to know of the region."""
@@ -87,15 +87,16 @@ class Region:
 class Regions:
     """They may be shared between threads."""
 
-    def __init__(self, shared: Shared, store: Store, moto: Moto, region: str) -> None:
+    def __init__(self, shared: Shared, store: Store, moto: Moto, region: str, services: Sequence[OpenService]) -> None:
         self._shared = shared
+        self._services = services
         self._moto = moto
         self._lock = threading.Lock()
         first = store.setting(_SETTING) or _found_in(store) or region
         store.set(_SETTING, first)
         folder = shared.root / REGIONS
         folder.mkdir(exist_ok=True)
-        self._open = {first: Region(first, store, shared.root, shared, moto)}
+        self._open = {first: Region(first, store, shared.root, shared=shared, moto=moto, services=services)}
         for each in {region, *(path.name for path in folder.iterdir() if _NAME.fullmatch(path.name))} - {first}:
             self._open[each] = self._made(each)
 
@@ -124,10 +125,8 @@ class Regions:
         """End all that runs, and wait for it until then (``time.monotonic``)."""
         regions = self.all()
         for each in regions:
-            each.endpoints.shutdown()
-            each.transforms.shutdown()
-            each.processing.shutdown()
-            each.tuner.shutdown()
+            for service in reversed(each.services):
+                service.shutdown()
         self._shared.slots.close()
         for each in regions:
             each.supervisor.stop_all()
@@ -142,7 +141,9 @@ class Regions:
         folder = self._shared.root / REGIONS / name
         folder.mkdir(exist_ok=True)
         clean_up_orphans(folder)
-        return Region(name, Store(folder / "emulator.db"), folder, self._shared, self._moto)
+        return Region(
+            name, Store(folder / "emulator.db"), folder, shared=self._shared, moto=self._moto, services=self._services
+        )
 
 
 def _found_in(store: Store) -> str:

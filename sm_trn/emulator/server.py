@@ -23,7 +23,7 @@ from .container.context import Shared
 from .container.isolation import probe
 from .container.orphans import clean_up_orphans
 from .container.slots import JobSlots
-from .control import Control
+from .control import Control, Refusals
 from .dispatcher import Dispatcher, Services
 from .fault_injection import FaultInjector
 from .http.moto import Moto, settle_environment
@@ -32,7 +32,6 @@ from .iam.keys import Key, Principals, new_key
 from .iam.roles import Roles
 from .iam.sts import StsApi
 from .options import ROLE_NAME, Endpoint, Options
-from .refusals import Refusals
 from .regions import Regions
 from .s3.api import S3Api
 from .s3.object_store import ObjectStore
@@ -41,8 +40,10 @@ from .state.store import Store
 from .training.supervisor import ToolkitCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from .service import OpenService
 
 _SHUTDOWN_S = 12.0
 _CONNECTIONS = 128
@@ -83,7 +84,7 @@ def hold_lock(state: Path) -> None:
     (state / _ENDPOINT).unlink(missing_ok=True)
 
 
-def build(state: Path, region: str, options: Options) -> Parts:
+def build(state: Path, region: str, options: Options, services: Sequence[OpenService]) -> Parts:
     """Open the state folder and make the server; nothing is served yet. Raises EmulatorError, or OSError for a port that is taken."""
     settle_environment()
     clean_up_orphans(state)
@@ -104,9 +105,9 @@ def build(state: Path, region: str, options: Options) -> Parts:
         toolkit_error=ToolkitCheck(options.job_python),
         faults=FaultInjector(),
     )
-    regions, roles = Regions(shared, store, moto, region), Roles(moto, objects.ready)
+    regions, roles = Regions(shared, store, moto, region, services), Roles(moto, objects.ready)
     refusals = Refusals()
-    services = Services(
+    owners = Services(
         regions=regions,
         objects=objects,
         s3=S3Api(objects, state / "tmp"),
@@ -119,7 +120,7 @@ def build(state: Path, region: str, options: Options) -> Parts:
         refusals=refusals,
     )
     entrance = Authenticator(principals, int(server.server_port), state / "tmp", quota, region=region)
-    server.app = Dispatcher(entrance, services)
+    server.app = Dispatcher(entrance, owners)
     for each in regions.all():
         each.restore()
     return Parts(endpoint=endpoint, regions=regions, server=server, warm_up=partial(_warm_up, moto, objects, regions))
@@ -156,10 +157,12 @@ def _warm_up(moto: Moto, objects: ObjectStore, regions: Regions) -> None:
     service_model("logs")
 
 
-def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
+def serve(
+    state: Path, region: str, options: Options, services: Sequence[OpenService], ready: Callable[[str], None]
+) -> None:
     """Run until SIGTERM or SIGINT. ``ready`` is told ``ready`` once requests are answered."""
     hold_lock(state)  # until the process is gone: the kernel lets go of it
-    parts = build(state, region, options)
+    parts = build(state, region, options, services)
     _publish(parts.endpoint)
     threading.Thread(target=parts.warm_up, name="warm-up", daemon=True).start()
     thread = threading.Thread(

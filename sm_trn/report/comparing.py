@@ -17,7 +17,7 @@ from ..core.render.differences import Diff
 from ..core.render.differences import diff as compared
 from ..core.render.from_describe import as_request
 from ..core.render.from_request import parse_request
-from ..core.session.connection import expect_region, known_prices
+from ..core.session.defaults import expect_region, known_prices
 from ..core.session.handles import TrainingJob
 from ..core.specs.job import JobSpec
 from ..core.specs.record import JobRecord, Origin, parse_record

@@ -14,7 +14,7 @@ from command import sm_trn
 
 from sm_trn.core.errors import NotConfigured, SmTrnError
 from sm_trn.core.pricing import Price, dump_prices, parse_prices
-from sm_trn.core.session.connection import known_prices
+from sm_trn.core.session.defaults import known_prices
 
 PRICE = Price(
     instance="ml.p4d.24xlarge", region="us-west-2", usd_per_hour=Decimal("12.5"), as_of="2026-11-01", component="Training", source="a test"

@@ -32,7 +32,7 @@ AREAS = {
 SHOWN: dict[str, tuple[list[str], str]] = {
     "check": (["job.toml"], ", REGION, inferred)|, REGION)|in REGION, so no ceiling"),
     "estimate": (["job.toml"], "1 × ml.p4d.24xlarge, REGION "),
-    "plan": (["job.toml", "--only", "ml.p4d.*"], " in REGION. Wait|is known in REGION"),
+    "plan": (["job.toml", "--only", "ml.p4d.*"], " in REGION. Wait|no price in REGION"),
     "render": (["job.toml"], ".dkr.ecr.REGION.amazonaws.com"),
     "policy": (["job.toml"], ":REGION:"),
     "launch": (["job.toml", "--dry-run"], ".dkr.ecr.REGION.amazonaws.com"),
@@ -105,7 +105,7 @@ def test_a_variable_that_names_no_region_is_named(variable: str, folder: Path) -
 
 
 def test_every_region_of_botocore_is_one() -> None:
-    from sm_trn.core.session.connection import expect_region
+    from sm_trn.core.session.defaults import expect_region
 
     session = boto3.Session()
     every = [

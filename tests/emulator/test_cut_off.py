@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("moto", reason="the emulator needs sm_trn[local]")
-from sm_trn.emulator.hosting.resources import Resources
+from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store
 
 pytestmark = pytest.mark.local

@@ -24,9 +24,9 @@ from sm_trn.core.specs import parse_snapshot
 from sm_trn.diagnosis.causes.diagnose import JobText
 from sm_trn.emulator.container.host import Host
 from sm_trn.emulator.container.inside.container_init import HostSpec
-from sm_trn.emulator.hosting.resources import Resources
 from sm_trn.emulator.state.quota import no_room, reason_of
 from sm_trn.emulator.state.registry import Registry
+from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store, StoredObject
 from sm_trn.emulator.training.api import TrainingApi
 from sm_trn.emulator.training.jobs import Jobs

@@ -13,8 +13,8 @@ from hypothesis import strategies as some
 
 from sm_trn.emulator.container.inside.serve import about_requirements
 from sm_trn.emulator.errors import AwsError
-from sm_trn.emulator.hosting.resources import Resources
 from sm_trn.emulator.hosting.transforms import payloads
+from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store
 
 pytest.importorskip("boto3")

@@ -13,10 +13,9 @@ from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training import engine
-from sm_trn.emulator.training.describe import describe
+from sm_trn.emulator.training.describe import describe, list_jobs
 from sm_trn.emulator.training.engine import Event
 from sm_trn.emulator.training.job import Job
-from sm_trn.emulator.training.listing import list_jobs
 
 
 def job(name: str, created: float, *, failed: bool = False, **tags: str) -> Job:

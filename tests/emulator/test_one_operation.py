@@ -56,7 +56,7 @@ import pathlib
 from sm_trn import emulator
 try:
     emulator.up(pathlib.Path("state").absolute())
-except st.EmulatorError as error:
+except st.errors.EmulatorError as error:
     print(json.dumps([str(error)]))
 """
 
@@ -64,7 +64,7 @@ except st.EmulatorError as error:
 def registered(copy: Path, line: str) -> None:
     registry = copy / "sm_trn/emulator/operations.py"
     insert(registry, '        "DeleteTrainingJob": training.delete,', f'        "GetSearchSuggestions": {line},')
-    insert(registry, "from .api import shapes", "from .training import suggestions")
+    insert(registry, "from .api import shapes", "from functools import partial\nfrom .training import suggestions")
 
 
 def test_an_operation_is_answered_checked_and_met_by_faults(copy: Path) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sm_trn.core.errors import EmulatorError
-from sm_trn.emulator.hosting.resources import Resources
 from sm_trn.emulator.s3.object_store import ObjectStore
 from sm_trn.emulator.state import schema
 from sm_trn.emulator.state.quota import Quota
+from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store, StoredObject
 from sm_trn.emulator.training.jobs import Jobs
 

@@ -21,7 +21,7 @@ from sm_trn.bridge.launchers.rewrite import rewritten
 from sm_trn.bridge.launchers.slice import sliced
 from sm_trn.bridge.launchers.source import cells
 from sm_trn.core.errors import SmTrnError
-from sm_trn.wiring import check
+from sm_trn.rules import check
 
 CASES = int(os.environ.get("SM_TRN_HOSTILE", "200"))
 CALLSITES = Path(os.environ.get("SM_TRN_CALLSITES", "/nowhere"))

@@ -31,10 +31,10 @@ REFUSED = {
     "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
     "TARGET009": trainium(hyperparameters={"note": "it's"}),
     "TARGET010": trainium(hyperparameters={"version": "1.10"}),
-    "TARGET023": trainium(compute=st.Compute("ml.p4d.24xlarge", placement=st.Placement(shared=True))),
+    "TARGET023": trainium(compute=st.Compute("ml.p4d.24xlarge", placement=st.specs.Placement(shared=True))),
     "TARGET024": trainium(inputs={"train": st.Channel("s3://a-bucket/x", shuffle_seed=0)}),
     "TARGET013": trainium(inputs={"code": "s3://a-bucket/x"}),
-    "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.InputMode.FAST_FILE)}),
+    "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.specs.InputMode.FAST_FILE)}),
     "TARGET015": trainium(script=st.Script("train.sh", source_dir="./src")),
 }
 TOLD = {
@@ -47,16 +47,16 @@ TOLD = {
 
 @pytest.mark.parametrize("rule", REFUSED)
 def test_what_v3_dropped_is_refused_by_its_id(rule: str) -> None:
-    with pytest.raises(st.InvalidJob, match=rf"as 'model-trainer-v3': .*\n(.*\n)*.*error\[{rule}\]"):
+    with pytest.raises(st.errors.InvalidJob, match=rf"as 'model-trainer-v3': .*\n(.*\n)*.*error\[{rule}\]"):
         st.render(REFUSED[rule], TARGET)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "fix"),
     [
-        ("debug_hook", st.DebugHook(local_path="/opt/ml/t"), "debugger=False, debug_hook=None"),
-        ("profiling", st.Profiling(interval_ms=500), "profiler=False, profiling=None"),
-        ("debug_rules", (st.DebugRule(name="Overfit", image_uri="an/image:1"),), "debug_rules=()"),
+        ("debug_hook", st.specs.DebugHook(local_path="/opt/ml/t"), "debugger=False, debug_hook=None"),
+        ("profiling", st.specs.Profiling(interval_ms=500), "profiler=False, profiling=None"),
+        ("debug_rules", (st.specs.DebugRule(name="Overfit", image_uri="an/image:1"),), "debug_rules=()"),
     ],
 )
 def test_settings_of_the_debugger_are_refused_and_the_fix_makes_the_job_go(field: str, value: object, fix: str) -> None:
@@ -68,9 +68,9 @@ def test_settings_of_the_debugger_are_refused_and_the_fix_makes_the_job_go(field
 @pytest.mark.parametrize(
     ("field", "job", "fix"),
     [
-        ("script.git", trainium(script=st.Script("train.py", git=st.Git("https://example.org/a.git", commit="abc"))), "clone it"),
+        ("script.git", trainium(script=st.Script("train.py", git=st.specs.Git("https://example.org/a.git", commit="abc"))), "clone it"),
         ("script.dependencies", trainium(script=st.Script("train.py", source_dir="./src", dependencies=("./libs/shared",))), "copy them"),
-        ("mlflow", trainium(mlflow=st.Mlflow(resource_arn="arn:a")), "submit it"),
+        ("mlflow", trainium(mlflow=st.specs.Mlflow(resource_arn="arn:a")), "submit it"),
     ],
 )  # fmt: skip
 def test_a_field_without_a_word_is_named_with_its_value_and_what_to_do(field: str, job: JobSpec, fix: str) -> None:
@@ -132,7 +132,7 @@ def test_the_other_targets_have_no_problems() -> None:
 
 
 def test_the_trainer_prints_as_python_that_imports_what_it_names() -> None:
-    job = trainium(retries=3, inputs={"train": st.Channel("s3://a-bucket/x", mode=st.InputMode.FAST_FILE)})
+    job = trainium(retries=3, inputs={"train": st.Channel("s3://a-bucket/x", mode=st.specs.InputMode.FAST_FILE)})
     source = ast.parse(str(st.render(job, TARGET)))
     imported = {name.name for node in ast.walk(source) if isinstance(node, ast.ImportFrom) for name in node.names}
     called = {
@@ -163,5 +163,5 @@ def test_without_sdk_v3_building_says_what_to_install() -> None:
         third = False
     if third:
         pytest.skip("SDK v3 is here")
-    with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v3; pip install \"sm_trn\[sdk3\]\""):
+    with pytest.raises(st.errors.NotConfigured, match=r"wanted SageMaker SDK v3; pip install \"sm_trn\[sdk3\]\""):
         sdk.load("sagemaker.train.ModelTrainer")

@@ -20,7 +20,7 @@ import sm_trn as st
 from sm_trn.core.errors import InvalidJob, UnknownName
 from sm_trn.core.render import TARGETS, EstimatorCall, LocalRun, problems, render, request
 from sm_trn.core.specs import Destination, JobSpec, Severity
-from sm_trn.wiring import check
+from sm_trn.rules import check
 
 GOLDEN = Path(__file__).parent / "golden"
 AT = Destination(

@@ -15,7 +15,7 @@ from typing_extensions import Unpack
 
 from ...cli.shared import Number, cents, emit, json_option, region_option, say
 from ...core.formatting.missing import Missing, no_price_for
-from ...core.session.connection import known_prices, known_region
+from ...core.session.defaults import known_prices, known_region
 from ...core.session.pace import SystemClock
 from ...core.specs.job import JobSpec
 from ...forecast.jobs.calibration import Calibration

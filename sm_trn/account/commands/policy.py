@@ -8,7 +8,7 @@ import click
 
 from ...cli.files import files
 from ...cli.shared import bucket_name, emit, json_option, region_option, role_arn
-from ...core.session.connection import known_region
+from ...core.session.defaults import known_region
 from ...core.specs.destination import Destination
 from ..policies.conformance import CONFORMANCE, conformance_policy
 from ..policies.policy import policies

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import yaml
 
 from ...cli.shared import emit, json_option, say
 from ...core.errors import SmTrnError
@@ -20,7 +19,7 @@ from ...core.render import problems, render
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Severity
-from ...wiring import check
+from ...rules import check
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.requests.ledger import PLACEHOLDERS, TIME
@@ -256,7 +255,7 @@ def _of_file(name: str, path: Path) -> object:
     try:
         if path.suffix in _PARSERS:
             return _PARSERS[path.suffix](text)[0]
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError) as error:
         raise click.UsageError(f"--set: got {name}=@{path}, which is no {path.suffix[1:].upper()}: {error}") from None
     return value_of(text.strip())
 

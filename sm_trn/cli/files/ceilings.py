@@ -8,7 +8,7 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import no_price_for
 from ...core.pricing.book import Price
 from ...core.pricing.cost import ceiling, most_billed_s
-from ...core.session.connection import known_prices
+from ...core.session.defaults import known_prices
 from ...core.specs.job import JobSpec
 from ...core.specs.units import Usd
 

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from ...core.render import TARGETS, problems, render
-from ...core.session.connection import known_region
+from ...core.session.defaults import known_region
 from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
-from ...wiring import check
+from ...rules import check
 from ..shared import bucket_name, emit, json_option, region_option, role_arn, say
 from . import files
 

@@ -16,13 +16,14 @@ from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.jobfile.files import JobFile
 from ...core.render import render
 from ...core.session.budget import refuse_over
-from ...core.session.connection import known_prices, known_region
+from ...core.session.defaults import known_prices, known_region
 from ...core.session.handles import Session, TrainingJob
 from ...core.session.launches import LaunchInterrupted, PartialLaunch
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.sweeps import SWEEP_TAG, grid, parse_values
-from ...wiring import check, estimated_cost
+from ...rules import check
+from ...wiring import estimated_cost
 from ..connection import connection_options
 from ..files import files, problems
 from ..files.ceilings import ceiling_of

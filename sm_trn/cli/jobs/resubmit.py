@@ -12,7 +12,7 @@ from ...core.render import problems
 from ...core.render.differences import diff
 from ...core.session.handles import Session
 from ...core.specs.job import JobSpec
-from ...wiring import check
+from ...rules import check
 from ..connection import connection_options
 from ..files.rules import ignore_option
 from ..shared import emit, json_option, say

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import yaml
 from cattrs.errors import BaseValidationError
 
 from ..errors import InvalidJobFile, UnknownName
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.value import suggestion
-from . import in_json, in_toml, in_yaml, schema
+from . import in_json, in_toml, schema
 from .faults import Fault, MismatchError, faults_of, unknown
-from .places import Path, Place, Places
+from .places import Path, Place, PlacedError, Places
 
 SIZE_CAP = 1_000_000  # characters: thousands of jobs
 SEVERAL = "job"
@@ -28,17 +27,29 @@ _TOML_PLACE = re.compile(r"\(at line (?P<line>\d+), column (?P<column>\d+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """``parse`` raises ValueError or yaml.YAMLError; ``dump`` writes any tree that ``schema.unstructure`` makes."""
+    """``parse`` raises ValueError; ``dump`` writes any tree that ``schema.unstructure`` makes."""
 
     parse: Callable[[str], tuple[Any, Places]]
     dump: Callable[[dict[str, Json]], str]
+
+
+def _parse_yaml(text: str) -> tuple[Any, Places]:
+    from . import in_yaml  # noqa: PLC0415 - PyYAML loads with the first YAML
+
+    return in_yaml.parse(text)
+
+
+def _dump_yaml(tree: dict[str, Json]) -> str:
+    from . import in_yaml  # noqa: PLC0415 - as above
+
+    return in_yaml.dump(tree)
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         "toml": Format(in_toml.parse, in_toml.dump),
         "json": Format(in_json.parse, in_json.dump),
-        "yaml": Format(in_yaml.parse, in_yaml.dump),
+        "yaml": Format(_parse_yaml, _dump_yaml),
     }
 )
 
@@ -130,16 +141,13 @@ def _parse(text: str, form: str, name: str) -> tuple[Any, Places]:
         )
     try:
         return parser(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        place = Place(mark.line + 1, mark.column, 1) if mark else None
-        raise _invalid(f"not valid YAML: {reason}", name, place=place, text=text) from error
+    except PlacedError as error:
+        raise _invalid(f"not valid {form.upper()}: {error}", name, place=error.place, text=text) from error
     except RecursionError:
         raise _invalid(f"{form} nested too deeply", name) from None
     except json.JSONDecodeError as error:
-        place = Place(error.lineno, error.colno - 1, 1)
-        raise _invalid(f"not valid JSON: {error.msg}", name, place=place, text=text) from error
+        at = Place(error.lineno, error.colno - 1, 1)
+        raise _invalid(f"not valid JSON: {error.msg}", name, place=at, text=text) from error
     except ValueError as error:
         found = _TOML_PLACE.search(str(error))
         place = Place(int(found["line"]), int(found["column"]) - 1, 1) if found else None

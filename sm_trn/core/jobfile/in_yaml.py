@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ..specs.json import Json
-from .places import Path, Places
+from .places import Path, Place, PlacedError, Places
 
 MOST_VALUES = 100_000  # aliases repeat values: a short text can stand for a tree that fills the memory
 ONE_LINE = 10**9  # columns: texts are not folded
@@ -56,7 +56,16 @@ for _tag, _pattern, _first in _CORE:
 
 
 def parse(text: str) -> tuple[Any, Places]:
-    """The tree, and the places of its keys and values. Raises yaml.YAMLError or ValueError for what is not plain YAML."""
+    """The tree, and the places of its keys and values. Raises PlacedError or ValueError for what is not plain YAML."""
+    try:
+        return _parse(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise PlacedError(reason, Place(mark.line + 1, mark.column, 1) if mark else None) from error
+
+
+def _parse(text: str) -> tuple[Any, Places]:
     loader = _Loader(text)
     try:
         node = loader.get_single_node()

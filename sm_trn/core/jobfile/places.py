@@ -20,6 +20,14 @@ class Place:
     width: int
 
 
+class PlacedError(ValueError):
+    """A text that is not of its format, and where the parser noticed it."""
+
+    def __init__(self, reason: str, place: Place | None) -> None:
+        super().__init__(reason)
+        self.place = place
+
+
 @dataclass(slots=True)
 class Places:
     """The places of a text's values and keys by path, filled while the text is walked. A table stands where its key does."""

@@ -16,12 +16,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import pathspec
+from typing import TYPE_CHECKING
 
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Field, Problem, Rule, Severity
 from . import source
+
+if TYPE_CHECKING:
+    import pathspec
 
 IGNORE_FILE = ".sm_trn_ignore"
 LEFT_OUT = frozenset(
@@ -132,6 +134,8 @@ def _rules(folder: Path) -> pathspec.GitIgnoreSpec | None:
         asked = (folder / IGNORE_FILE).read_text("utf-8", errors="replace").splitlines()
     except OSError:
         return None
+    import pathspec  # noqa: PLC0415 - loaded for folders that have an ignore file
+
     return pathspec.GitIgnoreSpec.from_lines([*sorted(LEFT_OUT), "*.pyc", *asked])
 
 

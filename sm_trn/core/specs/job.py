@@ -34,7 +34,7 @@ HyperValue: TypeAlias = str | int | float | bool
 class Git:
     """A repository at a commit, or at the head of a branch: submit pins it and writes the commit into a tag.
 
-    >>> st.Git("https://github.com/huggingface/transformers.git", branch="v4.49.0").commit is None
+    >>> st.specs.Git("https://github.com/huggingface/transformers.git", branch="v4.49.0").commit is None
     True
     """
 

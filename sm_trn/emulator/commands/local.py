@@ -14,7 +14,7 @@ from ...cli.shared import Number, emit, json_option, region_option, say
 from ...core.errors import EmulatorError
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
-from ...core.session.connection import known_region
+from ...core.session.defaults import known_region
 
 HELP = "State folder; default: SM_TRN_STATE, else ~/.local/state/sm-trn."
 TIERS = ("auto", "namespace", "bubblewrap", "folder", "portable")

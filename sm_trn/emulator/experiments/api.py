@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, cast
 from ..api import shapes
 from ..api.paging import ListRequest, select
 from ..api.search import Row, search
-from ..api.tags import Tagged, tag_list
+from ..api.tags import tag_list
 from ..errors import AwsError, validation
-from ..hosting.resources import KINDS, Resource, Resources
+from ..state.resources import KINDS, Resource, Resources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -155,13 +155,6 @@ class ExperimentsApi:
     def no_associations(self, _body: object) -> dict[str, object]:
         """ListAssociations, of lineage: none can be made here, so there are none."""
         return {"AssociationSummaries": []}
-
-    def tagged(self, arn: str) -> Tagged | None:
-        """Return the tags of an experiment, a trial or a component; None for the ARN of anything else."""
-        resource = self._resources.by_arn(arn)
-        if resource is None or resource.kind not in SEARCHED.values():
-            return None
-        return Tagged(resource.tags, lambda tags: self._resources.change(resource.kind, resource.name, tags=tags))
 
     def _trials(self, experiment: str) -> list[Resource]:
         return [each for each in self._resources.all(TRIAL) if each.request["ExperimentName"] == experiment]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..api.paging import ListRequest
 from ..api.shapes import given
-from ..api.tags import Tagged, tags_of
+from ..api.tags import tags_of
 from ..errors import AwsError, validation
 from ..s3.uri import parse_s3_uri
+from ..state.resources import KINDS, Resource, Resources, row
 from .request import HostingRequest, container_of, model_data, variants_of
-from .resources import KINDS, Resource, Resources, row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -184,13 +184,6 @@ class HostingApi:
     def listed(self, kind: str, body: ListRequest) -> dict[str, object]:
         """Answer a list of any kind. Raises AwsError for a token that is none."""
         return self._resources.listed(kind, body)
-
-    def tagged(self, arn: str) -> Tagged | None:
-        """Return the tags of a model, a configuration, an endpoint or a transform job; None for the ARN of anything else."""
-        resource = self._resources.by_arn(arn)
-        if resource is None:
-            return None
-        return Tagged(resource.tags, lambda tags: self._resources.change(resource.kind, resource.name, tags=tags))
 
     def _get(self, kind: str, name: str) -> Resource:
         return self._resources.get(kind, name)

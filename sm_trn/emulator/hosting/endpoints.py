@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..container.context import RunContext
+    from ..state.resources import Resources
     from ..telemetry.log_store import LogLines
-    from .resources import Resources
 
 GROUP: Final = "/aws/sagemaker/Endpoints"
 _KIND = "endpoint"

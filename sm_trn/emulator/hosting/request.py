@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 if TYPE_CHECKING:
     from ..api.tags import Tag
     from ..container.cluster import DataSource, S3Source
-    from .resources import Resource
+    from ..state.resources import Resource
 
 
 class Container(TypedDict, total=False):

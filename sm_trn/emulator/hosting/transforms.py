@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..container.context import RunContext
+    from ..state.resources import Resource, Resources
     from ..telemetry.log_store import LogLines
-    from .resources import Resource, Resources
 
 GROUP: Final = "/aws/sagemaker/TransformJobs"
 _KIND = "transform-job"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from ..api.paging import ListRequest
 from ..api.tags import tags_of
 from ..errors import AwsError, validation
-from ..hosting.resources import Resource, Resources, row
 from ..s3.uri import parse_s3_uri
+from ..state.resources import Resource, Resources, row
 from .request import ProcessingRequest, inputs_of, outputs_of
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..container.context import RunContext
     from ..container.layout import Where
-    from ..hosting.resources import Resource, Resources
+    from ..state.resources import Resource, Resources
     from ..telemetry.log_store import LogLines
     from .request import Application, ProcessingRequest
 

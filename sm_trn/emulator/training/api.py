@@ -14,10 +14,9 @@ from ..api.tags import Tagged, tag_list, tags_of
 from ..errors import AwsError, validation
 from ..options import SUBSTITUTED_TAG, Options
 from . import engine, rules
-from .describe import describe
+from .describe import describe, list_jobs
 from .job import KIND, Job
 from .jobs import Jobs
-from .listing import list_jobs
 from .plan import plan_of
 from .warm_pool import pool_of
 

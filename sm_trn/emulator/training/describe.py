@@ -1,4 +1,4 @@
-"""This module makes SageMaker's answers about a job: DescribeTrainingJob, and one row of ListTrainingJobs.
+"""SageMaker's answers about jobs: DescribeTrainingJob and ListTrainingJobs.
 
 Times are epoch seconds, as on the wire. It must not change a job.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..api.paging import ListRequest, select
 from ..api.shapes import given
 from .request import Echoed, Flags
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .job import Job
 
@@ -71,3 +72,14 @@ def summary(job: Job, now: float) -> dict[str, Any]:
         WarmPoolStatus=pool and pool.answer(),
         TrainingPlanArn=(job.request.get("ResourceConfig") or {}).get("TrainingPlanArn") or None,
     )
+
+
+def list_jobs(jobs: Sequence[Job], body: ListRequest, now: float) -> dict[str, Any]:
+    """List jobs; StatusEquals thins a page after it was cut, as the service documents. Raises AwsError."""
+    pool, plan, status = body.get("WarmPoolStatusEquals"), body.get("TrainingPlanArnEquals"), body.get("StatusEquals")
+    if pool is not None:
+        jobs = [job for job in jobs if getattr(pool_of(job, now), "status", None) == pool]
+    if plan is not None:
+        jobs = [job for job in jobs if (job.request.get("ResourceConfig") or {}).get("TrainingPlanArn") == plan]
+    rows, more = select(jobs, body)
+    return {"TrainingJobSummaries": [summary(job, now) for job in rows if status in {None, job.status}], **more}

@@ -11,7 +11,7 @@ from ..api.paging import ListRequest, page
 from ..api.shapes import given
 from ..api.tags import tags_of
 from ..errors import validation
-from ..hosting.resources import Resource, Resources, row
+from ..state.resources import Resource, Resources, row
 from .request import Config, Definition, TuningCluster, TuningRequest, definitions_of
 from .search import grid_size, wrong_range
 from .trials import Trials

@@ -16,7 +16,7 @@ from .request import definitions_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..hosting.resources import Resource
+    from ..state.resources import Resource
     from ..training.job import Job
     from ..training.jobs import Jobs
     from .request import Objective

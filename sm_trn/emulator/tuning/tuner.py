@@ -22,7 +22,7 @@ from .trials import Trial, Trials, trials_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..hosting.resources import Resource, Resources
+    from ..state.resources import Resource, Resources
     from ..training.api import TrainingApi
     from ..training.jobs import Jobs
 

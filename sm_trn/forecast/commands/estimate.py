@@ -8,7 +8,7 @@ import click
 
 from ...cli.files import files
 from ...cli.shared import emit, json_option, say
-from ...core.session.connection import known_prices, known_region
+from ...core.session.defaults import known_prices, known_region
 from ..jobs import estimate
 from .known import calibration_of, known_of, known_options
 

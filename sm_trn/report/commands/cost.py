@@ -15,7 +15,7 @@ from ...cli.shared import at_option, emit, json_option, say
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, missing_cost, no_price_for
 from ...core.pricing.cost import JobCost, job_cost
-from ...core.session.connection import known_prices
+from ...core.session.defaults import known_prices
 from ...core.specs.snapshot import JobSnapshot
 from .. import published_record
 from ..fleets.rows import expect_key

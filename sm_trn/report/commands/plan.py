@@ -12,7 +12,7 @@ from ...cli.files import files
 from ...cli.shared import Number, emit, json_option, say
 from ...core.extras import extra
 from ...core.formatting.printable import printable
-from ...core.session.connection import known_prices, known_region
+from ...core.session.defaults import known_prices, known_region
 from ...forecast.commands.known import calibration_of, known_of, known_options
 from ...forecast.planning import GOALS, Limits, Plan, plan
 

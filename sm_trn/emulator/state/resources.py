@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..api.paging import ListRequest, select
 from ..api.shapes import given
+from ..api.tags import Tagged
 from ..errors import AwsError, validation
-from ..state.registry import Registry
+from .registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..state.store import Store
+    from .store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,13 @@ class Resources(Registry[Resource]):
                 raise _taken(resource)
             self._save(resource)
         return resource
+
+    def tagged(self, arn: str) -> Tagged | None:
+        """Return the tags of what has the ARN; None where nothing here has it."""
+        resource = self.by_arn(arn)
+        if resource is None:
+            return None
+        return Tagged(resource.tags, lambda tags: self.change(resource.kind, resource.name, tags=tags))
 
     def change(self, kind: str, name: str, **changes: Any) -> None:
         """Change some fields of a resource, if it is still there, and say when."""

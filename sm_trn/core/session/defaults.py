@@ -1,0 +1,73 @@
+"""What holds where nothing else is said: the region that is meant, and the prices that are known."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..catalog import images
+from ..errors import NotConfigured
+from ..pricing.book import PriceBook, parse_prices, snapshot_book
+from ..specs.destination import DEFAULT_REGION, region_named
+from ..specs.value import suggestion
+
+
+def known_prices() -> PriceBook:
+    """The prices that ship with the package and, when ``SM_TRN_PRICES`` names a file, those of the file.
+
+    Raises NotConfigured when there is no such file, SmTrnError when it holds something else.
+    """
+    path = os.environ.get("SM_TRN_PRICES")
+    if not path:
+        return snapshot_book()
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotConfigured(
+            f"SM_TRN_PRICES: got {error}, wanted a file that sm-trn catalog prices --refresh --save wrote"
+        ) from error
+    return snapshot_book().with_prices(parse_prices(text, where=path))
+
+
+def known_region(region: str | None = None, *, profile: str | None = None) -> str:
+    """The region that is meant: the argument, ``SM_TRN_REGION``, ``AWS_REGION``, ``AWS_DEFAULT_REGION``, the profile's, the
+    notebook's, else us-west-2. Offline. Raises NotConfigured for one that AWS does not have, and for a profile that is not there.
+    """
+    if region is not None:
+        return expect_region(region)
+    named = region_named(os.environ)
+    if named is not None:
+        variable, found = named
+        return expect_region(found, of=variable)
+    return expect_region(_region_of_files(profile) or DEFAULT_REGION, of="region of AWS's configuration files")
+
+
+def expect_region(region: str, *, of: str = "region") -> str:
+    """``region``, one that AWS has. Raises NotConfigured for any other."""
+    known = images.regions()
+    if region in known:  # botocore takes a third of a second to load
+        return region
+    import botocore.session  # noqa: PLC0415 - see above
+
+    core = botocore.session.Session()
+    every = {name for area in core.get_available_partitions() for name in core.get_available_regions("ec2", area)}
+    if region in every:
+        return region
+    raise NotConfigured(
+        f"{of}: got {region!r}, wanted a region of AWS{suggestion(region, known) or ', such as us-west-2'}; "
+        "a newer boto3 knows newer ones: pip install --upgrade boto3"
+    )
+
+
+def _region_of_files(profile: str | None) -> str | None:
+    """The profile's region, else the notebook's. Where there are no such files, boto3 need not be loaded for it."""
+    config = os.environ.get("AWS_CONFIG_FILE", "~/.aws/config")
+    credentials = os.environ.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials")
+    there = [
+        Path(name).expanduser().is_file() for name in (config, credentials, "/opt/ml/metadata/resource-metadata.json")
+    ]
+    if profile is None and not any(there):
+        return None
+    from .. import aws  # noqa: PLC0415 - see above
+
+    return aws.configured_region(profile)

@@ -1,0 +1,26 @@
+"""Joins the rules of the core with those of the parts, and checks a job with all of them. It loads no session."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from .core import preflight
+from .core.preflight import JobRule
+from .core.specs.job import JobSpec
+from .core.specs.problems import Problems
+from .forecast.rules import RULES as FORECAST_RULES
+
+RULES: tuple[JobRule, ...] = (*preflight.RULES, *FORECAST_RULES)
+
+
+def check(job: JobSpec, *, today: date | None = None) -> Problems:
+    """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
+
+    ``today`` is the day on which the job is looked at: images are patched until a day. None takes the clock's.
+    A list, which shows itself as text and in notebooks.
+
+    >>> wrong = job.replace(distribution=st.SMDataParallel())
+    >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
+    ['DIST003']
+    """
+    return preflight.check(job, today=today, rules=RULES)
