@@ -45,10 +45,11 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
     steps, every = sent.get("max_steps", -1), sent.get("save_steps", SAVE_STEPS)
     if "save_strategy" not in sent and isinstance(steps, int) and isinstance(every, (int, float)) and 0 < steps < every:
         return  # ends before the first checkpoint
+    strategy = f"save_strategy={sent['save_strategy']!r}" if "save_strategy" in sent else "without save_strategy"
     yield SCRIPT009.problem(
         Field("hyperparameters.output_dir"),
         "the Trainer's checkpoints would be packed into the model",
-        got=f"output_dir={output!r}, save_strategy={sent.get('save_strategy', 'absent')!r}",
+        got=f"output_dir={output!r}, {strategy}",
         wanted=f"checkpoints under {DEFAULT_PATH}, or none",
         fix=Advice("save_strategy='no', or an output_dir elsewhere and save_model to /opt/ml/model at the end"),
     )
