@@ -48,6 +48,7 @@ from sm_trn.core.strategies import STRATEGIES
 from sm_trn.report.comparing import compare
 
 _WIDTH = 100
+STUB = Path(sm_trn.__file__).with_name("__init__.pyi")
 _MADE = "<!-- Made from the code: python .github/documents.py -->"
 # What a user may set. What the package sets for its own processes stands in INTERNAL.
 VARIABLES: Mapping[str, str] = {
@@ -98,15 +99,34 @@ ROOMS: Mapping[str, str] = {
 
 
 def python_reference() -> str:
-    """Every public name, by the room it comes from; the site shows its docstring there."""
+    """Every public name, by the room it comes from, and then the three modules of rarer names; the site shows the docstrings."""
     by_room: dict[str, list[str]] = {room: [] for room in ROOMS}
     for name, module in HOMES.items():
         room = max((room for room in ROOMS if module.startswith(room)), key=len)
-        by_room[room].append(name)
+        by_room[room].append(f"sm_trn.{name}")
+    parts = [(ROOMS[room], names) for room, names in by_room.items() if names]
+    for rarer in (sm_trn.specs, sm_trn.results, sm_trn.errors):
+        names = [f"{rarer.__name__}.{name}" for name in rarer.__all__ if name not in HOMES]
+        parts.append((rarer.__name__, names))
     lines = ["# Python API", "", _MADE, "", "`import sm_trn as st` loads a name when it is first used."]
-    for room, names in by_room.items():
-        lines += ["", f"## {ROOMS[room]}", *(f"\n::: sm_trn.{name}" for name in sorted(names, key=str.lower))]
+    for title, names in parts:
+        lines += ["", f"## {title}", *(f"\n::: {name}" for name in sorted(names, key=str.lower))]
     return "\n".join(lines) + "\n"
+
+
+def stub() -> str:
+    """What editors and type checkers see of the package: each public name where it is defined."""
+    lines = ["# Made from sm_trn/__init__.py: python .github/documents.py"]
+    lines += [f"from . import {module} as {module}" for module in ("errors", "results", "specs")]
+    lines += [f"from {module} import {name} as {name}" for name, module in HOMES.items()]
+    lines += ["", "__version__: str", "HOMES: dict[str, str]"]
+    lines += ["__all__ = [", *(f'    "{name}",' for name in sorted(sm_trn.__all__, key=_ranked)), "]"]
+    return "\n".join(lines) + "\n"
+
+
+def _ranked(name: str) -> tuple[int, str]:
+    """Constants, classes, functions: the order in which linters want names."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
 def cli_reference() -> str:
@@ -398,9 +418,10 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 def write(folder: Path) -> None:
-    """Every page into ``folder``."""
+    """Every page into ``folder``, and the package's stub."""
     for name, page in PAGES.items():
         (folder / name).write_text(page(), "utf-8")
+    STUB.write_text(stub(), "utf-8")
 
 
 if __name__ == "__main__":

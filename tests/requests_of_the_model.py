@@ -119,7 +119,7 @@ def _mixed(job: st.JobSpec, other: dict[str, Any]) -> dict[str, Any]:
     )
     try:
         request: dict[str, Any] = st.render(job, at=at)
-    except st.UnknownName:
+    except st.errors.UnknownName:
         return other
     names = sorted(set(other) - {"TrainingJobName"})[::2]
     return {**request, **{name: other[name] for name in names}}

@@ -127,9 +127,9 @@ CHANNELS = some.one_of(
     some.builds(
         st.Channel,
         some.sampled_from(["s3://a-bucket/data", "s3://a-bucket/data/"]),
-        mode=some.sampled_from([None, *st.InputMode]),
-        spread=some.sampled_from(st.Spread),
-        kind=some.sampled_from([st.S3Kind.PREFIX, st.S3Kind.MANIFEST]),
+        mode=some.sampled_from([None, *st.specs.InputMode]),
+        spread=some.sampled_from(st.specs.Spread),
+        kind=some.sampled_from([st.specs.S3Kind.PREFIX, st.specs.S3Kind.MANIFEST]),
         content_type=some.sampled_from([None, "text/csv"]),
         compression=some.sampled_from([None, "Gzip"]),
         record_wrapping=some.sampled_from([None, "RecordIO"]),
@@ -137,7 +137,7 @@ CHANNELS = some.one_of(
     some.builds(
         st.FileSystem,
         some.sampled_from(["fs-0123456789abcdef0", "fs-11112222"]),
-        some.sampled_from(st.FileSystemKind),
+        some.sampled_from(st.specs.FileSystemKind),
         directory=some.sampled_from(["/", "/squad/train"]),
         writable=some.booleans(),
         content_type=some.sampled_from([None, "text/csv"]),
@@ -145,8 +145,8 @@ CHANNELS = some.one_of(
     some.just(
         st.Channel(
             "s3://a-bucket/data",
-            mode=st.InputMode.PIPE,
-            kind=st.S3Kind.AUGMENTED_MANIFEST,
+            mode=st.specs.InputMode.PIPE,
+            kind=st.specs.S3Kind.AUGMENTED_MANIFEST,
             record_wrapping="RecordIO",
         )
     ),
@@ -161,17 +161,20 @@ SPOTS = some.builds(
 KEPT = some.sampled_from(
     [
         *[()] * 9,
-        (st.Kept("/ProfilerConfig", instead_of='{"DisableProfiler":true}'),),
-        (st.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
+        (st.specs.Kept("/ProfilerConfig", instead_of='{"DisableProfiler":true}'),),
+        (st.specs.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
     ]
 )
-RULE = st.DebugRule(name="Overfit", image_uri="an/image:1", parameters={"rule_to_invoke": "Overfit"})
-OWN_RULE = st.DebugRule(
+RULE = st.specs.DebugRule(name="Overfit", image_uri="an/image:1", parameters={"rule_to_invoke": "Overfit"})
+OWN_RULE = st.specs.DebugRule(
     name="own", image_uri="an/image:2", instance="ml.t3.medium", volume_gb=10, s3_uri="s3://a-bucket/r", local_path="/opt/ml/r"
 )  # fmt: skip
-HOOK = st.DebugHook(
+HOOK = st.specs.DebugHook(
     s3_uri="s3://a-bucket/d",
-    collections=(st.TensorCollection("all"), st.TensorCollection("losses", parameters={"save_interval": "5"})),
+    collections=(
+        st.specs.TensorCollection("all"),
+        st.specs.TensorCollection("losses", parameters={"save_interval": "5"}),
+    ),
 )
 AROUND: dict[str, Any] = {
     "guard": GUARDS,
@@ -208,21 +211,21 @@ AROUND: dict[str, Any] = {
     "profiling": some.sampled_from(
         [
             *[None] * 24,
-            st.Profiling(interval_ms=500),
-            st.Profiling(s3_uri="s3://a-bucket/p", parameters={"DataLoaderProfilingConfig": "{}"}),
+            st.specs.Profiling(interval_ms=500),
+            st.specs.Profiling(s3_uri="s3://a-bucket/p", parameters={"DataLoaderProfilingConfig": "{}"}),
         ]
     ),
     "profiler_rules": some.sampled_from([*[()] * 15, (RULE,)]),
     "debug_hook": some.sampled_from(
-        [*[None] * 24, st.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
+        [*[None] * 24, st.specs.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
     ),
     "debug_rules": some.sampled_from([*[()] * 15, (RULE, OWN_RULE)]),
     "tensorboard": some.sampled_from(
         [
             None,
             None,
-            st.TensorBoard(s3_uri="s3://a-bucket/t"),
-            st.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/opt/ml/t"),
+            st.specs.TensorBoard(s3_uri="s3://a-bucket/t"),
+            st.specs.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/opt/ml/t"),
         ]
     ),
     "infra_check": some.booleans(),
@@ -257,7 +260,7 @@ def _groups(*names: str) -> Any:
     )
     groups = members.map(
         lambda drawn: tuple(
-            st.InstanceGroup(name=f"group-{index}", instance=name, count=count)
+            st.specs.InstanceGroup(name=f"group-{index}", instance=name, count=count)
             for index, (name, count) in enumerate(drawn)
         )
     )
@@ -316,8 +319,8 @@ CONTAINERS = some.sampled_from([st.Container(), st.Container(algorithm="an-algor
 def _scripts(source_dir: str) -> Any:
     here = st.Script("run_clm.py", source_dir=source_dir)
     beside = st.Script("run_clm.py", source_dir=source_dir, dependencies=(source_dir, f"{source_dir}/"))
-    pinned = st.Script("run_clm.py", git=st.Git("https://example.com/a/b.git", commit="0" * 40))
-    branch = st.Script("examples/run_glue.py", git=st.Git("https://example.com/a/c.git", branch="main"))
+    pinned = st.Script("run_clm.py", git=st.specs.Git("https://example.com/a/b.git", commit="0" * 40))
+    branch = st.Script("examples/run_glue.py", git=st.specs.Git("https://example.com/a/c.git", branch="main"))
     return some.sampled_from([*[here] * 11, beside, pinned, branch, None, None])
 
 
@@ -326,27 +329,27 @@ SELDOM: dict[str, list[Any]] = {
     "container_entrypoint": [("python", "-m", "train"), ("/bin/sh",)],
     "container_arguments": [("--epochs", "3"), ("a b",)],
     "registry": [
-        st.Registry(),
-        st.Registry(
-            access=st.RegistryAccess.PLATFORM,
+        st.specs.Registry(),
+        st.specs.Registry(
+            access=st.specs.RegistryAccess.PLATFORM,
             credentials_provider_arn="arn:aws:lambda:us-west-2:111122223333:function:registry",
         ),
     ],
     "max_pending_s": [1800, 7200],
     "session_tag_chaining": [True],
     "experiment": [
-        st.Experiment(name="an-experiment", run="a-run"),
-        st.Experiment(trial="a-trial", component="a-part"),
+        st.specs.Experiment(name="an-experiment", run="a-run"),
+        st.specs.Experiment(trial="a-trial", component="a-part"),
     ],
     "mlflow": [
-        st.Mlflow(resource_arn="arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/a"),
-        st.Mlflow(
+        st.specs.Mlflow(resource_arn="arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/a"),
+        st.specs.Mlflow(
             resource_arn="arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/b", experiment="e", run="r"
         ),
     ],
     "model_package": [
-        st.ModelPackage(group_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package-group/a"),
-        st.ModelPackage(
+        st.specs.ModelPackage(group_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package-group/a"),
+        st.specs.ModelPackage(
             group_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package-group/b",
             source_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package/b/1",
         ),
@@ -355,8 +358,8 @@ SELDOM: dict[str, list[Any]] = {
 TRAINING_PLAN = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/a-plan"
 SELDOM_OF_COMPUTE: dict[str, list[Any]] = {
     "placement": [
-        st.Placement(shared=True),
-        st.Placement(servers=(st.UltraServer(count=1), st.UltraServer(count=2, server_id="us-1"))),
+        st.specs.Placement(shared=True),
+        st.specs.Placement(servers=(st.specs.UltraServer(count=1), st.specs.UltraServer(count=2, server_id="us-1"))),
     ],
 }
 SELDOM_OF_CHANNEL: dict[str, list[Any]] = {
@@ -365,7 +368,7 @@ SELDOM_OF_CHANNEL: dict[str, list[Any]] = {
     "accept_eula": [True, False],
     "hub_content_arn": ["arn:aws:sagemaker:us-west-2:111122223333:hub-content/a/ModelReference/b"],
 }
-DATASET = st.Dataset(
+DATASET = st.specs.Dataset(
     "arn:aws:sagemaker:us-west-2:111122223333:hub-content/a-hub/DataSet/squad/1.0.0", content_type="text/csv"
 )
 
@@ -387,11 +390,11 @@ def _with_seldom_fields(job: st.JobSpec, number: int) -> st.JobSpec:
         changes = _rarely(SELDOM_OF_CHANNEL, f"{number}/inputs/{name}", one_in=25)
         if changes:
             inputs[name] = dataclasses.replace(channel, **changes)
-    inputs |= _rarely({"squad": [DATASET, st.Dataset(DATASET.dataset_arn + "0")]}, f"{number}/dataset", one_in=50)
+    inputs |= _rarely({"squad": [DATASET, st.specs.Dataset(DATASET.dataset_arn + "0")]}, f"{number}/dataset", one_in=50)
     changed = job.replace(compute=compute, inputs=inputs, **_rarely(SELDOM, str(number), one_in=40))
     if _rarely({"preferences": [True]}, f"{number}/preferences", one_in=50) and compute.instance:
-        first = st.InstancePreference(compute.instance)
-        second = st.InstancePreference("ml.p5.48xlarge", count=2, training_plan=TRAINING_PLAN)
+        first = st.specs.InstancePreference(compute.instance)
+        second = st.specs.InstancePreference("ml.p5.48xlarge", count=2, training_plan=TRAINING_PLAN)
         several = (first,) if number % 2 else (dataclasses.replace(first, count=1), second)
         return changed.replace(compute=dataclasses.replace(compute, instance="", preferences=several))
     if _rarely({"serverless": [True]}, f"{number}/serverless", one_in=60):
@@ -402,16 +405,18 @@ def _with_seldom_fields(job: st.JobSpec, number: int) -> st.JobSpec:
 def _serverless(job: st.JobSpec, number: int) -> st.JobSpec:
     """A job without machines and program, around which everything else stays."""
     model = "arn:aws:sagemaker:us-west-2:aws:hub-content/SageMakerPublicHub/Model/a-model/1.0.0"
-    asked = st.Serverless(base_model_arn=model, accept_eula=True, technique="SFT", peft="LORA", sequence_length="32K")
+    asked = st.specs.Serverless(
+        base_model_arn=model, accept_eula=True, technique="SFT", peft="LORA", sequence_length="32K"
+    )
     if number % 2:
-        asked = st.Serverless(
+        asked = st.specs.Serverless(
             base_model_arn=f"{model}0",
             job_type="Evaluation",
             evaluation_type="BenchmarkEvaluation",
             evaluator_arn="an-arn",
         )
     return job.replace(
-        serverless=asked, compute=st.Compute(st.SERVERLESS), framework=st.Container(), script=None, distribution=None,
+        serverless=asked, compute=st.Compute(st.specs.SERVERLESS), framework=st.Container(), script=None, distribution=None,
         compiler=None, neuron=None, image_uri=None, spot=None, kept=(), container_entrypoint=(), container_arguments=(), registry=None,
         metrics=(), profiler=False, debugger=False, profiling=None, debug_hook=None,
     )  # fmt: skip

@@ -93,7 +93,7 @@ def test_a_shipped_script_comes_back_as_the_shipped_script(session: Session) -> 
 
 def test_local_data_comes_back_as_the_place_it_was_uploaded_to(session: Session, source: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    channel = st.Channel(str(tmp_path), mode=st.InputMode.FAST_FILE)
+    channel = st.Channel(str(tmp_path), mode=st.specs.InputMode.FAST_FILE)
     job = specs.trainium(str(source)).replace(inputs={"train": str(tmp_path), "test": channel})
     spec = session.attach(session.submit(job).name).spec
     places = {name: value.uri for name, value in spec.channels.items()}
@@ -148,10 +148,10 @@ def test_a_spec_that_cannot_be_written_starts_nothing(session: Session, source: 
 
         def put_text(self, key: str, text: str) -> str:
             del text
-            raise st.CloudError(f"PutObject of {key}: SlowDown", operation="PutObject", code="SlowDown")
+            raise st.errors.CloudError(f"PutObject of {key}: SlowDown", operation="PutObject", code="SlowDown")
 
     before = {job.name for job in session.jobs(limit=500)}
-    with pytest.raises(st.CloudError, match=r"PutObject of sm_trn/jobs/gpt2-trn1-.*/spec.json"):
+    with pytest.raises(st.errors.CloudError, match=r"PutObject of sm_trn/jobs/gpt2-trn1-.*/spec.json"):
         dataclasses.replace(session, storage=Full()).submit(specs.trainium(str(source)).replace(inputs={}))
     assert before == {job.name for job in session.jobs(limit=500)}
 
@@ -274,9 +274,9 @@ def test_a_git_source_comes_back_with_the_commit_it_was_pinned_to(session: Sessi
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout.strip()
-    script = st.Script("train.py", source_dir="src", git=st.Git(str(tmp_path), branch="main"))
+    script = st.Script("train.py", source_dir="src", git=st.specs.Git(str(tmp_path), branch="main"))
     job = session.submit(specs.trainium("").replace(script=script, inputs={}, hyperparameters={}))
-    pinned = dataclasses.replace(script, git=st.Git(str(tmp_path), commit=head))
+    pinned = dataclasses.replace(script, git=st.specs.Git(str(tmp_path), commit=head))
     assert pinned == session.attach(job.name).spec.script
 
 
@@ -284,7 +284,7 @@ def test_a_running_job_is_not_resumed(session: Session, source: Path) -> None:
     job = session.submit(
         specs.spot(str(source)).replace(inputs={}, spot=st.Spot(max_wait_s=90_000, checkpoint_s3_uri=DATA))
     )
-    with pytest.raises(st.InvalidJob, match=r"error\[SPOT010\] status: the job has not ended"):
+    with pytest.raises(st.errors.InvalidJob, match=r"error\[SPOT010\] status: the job has not ended"):
         session.attach(job.name).resume()
 
 
@@ -337,21 +337,21 @@ def test_a_stopped_spot_job_goes_on_from_its_checkpoints(live: Session, tmp_path
     assert "6" == model_of(live, second)
     assert "checkpoint found: 3" in [event.text for event in second.logs()]
     assert first.spec == second.spec
-    with pytest.raises(st.InvalidJob, match=r"SPOT012.* the job has finished"):
+    with pytest.raises(st.errors.InvalidJob, match=r"SPOT012.* the job has finished"):
         second.resume()
 
 
 def test_a_job_without_checkpoints_is_not_resumed(live: Session, tmp_path: Path) -> None:
     job = stopped_after_three_steps(live, tmp_path)
     assert job.checkpoints() is None
-    with pytest.raises(st.InvalidJob, match=r"SPOT011.* keeps no checkpoints in S3"):
+    with pytest.raises(st.errors.InvalidJob, match=r"SPOT011.* keeps no checkpoints in S3"):
         job.resume()
 
 
 def test_a_job_that_left_no_checkpoint_is_not_resumed_unless_that_is_waived(live: Session, tmp_path: Path) -> None:
     place = st.Checkpoint(s3_uri=f"s3://{live.bucket}/nowhere", local_path="/opt/ml/elsewhere")
     job = stopped_after_three_steps(live, tmp_path, checkpoint=place)
-    with pytest.raises(st.InvalidJob, match=r"SPOT013.* left no checkpoint"):
+    with pytest.raises(st.errors.InvalidJob, match=r"SPOT013.* left no checkpoint"):
         job.resume()
     assert JobStatus.STOPPED is job.resume(ignore=("SPOT013",)).stop(wait=True).status
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import jobs
 import pytest
-from documents import INTERNAL, PAGES, VARIABLES
+from documents import INTERNAL, PAGES, STUB, VARIABLES, stub
 
 import sm_trn
 from sm_trn.cli.__main__ import COMMANDS
@@ -23,6 +23,10 @@ README = PACKAGE.parent / "README.md"
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_what_the_code_makes(name: str) -> None:
     assert PAGES[name]() == (DOCS / name).read_text("utf-8"), "python .github/documents.py"
+
+
+def test_the_stub_shows_editors_what_the_package_has() -> None:
+    assert stub() == STUB.read_text("utf-8"), "python .github/documents.py"
 
 
 def test_the_reference_has_every_command() -> None:

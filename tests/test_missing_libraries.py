@@ -75,7 +75,7 @@ answers = {}
 for name in sys.argv[2].split(","):
     try:
         answers[name] = ["ok", uses[name]()]
-    except st.NotConfigured as error:
+    except st.errors.NotConfigured as error:
         answers[name] = ["refused", str(error)]
 print(json.dumps(answers, default=str))
 """

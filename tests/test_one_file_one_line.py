@@ -243,7 +243,7 @@ def said(target):
     words = " ".join(map(str, st.core.render.problems(pretend, target)))
     try:
         words += str(st.render(pretend, target))
-    except st.InvalidJob as error:
+    except st.errors.InvalidJob as error:
         words += str(error)
     return "pretend" in words.lower()
 def refused(**changes):

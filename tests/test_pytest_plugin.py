@@ -37,7 +37,7 @@ def test_every_kind_of_fault_can_be_asked_for(sm_trn_emulator, sm_trn_faults, ki
 
 def test_a_quota_reaches_the_caller(sm_trn_session, sm_trn_faults, tmp_path):
     sm_trn_faults("quota")
-    with pytest.raises(st.CloudError, match="ResourceLimitExceeded"):
+    with pytest.raises(st.errors.CloudError, match="ResourceLimitExceeded"):
         sm_trn_session.submit(spec(tmp_path))
 
 def test_plain_boto3_under_mock_aws_gets_the_emulator(sm_trn_mocked):

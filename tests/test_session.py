@@ -88,7 +88,7 @@ def test_any_client_can_attach_by_name_or_arn(session: Session, done: st.Trainin
 
 
 def test_attaching_to_nothing_is_a_clear_error(session: Session) -> None:
-    with pytest.raises(st.CloudError, match="job: got 'no-such-job', wanted a job in "):
+    with pytest.raises(st.errors.CloudError, match="job: got 'no-such-job', wanted a job in "):
         session.attach("no-such-job")
 
 
@@ -101,7 +101,7 @@ def test_watching_yields_every_phase_and_ends_terminal(session: Session, tiny: s
 
 def test_a_failed_job_raises_with_its_own_reason(session: Session, tiny: st.JobSpec) -> None:
     job = session.submit(tiny.replace(hyperparameters={"fail": "out of coffee"}))
-    with pytest.raises(st.JobFailed, match="out of coffee"):
+    with pytest.raises(st.errors.JobFailed, match="out of coffee"):
         job.wait(progress=False)
     line = 1 + TINY.splitlines().index("    raise RuntimeError(args.fail)")
     assert (
@@ -134,7 +134,7 @@ def test_a_wrong_spec_starts_nothing_and_lists_every_error(session: Session, tin
     before = {job.name for job in session.jobs(limit=500)}
     assert tiny.script is not None
     wrong = tiny.replace(script=st.Script("nope.py", source_dir=tiny.script.source_dir), inputs={"train": "./missing"})
-    with pytest.raises(st.InvalidJob) as caught:
+    with pytest.raises(st.errors.InvalidJob) as caught:
         session.submit_all([tiny, wrong])
     assert {"SCRIPT001", "DATA001"} == {problem.id for problem in caught.value.problems}
     assert before == {job.name for job in session.jobs(limit=500)}
@@ -143,7 +143,7 @@ def test_a_wrong_spec_starts_nothing_and_lists_every_error(session: Session, tin
 def test_a_rule_can_be_waived_by_its_id(session: Session, tiny: st.JobSpec, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TINY.replace('"--steps"', '"--step-count"'))
     job = tiny.replace(script=st.Script("train.py", source_dir=str(tmp_path)), hyperparameters={"steps": 3})
-    with pytest.raises(st.InvalidJob):
+    with pytest.raises(st.errors.InvalidJob):
         session.submit(job)
     session.submit(job, ignore=("SCRIPT008",)).stop()
 
@@ -196,7 +196,7 @@ def test_a_create_whose_answer_was_lost_is_not_launched_twice(session: Session, 
     }
     request["OutputDataConfig"] = {"S3OutputPath": done.snapshot().raw["OutputDataConfig"]["S3OutputPath"]}
     assert done.snapshot().arn == backend.create_job(request)
-    with pytest.raises(st.CloudError, match="ResourceInUse"):
+    with pytest.raises(st.errors.CloudError, match="ResourceInUse"):
         backend.create_job({**request, "HyperParameters": {"other": "job"}})
 
 
@@ -210,7 +210,7 @@ def test_comparing_live_jobs_and_saved_records_is_the_same(
 
 
 def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
-    with pytest.raises(st.UnknownName, match=r"did you mean 'published/bert-trn1'\?"):
+    with pytest.raises(st.errors.UnknownName, match=r"did you mean 'published/bert-trn1'\?"):
         st.compare(["published/bert-trn"])
 
 
@@ -219,7 +219,7 @@ def test_the_emulator_is_announced_with_its_reason(session: Session) -> None:
 
 
 def test_an_unknown_backend_is_refused_with_a_suggestion() -> None:
-    with pytest.raises(st.UnknownName, match=r"did you mean 'emulator'\?"):
+    with pytest.raises(st.errors.UnknownName, match=r"did you mean 'emulator'\?"):
         st.connect("emulater")
 
 
@@ -251,5 +251,5 @@ def test_a_job_of_somebody_else_is_watched_like_our_own(session: Session, done: 
 
 
 def test_estimators_need_a_role(tmp_path: Path) -> None:
-    with pytest.raises(st.NotConfigured, match="role: got nothing"):
+    with pytest.raises(st.errors.NotConfigured, match="role: got nothing"):
         st.estimator(specs.smddp(str(tmp_path)))

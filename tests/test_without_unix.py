@@ -45,7 +45,7 @@ except SystemExit as ended:
     assert not ended.code
 try:
     st.connect("emulator", state="state")
-except st.EmulatorError as error:
+except st.errors.EmulatorError as error:
     print(error)
 """
 

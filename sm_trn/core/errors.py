@@ -21,7 +21,7 @@ from typing import Any
 class SmTrnError(Exception):
     """Root of the tree. The message says what, got, wanted and fix.
 
-    >>> issubclass(st.UnknownName, st.SmTrnError)
+    >>> issubclass(st.errors.UnknownName, st.SmTrnError)
     True
     """
 
@@ -29,7 +29,7 @@ class SmTrnError(Exception):
 class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
     """A spec with errors. ``problems`` holds every one of them, not the first.
 
-    >>> st.InvalidJob("bert", ("error[X001] name: too short",)).problems
+    >>> st.errors.InvalidJob("bert", ("error[X001] name: too short",)).problems
     ('error[X001] name: too short',)
     """
 
@@ -52,7 +52,7 @@ class UnknownName(SmTrnError):  # noqa: N818 - the vocabulary names it
 
     >>> try:
     ...     st.render(job, "requst")
-    ... except st.UnknownName as error:
+    ... except st.errors.UnknownName as error:
     ...     "did you mean 'request'?" in str(error)
     True
     """
@@ -61,7 +61,7 @@ class UnknownName(SmTrnError):  # noqa: N818 - the vocabulary names it
 class NotConfigured(SmTrnError):  # noqa: N818 - the vocabulary names it
     """Something the environment must give is missing; the message says how to give it.
 
-    >>> issubclass(st.NotConfigured, st.SmTrnError)
+    >>> issubclass(st.errors.NotConfigured, st.SmTrnError)
     True
     """
 
@@ -73,7 +73,7 @@ class MissingLibrary(NotConfigured, ImportError):  # noqa: N818 - as NotConfigur
 class CloudError(SmTrnError):
     """An AWS call failed. Raised ``from`` botocore's own error.
 
-    >>> st.CloudError("no access", operation="CreateTrainingJob", code="AccessDeniedException").code
+    >>> st.errors.CloudError("no access", operation="CreateTrainingJob", code="AccessDeniedException").code
     'AccessDeniedException'
     """
 

@@ -11,7 +11,7 @@ import pytest
 
 import sm_trn as st
 
-CONSTANTS = {"__version__", "EVALUATION_METRICS", "TRAINER_METRICS"}
+CONSTANTS = {"__version__", "EVALUATION_METRICS", "SERVERLESS", "TRAINER_METRICS", "errors", "results", "specs"}
 # The launcher that the examples read.
 LAUNCHER = """import sagemaker
 from sagemaker.pytorch import PyTorch
@@ -24,7 +24,8 @@ second = PyTorch("train.py", framework_version="2.6", py_version="py312", role=r
                  instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"epochs": epochs})
 second.fit()
 """
-PUBLIC = sorted(set(st.__all__) - CONSTANTS)
+MODULES = (st.specs, st.results, st.errors)
+PUBLIC = {name: getattr(module, name) for module in (*MODULES, st) for name in module.__all__ if name not in CONSTANTS}
 # Handles of live jobs, and what is made from them: shown in the notebooks and the README, which run too.
 LIVE = {
     "Comparison", "Diff", "EmulatorError", "Endpoint", "Fleet", "JobCost", "JobFailed", "JobRecord", "JobSnapshot", "LaunchInterrupted",
@@ -37,7 +38,7 @@ LIVE = {
 def test_the_examples_of_a_public_name_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "launch.py").write_text(LAUNCHER)
     monkeypatch.chdir(tmp_path)
-    described = getattr(st, name)
+    described = PUBLIC[name]
     found = doctest.DocTestFinder(recurse=False).find(
         described, name, globs={"st": st, "job": jobs.trainium("s3://bucket/source.tar.gz").replace(name="bert")}
     )
@@ -50,5 +51,5 @@ def test_the_examples_of_a_public_name_run(name: str, tmp_path: Path, monkeypatc
 
 
 def test_the_names_without_an_example_are_those_of_live_jobs() -> None:
-    without = {name for name in PUBLIC if ">>>" not in (inspect.getdoc(getattr(st, name)) or "")}
+    without = {name for name, described in PUBLIC.items() if ">>>" not in (inspect.getdoc(described) or "")}
     assert without <= LIVE

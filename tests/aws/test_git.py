@@ -40,7 +40,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_a_branch_is_pinned_to_its_commit(repository: Path) -> None:
-    found = checkout(st.Git(f"file://{repository}", branch="main"))
+    found = checkout(st.specs.Git(f"file://{repository}", branch="main"))
     assert git(repository, "rev-parse", "HEAD") == found.commit
     assert "version 2" in (found.folder / "scripts" / "train.py").read_text()
     assert "1" == git(found.folder, "rev-list", "--count", "HEAD")  # shallow
@@ -48,7 +48,7 @@ def test_a_branch_is_pinned_to_its_commit(repository: Path) -> None:
 
 def test_a_commit_is_taken_at_its_word(repository: Path) -> None:
     first = git(repository, "rev-parse", "HEAD~1")
-    found = checkout(st.Git(f"file://{repository}", commit=first))
+    found = checkout(st.specs.Git(f"file://{repository}", commit=first))
     assert "version 1" in (found.folder / "scripts" / "train.py").read_text()
 
 
@@ -62,13 +62,13 @@ def test_a_commit_is_taken_at_its_word(repository: Path) -> None:
     ],
 )
 def test_an_option_is_not_a_repository(repo: str, branch: str) -> None:
-    with pytest.raises(st.NotConfigured, match="wanted an https, ssh, git@ or file repository"):
-        checkout(st.Git(repo, branch=branch))
+    with pytest.raises(st.errors.NotConfigured, match="wanted an https, ssh, git@ or file repository"):
+        checkout(st.specs.Git(repo, branch=branch))
 
 
 def test_gits_own_words_are_passed_on(tmp_path: Path) -> None:
-    with pytest.raises(st.NotConfigured, match=r"git fetch: .*; check repo, branch and commit"):
-        checkout(st.Git(f"file://{tmp_path}/nothing", branch="main"))
+    with pytest.raises(st.errors.NotConfigured, match=r"git fetch: .*; check repo, branch and commit"):
+        checkout(st.specs.Git(f"file://{tmp_path}/nothing", branch="main"))
 
 
 @pytest.mark.local
@@ -77,7 +77,7 @@ def test_a_job_from_a_repository_is_tagged_with_its_commit(emulator: Any, reposi
     job = session.submit(
         st.JobSpec(
             name="from-git",
-            script=st.Script("train.py", source_dir="scripts", git=st.Git(f"file://{repository}", branch="main")),
+            script=st.Script("train.py", source_dir="scripts", git=st.specs.Git(f"file://{repository}", branch="main")),
             framework=st.PyTorch("2.8.0", python="py312"),
             compute=st.Compute("ml.c5.xlarge"),
         )
@@ -102,7 +102,7 @@ class Packed:
 
 def placed(repository: Path, *dependencies: str) -> set[str]:
     storage: Any = Packed()
-    pinned = st.Git(f"file://{repository}", branch="main")
+    pinned = st.specs.Git(f"file://{repository}", branch="main")
     script = st.Script("train.py", source_dir="scripts", git=pinned, dependencies=dependencies)
     Staging(storage=storage).place(jobs.trainium("./src").replace(script=script, inputs={}))
     found: set[str] = storage.files

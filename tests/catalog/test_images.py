@@ -189,6 +189,6 @@ def test_an_instance_type_that_is_too_new_for_the_table_has_the_sdks_image(insta
     ],
 )
 def test_of_groups_the_gpus_choose_the_image(first: str, second: str, processor: str) -> None:
-    groups = tuple(st.InstanceGroup(name=name, instance=name) for name in (first, second))
+    groups = tuple(st.specs.InstanceGroup(name=name, instance=name) for name in (first, second))
     asked = job(st.PyTorch("2.8", python="py312"), first).replace(compute=st.Compute(groups=groups))
     assert str(ours(asked, "us-east-1")).endswith(f"pytorch-training:2.8-{processor}-py312")

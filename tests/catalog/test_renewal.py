@@ -56,7 +56,8 @@ for framework, instance in (
     job = st.JobSpec(name="new", script=st.Script("train.py"), framework=framework, compute=st.Compute(instance))
     assert not [problem for problem in st.check(job) if problem.id.startswith("IMG")], st.check(job)
     uri = images.image_uri(job, "eu-west-1")
-    call = str(st.render(job, "estimator-v2", at=st.Destination(region="eu-west-1", role="arn:aws:iam::123456789012:role/r", bucket="b")))
+    at = st.specs.Destination(region="eu-west-1", role="arn:aws:iam::123456789012:role/r", bucket="b")
+    call = str(st.render(job, "estimator-v2", at=at))
     assert uri in call, call
     print(uri)
 """

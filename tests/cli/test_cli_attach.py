@@ -45,7 +45,10 @@ if done == 0:
         (["hyperparameters.rate=1e-3", "hyperparameters.a.b=2"], {"hyperparameters": {"rate": 1e-3, "a.b": 2}}),
         (["tags.team=red", 'environment.N="1"'], {"tags": {"team": "red"}, "environment": {"N": "1"}}),
         (["spot.max_wait_s=600"], {"spot": st.Spot(max_wait_s=600)}),
-        (["inputs.train.mode=FastFile"], {"inputs": {"train": st.Channel("s3://b/t", mode=st.InputMode.FAST_FILE)}}),
+        (
+            ["inputs.train.mode=FastFile"],
+            {"inputs": {"train": st.Channel("s3://b/t", mode=st.specs.InputMode.FAST_FILE)}},
+        ),
         (['distribution={"kind": "mpi"}'], {"distribution": st.MPI()}),
         (["distribution.kind=torch_distributed"], {"distribution": st.TorchDistributed()}),
     ],
@@ -76,8 +79,8 @@ def test_a_wrong_setting_is_refused_as_in_a_job_file(setting: str, says: str) ->
 @pytest.mark.parametrize("suffix", ["toml", "json", "yaml"])
 def test_a_saved_job_is_read_back_equal_wherever_the_file_lies(suffix: str, tmp_path: Path) -> None:
     kept = (
-        st.Kept("/ProfilerConfig", instead_of="{}"),
-        st.Kept("/RemoteDebugConfig", sent='{"EnableRemoteDebug": true}'),
+        st.specs.Kept("/ProfilerConfig", instead_of="{}"),
+        st.specs.Kept("/RemoteDebugConfig", sent='{"EnableRemoteDebug": true}'),
     )
     (tmp_path / "deep").mkdir()
     source = os.path.relpath(tmp_path / "src")

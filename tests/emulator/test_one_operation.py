@@ -56,7 +56,7 @@ import pathlib
 from sm_trn import emulator
 try:
     emulator.up(pathlib.Path("state").absolute())
-except st.EmulatorError as error:
+except st.errors.EmulatorError as error:
     print(json.dumps([str(error)]))
 """
 

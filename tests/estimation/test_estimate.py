@@ -77,7 +77,7 @@ def test_cost_is_billable_seconds_of_all_instances_at_a_dated_price() -> None:
 def test_what_is_missing_is_asked_for_by_name(left_out: str, fact: str) -> None:
     job = classifier("ml.p4d.24xlarge", 32)
     job = job.replace(hyperparameters={name: value for name, value in job.hyperparameters.items() if name != left_out})
-    with pytest.raises(st.MissingFact, match=f"--{fact}") as asked:
+    with pytest.raises(st.errors.MissingFact, match=f"--{fact}") as asked:
         st.estimate(job)
     assert fact == asked.value.fact
     told: dict[str, object] = {
@@ -159,7 +159,7 @@ def test_examples_are_counted_in_a_file(tmp_path: Path) -> None:
     table.write_text("text,label\n" + "a,1\n" * 99)
     assert 99 == count_file(table).examples
     assert 1234 == count_file(tmp_path).examples
-    with pytest.raises(st.MissingFact, match="No such file"):
+    with pytest.raises(st.errors.MissingFact, match="No such file"):
         count_file(tmp_path / "nothing.csv")
 
 
@@ -196,7 +196,7 @@ def test_more_data_never_costs_less(examples: int, more: int, epochs: int) -> No
 def test_a_calibration_moves_and_narrows(tmp_path: Path) -> None:
     job = classifier("ml.trn1.32xlarge", 8)
     plain = st.estimate(job)
-    taught = st.Calibration({"trainium1 autocast32 neuron-xla neuron": (1.1, 1.2, 1.3)})
+    taught = st.results.Calibration({"trainium1 autocast32 neuron-xla neuron": (1.1, 1.2, 1.3)})
     taught.save(tmp_path / "mine.json")
     found = st.estimate(job, calibration=st.read_calibration(tmp_path / "mine.json"))
     assert plain.step_s is not None

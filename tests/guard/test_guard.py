@@ -26,7 +26,7 @@ LOGS = sorted((CORPUS / "logs").glob("*.txt")) if CORPUS.is_dir() else []
 BEGAN = 1_700_000_000.0
 
 
-def job(secondary: str = "Training", instance: str = "ml.p4d.24xlarge") -> st.JobSnapshot:
+def job(secondary: str = "Training", instance: str = "ml.p4d.24xlarge") -> st.results.JobSnapshot:
     answer = {
         "TrainingJobName": "bert",
         "TrainingJobStatus": "InProgress",

@@ -52,14 +52,14 @@ def spec(folder: Path, *, hosts: int = 1, torch: bool = False, steps: int = 2000
 
 def waited(
     session: st.Session, job: st.TrainingJob, guard: st.Guard
-) -> tuple[st.JobSnapshot, list[tuple[Alarm, float]]]:
+) -> tuple[st.results.JobSnapshot, list[tuple[Alarm, float]]]:
     """How the job ended, and each alarm with the time it was raised."""
     from sm_trn.core.session.waits import Wait
     from sm_trn.diagnosis.guard.live import JobGuards
 
     found: list[tuple[Alarm, float]] = []
 
-    def alarmed(_snapshot: st.JobSnapshot, alarm: Alarm) -> None:
+    def alarmed(_snapshot: st.results.JobSnapshot, alarm: Alarm) -> None:
         found.append((alarm, time.time()))
         if not alarm.sure:  # told and not acted on, as slowness is: here the job has shown enough
             job.stop()
@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_is_told_from_one_that_fails(
 ) -> None:
     sm_trn_faults_here("oom-killed", after_s=1.0)
     job = session.submit(spec(tmp_path))
-    with pytest.raises(st.JobFailed, match=r"Cause: the host's memory is full") as failed:
+    with pytest.raises(st.errors.JobFailed, match=r"Cause: the host's memory is full") as failed:
         job.wait(progress=False)
     assert "mem.host_oom" == failed.value.diagnosis.id
     assert "mem.host_oom" == job.why().id

@@ -105,7 +105,7 @@ def test_a_deployment_of_which_no_answer_comes_is_named_and_keeps_its_model(
 ) -> None:
     here, job = finished(monkeypatch, tmp_path)
     here.wire.lose_answers_of = {"CreateEndpoint", "DescribeEndpoint", "CreateTransformJob", "DescribeTransformJob"}
-    with pytest.raises(st.CloudError) as caught:
+    with pytest.raises(st.errors.CloudError) as caught:
         STEPS[step](job)
     ((name, kind),) = billed(here).items()
     assert ENDS[kind].format(name) in str(caught.value)
@@ -119,7 +119,7 @@ def test_a_deployment_that_was_refused_leaves_nothing(
     here, job = finished(monkeypatch, tmp_path)
 
     here.service.hosting.refused = {"CreateEndpoint", "CreateTransformJob"}
-    with pytest.raises(st.CloudError, match="ResourceLimitExceeded"):
+    with pytest.raises(st.errors.CloudError, match="ResourceLimitExceeded"):
         STEPS[step](job)
     assert {} == here.service.hosting.made
 
@@ -133,7 +133,7 @@ def test_an_endpoint_that_cannot_be_deleted_keeps_none_of_the_others(
     first = min(billed(here))
 
     here.service.hosting.refused = {f"DeleteEndpoint {first}"}
-    with pytest.raises(st.CloudError, match=first):
+    with pytest.raises(st.errors.CloudError, match=first):
         here.session.endpoints().delete_overdue()
     assert {first} == set(billed(here))
 

@@ -22,14 +22,14 @@ TRAPS = some.sampled_from(
 )  # fmt: skip
 TEXTS = some.one_of(ANY_TEXT, TRAPS)
 NUMBERS = some.one_of(some.integers(), some.floats(allow_nan=False), some.booleans())
-GROUPS = some.lists(some.builds(st.InstanceGroup, name=TEXTS, instance=some.just("ml.p4d.24xlarge"), count=some.integers(1, 9)),
+GROUPS = some.lists(some.builds(st.specs.InstanceGroup, name=TEXTS, instance=some.just("ml.p4d.24xlarge"), count=some.integers(1, 9)),
                     min_size=1, max_size=3)  # fmt: skip
 CHANNELS = some.builds(
     st.Channel,
     TEXTS,
-    mode=some.sampled_from([None, *st.InputMode]),
-    spread=some.sampled_from(st.Spread),
-    kind=some.sampled_from(st.S3Kind),
+    mode=some.sampled_from([None, *st.specs.InputMode]),
+    spread=some.sampled_from(st.specs.Spread),
+    kind=some.sampled_from(st.specs.S3Kind),
     groups=some.lists(TEXTS, max_size=2).map(tuple),
     record_wrapping=some.sampled_from([None, "RecordIO"]),
 )
@@ -38,7 +38,7 @@ MORE: dict[str, Any] = {
         st.Script,
         TEXTS,
         source_dir=some.one_of(some.none(), TEXTS),
-        git=some.one_of(some.none(), some.builds(st.Git, TEXTS, branch=some.one_of(some.none(), TEXTS))),
+        git=some.one_of(some.none(), some.builds(st.specs.Git, TEXTS, branch=some.one_of(some.none(), TEXTS))),
     ),
     "compute": some.builds(st.Compute, groups=GROUPS.map(tuple)),
     "hyperparameters": some.dictionaries(TEXTS, some.one_of(TEXTS, NUMBERS), max_size=4),

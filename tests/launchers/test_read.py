@@ -106,7 +106,7 @@ def test_file_systems_and_plans_are_fields_of_the_job() -> None:
     body = f"from sagemaker.inputs import FileSystemInput\nPyTorch({PYTORCH}, training_plan='arn:p').fit({{'x': FileSystemInput('fs-1', 'EFS', '/d')}})"  # noqa: E501 - a launcher on one line
     job = only(body).jobs[0]
     assert "arn:p" == st.render(job.spec)["ResourceConfig"]["TrainingPlanArn"]
-    assert {"x": st.FileSystem("fs-1", st.FileSystemKind.EFS, directory="/d")} == dict(job.spec.inputs)
+    assert {"x": st.FileSystem("fs-1", st.specs.FileSystemKind.EFS, directory="/d")} == dict(job.spec.inputs)
     assert () == job.spec.kept
 
 
@@ -166,7 +166,7 @@ def test_plans_checks_and_event_files_are_fields_of_the_job() -> None:
     body = f"from sagemaker.debugger import TensorBoardOutputConfig\nPyTorch({PYTORCH}, training_plan='arn:p', enable_infra_check=True, enable_remote_debug=True, tensorboard_output_config=TensorBoardOutputConfig('s3://b/tb', '/opt/tb')).fit()"  # noqa: E501 - a launcher on one line
     spec = only(body).jobs[0].spec
     assert ("arn:p", True, True) == (spec.compute.training_plan, spec.infra_check, spec.remote_debug)
-    assert st.TensorBoard(s3_uri="s3://b/tb", local_path="/opt/tb") == spec.tensorboard
+    assert st.specs.TensorBoard(s3_uri="s3://b/tb", local_path="/opt/tb") == spec.tensorboard
     assert () == spec.kept
 
 

@@ -89,7 +89,7 @@ def test_views_hold_a_row_a_line(done: st.TrainingJob) -> None:
     assert ["step", "epoch", "host", "rank", "time", "loss", "learning_rate"] == list(train.columns)
     assert (0.75, True) == (evaluation["eval_accuracy"][0], math.isnan(evaluation["eval_loss"][0]))
     assert 12.5 == done.metric_log().summary["train_runtime"] == summary["train_runtime"][0]
-    with pytest.raises(st.UnknownName, match="view: got 'test'"):
+    with pytest.raises(st.errors.UnknownName, match="view: got 'test'"):
         done.metrics(view="test")  # type: ignore[arg-type]  # that is the test
 
 
@@ -144,7 +144,7 @@ class OnePageThenNothing:
         events, _ = self._source.fetch_events(job_name, cursor, streams=streams)
         places = (StreamPlace(stream=f"{job_name}/nothing"),)
         yield LogBatch(tuple(events[: len(events) // 4]), LogCursor(places, looks=1))
-        raise st.CloudError("reset", operation="GetLogEvents", code="ConnectionClosedError")
+        raise st.errors.CloudError("reset", operation="GetLogEvents", code="ConnectionClosedError")
 
 
 def test_a_download_that_broke_off_leaves_only_what_its_note_knows(
@@ -152,7 +152,7 @@ def test_a_download_that_broke_off_leaves_only_what_its_note_knows(
 ) -> None:
     broken = dataclasses.replace(session, logs=OnePageThenNothing(session.logs))  # type: ignore[arg-type]  # half a source
     path = tmp_path / "log.txt"
-    with pytest.raises(st.CloudError):
+    with pytest.raises(st.errors.CloudError):
         st.TrainingJob(name=done.name, session=broken).save_logs(path)
     noted = json.loads((tmp_path / "log.txt.cursor").read_text("utf-8"))
     assert noted["sizes"]["log.txt"] == path.stat().st_size > 0

@@ -59,7 +59,7 @@ def test_an_emulated_handle_says_so_and_names_the_machine_it_is_meant_for() -> N
     assert "for ml.trn1.32xlarge" in shown
 
 
-REHEARSAL = st.Rehearsal(
+REHEARSAL = st.results.Rehearsal(
     plain="bert-plain",
     interrupted="bert-cut",
     wanted=2,

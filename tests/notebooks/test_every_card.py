@@ -25,7 +25,7 @@ from sm_trn.hosting.table import EndpointRow
 from sm_trn.report.cards import registry
 
 EVIL = "<script>alert('1')</script><img src=x onerror=\"y\">&lt;\u202eb\x1b[2J"
-PRICE = st.Price(
+PRICE = st.results.Price(
     instance="ml.g5.xlarge", region="us-east-1", usd_per_hour=Decimal("1.44"), as_of="2025-04", component="Hosting", source=EVIL
 )  # fmt: skip
 
@@ -57,8 +57,8 @@ def spec() -> st.JobSpec:
     )
 
 
-def problem(severity: st.Severity) -> st.Problem:
-    return st.Problem(id="X001", severity=severity, where=EVIL, what=EVIL, got=EVIL, wanted=EVIL, fix=EVIL)
+def problem(severity: st.Severity) -> st.specs.Problem:
+    return st.specs.Problem(id="X001", severity=severity, where=EVIL, what=EVIL, got=EVIL, wanted=EVIL, fix=EVIL)
 
 
 def endpoint_row(*, emulated: bool, overdue: bool = False) -> EndpointRow:
@@ -71,13 +71,15 @@ def endpoint_row(*, emulated: bool, overdue: bool = False) -> EndpointRow:
 
 VALUES: dict[str, Callable[[], Any]] = {
     "spec": spec,
-    "problems": lambda: st.Problems([problem(severity) for severity in st.Severity]),
-    "no problems": st.Problems,
+    "problems": lambda: st.specs.Problems([problem(severity) for severity in st.Severity]),
+    "no problems": st.specs.Problems,
     "job": lambda: st.TrainingJob(name=EVIL, session=session(), spec=spec()),
-    "job cost": lambda: st.JobCost(usd=Decimal("12.345"), billable_s=WallSeconds(30_000), instances=2, price=PRICE, spot_saving=0.7),
-    "request cost": lambda: st.RequestCost(instance=EVIL, count=2, price=PRICE, requests_per_s=10, emulated=False),
-    "emulated request cost": lambda: st.RequestCost(instance=EVIL, count=1, price=PRICE, requests_per_s=10, emulated=True),
-    "unpriced request cost": lambda: st.RequestCost(instance=EVIL, count=1, price=None, requests_per_s=10, emulated=False),
+    "job cost": lambda: st.results.JobCost(
+        usd=Decimal("12.345"), billable_s=WallSeconds(30_000), instances=2, price=PRICE, spot_saving=0.7
+    ),
+    "request cost": lambda: st.results.RequestCost(instance=EVIL, count=2, price=PRICE, requests_per_s=10, emulated=False),
+    "emulated request cost": lambda: st.results.RequestCost(instance=EVIL, count=1, price=PRICE, requests_per_s=10, emulated=True),
+    "unpriced request cost": lambda: st.results.RequestCost(instance=EVIL, count=1, price=None, requests_per_s=10, emulated=False),
     "endpoint": lambda: Endpoint(name=EVIL, session=session(emulated=True)),
     "endpoints": lambda: Endpoints(rows=(endpoint_row(emulated=False, overdue=True),), session=session()),
     "emulated endpoints": lambda: Endpoints(rows=(endpoint_row(emulated=True),), session=session(emulated=True)),
@@ -158,15 +160,15 @@ def test_a_spec_counts_what_it_does_not_list() -> None:
 def test_problems_are_a_list_to_whoever_uses_them_and_text_to_whoever_reads() -> None:
     found = st.check(spec().replace(image_uri=None, framework=st.PyTorch("1.11", python="py38")))
     assert isinstance(found, list)
-    assert [] == st.Problems()
-    assert "No problems." == repr(st.Problems())
+    assert [] == st.specs.Problems()
+    assert "No problems." == repr(st.specs.Problems())
     assert repr(found).splitlines()[0].endswith(":")
     assert len(found) == len(repr(found).splitlines()) - 1
 
 
 def test_problems_say_whether_the_job_can_be_launched() -> None:
     assert "1 error, 1 warning, 1 note. Not launchable." in VALUES["problems"]()._repr_html_()
-    assert "1 warning. Launchable." in st.Problems([problem(st.Severity.WARNING)])._repr_html_()
+    assert "1 warning. Launchable." in st.specs.Problems([problem(st.Severity.WARNING)])._repr_html_()
 
 
 def test_an_emulated_rate_has_no_cost_but_a_stated_one_has() -> None:
@@ -231,6 +233,6 @@ def test_a_value_without_a_line_is_named() -> None:
 
 
 def test_a_value_is_shown_without_pandas_and_matplotlib() -> None:
-    code = "import sys, sm_trn as st; st.Problems()._repr_html_(); print(*{'pandas', 'matplotlib', 'boto3'} & set(sys.modules))"
+    code = "import sys, sm_trn as st; st.specs.Problems()._repr_html_(); print(*{'pandas', 'matplotlib', 'boto3'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert "" == done.stdout.strip()

@@ -122,7 +122,7 @@ def _program(job: LauncherJob, target: str) -> str | tuple[str, ...]:
     """The program for SDK v3, or the rules that refuse the job."""
     try:
         return written(job, target)
-    except st.InvalidJob as error:
+    except st.errors.InvalidJob as error:
         return tuple(sorted({problem.id for problem in error.problems if problem.severity is st.Severity.ERROR}))
 
 

@@ -96,7 +96,7 @@ def test_spot_is_planned_beside_on_demand() -> None:
 
 
 def test_a_pattern_without_a_machine_is_said() -> None:
-    with pytest.raises(st.UnknownName, match=r"ml\.trn1"):
+    with pytest.raises(st.errors.UnknownName, match=r"ml\.trn1"):
         st.plan(SQUAD, only=["ml.q9.*"])
 
 
@@ -137,9 +137,9 @@ def test_a_job_on_a_machine_without_bf16_is_planned_on_others() -> None:
 @pytest.mark.parametrize("chip", [chip for chip in chips().values() if chip.bf16 is None], ids=lambda chip: chip.name)
 def test_an_estimate_refuses_a_precision_that_the_chip_lacks(chip: Chip) -> None:
     machine = next(row.name for row in instances().values() if row.chip == chip.name and row.trains)
-    with pytest.raises(st.MissingFact, match=f"{chip.name} has no bf16, which the job asks for"):
+    with pytest.raises(st.errors.MissingFact, match=f"{chip.name} has no bf16, which the job asks for"):
         st.estimate(BF16.replace(compute=st.Compute(machine)))
-    with pytest.raises(st.MissingFact, match=f"{chip.name} has no fp8"):
+    with pytest.raises(st.errors.MissingFact, match=f"{chip.name} has no fp8"):
         st.estimate(SQUAD.replace(compute=st.Compute(machine)), precision="fp8")
 
 

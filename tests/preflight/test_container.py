@@ -79,11 +79,11 @@ def test_every_target_takes_an_image_with_its_own_program_or_says_why_not() -> N
     assert "sagemaker.estimator.Estimator" == st.render(JOB, "estimator-v2").cls
     trainer = st.render(JOB, "model-trainer-v3").kwargs
     assert (OWN, False) == (trainer["training_image"], "source_code" in trainer)
-    with pytest.raises(st.InvalidJob, match=r"error\[TARGET062\] script: the program is inside the image"):
+    with pytest.raises(st.errors.InvalidJob, match=r"error\[TARGET062\] script: the program is inside the image"):
         st.render(JOB, "local")
 
 
 @pytest.mark.parametrize("target", ["estimator-v2", "model-trainer-v3"])
 def test_a_target_of_images_refuses_an_algorithm(target: str) -> None:
-    with pytest.raises(st.InvalidJob, match=r"error\[TARGET(020|102)\] image_uri"):
+    with pytest.raises(st.errors.InvalidJob, match=r"error\[TARGET(020|102)\] image_uri"):
         st.render(JOB.replace(framework=st.Container(algorithm="a"), image_uri=None), target)

@@ -30,7 +30,7 @@ JOB = st.JobSpec(
 )
 
 
-def warned(job: st.JobSpec) -> dict[str, st.Problem]:
+def warned(job: st.JobSpec) -> dict[str, st.specs.Problem]:
     return {each.id: each for each in st.check(job) if each.id.startswith("EST")}
 
 

@@ -14,7 +14,7 @@ GPU, OTHER, CPU = "ml.p4d.24xlarge", "ml.g5.48xlarge", "ml.m5.xlarge"
 
 
 def job(distribution: Any, *instances: str, **more: Any) -> st.JobSpec:
-    groups = tuple(st.InstanceGroup(name=f"g{index}", instance=name) for index, name in enumerate(instances))
+    groups = tuple(st.specs.InstanceGroup(name=f"g{index}", instance=name) for index, name in enumerate(instances))
     framework = st.PyTorch("2.0.1", python="py310")
     return jobs.smddp(".").replace(
         framework=framework, compute=st.Compute(groups=groups), distribution=distribution, **more

@@ -20,7 +20,7 @@ HUGGING_FACE = st.HuggingFace("4.56", pytorch="2.8", python="py312")
 
 
 def job(framework: Any, *instances: str, **more: Any) -> st.JobSpec:
-    groups = tuple(st.InstanceGroup(name=f"g{index}", instance=name) for index, name in enumerate(instances))
+    groups = tuple(st.specs.InstanceGroup(name=f"g{index}", instance=name) for index, name in enumerate(instances))
     compute = st.Compute(instances[0]) if len(instances) == 1 else st.Compute(groups=groups)
     return jobs.smddp(".").replace(framework=framework, compute=compute, distribution=None, **more)
 

@@ -170,16 +170,16 @@ def test_gpus_without_a_process_are_told_of_in_groups_too(source: str, distribut
     job = jobs.smddp(source).replace(distribution=distribution)
     assert [WARNING] == severities(job, "DIST023")
     groups = (
-        st.InstanceGroup(name="a", instance="ml.p4d.24xlarge"),
-        st.InstanceGroup(name="b", instance="ml.c5.2xlarge"),
+        st.specs.InstanceGroup(name="a", instance="ml.p4d.24xlarge"),
+        st.specs.InstanceGroup(name="b", instance="ml.c5.2xlarge"),
     )
     assert "6 of 8" in found(job.replace(compute=st.Compute(groups=groups)), "DIST023")[0].what
 
 
 def test_too_many_processes_are_refused_in_groups_too(source: str) -> None:
     groups = (
-        st.InstanceGroup(name="a", instance="ml.g5.12xlarge"),
-        st.InstanceGroup(name="b", instance="ml.p4d.24xlarge"),
+        st.specs.InstanceGroup(name="a", instance="ml.g5.12xlarge"),
+        st.specs.InstanceGroup(name="b", instance="ml.p4d.24xlarge"),
     )
     job = jobs.smddp(source).replace(compute=st.Compute(groups=groups), distribution=st.MPI(processes_per_host=8))
     (problem,) = found(job, "DIST015")
@@ -295,7 +295,7 @@ def test_source_that_is_elsewhere_is_a_warning_that_cannot_tell() -> None:
 
 def test_neuron_options_say_how_a_model_is_shared_wherever_the_source_is() -> None:
     git = st.Script(
-        "run_clm.py", source_dir="examples", git=st.Git("https://github.com/huggingface/optimum-neuron.git")
+        "run_clm.py", source_dir="examples", git=st.specs.Git("https://github.com/huggingface/optimum-neuron.git")
     )
     job = jobs.trainium("x").replace(script=git, hyperparameters=dict(LLAMA))
     assert [WARNING] == severities(job, "MEM001")
@@ -417,7 +417,7 @@ def test_a_hosts_memory_is_told_of_in_the_words_of_the_host(source: str, instanc
 @pytest.mark.parametrize(
     ("script", "severity"),
     [
-        (st.Script("train.py", git=st.Git("https://github.com/a/b")), INFO),
+        (st.Script("train.py", git=st.specs.Git("https://github.com/a/b")), INFO),
         (st.Script("train.py", source_dir="s3://a-bucket/source.tar.gz"), INFO),
         (st.Script("train.py", source_dir="./not-there"), WARNING),
     ],

@@ -33,11 +33,11 @@ def compute(**values: object) -> Change:
 
 
 def groups(*names: str) -> st.Compute:
-    return st.Compute(groups=tuple(st.InstanceGroup(name=name, instance="ml.p4d.24xlarge") for name in names))
+    return st.Compute(groups=tuple(st.specs.InstanceGroup(name=name, instance="ml.p4d.24xlarge") for name in names))
 
 
 def mounted(directory: str, network: st.Network | None = None) -> Change:
-    system = st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.EFS, directory=directory)
+    system = st.FileSystem("fs-0123456789abcdef0", st.specs.FileSystemKind.EFS, directory=directory)
     return lambda job: job.replace(inputs={"t": system}, network=network)
 
 
@@ -61,7 +61,7 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
     ("SPOT007", Severity.ERROR, "d", lambda j: j.replace(checkpoint=CHECKPOINT), "s3://b/c",
      lambda j: j.replace(checkpoint=j.checkpoints)),
     ("LIMIT001", Severity.ERROR, "a",
-     lambda j: j.replace(compute=st.Compute(groups=(st.InstanceGroup(name="a", instance="ml.p4"),))), "'ml.p4'",
+     lambda j: j.replace(compute=st.Compute(groups=(st.specs.InstanceGroup(name="a", instance="ml.p4"),))), "'ml.p4'",
      lambda j: j.replace(compute=groups("a"))),
     ("LIMIT015", Severity.ERROR, "a", compute(keep_alive_s=99_999), "99,999", compute(keep_alive_s=21_600)),
     ("LIMIT015", Severity.ERROR, "a", lambda j: compute(keep_alive_s=60)(j).replace(spot=SPOT), "on spot",
@@ -164,7 +164,7 @@ def test_a_false_that_would_be_read_as_true_is_an_error(source: str, value: bool
 
 
 def test_a_script_in_git_is_not_looked_for_on_this_machine(source: str) -> None:
-    script = st.Script("run_qa.py", source_dir="examples/nowhere", git=st.Git("https://github.com/a/b.git"))
+    script = st.Script("run_qa.py", source_dir="examples/nowhere", git=st.specs.Git("https://github.com/a/b.git"))
     assert "SCRIPT001" not in {problem.id for problem in st.check(jobs.smddp(source).replace(script=script))}
 
 

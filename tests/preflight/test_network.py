@@ -151,7 +151,7 @@ def test_a_job_of_sdk_v3_has_its_drivers_list() -> None:
     driven: dict[str, Any] = {
         "distribution": None,
         "kept": (
-            st.Kept(
+            st.specs.Kept(
                 "/AlgorithmSpecification/ContainerArguments", sent='["-c", "/opt/ml/input/data/sm_drivers/sm_train.sh"]'
             ),
         ),

@@ -24,7 +24,7 @@ GROUPS = some.lists(some.tuples(some.sampled_from(PRICED), some.integers(1, 9)),
 
 
 def grouped(groups: list[tuple[str, int]], *, max_run_s: int = 3600, keep_alive_s: int | None = None) -> st.JobSpec:
-    parts = [st.InstanceGroup(name=f"g{n}", instance=name, count=count) for n, (name, count) in enumerate(groups)]
+    parts = [st.specs.InstanceGroup(name=f"g{n}", instance=name, count=count) for n, (name, count) in enumerate(groups)]
     compute = st.Compute(groups=tuple(parts), keep_alive_s=keep_alive_s)
     return jobs.smddp(".").replace(compute=compute, max_run_s=max_run_s)
 

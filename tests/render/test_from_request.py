@@ -49,7 +49,7 @@ def test_any_request_is_rendered_again_as_it_was(request: dict[str, Any]) -> Non
 def test_the_request_of_any_spec_needs_nothing_kept(job: st.JobSpec) -> None:
     try:
         request = st.render(job, at=AT)
-    except st.UnknownName:
+    except st.errors.UnknownName:
         return
     parsed = parse_request(request)
     assert () == tuple(part for part in parsed.kept if not part.at.startswith(("/DebugHookConfig", "/ProfilerConfig")))

@@ -137,14 +137,14 @@ def test_what_is_kept_is_listed_by_preflight() -> None:
     ("target", "rule"), [("estimator-v2", "TARGET100"), ("model-trainer-v3", "TARGET100"), ("local", "TARGET063")]
 )
 def test_a_target_without_words_for_a_kept_part_names_it(target: str, rule: str) -> None:
-    with pytest.raises(st.InvalidJob, match=rf"error\[{rule}\] kept: .*InputDataConfig/0"):
+    with pytest.raises(st.errors.InvalidJob, match=rf"error\[{rule}\] kept: .*InputDataConfig/0"):
         st.render(parse_request(REQUEST), target)
 
 
 @pytest.mark.parametrize("target", ["estimator-v2", "model-trainer-v3"])
 def test_an_algorithm_without_an_image_is_no_estimator(target: str) -> None:
     algorithm = {"AlgorithmName": "arn:aws:sagemaker:us-east-1:123456789012:algorithm/x", "TrainingInputMode": "File"}
-    with pytest.raises(st.InvalidJob, match=r"error\[TARGET102\] image_uri: "):
+    with pytest.raises(st.errors.InvalidJob, match=r"error\[TARGET102\] image_uri: "):
         st.render(parse_request(REQUEST | {"AlgorithmSpecification": algorithm}).replace(kept=()), target)
 
 
@@ -176,4 +176,4 @@ def test_a_job_file_holds_what_is_kept(form: str) -> None:
 )
 def test_a_kept_part_that_cannot_be_put_back_is_refused(wrong: dict[str, str], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        st.Kept(**wrong)
+        st.specs.Kept(**wrong)

@@ -18,7 +18,7 @@ from sm_trn.core import fields
 from sm_trn.core.jobfile import FORMATS, dump_job, load_jobs
 from sm_trn.core.render import TARGETS, diff, parse_request, problems
 
-AT = st.Destination(
+AT = st.specs.Destination(
     role="arn:aws:iam::123456789012:role/r", bucket="b", job_name="a-job", source_uri="s3://b/source.tar.gz"
 )
 PLAIN = st.JobSpec(
@@ -28,7 +28,7 @@ PLAIN = st.JobSpec(
     compute=st.Compute("ml.g5.xlarge"),
     metrics=(),
 )
-RULE = st.DebugRule(
+RULE = st.specs.DebugRule(
     name="own", image_uri="an/image:2", parameters={"a": "b"}, instance="ml.t3.medium", volume_gb=10,
     s3_uri="s3://b/r", local_path="/opt/ml/r",
 )  # fmt: skip
@@ -37,17 +37,18 @@ EXAMPLES: Mapping[str, list[Any]] = {
     "compute": [
         st.Compute(
             "ml.g5.xlarge", count=2, volume_gb=31, volume_kms_key="a-key", keep_alive_s=60, training_plan="a-plan",
-            placement=st.Placement(shared=True, servers=(st.UltraServer(count=1, server_id="a"),)),
+            placement=st.specs.Placement(shared=True, servers=(st.specs.UltraServer(count=1, server_id="a"),)),
         ),
-        st.Compute(groups=(st.InstanceGroup(name="a", instance="ml.g5.xlarge", count=2),)),
-        st.Compute(preferences=(st.InstancePreference("ml.g5.xlarge", count=2, training_plan="a-plan"),)),
+        st.Compute(groups=(st.specs.InstanceGroup(name="a", instance="ml.g5.xlarge", count=2),)),
+        st.Compute(preferences=(st.specs.InstancePreference("ml.g5.xlarge", count=2, training_plan="a-plan"),)),
     ],
     "inputs": [
-        {"train": st.Channel("s3://b/data", mode=st.InputMode.PIPE, spread=st.Spread.SHARDED_BY_S3_KEY, kind=st.S3Kind.MANIFEST,
+        {"train": st.Channel("s3://b/data", mode=st.specs.InputMode.PIPE, spread=st.specs.Spread.SHARDED_BY_S3_KEY,
+                             kind=st.specs.S3Kind.MANIFEST,
                              content_type="text/csv", compression="Gzip", record_wrapping="RecordIO", groups=("a",), shuffle_seed=1,
                              attribute_names=("a",), accept_eula=True, hub_content_arn="arn:a")},
-        {"train": st.FileSystem("fs-1", st.FileSystemKind.EFS, directory="/a", writable=True, content_type="text/csv")},
-        {"train": st.Dataset("arn:aws:sagemaker:us-west-2:aws:hub-content/a/DataSet/b", content_type="text/csv")},
+        {"train": st.FileSystem("fs-1", st.specs.FileSystemKind.EFS, directory="/a", writable=True, content_type="text/csv")},
+        {"train": st.specs.Dataset("arn:aws:sagemaker:us-west-2:aws:hub-content/a/DataSet/b", content_type="text/csv")},
     ],
     "spot": [st.Spot(max_wait_s=90_000, checkpoint_s3_uri="s3://b/c", checkpoint_local_path="/opt/ml/k")],
     "max_run_s": [3600],
@@ -63,30 +64,30 @@ EXAMPLES: Mapping[str, list[Any]] = {
     "retries": [3],
     "profiler": [True],
     "debugger": [True],
-    "profiling": [st.Profiling(interval_ms=500, s3_uri="s3://b/p", parameters={"a": "b"})],
+    "profiling": [st.specs.Profiling(interval_ms=500, s3_uri="s3://b/p", parameters={"a": "b"})],
     "profiler_rules": [(RULE,)],
     "debug_hook": [
-        st.DebugHook(s3_uri="s3://b/d", local_path="/opt/ml/d", parameters={"a": "b"},
-                     collections=(st.TensorCollection("losses", parameters={"a": "b"}),)),
+        st.specs.DebugHook(s3_uri="s3://b/d", local_path="/opt/ml/d", parameters={"a": "b"},
+                     collections=(st.specs.TensorCollection("losses", parameters={"a": "b"}),)),
     ],
     "debug_rules": [(RULE,)],
-    "tensorboard": [st.TensorBoard(s3_uri="s3://b/t", local_path="/opt/ml/t")],
+    "tensorboard": [st.specs.TensorBoard(s3_uri="s3://b/t", local_path="/opt/ml/t")],
     "infra_check": [True],
     "remote_debug": [True],
     "container_entrypoint": [("sh",)],
     "container_arguments": [("-c",)],
-    "registry": [st.Registry(access=st.RegistryAccess.PLATFORM, credentials_provider_arn="arn:a")],
+    "registry": [st.specs.Registry(access=st.specs.RegistryAccess.PLATFORM, credentials_provider_arn="arn:a")],
     "max_pending_s": [1800],
     "session_tag_chaining": [True],
-    "experiment": [st.Experiment(name="a", trial="b", component="c", run="d")],
-    "mlflow": [st.Mlflow(resource_arn="arn:a", experiment="b", run="c")],
-    "model_package": [st.ModelPackage(group_arn="arn:a", source_arn="arn:b")],
+    "experiment": [st.specs.Experiment(name="a", trial="b", component="c", run="d")],
+    "mlflow": [st.specs.Mlflow(resource_arn="arn:a", experiment="b", run="c")],
+    "model_package": [st.specs.ModelPackage(group_arn="arn:a", source_arn="arn:b")],
     "serverless": [
-        st.Serverless(base_model_arn="arn:a", job_type="Evaluation", accept_eula=True, technique="SFT", peft="LORA",
+        st.specs.Serverless(base_model_arn="arn:a", job_type="Evaluation", accept_eula=True, technique="SFT", peft="LORA",
                       evaluation_type="BenchmarkEvaluation", evaluator_arn="arn:b", sequence_length="32K"),
     ],
     "name": ["another-job"],
-    "kept": [(st.Kept("/OutputDataConfig/A", sent="1"),)],
+    "kept": [(st.specs.Kept("/OutputDataConfig/A", sent="1"),)],
 }  # fmt: skip
 # Fields whose value a target or the request cannot show, each with the reason.
 BY_HAND = {
@@ -159,7 +160,7 @@ def cases() -> Iterator[tuple[str, tuple[str, str], st.JobSpec, st.JobSpec]]:
 
 
 AROUND: Mapping[str, dict[str, Any]] = {
-    "serverless": {"compute": st.Compute(st.SERVERLESS), "framework": st.Container(), "script": None},
+    "serverless": {"compute": st.Compute(st.specs.SERVERLESS), "framework": st.Container(), "script": None},
 }
 CASES = list(cases())
 IDS = [f"{path}-{cls}" for path, (cls, _), _, _ in CASES]
@@ -167,8 +168,14 @@ IDS = [f"{path}-{cls}" for path, (cls, _), _, _ in CASES]
 
 def spec_classes() -> set[Any]:
     """The classes of a job's fields, but for those that are written by hand."""
-    items = {st.InstanceGroup, st.InstancePreference, st.UltraServer, st.MetricRule, st.TensorCollection}
-    apart = {st.JobSpec, st.DebugRule, st.DebugHook, st.Profiling, st.Kept}
+    items = {
+        st.specs.InstanceGroup,
+        st.specs.InstancePreference,
+        st.specs.UltraServer,
+        st.MetricRule,
+        st.specs.TensorCollection,
+    }
+    apart = {st.JobSpec, st.specs.DebugRule, st.specs.DebugHook, st.specs.Profiling, st.specs.Kept}
     return {*fields.PARTS.values(), *fields.SOURCES, *items, *apart}
 
 
@@ -221,7 +228,7 @@ def outcome(job: st.JobSpec, target: str) -> str:
     words = "\n".join(map(str, problems(job, target)))
     try:
         return f"{words}\n{st.render(job, target, at=AT)}"
-    except (st.InvalidJob, st.UnknownName) as error:
+    except (st.errors.InvalidJob, st.errors.UnknownName) as error:
         return f"{words}\n{error}"
 
 

@@ -111,7 +111,7 @@ def test_arguments_are_those_of_the_training_toolkit(job: JobSpec) -> None:
 @given(job=sensible("./src"))
 def test_the_snippet_is_the_same_words_as_the_data(job: JobSpec) -> None:
     if any(problem.severity is Severity.ERROR for problem in problems(job, TARGET)):
-        with pytest.raises(st.InvalidJob, match="as 'local'"):
+        with pytest.raises(st.errors.InvalidJob, match="as 'local'"):
             rendered(job)
         return
     run = rendered(job)
@@ -193,7 +193,7 @@ def test_a_source_may_be_a_commit_of_a_repository(tmp_path: Path) -> None:
     commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     (upstream / "examples" / "train.py").write_text("second")
     subprocess.run([*git, "commit", "-qam", "second"], check=True, capture_output=True)
-    script = st.Script("train.py", source_dir="examples", git=st.Git(str(upstream), commit=commit))
+    script = st.Script("train.py", source_dir="examples", git=st.specs.Git(str(upstream), commit=commit))
     heard(rendered(small(script=script, distribution=st.TorchDistributed())), tmp_path, "torchrun")
     assert "first" == (tmp_path / "tiny/code/train.py").read_text()
 
@@ -258,16 +258,16 @@ REFUSED = {
     "TARGET054": small(
         compute=st.Compute(
             groups=(
-                st.InstanceGroup(name="a", instance="ml.g5.xlarge"),
-                st.InstanceGroup(name="b", instance="ml.m5.large"),
+                st.specs.InstanceGroup(name="a", instance="ml.g5.xlarge"),
+                st.specs.InstanceGroup(name="b", instance="ml.m5.large"),
             )
         )
     ),
-    "TARGET055": small(inputs={"train": st.Channel(S3, mode=st.InputMode.PIPE)}),
+    "TARGET055": small(inputs={"train": st.Channel(S3, mode=st.specs.InputMode.PIPE)}),
     "TARGET057": small(script=st.Script("train.R", source_dir="./src")),
 }
 TOLD = {
-    "TARGET056": small(compute=P4D, inputs={"train": st.Channel(S3, spread=st.Spread.SHARDED_BY_S3_KEY)}),
+    "TARGET056": small(compute=P4D, inputs={"train": st.Channel(S3, spread=st.specs.Spread.SHARDED_BY_S3_KEY)}),
     "TARGET059": small(hyperparameters={"output_dir": "/opt/ml/model"}),
     "TARGET060": small(checkpoint=st.Checkpoint(s3_uri=S3)),
     "TARGET061": small(spot=st.Spot(max_wait_s=90_000), retries=3),
@@ -276,7 +276,7 @@ TOLD = {
 
 @pytest.mark.parametrize("rule", REFUSED)
 def test_what_a_machine_of_ones_own_cannot_do_is_refused_by_its_id(rule: str) -> None:
-    with pytest.raises(st.InvalidJob) as refusal:
+    with pytest.raises(st.errors.InvalidJob) as refusal:
         rendered(REFUSED[rule])
     (problem, *_) = [item for item in refusal.value.problems if item.id == rule]
     assert all((problem.what, problem.where, problem.got, problem.wanted, problem.fix)), problem
@@ -292,10 +292,10 @@ def test_launchers_of_the_containers_are_refused(distribution: Any) -> None:
 @pytest.mark.parametrize(
     "channel",
     [
-        st.Channel(S3, kind=st.S3Kind.MANIFEST),
+        st.Channel(S3, kind=st.specs.S3Kind.MANIFEST),
         st.Channel(S3, compression="Gzip"),
         st.Channel(S3, record_wrapping="RecordIO"),
-        st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.EFS, directory="/d"),
+        st.FileSystem("fs-0123456789abcdef0", st.specs.FileSystemKind.EFS, directory="/d"),
     ],
 )
 def test_what_sagemaker_does_with_objects_first_is_refused(channel: st.Channel | st.FileSystem) -> None:

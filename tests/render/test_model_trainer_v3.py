@@ -27,14 +27,14 @@ REFUSED = {
     "TARGET003": jobs.compiled("./src").replace(distribution=None),
     "TARGET004": trainium(compute=P4D, distribution=st.SMModelParallel(partitions=2)),
     "TARGET005": trainium(compute=P4D, distribution=st.PyTorchDDP()),
-    "TARGET006": trainium(script=st.Script("train.py", git=st.Git("https://example.org/a.git", commit="abc"))),
+    "TARGET006": trainium(script=st.Script("train.py", git=st.specs.Git("https://example.org/a.git", commit="abc"))),
     "TARGET007": jobs.smddp("./src").replace(distribution=st.TorchDistributed(), profiler=True),
     "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
     "TARGET009": trainium(hyperparameters={"note": "it's"}),
     "TARGET010": trainium(hyperparameters={"version": "1.10"}),
     "TARGET019": trainium(script=st.Script("train.py", source_dir="./src", dependencies=("./libs/shared",))),
     "TARGET013": trainium(inputs={"code": "s3://a-bucket/x"}),
-    "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.InputMode.FAST_FILE)}),
+    "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.specs.InputMode.FAST_FILE)}),
     "TARGET015": trainium(script=st.Script("train.sh", source_dir="./src")),
 }
 TOLD = {
@@ -47,16 +47,16 @@ TOLD = {
 
 @pytest.mark.parametrize("rule", REFUSED)
 def test_what_v3_dropped_is_refused_by_its_id(rule: str) -> None:
-    with pytest.raises(st.InvalidJob, match=rf"as 'model-trainer-v3': .*\n(.*\n)*.*error\[{rule}\]"):
+    with pytest.raises(st.errors.InvalidJob, match=rf"as 'model-trainer-v3': .*\n(.*\n)*.*error\[{rule}\]"):
         st.render(REFUSED[rule], TARGET)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "fix"),
     [
-        ("debug_hook", st.DebugHook(local_path="/opt/ml/t"), "debugger=False, debug_hook=None"),
-        ("profiling", st.Profiling(interval_ms=500), "profiler=False, profiling=None"),
-        ("debug_rules", (st.DebugRule(name="Overfit", image_uri="an/image:1"),), "debug_rules=()"),
+        ("debug_hook", st.specs.DebugHook(local_path="/opt/ml/t"), "debugger=False, debug_hook=None"),
+        ("profiling", st.specs.Profiling(interval_ms=500), "profiler=False, profiling=None"),
+        ("debug_rules", (st.specs.DebugRule(name="Overfit", image_uri="an/image:1"),), "debug_rules=()"),
     ],
 )
 def test_settings_of_the_debugger_are_refused_and_the_fix_makes_the_job_go(field: str, value: object, fix: str) -> None:
@@ -117,7 +117,7 @@ def test_the_other_targets_have_no_problems() -> None:
 
 
 def test_the_trainer_prints_as_python_that_imports_what_it_names() -> None:
-    job = trainium(retries=3, inputs={"train": st.Channel("s3://a-bucket/x", mode=st.InputMode.FAST_FILE)})
+    job = trainium(retries=3, inputs={"train": st.Channel("s3://a-bucket/x", mode=st.specs.InputMode.FAST_FILE)})
     source = ast.parse(str(st.render(job, TARGET)))
     imported = {name.name for node in ast.walk(source) if isinstance(node, ast.ImportFrom) for name in node.names}
     called = {
@@ -148,5 +148,5 @@ def test_without_sdk_v3_building_says_what_to_install() -> None:
         third = False
     if third:
         pytest.skip("SDK v3 is here")
-    with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v3; pip install \"sm_trn\[sdk3\]\""):
+    with pytest.raises(st.errors.NotConfigured, match=r"wanted SageMaker SDK v3; pip install \"sm_trn\[sdk3\]\""):
         sdk.load("sagemaker.train.ModelTrainer")

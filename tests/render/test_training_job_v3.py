@@ -16,7 +16,7 @@ from strategies_of_values import sensible
 import sm_trn as st
 from sm_trn.core.render import EstimatorCall, problems, training_job_v3
 
-AT = st.Destination(
+AT = st.specs.Destination(
     role=jobs.ROLE, region=jobs.REGION, bucket=jobs.BUCKET, job_name="a-job", source_uri="s3://a/s.tar.gz"
 )
 
@@ -58,7 +58,7 @@ def request_of(call: object) -> Any:
 def test_nothing_of_a_request_is_lost(job: st.JobSpec) -> None:
     try:
         sent = st.render(job, "request", at=AT)
-    except st.UnknownName:
+    except st.errors.UnknownName:
         hypothesis.reject()  # no image: there is no request
     hypothesis.assume(all(each.severity is not st.Severity.ERROR for each in problems(job, "training-job-v3")))
     assert request_of(st.render(job, "training-job-v3", at=AT)) == sent
@@ -87,5 +87,5 @@ def test_what_the_sdk_would_lose_is_said() -> None:
     job = jobs.smddp("s3://a-bucket/sourcedir.tar.gz").replace(tags={"a": ""})
     (problem,) = problems(job, "training-job-v3")
     assert (problem.id, problem.severity, problem.got) == ("TARGET021", st.Severity.ERROR, "''")
-    with pytest.raises(st.InvalidJob, match="TARGET021"):
+    with pytest.raises(st.errors.InvalidJob, match="TARGET021"):
         st.render(job, "training-job-v3")

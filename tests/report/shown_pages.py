@@ -60,7 +60,7 @@ def _fleet(count: int) -> str:
     return fleet_page(item, pieces, by="person", now=NOW)
 
 
-def _known(record: st.JobRecord, number: int) -> st.JobRecord:
+def _known(record: st.results.JobRecord, number: int) -> st.results.JobRecord:
     """Another job's record with every column known, an accuracy too, and a name as jobs of a sweep have it."""
     label = f"{record.label}-lr-3e-05-warmup-0.{number}"
     snapshot = dataclasses.replace(record.snapshot, name=f"{label}-251120-174512-9f3ac1")
@@ -104,17 +104,19 @@ def widgets() -> list[str]:
     return [
         spec._repr_html_(),
         st.check(spec)._repr_html_(),
-        st.Problems()._repr_html_(),
+        st.specs.Problems()._repr_html_(),
         st.diff(spec, spec.replace(spot=None, max_run_s=3600))._repr_html_(),
         job_card("bert-trn1-261120", machine="ml.trn1.32xlarge", emulated=False, steps=(".wait() watches it",)),
         watch_html(rows[:1], NOW),
         watch_html(rows, NOW, ["The login expired; it is renewed."]),
-        st.JobCost(usd=Decimal("41.43"), billable_s=WallSeconds(6033), instances=1, price=training)._repr_html_(),
+        st.results.JobCost(
+            usd=Decimal("41.43"), billable_s=WallSeconds(6033), instances=1, price=training
+        )._repr_html_(),
         bert._repr_html_(),
         compare([emulated_job("a"), emulated_job("b", number=1)])._repr_html_(),
         mixed()._repr_html_(),
         *(
-            st.RequestCost(
+            st.results.RequestCost(
                 instance="ml.g5.xlarge", count=1, price=price, requests_per_s=17.9, emulated=emulated
             )._repr_html_()
             for emulated in (True, False)

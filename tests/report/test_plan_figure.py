@@ -14,13 +14,13 @@ from sm_trn.report.plans import FrontInfo, FrontPoint, front_info, plot_front, s
 
 
 @pytest.fixture(scope="module")
-def plan() -> st.Plan:
+def plan() -> st.results.Plan:
     return st.plan(
         SQUAD, limits=st.Limits(deadline_s=7200, max_usd=50), only=["ml.p4d.*", "ml.g5.12xlarge", "ml.g4dn.xlarge"]
     )
 
 
-def test_the_front_comes_first_and_what_a_limit_excludes_says_so(plan: st.Plan) -> None:
+def test_the_front_comes_first_and_what_a_limit_excludes_says_so(plan: st.results.Plan) -> None:
     info = front_info(plan)
     front = [point.front for point in info.points]
     assert front == sorted(front, reverse=True)
@@ -31,7 +31,7 @@ def test_the_front_comes_first_and_what_a_limit_excludes_says_so(plan: st.Plan) 
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])
-def test_it_is_drawn(plan: st.Plan, tmp_path: Path, suffix: str) -> None:
+def test_it_is_drawn(plan: st.results.Plan, tmp_path: Path, suffix: str) -> None:
     found = save_front(plan, tmp_path / f"plan.{suffix}")
     assert 5000 < found.stat().st_size
 
@@ -42,7 +42,7 @@ def test_a_plan_without_a_choice_is_drawn_too(tmp_path: Path) -> None:
     save_front(empty, tmp_path / "plan.svg", theme="dark")
 
 
-def test_another_kind_of_file_is_refused(plan: st.Plan, tmp_path: Path) -> None:
+def test_another_kind_of_file_is_refused(plan: st.results.Plan, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"\.png or \.svg"):
         save_front(plan, tmp_path / "plan.docx")
 

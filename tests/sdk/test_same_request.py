@@ -287,8 +287,8 @@ def test_model_parallelism_in_an_image_of_cuda_12_is_refused_by_the_sdk_as_by_pr
 
 
 def test_a_hook_of_several_collections_is_the_same_in_whatever_order_the_sdk_sends_them(wire: Any, source: str) -> None:
-    collections = tuple(st.TensorCollection(name) for name in ("all", "losses", "weights", "biases"))
-    job = jobs.smddp(source).replace(debug_hook=st.DebugHook(s3_uri="s3://a-bucket/d", collections=collections))
+    collections = tuple(st.specs.TensorCollection(name) for name in ("all", "losses", "weights", "biases"))
+    job = jobs.smddp(source).replace(debug_hook=st.specs.DebugHook(s3_uri="s3://a-bucket/d", collections=collections))
     sent = fitted(job, wire)
     assert 4 == len(sent["DebugHookConfig"]["CollectionConfigurations"])
     assert set() == differences(st.render(job, at=at(job)), sent)

@@ -168,15 +168,15 @@ def test_spot_and_checkpoints_reach_v3s_request(wire: Wire, source: str) -> None
 def test_everything_around_the_training_reaches_v3s_request(wire: Wire, source: str) -> None:
     job = jobs.trainium(source).replace(
         compute=st.Compute(
-            groups=(st.InstanceGroup(name="a", instance="ml.g5.2xlarge"), st.InstanceGroup(name="b", instance="ml.m5.large")),
+            groups=(st.specs.InstanceGroup(name="a", instance="ml.g5.2xlarge"), st.specs.InstanceGroup(name="b", instance="ml.m5.large")),
             volume_kms_key="a-key",
             keep_alive_s=60,
         ),
         framework=st.PyTorch("2.1", python="py310"),
         distribution=None,
         inputs={
-            "mounted": st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.FSX_LUSTRE, directory="/fsx/d", writable=True),
-            "train": st.Channel("s3://a-bucket/d", mode=st.InputMode.FAST_FILE, groups=("a",), content_type="text/csv"),
+            "mounted": st.FileSystem("fs-0123456789abcdef0", st.specs.FileSystemKind.FSX_LUSTRE, directory="/fsx/d", writable=True),
+            "train": st.Channel("s3://a-bucket/d", mode=st.specs.InputMode.FAST_FILE, groups=("a",), content_type="text/csv"),
         },
         network=st.Network(subnets=("subnet-1",), security_groups=("sg-1",), isolation=True, encrypt_traffic=True),
         output=st.Output(s3_uri="s3://a-bucket/out", kms_key="another-key", compress=False),
@@ -247,7 +247,7 @@ def test_the_trainer_is_the_sdks_own_class_and_reports_nothing_home(wire: Wire, 
 def test_sdk_v2s_estimator_is_not_here_and_the_message_says_so(source: str) -> None:
     from sm_trn.core import sdk
 
-    with pytest.raises(st.NotConfigured, match=r"wanted SageMaker SDK v2; pip install \"sm_trn\[sdk\]\""):
+    with pytest.raises(st.errors.NotConfigured, match=r"wanted SageMaker SDK v2; pip install \"sm_trn\[sdk\]\""):
         sdk.load("sagemaker.pytorch.PyTorch")
 
 

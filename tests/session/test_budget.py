@@ -130,14 +130,14 @@ def test_a_budget_without_a_price_is_no_budget(
 ) -> None:
     job = here.service.add("odd", created=here.clock.now(), story=HOUR)
     job.request = {**job.request, "ResourceConfig": {"InstanceType": "ml.m4.xlarge", "InstanceCount": 1}}
-    with pytest.raises(st.NotConfigured, match=r"no price for ml\.m4\.xlarge"):
+    with pytest.raises(st.errors.NotConfigured, match=r"no price for ml\.m4\.xlarge"):
         watch("odd", max_usd=10)
     assert "Stopped" == watch("odd", max_usd=10, usd_per_hour=50)[0][0].status_word
 
 
 @pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf")])
 def test_a_budget_is_a_number_of_dollars(wrong: float) -> None:
-    with pytest.raises(st.NotConfigured, match="wanted a number of dollars"):
+    with pytest.raises(st.errors.NotConfigured, match="wanted a number of dollars"):
         as_usd(wrong)
 
 
@@ -146,7 +146,7 @@ def test_a_job_that_cannot_be_stopped_keeps_no_other_one_running() -> None:
 
     def stop(name: str) -> bool:
         if name == "first":
-            raise st.CloudError("not now")
+            raise st.errors.CloudError("not now")
         stopped.append(name)
         return True
 
@@ -161,7 +161,7 @@ def test_a_job_that_cannot_be_stopped_keeps_no_other_one_running() -> None:
 )
 def test_a_stop_that_was_heard_though_its_answer_was_an_error_is_no_failure(status: str, *, failed: bool) -> None:
     def refuse(name: str) -> bool:
-        raise st.CloudError(f"InternalFailure of {name}", operation="StopTrainingJob", code="InternalFailure")
+        raise st.errors.CloudError(f"InternalFailure of {name}", operation="StopTrainingJob", code="InternalFailure")
 
     budget = Budget(
         max_usd=as_usd(1), price_of=lambda _: None, stop=refuse, notice=list[str]().append, usd_per_hour=Decimal(100)
@@ -199,7 +199,7 @@ def test_a_budget_that_may_not_stop_jobs_names_them_all_watches_on_and_fails_at_
         service.add(name, created=here.clock.now(), story=Story(phases=(("Downloading", 20.0), ("Training", 3600.0))))
     shown = Recorder()
     jobs = tuple(attached(here.session, name) for name in names)
-    with pytest.raises(st.CloudError, match="jobs could not be asked to stop") as caught:
+    with pytest.raises(st.errors.CloudError, match="jobs could not be asked to stop") as caught:
         Wait(session=here.session, jobs=jobs, observers=(progress_of(here.session, jobs, shown),)).run(
             max_usd=as_usd(20)
         )
@@ -231,8 +231,8 @@ def test_together_has_no_ceiling_when_one_job_has_none(here: World, spec: st.Job
 
 def test_instance_groups_have_a_ceiling_and_a_budget(here: World, spec: st.JobSpec) -> None:
     groups = (
-        st.InstanceGroup(name="a", instance="ml.p4d.24xlarge"),
-        st.InstanceGroup(name="b", instance="ml.trn1.32xlarge", count=2),
+        st.specs.InstanceGroup(name="a", instance="ml.p4d.24xlarge"),
+        st.specs.InstanceGroup(name="b", instance="ml.trn1.32xlarge", count=2),
     )
     prices = [here.session.price(name) for name in ("ml.p4d.24xlarge", "ml.trn1.32xlarge")]
     assert None not in prices

@@ -25,7 +25,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 def test_a_name_that_is_not_there_is_answered_with_the_newest_that_was_meant(
     here: World, asked: str, meant: str | None
 ) -> None:
-    with pytest.raises(st.CloudError) as caught:
+    with pytest.raises(st.errors.CloudError) as caught:
         here.session.attach(asked)
     said = str(caught.value)
     assert said.startswith(f"job: got {asked!r}, wanted a job in us-west-2")
@@ -38,5 +38,5 @@ def test_without_leave_to_list_the_name_alone_is_wrong(here: World, monkeypatch:
         raise Refusal("AccessDeniedException", "no")
 
     monkeypatch.setattr(here.service, "_list", refused)
-    with pytest.raises(st.CloudError, match="wanted a job in us-west-2; sm-trn list"):
+    with pytest.raises(st.errors.CloudError, match="wanted a job in us-west-2; sm-trn list"):
         here.session.attach("bert")

@@ -110,9 +110,9 @@ def _answer_to(operation: str, answer: bytes, asked: str, done: bool) -> bytes |
 def test_storage_that_cannot_be_reached_is_a_cloud_error_too(here: World) -> None:
     storage = here.session.storage
     here.wire.down = True
-    with pytest.raises(st.CloudError, match="GetObject of 's3://a-bucket/key'"):
+    with pytest.raises(st.errors.CloudError, match="GetObject of 's3://a-bucket/key'"):
         storage.fetch_text("s3://a-bucket/key")
-    with pytest.raises(st.CloudError, match="HeadObject of 's3://a-bucket/"):
+    with pytest.raises(st.errors.CloudError, match="HeadObject of 's3://a-bucket/"):
         storage.put_input(__file__)
 
 

@@ -68,7 +68,7 @@ def launched_with(
 
 def told(jobs: list[st.TrainingJob], error: BaseException | None) -> set[str]:
     named = {job.name for job in (*jobs, *getattr(error, "launched", ()), *getattr(error, "unknown", ()))}
-    if isinstance(error, st.CloudError) and hasattr(error, "name"):
+    if isinstance(error, st.errors.CloudError) and hasattr(error, "name"):
         named.add(error.name)
     if error is not None:
         assert all(name in str(error) for name in named)
@@ -150,7 +150,7 @@ def stale(here: World, chance: random.Random) -> Callable[[SimulatedJob], bool]:
 def test_a_job_that_describe_never_knows_is_not_called_not_launched(here: World, spec: st.JobSpec, seed: int) -> None:
     lose_first(here, random.Random(seed).randint(1, 5))
     here.service.unaware = lambda _job: True
-    with pytest.raises(st.LaunchUnknown, match="sm-trn describe plain-") as caught:
+    with pytest.raises(st.errors.LaunchUnknown, match="sm-trn describe plain-") as caught:
         here.session.submit(spec)
     assert [caught.value.name] == list(here.service.jobs)
 
@@ -175,7 +175,7 @@ def test_a_throttle_or_an_expired_login_behind_a_lost_answer_is_not_the_last_wor
     here.wire.meddle = meddle
     try:
         named = {here.session.submit(spec).name}
-    except st.CloudError as error:
+    except st.errors.CloudError as error:
         named = told([], error)
     assert set(here.service.jobs) == named
 
@@ -207,7 +207,7 @@ def seen_once(here: World, jobs: list[st.TrainingJob]) -> None:
             try:
                 job.snapshot()
                 break
-            except st.CloudError:
+            except st.errors.CloudError:
                 here.clock.sleep(1)
 
 
@@ -224,7 +224,7 @@ def test_a_new_job_is_described_logged_and_stopped_although_an_answer_does_not_k
 
 def test_a_job_that_never_was_is_still_told_at_once(here: World) -> None:
     before = here.clock.now()
-    with pytest.raises(st.CloudError, match="wanted a job in us-west-2"):
+    with pytest.raises(st.errors.CloudError, match="wanted a job in us-west-2"):
         here.session.attach("no-such-job")
     assert here.clock.now() - before < 1
 
@@ -245,7 +245,7 @@ def test_a_foreign_answer_keeps_the_jobs_name(here: World, spec: st.JobSpec, bod
     words = "plain-"
     try:
         named = {here.session.submit(spec).name}
-    except st.CloudError as error:
+    except st.errors.CloudError as error:
         named, words = told([], error), str(error)
     assert set(here.service.jobs) <= named
     assert "plain-" in words

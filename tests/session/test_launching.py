@@ -60,7 +60,7 @@ def test_a_create_that_never_arrived_is_a_failure(here: World, spec: st.JobSpec)
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
 
     here.wire.service = Deaf(here.clock)
-    with pytest.raises(st.CloudError, match="InternalFailure") as caught:
+    with pytest.raises(st.errors.CloudError, match="InternalFailure") as caught:
         here.session.submit(spec)
     assert "sm-trn describe" not in str(caught.value)  # it was looked for, and is not there
 
@@ -73,7 +73,7 @@ def test_when_nobody_knows_whether_it_was_made_the_message_says_what_to_do(here:
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
 
     here.wire.service = Collapsing(here.clock)
-    with pytest.raises(st.CloudError, match="Before you launch it again: sm-trn describe plain-"):
+    with pytest.raises(st.errors.CloudError, match="Before you launch it again: sm-trn describe plain-"):
         here.session.submit(spec)
 
 
@@ -87,7 +87,7 @@ def test_a_foreign_job_of_the_same_name_is_not_taken_for_ours(here: World, spec:
         {"HyperParameters": {**request["HyperParameters"], "epochs": "9"}},
         {"Environment": {"A": "1"}},
     ):
-        with pytest.raises(st.CloudError, match="ResourceInUse"):
+        with pytest.raises(st.errors.CloudError, match="ResourceInUse"):
             here.session.backend.create_job({**request, **change})
 
 
@@ -99,7 +99,7 @@ def test_what_was_launched_is_not_lost_when_something_else_was_refused(here: Wor
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
 
     here.wire.service = Full(here.clock)
-    with pytest.raises(st.PartialLaunch) as caught:
+    with pytest.raises(st.errors.PartialLaunch) as caught:
         here.session.submit_all(many(spec, 4))
     assert set(here.wire.service.jobs) == {job.name for job in caught.value.launched}
     assert 2 == len(caught.value.failed)
@@ -110,7 +110,7 @@ def test_a_secret_in_the_source_is_refused_before_anything_is_sent(here: World, 
     secret = Path(str(spec.script.source_dir), name)  # type: ignore[union-attr]  # there is one
     secret.parent.mkdir(exist_ok=True)
     secret.write_text("hunter2")
-    with pytest.raises(st.InvalidJob, match="SCRIPT011"):
+    with pytest.raises(st.errors.InvalidJob, match="SCRIPT011"):
         here.session.submit(spec)
     assert 0 == sum(here.wire.calls.values())
     here.session.submit(spec, ignore=("SCRIPT011",))
@@ -140,6 +140,6 @@ def test_a_ceiling_over_the_budget_starts_nothing_and_lists_each_job(here: World
 def test_a_price_that_is_not_known_refuses_too_and_says_so(here: World, spec: st.JobSpec) -> None:
     cheap = spec.replace(compute=st.Compute("ml.m4.xlarge"), distribution=None)
     assert here.session.price("ml.m4.xlarge") is None
-    with pytest.raises(st.InvalidJob, match=r"no price is known for ml\.m4\.xlarge"):
+    with pytest.raises(st.errors.InvalidJob, match=r"no price is known for ml\.m4\.xlarge"):
         here.session.submit(cheap, max_usd=1_000_000)
     assert 0 == sum(here.wire.calls.values())

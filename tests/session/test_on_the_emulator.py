@@ -128,7 +128,7 @@ def test_a_failed_job_says_its_scripts_exception_and_where_its_log_is(
 ) -> None:
     (tmp_path / "train.py").write_text("print('starts', flush=True)\nraise ValueError('no column label')\n")
     job = session.submit(endless.replace(name="fails", script=st.Script("train.py", source_dir=str(tmp_path))))
-    with pytest.raises(st.JobFailed) as failed:
+    with pytest.raises(st.errors.JobFailed) as failed:
         job.wait(progress=False)
     first, *_, last = str(failed.value).splitlines()
     assert f"{job.name} failed: ValueError: no column label" == first

@@ -60,13 +60,13 @@ def test_a_job_that_ends_while_it_is_stopped_is_no_error(here: World) -> None:
 
 
 def test_stopping_a_job_that_never_was_is_an_error(here: World) -> None:
-    with pytest.raises(st.CloudError, match="no-such-job"):
+    with pytest.raises(st.errors.CloudError, match="no-such-job"):
         here.session.stop_all([attached(here.session, "no-such-job")])
 
 
 def test_one_that_cannot_be_asked_keeps_no_other_one_running(here: World, names: list[str]) -> None:
     given = [attached(here.session, name) for name in ("no-such-job", *names[:5], "nor-this")]
-    with pytest.raises(st.CloudError, match="2 of 7 jobs could not be asked to stop") as caught:
+    with pytest.raises(st.errors.CloudError, match="2 of 7 jobs could not be asked to stop") as caught:
         here.session.stop_all(given)
     assert set(names[:5]) == stopped(here)
     assert all(name in str(caught.value) for name in ("no-such-job", "nor-this"))

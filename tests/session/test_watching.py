@@ -256,7 +256,9 @@ def test_another_accounts_job_of_the_same_name_is_not_taken_for_ours(here: World
     handle = attached(here.session, "twin")
     handle.snapshot()
     here.service.jobs["twin"] = Foreign("twin", job.created, job.story, job.request)
-    with pytest.raises(st.CloudError, match="of account 999999999999, and twin is a job of account 123456789012"):
+    with pytest.raises(
+        st.errors.CloudError, match="of account 999999999999, and twin is a job of account 123456789012"
+    ):
         handle.snapshot()
 
 
@@ -271,7 +273,7 @@ def test_a_job_that_never_was_is_a_clear_error(here: World, others: int) -> None
     names = [f"real-{n}" for n in range(others)]
     for name in names:
         here.service.add(name, created=here.clock.now())
-    with pytest.raises(st.CloudError, match="DescribeTrainingJob of 'no-such-job'"):
+    with pytest.raises(st.errors.CloudError, match="DescribeTrainingJob of 'no-such-job'"):
         looks(here, "no-such-job", *names)
 
 
@@ -284,7 +286,7 @@ class Forbidding(Service):
 
 def test_a_missing_permission_ends_the_watch_and_is_named(here: World) -> None:
     here.wire.service = Forbidding(here.clock)
-    with pytest.raises(st.CloudError, match="lacks this permission"):
+    with pytest.raises(st.errors.CloudError, match="lacks this permission"):
         looks(here, "any")
 
 
@@ -346,7 +348,7 @@ def test_a_failure_reason_moves_no_cursor(here: World) -> None:
         phases=(("Training", 100.0),), outcome="Failed", reason="Error\x1b[2J\x1b]0;title\x07 \x9b31mred\u202e end"
     )
     here.service.add("odd", created=here.clock.now(), story=story)
-    with pytest.raises(st.JobFailed) as caught:
+    with pytest.raises(st.errors.JobFailed) as caught:
         attached(here.session, "odd").wait(progress=False)
     assert ["odd failed: Error 31mred end", "Next: sm-trn why odd"] == str(caught.value).splitlines()
 
@@ -367,7 +369,9 @@ def test_the_numbers_of_a_host_that_speaks_after_the_end_are_shown(here: World, 
 
 
 def test_what_no_job_can_be_called_is_not_asked_for(here: World) -> None:
-    with pytest.raises(st.UnknownName, match=r"got 'job\.toml', wanted the name or the ARN of a job.*sm-trn check"):
+    with pytest.raises(
+        st.errors.UnknownName, match=r"got 'job\.toml', wanted the name or the ARN of a job.*sm-trn check"
+    ):
         here.session.attach("job.toml")
 
 
@@ -378,7 +382,7 @@ def test_the_line_of_a_failed_job_tells_its_exception_and_not_the_services_cut_t
         lines={"algo-1": tuple((50.0 + number, line) for number, line in enumerate(lines))},
     ))  # fmt: skip
     shown = io.StringIO()
-    with pytest.raises(st.JobFailed):
+    with pytest.raises(st.errors.JobFailed):
         here.session.attach("cut").wait(stream=shown)
     (ended,) = [line for line in shown.getvalue().splitlines() if " failed" in line]
     assert "cut failed: ValueError: no column 'label'" in ended

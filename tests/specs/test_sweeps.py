@@ -84,7 +84,7 @@ def test_names_are_legal_unique_and_leave_room_for_submit(values: dict[str, list
 @pytest.mark.parametrize(
     ("values", "error", "words"),
     [
-        ({"learnin_rate": [1e-5]}, st.UnknownName, "did you mean 'learning_rate'"),
+        ({"learnin_rate": [1e-5]}, st.errors.UnknownName, "did you mean 'learning_rate'"),
         ({"learning_rate": 1e-5}, TypeError, r"wanted a list of values, such as learning_rate=\[1e-05\]"),
         ({"learning_rate": "1e-5"}, TypeError, "wanted a list of values"),
         ({"learning_rate": []}, ValueError, "got no values"),

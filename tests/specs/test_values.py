@@ -218,5 +218,5 @@ def test_relative_paths_of_a_script_are_moved_and_a_slash_stays() -> None:
     script = st.Script("t.py", source_dir="src", dependencies=("libs/a", "loose/", "/own/", "s3://b/x"))
     moved = script.moved(lambda path: str(PurePosixPath("up", path)))  # which drops a slash
     assert ("up/src", ("up/libs/a", "up/loose/", "/own/", "s3://b/x")) == (moved.source_dir, moved.dependencies)
-    of_repository = st.Script("t.py", git=st.Git("https://example.com/a.git"), dependencies=("libs/a",))
+    of_repository = st.Script("t.py", git=st.specs.Git("https://example.com/a.git"), dependencies=("libs/a",))
     assert of_repository == of_repository.moved(lambda path: f"up/{path}")

@@ -225,7 +225,7 @@ def test_an_account_that_may_not_list_is_told_before_there_is_a_page(here: World
 
     here.service = here.wire.service = Closed(here.clock)
     watcher, _ = watcher_of(here)
-    with pytest.raises(st.CloudError, match="ListTrainingJobs"):
+    with pytest.raises(st.errors.CloudError, match="ListTrainingJobs"):
         watcher.first()
 
 

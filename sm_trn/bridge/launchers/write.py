@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 
+from ... import HOMES
 from ...core.specs.job import JobSpec
 from ...core.specs.metrics import TRAINER_METRICS
 
@@ -24,7 +25,7 @@ def _written(value: object, depth: int) -> str:
     if value == TRAINER_METRICS:
         return "st.TRAINER_METRICS"
     if isinstance(value, enum.Enum):
-        return f"st.{type(value).__name__}.{value.name}"
+        return f"{_name(value)}.{value.name}"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _call(value, depth)
     if isinstance(value, Mapping):
@@ -35,6 +36,12 @@ def _written(value: object, depth: int) -> str:
     return f"{value:_}" if type(value) is int and value >= 10_000 else repr(value)
 
 
+def _name(value: object) -> str:
+    """The public name of the value's class."""
+    name = type(value).__name__
+    return f"st.{name}" if name in HOMES else f"st.specs.{name}"
+
+
 def _call(value: object, depth: int) -> str:
     arguments = []
     for field in dataclasses.fields(value):  # type: ignore[arg-type]  # the caller has looked
@@ -43,7 +50,7 @@ def _call(value: object, depth: int) -> str:
         if field.init and given != default:
             written = _written(given, depth + 1)
             arguments.append(f"{field.name}={written}" if field.kw_only else written)
-    return _listed(f"st.{type(value).__name__}(", arguments, ")", depth)
+    return _listed(f"{_name(value)}(", arguments, ")", depth)
 
 
 def _listed(opening: str, items: list[str], closing: str, depth: int, *, single: str = "") -> str:

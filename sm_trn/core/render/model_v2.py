@@ -106,5 +106,5 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             "the endpoint runs on a host of its own, a CPU unless you choose another",
             got=f"trained on {trained_on[0].name!r} ({trained_on[0].accelerator.name})",
             wanted="a host that is fast enough for the requests",
-            fix=Advice("sm-trn render --host TYPE, or st.Destination(host=TYPE)"),
+            fix=Advice("sm-trn render --host TYPE, or st.specs.Destination(host=TYPE)"),
         )

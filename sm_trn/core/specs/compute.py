@@ -45,7 +45,7 @@ class InstanceType:
 class InstanceGroup:
     """``count`` instances of one type in a heterogeneous cluster.
 
-    >>> st.Compute(groups=(st.InstanceGroup(name="gpus", instance="ml.g5.xlarge", count=3),)).hosts
+    >>> st.Compute(groups=(st.specs.InstanceGroup(name="gpus", instance="ml.g5.xlarge", count=3),)).hosts
     3
     """
 
@@ -63,7 +63,8 @@ class InstanceGroup:
 class InstancePreference:
     """One of several instance types that a job can run on. ``count`` None is the count of the Compute around it.
 
-    >>> st.Compute(preferences=(st.InstancePreference("ml.p5.48xlarge"), st.InstancePreference("ml.p4d.24xlarge")), count=2).hosts
+    >>> either = (st.specs.InstancePreference("ml.p5.48xlarge"), st.specs.InstancePreference("ml.p4d.24xlarge"))
+    >>> st.Compute(preferences=either, count=2).hosts
     2
     """
 
@@ -82,7 +83,7 @@ class InstancePreference:
 class UltraServer:
     """``count`` instances that are placed together on one UltraServer: a ``PlacementSpecification``.
 
-    >>> st.UltraServer(count=2).server_id is None
+    >>> st.specs.UltraServer(count=2).server_id is None
     True
     """
 
@@ -95,7 +96,7 @@ class UltraServer:
 class Placement:
     """Where the instances of UltraServer capacity are placed. ``shared`` lets other jobs onto the same UltraServers.
 
-    >>> st.Placement(servers=(st.UltraServer(count=2), st.UltraServer(count=2))).shared is None
+    >>> st.specs.Placement(servers=(st.specs.UltraServer(count=2), st.specs.UltraServer(count=2))).shared is None
     True
     """
 

@@ -12,7 +12,7 @@ from .value import suggesting
 class InputMode(enum.Enum):
     """How a channel's objects reach the container.
 
-    >>> st.InputMode("FastFile")
+    >>> st.specs.InputMode("FastFile")
     <InputMode.FAST_FILE: 'FastFile'>
     """
 
@@ -24,7 +24,7 @@ class InputMode(enum.Enum):
 class Spread(enum.Enum):
     """Which host gets which objects: ``S3DataDistributionType``.
 
-    >>> st.Spread.SHARDED_BY_S3_KEY.value
+    >>> st.specs.Spread.SHARDED_BY_S3_KEY.value
     'ShardedByS3Key'
     """
 
@@ -35,7 +35,7 @@ class Spread(enum.Enum):
 class S3Kind(enum.Enum):
     """What a channel's URI names: ``S3DataType``.
 
-    >>> st.S3Kind.MANIFEST.value
+    >>> st.specs.S3Kind.MANIFEST.value
     'ManifestFile'
     """
 
@@ -53,7 +53,7 @@ class Channel:
     ``attribute_names`` are those of an augmented manifest that are read. ``shuffle_seed`` shuffles the objects.
     ``accept_eula`` and ``hub_content_arn`` are for models of a hub.
 
-    >>> st.Channel("s3://bucket/data", mode=st.InputMode.FAST_FILE).mode
+    >>> st.Channel("s3://bucket/data", mode=st.specs.InputMode.FAST_FILE).mode
     <InputMode.FAST_FILE: 'FastFile'>
     """
 
@@ -79,7 +79,7 @@ class Channel:
 class FileSystemKind(enum.Enum):
     """What kind of file system a channel mounts: ``FileSystemType``.
 
-    >>> st.FileSystemKind("FSxLustre")
+    >>> st.specs.FileSystemKind("FSxLustre")
     <FileSystemKind.FSX_LUSTRE: 'FSxLustre'>
     """
 
@@ -92,7 +92,7 @@ class FileSystemKind(enum.Enum):
 class FileSystem:
     """An input that is a folder of a file system, mounted and not copied. The job needs a network that reaches it.
 
-    >>> st.FileSystem("fs-0123456789abcdef0", st.FileSystemKind.EFS, directory="/squad").writable
+    >>> st.FileSystem("fs-0123456789abcdef0", st.specs.FileSystemKind.EFS, directory="/squad").writable
     False
     """
 
@@ -109,7 +109,7 @@ class FileSystem:
 class Dataset:
     """An input that is a dataset of a SageMaker hub: ``DatasetSource``.
 
-    >>> st.Dataset("arn:aws:sagemaker:us-east-1:123456789012:hub-content/a-hub/DataSet/squad/1.0.0").content_type is None
+    >>> st.specs.Dataset("arn:aws:sagemaker:us-east-1:123456789012:hub-content/a-hub/DataSet/squad/1.0.0").content_type is None
     True
     """
 
@@ -153,7 +153,7 @@ class Checkpoint:
 class TensorBoard:
     """Event files under ``local_path`` (``/opt/ml/output/tensorboard`` when None) are copied to ``s3_uri`` while the job runs.
 
-    >>> st.TensorBoard(s3_uri="s3://bucket/events").local_path is None
+    >>> st.specs.TensorBoard(s3_uri="s3://bucket/events").local_path is None
     True
     """
 

@@ -14,7 +14,7 @@ from .value import suggesting
 class TensorCollection:
     """Tensors that the debugger hook saves together, and how often: a ``CollectionConfiguration``.
 
-    >>> st.TensorCollection("losses", parameters={"save_interval": "500"}).name
+    >>> st.specs.TensorCollection("losses", parameters={"save_interval": "500"}).name
     'losses'
     """
 
@@ -31,7 +31,7 @@ class TensorCollection:
 class DebugHook:
     """What the debugger hook saves: ``DebugHookConfig``. ``s3_uri`` None is where the job's output goes.
 
-    >>> st.DebugHook(collections=(st.TensorCollection("gradients"),)).s3_uri is None
+    >>> st.specs.DebugHook(collections=(st.specs.TensorCollection("gradients"),)).s3_uri is None
     True
     """
 
@@ -54,7 +54,7 @@ class DebugRule:
 
     ``image_uri`` is the evaluator: AWS's of the job's region, or one of your own, which runs on ``instance`` and is billed.
 
-    >>> rule = st.DebugRule(
+    >>> rule = st.specs.DebugRule(
     ...     name="LossNotDecreasing",
     ...     image_uri="895741380848.dkr.ecr.us-west-2.amazonaws.com/sagemaker-debugger-rules:latest",
     ...     parameters={"rule_to_invoke": "LossNotDecreasing"},
@@ -82,7 +82,7 @@ class Profiling:
 
     ``parameters`` are what is captured of the framework: ``ProfilingParameters``.
 
-    >>> st.Profiling(interval_ms=1000).s3_uri is None
+    >>> st.specs.Profiling(interval_ms=1000).s3_uri is None
     True
     """
 

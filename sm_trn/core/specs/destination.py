@@ -22,7 +22,7 @@ class Destination:
 
     ``host`` is the instance type that answers with the trained model, for the targets that deploy it.
 
-    >>> st.Destination(region="us-east-1", bucket="my-bucket").host
+    >>> st.specs.Destination(region="us-east-1", bucket="my-bucket").host
     'ml.c5.xlarge'
     """
 

@@ -117,7 +117,7 @@ class Container:
 class RegistryAccess(enum.Enum):
     """Where the registry of an image is: AWS's own platform, or your network.
 
-    >>> st.RegistryAccess("Vpc")
+    >>> st.specs.RegistryAccess("Vpc")
     <RegistryAccess.VPC: 'Vpc'>
     """
 
@@ -132,7 +132,7 @@ class Registry:
 
     ``credentials_provider_arn`` is the Lambda function that gives SageMaker access to it.
 
-    >>> st.Registry().access
+    >>> st.specs.Registry().access
     <RegistryAccess.VPC: 'Vpc'>
     """
 

@@ -17,7 +17,7 @@ class Kept:
     ``at`` is a JSON pointer (RFC 6901), but an item of a list that has names is found by its name, ``ChannelName=train``,
     and a number is where an item is put in. Both values are JSON texts: they cannot change, and every file format holds them.
 
-    >>> st.Kept("/EnableInterContainerTrafficEncryption", sent="true").steps
+    >>> st.specs.Kept("/EnableInterContainerTrafficEncryption", sent="true").steps
     ('EnableInterContainerTrafficEncryption',)
     """
 

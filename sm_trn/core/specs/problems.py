@@ -175,7 +175,7 @@ class Problem:
 
     All of them are texts; ``got``, ``wanted``, ``consequence`` and ``fix`` may be empty when ``what`` says it all.
 
-    >>> print(st.Problem(id="X001", severity=st.Severity.WARNING, where="name", what="too short", got="'a'"))
+    >>> print(st.specs.Problem(id="X001", severity=st.Severity.WARNING, where="name", what="too short", got="'a'"))
     warning[X001] name: too short; got 'a'
     """
 
@@ -199,7 +199,7 @@ class Problem:
 class Problems(HasCard, list[Problem]):
     """A list of problems that shows itself: a count, then a problem a line, or a table in a notebook.
 
-    >>> st.Problems([st.Problem(id="X001", severity=st.Severity.ERROR, where="name", what="too short")]).counted()
+    >>> st.specs.Problems([st.specs.Problem(id="X001", severity=st.Severity.ERROR, where="name", what="too short")]).counted()
     '1 error'
     """
 

@@ -12,7 +12,7 @@ from .value import suggesting
 class Experiment:
     """The experiment, trial and run that the job belongs to: ``ExperimentConfig``.
 
-    >>> st.Experiment(name="bert", run="run-1").trial is None
+    >>> st.specs.Experiment(name="bert", run="run-1").trial is None
     True
     """
 
@@ -27,7 +27,7 @@ class Experiment:
 class Mlflow:
     """The managed MLflow that the job logs to: ``MlflowConfig``.
 
-    >>> st.Mlflow(resource_arn="arn:aws:sagemaker:us-east-1:123456789012:mlflow-tracking-server/a").run is None
+    >>> st.specs.Mlflow(resource_arn="arn:aws:sagemaker:us-east-1:123456789012:mlflow-tracking-server/a").run is None
     True
     """
 
@@ -41,7 +41,7 @@ class Mlflow:
 class ModelPackage:
     """The group of the model registry that the model goes to, and the model package that it comes from: ``ModelPackageConfig``.
 
-    >>> st.ModelPackage(group_arn="arn:aws:sagemaker:us-east-1:123456789012:model-package-group/a").source_arn is None
+    >>> st.specs.ModelPackage(group_arn="arn:aws:sagemaker:us-east-1:123456789012:model-package-group/a").source_arn is None
     True
     """
 
@@ -56,7 +56,7 @@ class Serverless:
 
     Such a job is billed by tokens. Its Compute is ``Compute(SERVERLESS)``, its framework ``Container()`` without an image.
 
-    >>> st.Serverless(base_model_arn="arn:aws:sagemaker:us-east-1:aws:hub-content/a/Model/b/1.0.0", technique="SFT").job_type
+    >>> st.specs.Serverless(base_model_arn="arn:aws:sagemaker:us-east-1:aws:hub-content/a/Model/b/1.0.0", technique="SFT").job_type
     'FineTuning'
     """
 

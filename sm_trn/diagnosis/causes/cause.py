@@ -17,7 +17,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 class Confidence(enum.Enum):
     """How much a cause's evidence says: the service or the exception names it, a pattern speaks for it, or nothing does.
 
-    >>> [each.value for each in st.Confidence]
+    >>> [each.value for each in st.results.Confidence]
     ['certain', 'likely', 'unknown']
     """
 

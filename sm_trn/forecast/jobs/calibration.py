@@ -26,7 +26,7 @@ def calibration_key(c: Configuration) -> str:
 class Calibration:
     """Measured over estimated seconds of real jobs, by chip, precision and software.
 
-    >>> st.Calibration({"ampere half transformers eager": (1.2, 1.3)}).jobs
+    >>> st.results.Calibration({"ampere half transformers eager": (1.2, 1.3)}).jobs
     2
     """
 

@@ -99,7 +99,7 @@ class MissingFact(SmTrnError):  # noqa: N818 - what is missing, as NotConfigured
 
     >>> try:
     ...     st.estimate(job.replace(hyperparameters={}))
-    ... except st.MissingFact as missing:
+    ... except st.errors.MissingFact as missing:
     ...     missing.fact
     'model'
     """

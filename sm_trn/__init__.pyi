@@ -1,0 +1,125 @@
+# Made from sm_trn/__init__.py: python .github/documents.py
+from . import errors as errors
+from . import results as results
+from . import specs as specs
+from .account.policies.policy import policies as policies
+from .bridge.recorder.inside import recording as recording
+from .core._entry import scripts_folder as scripts_folder
+from .core.errors import SmTrnError as SmTrnError
+from .core.jobfile.files import dump_job as dump_job
+from .core.jobfile.files import load_jobs as load_jobs
+from .core.render import render as render
+from .core.render.from_request import parse_request as parse_request
+from .core.session.connection import estimator as estimator
+from .core.session.jobfiles import read_jobs as read_jobs
+from .core.session.log_reader import read_log as read_log
+from .core.specs import EVALUATION_METRICS as EVALUATION_METRICS
+from .core.specs import TRAINER_METRICS as TRAINER_METRICS
+from .core.specs.compute import Compute as Compute
+from .core.specs.compute import Spot as Spot
+from .core.specs.data import Channel as Channel
+from .core.specs.data import Checkpoint as Checkpoint
+from .core.specs.data import FileSystem as FileSystem
+from .core.specs.data import Network as Network
+from .core.specs.data import Output as Output
+from .core.specs.framework import Container as Container
+from .core.specs.framework import HuggingFace as HuggingFace
+from .core.specs.framework import HuggingFaceNeuronX as HuggingFaceNeuronX
+from .core.specs.framework import NeuronX as NeuronX
+from .core.specs.framework import PyTorch as PyTorch
+from .core.specs.framework import TrainingCompiler as TrainingCompiler
+from .core.specs.guard import Guard as Guard
+from .core.specs.job import JobSpec as JobSpec
+from .core.specs.job import Script as Script
+from .core.specs.metrics import MetricRule as MetricRule
+from .core.specs.neuron import NeuronOptions as NeuronOptions
+from .core.specs.problems import Severity as Severity
+from .core.specs.snapshot import JobStatus as JobStatus
+from .core.specs.sweeps import grid as grid
+from .core.strategies.ddp import PyTorchDDP as PyTorchDDP
+from .core.strategies.mpi import MPI as MPI
+from .core.strategies.single import SingleProcess as SingleProcess
+from .core.strategies.smddp import SMDataParallel as SMDataParallel
+from .core.strategies.smp import SMModelParallel as SMModelParallel
+from .core.strategies.smp_v2 import SMModelParallelV2 as SMModelParallelV2
+from .core.strategies.torchrun import TorchDistributed as TorchDistributed
+from .core.strategies.xla import PyTorchXLA as PyTorchXLA
+from .diagnosis.causes.source import why as why
+from .forecast.jobs.calibration import read_calibration as read_calibration
+from .forecast.jobs.estimate import estimate as estimate
+from .forecast.planning import plan as plan
+from .forecast.planning.limits import Limits as Limits
+from .report.comparing import calibrate as calibrate
+from .report.comparing import compare as compare
+from .report.comparing import diff as diff
+from .rules import check as check
+from .wiring import Session as Session
+from .wiring import TrainingJob as TrainingJob
+from .wiring import connect as connect
+from .wiring import read_launchers as read_launchers
+from .wiring import rehearse as rehearse
+
+__version__: str
+HOMES: dict[str, str]
+__all__ = [
+    "EVALUATION_METRICS",
+    "MPI",
+    "TRAINER_METRICS",
+    "Channel",
+    "Checkpoint",
+    "Compute",
+    "Container",
+    "FileSystem",
+    "Guard",
+    "HuggingFace",
+    "HuggingFaceNeuronX",
+    "JobSpec",
+    "JobStatus",
+    "Limits",
+    "MetricRule",
+    "Network",
+    "NeuronOptions",
+    "NeuronX",
+    "Output",
+    "PyTorch",
+    "PyTorchDDP",
+    "PyTorchXLA",
+    "SMDataParallel",
+    "SMModelParallel",
+    "SMModelParallelV2",
+    "Script",
+    "Session",
+    "Severity",
+    "SingleProcess",
+    "SmTrnError",
+    "Spot",
+    "TorchDistributed",
+    "TrainingCompiler",
+    "TrainingJob",
+    "__version__",
+    "calibrate",
+    "check",
+    "compare",
+    "connect",
+    "diff",
+    "dump_job",
+    "errors",
+    "estimate",
+    "estimator",
+    "grid",
+    "load_jobs",
+    "parse_request",
+    "plan",
+    "policies",
+    "read_calibration",
+    "read_jobs",
+    "read_launchers",
+    "read_log",
+    "recording",
+    "rehearse",
+    "render",
+    "results",
+    "scripts_folder",
+    "specs",
+    "why",
+]

@@ -1,0 +1,32 @@
+"""Every error that a caller may want to catch; all of them are ``SmTrnError``."""
+
+from __future__ import annotations
+
+from .core.errors import (
+    CloudError,
+    EmulatorError,
+    InvalidJob,
+    JobFailed,
+    LaunchUnknown,
+    NotConfigured,
+    SmTrnError,
+    UnknownName,
+)
+from .core.session.budget import OverBudget
+from .core.session.launches import LaunchInterrupted, PartialLaunch
+from .forecast.jobs.facts import MissingFact
+
+__all__ = [
+    "CloudError",
+    "EmulatorError",
+    "InvalidJob",
+    "JobFailed",
+    "LaunchInterrupted",
+    "LaunchUnknown",
+    "MissingFact",
+    "NotConfigured",
+    "OverBudget",
+    "PartialLaunch",
+    "SmTrnError",
+    "UnknownName",
+]

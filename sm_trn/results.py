@@ -1,0 +1,54 @@
+"""The types of what functions and jobs answer, for annotations and checks."""
+
+from __future__ import annotations
+
+from .account.policies.policy import Policies
+from .bridge.launchers.launches import Hole, Launch, Launchers
+from .core.logs.events import LogEvent
+from .core.logs.metrics import MetricLog
+from .core.logs.saved import SavedLog
+from .core.pricing.book import Price, PriceBook
+from .core.pricing.cost import JobCost
+from .core.pricing.requests import RequestCost
+from .core.render.calls import EstimatorCall
+from .core.render.differences import Diff
+from .core.specs.record import JobRecord
+from .core.specs.snapshot import JobSnapshot, JobStatus
+from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
+from .emulator.rehearsal import Rehearsal
+from .forecast.jobs.calibration import Calibration
+from .forecast.jobs.value import Estimate
+from .forecast.planning.value import Plan
+from .hosting.endpoints import Endpoint, Transform
+from .report.comparison.compare import Comparison
+from .report.fleets.fleet import Fleet
+
+__all__ = [
+    "Calibration",
+    "Cause",
+    "Comparison",
+    "Confidence",
+    "Diagnosis",
+    "Diff",
+    "Endpoint",
+    "Estimate",
+    "EstimatorCall",
+    "Fleet",
+    "Hole",
+    "JobCost",
+    "JobRecord",
+    "JobSnapshot",
+    "JobStatus",
+    "Launch",
+    "Launchers",
+    "LogEvent",
+    "MetricLog",
+    "Plan",
+    "Policies",
+    "Price",
+    "PriceBook",
+    "Rehearsal",
+    "RequestCost",
+    "SavedLog",
+    "Transform",
+]

@@ -1,0 +1,112 @@
+"""The values of which a job is made: those of the first level of ``sm_trn``, and the rarer ones."""
+
+from __future__ import annotations
+
+from .core.specs import EVALUATION_METRICS, TRAINER_METRICS
+from .core.specs.compute import (
+    SERVERLESS,
+    Compute,
+    InstanceGroup,
+    InstancePreference,
+    Placement,
+    Spot,
+    UltraServer,
+)
+from .core.specs.data import (
+    Channel,
+    Checkpoint,
+    Dataset,
+    FileSystem,
+    FileSystemKind,
+    InputMode,
+    Network,
+    Output,
+    S3Kind,
+    Spread,
+    TensorBoard,
+)
+from .core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
+from .core.specs.destination import Destination
+from .core.specs.framework import (
+    Container,
+    HuggingFace,
+    HuggingFaceNeuronX,
+    NeuronX,
+    PyTorch,
+    Registry,
+    RegistryAccess,
+    TrainingCompiler,
+)
+from .core.specs.guard import Guard
+from .core.specs.job import Git, JobSpec, Script
+from .core.specs.kept import Kept
+from .core.specs.metrics import MetricRule
+from .core.specs.neuron import NeuronOptions
+from .core.specs.problems import Problem, Problems, Severity
+from .core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
+from .core.strategies.ddp import PyTorchDDP
+from .core.strategies.mpi import MPI
+from .core.strategies.single import SingleProcess
+from .core.strategies.smddp import SMDataParallel
+from .core.strategies.smp import SMModelParallel
+from .core.strategies.smp_v2 import SMModelParallelV2
+from .core.strategies.torchrun import TorchDistributed
+from .core.strategies.xla import PyTorchXLA
+
+__all__ = [
+    "EVALUATION_METRICS",
+    "MPI",
+    "SERVERLESS",
+    "TRAINER_METRICS",
+    "Channel",
+    "Checkpoint",
+    "Compute",
+    "Container",
+    "Dataset",
+    "DebugHook",
+    "DebugRule",
+    "Destination",
+    "Experiment",
+    "FileSystem",
+    "FileSystemKind",
+    "Git",
+    "Guard",
+    "HuggingFace",
+    "HuggingFaceNeuronX",
+    "InputMode",
+    "InstanceGroup",
+    "InstancePreference",
+    "JobSpec",
+    "Kept",
+    "MetricRule",
+    "Mlflow",
+    "ModelPackage",
+    "Network",
+    "NeuronOptions",
+    "NeuronX",
+    "Output",
+    "Placement",
+    "Problem",
+    "Problems",
+    "Profiling",
+    "PyTorch",
+    "PyTorchDDP",
+    "PyTorchXLA",
+    "Registry",
+    "RegistryAccess",
+    "S3Kind",
+    "SMDataParallel",
+    "SMModelParallel",
+    "SMModelParallelV2",
+    "Script",
+    "Serverless",
+    "Severity",
+    "SingleProcess",
+    "Spot",
+    "Spread",
+    "TensorBoard",
+    "TensorCollection",
+    "TorchDistributed",
+    "TrainingCompiler",
+    "UltraServer",
+]
