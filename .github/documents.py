@@ -25,14 +25,25 @@ from sm_trn.core.catalog.tables import catalogue_tables
 from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book
 from sm_trn.core.pricing.cost import CENT
 from sm_trn.core.render import TARGETS
-from sm_trn.core.specs.compute import Accelerator, Compute, InstanceGroup, InstanceType, Spot
-from sm_trn.core.specs.data import Channel, Checkpoint, FileSystem, Network, Output
-from sm_trn.core.specs.framework import Framework, TrainingCompiler
+from sm_trn.core.specs.compute import (
+    Accelerator,
+    Compute,
+    InstanceGroup,
+    InstancePreference,
+    InstanceType,
+    Placement,
+    Spot,
+    UltraServer,
+)
+from sm_trn.core.specs.data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, TensorBoard
+from sm_trn.core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
+from sm_trn.core.specs.framework import Framework, Registry, TrainingCompiler
 from sm_trn.core.specs.guard import Guard
 from sm_trn.core.specs.job import Git, JobSpec, Script
 from sm_trn.core.specs.kept import Kept
 from sm_trn.core.specs.metrics import MetricRule
 from sm_trn.core.specs.neuron import NeuronOptions
+from sm_trn.core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
 from sm_trn.core.strategies import STRATEGIES
 from sm_trn.report.comparing import compare
 
@@ -66,7 +77,7 @@ INTERNAL = frozenset({
 
 # Where public names come from, the longest beginning wins, and what those names are for.
 ROOMS: Mapping[str, str] = {
-    ".checks": "Check a job",
+    ".rules": "Check a job",
     ".wiring": "Connect, rehearse; the session and its jobs",
     ".core.specs": "Describe a job",
     ".core.strategies": "Choose a distribution",
@@ -171,12 +182,16 @@ def configuration() -> str:
     kinds += [(f'distribution, `kind = "{name}"`', cls) for name, cls in STRATEGIES.items()]
     parts: list[tuple[str, Any]] = [
         ("the job itself", JobSpec), ("script", Script), ("script.git", Git), ("compute", Compute),
-        ("compute.groups", InstanceGroup),
+        ("compute.groups", InstanceGroup), ("compute.preferences", InstancePreference), ("compute.placement", Placement),
+        ("compute.placement.servers", UltraServer),
         *kinds,
         ("inputs, where a channel is more than its URI", Channel), ("inputs, where a channel is a file system", FileSystem),
+        ("inputs, where a channel is a dataset of a hub", Dataset),
         ("compiler", TrainingCompiler), ("spot", Spot), ("guard", Guard),
         ("checkpoint", Checkpoint), ("output", Output), ("network", Network), ("neuron", NeuronOptions),
-        ("metrics", MetricRule), ("kept", Kept),
+        ("metrics", MetricRule), ("tensorboard", TensorBoard), ("profiling", Profiling), ("debug_hook", DebugHook),
+        ("debug_hook.collections", TensorCollection), ("debug_rules and profiler_rules", DebugRule), ("registry", Registry),
+        ("experiment", Experiment), ("mlflow", Mlflow), ("model_package", ModelPackage), ("serverless", Serverless), ("kept", Kept),
     ]  # fmt: skip
     for title, cls in parts:
         said = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").replace("``", "`")

@@ -4,7 +4,6 @@ from . import results as results
 from . import specs as specs
 from .account.policies.policy import policies as policies
 from .bridge.recorder.inside import recording as recording
-from .checks import check as check
 from .core._entry import scripts_folder as scripts_folder
 from .core.errors import SmTrnError as SmTrnError
 from .core.jobfile.files import dump_job as dump_job
@@ -53,6 +52,7 @@ from .forecast.planning.limits import Limits as Limits
 from .report.comparing import calibrate as calibrate
 from .report.comparing import compare as compare
 from .report.comparing import diff as diff
+from .rules import check as check
 from .wiring import Session as Session
 from .wiring import TrainingJob as TrainingJob
 from .wiring import connect as connect

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .core.specs import EVALUATION_METRICS, TRAINER_METRICS
-from .core.specs.compute import Compute, InstanceGroup, Spot
+from .core.specs.compute import SERVERLESS, Compute, InstanceGroup, InstancePreference, Placement, Spot, UltraServer
 from .core.specs.data import (
     Channel,
     Checkpoint,
+    Dataset,
     FileSystem,
     FileSystemKind,
     InputMode,
@@ -18,13 +19,23 @@ from .core.specs.data import (
 )
 from .core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
 from .core.specs.destination import Destination
-from .core.specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+from .core.specs.framework import (
+    Container,
+    HuggingFace,
+    HuggingFaceNeuronX,
+    NeuronX,
+    PyTorch,
+    Registry,
+    RegistryAccess,
+    TrainingCompiler,
+)
 from .core.specs.guard import Guard
 from .core.specs.job import Git, JobSpec, Script
 from .core.specs.kept import Kept
 from .core.specs.metrics import MetricRule
 from .core.specs.neuron import NeuronOptions
 from .core.specs.problems import Problem, Problems, Severity
+from .core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
 from .core.strategies.ddp import PyTorchDDP
 from .core.strategies.mpi import MPI
 from .core.strategies.single import SingleProcess
@@ -37,14 +48,17 @@ from .core.strategies.xla import PyTorchXLA
 __all__ = [
     "EVALUATION_METRICS",
     "MPI",
+    "SERVERLESS",
     "TRAINER_METRICS",
     "Channel",
     "Checkpoint",
     "Compute",
     "Container",
+    "Dataset",
     "DebugHook",
     "DebugRule",
     "Destination",
+    "Experiment",
     "FileSystem",
     "FileSystemKind",
     "Git",
@@ -53,24 +67,31 @@ __all__ = [
     "HuggingFaceNeuronX",
     "InputMode",
     "InstanceGroup",
+    "InstancePreference",
     "JobSpec",
     "Kept",
     "MetricRule",
+    "Mlflow",
+    "ModelPackage",
     "Network",
     "NeuronOptions",
     "NeuronX",
     "Output",
+    "Placement",
     "Problem",
     "Problems",
     "Profiling",
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
+    "Registry",
+    "RegistryAccess",
     "S3Kind",
     "SMDataParallel",
     "SMModelParallel",
     "SMModelParallelV2",
     "Script",
+    "Serverless",
     "Severity",
     "SingleProcess",
     "Spot",
@@ -79,4 +100,5 @@ __all__ = [
     "TensorCollection",
     "TorchDistributed",
     "TrainingCompiler",
+    "UltraServer",
 ]

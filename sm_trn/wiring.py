@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
-from .checks import RULES, check
 from .core.preflight import JobRule
 from .core.session import handles
 from .core.session.observers import Observer
@@ -21,6 +20,7 @@ from .diagnosis.handles import DiagnosedJob, GuardedSession
 from .forecast.costs import estimated_cost
 from .hosting.handles import DeployableJob, HostingSession
 from .report.handles import MeasuredJob, ReportingSession
+from .rules import RULES, check
 
 if TYPE_CHECKING:
     from .bridge.launchers.launches import Launchers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from typing import Any
 
 from hypothesis import strategies as some
@@ -208,7 +209,11 @@ AROUND: dict[str, Any] = {
     "profiler": some.booleans(),
     "debugger": some.booleans(),
     "profiling": some.sampled_from(
-        [*[None] * 24, st.specs.Profiling(interval_ms=500), st.specs.Profiling(s3_uri="s3://a-bucket/p")]
+        [
+            *[None] * 24,
+            st.specs.Profiling(interval_ms=500),
+            st.specs.Profiling(s3_uri="s3://a-bucket/p", parameters={"DataLoaderProfilingConfig": "{}"}),
+        ]
     ),
     "profiler_rules": some.sampled_from([*[()] * 15, (RULE,)]),
     "debug_hook": some.sampled_from(
@@ -319,8 +324,107 @@ def _scripts(source_dir: str) -> Any:
     return some.sampled_from([*[here] * 11, beside, pinned, branch, None, None])
 
 
+# Values of fields that are seldom used. Each field has a random stream of its own, so that another field shifts no draw of these.
+SELDOM: dict[str, list[Any]] = {
+    "container_entrypoint": [("python", "-m", "train"), ("/bin/sh",)],
+    "container_arguments": [("--epochs", "3"), ("a b",)],
+    "registry": [
+        st.specs.Registry(),
+        st.specs.Registry(
+            access=st.specs.RegistryAccess.PLATFORM,
+            credentials_provider_arn="arn:aws:lambda:us-west-2:111122223333:function:registry",
+        ),
+    ],
+    "max_pending_s": [1800, 7200],
+    "session_tag_chaining": [True],
+    "experiment": [
+        st.specs.Experiment(name="an-experiment", run="a-run"),
+        st.specs.Experiment(trial="a-trial", component="a-part"),
+    ],
+    "mlflow": [
+        st.specs.Mlflow(resource_arn="arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/a"),
+        st.specs.Mlflow(
+            resource_arn="arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/b", experiment="e", run="r"
+        ),
+    ],
+    "model_package": [
+        st.specs.ModelPackage(group_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package-group/a"),
+        st.specs.ModelPackage(
+            group_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package-group/b",
+            source_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package/b/1",
+        ),
+    ],
+}
+TRAINING_PLAN = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/a-plan"
+SELDOM_OF_COMPUTE: dict[str, list[Any]] = {
+    "placement": [
+        st.specs.Placement(shared=True),
+        st.specs.Placement(servers=(st.specs.UltraServer(count=1), st.specs.UltraServer(count=2, server_id="us-1"))),
+    ],
+}
+SELDOM_OF_CHANNEL: dict[str, list[Any]] = {
+    "shuffle_seed": [0, 7],
+    "attribute_names": [("image", "label")],
+    "accept_eula": [True, False],
+    "hub_content_arn": ["arn:aws:sagemaker:us-west-2:111122223333:hub-content/a/ModelReference/b"],
+}
+DATASET = st.specs.Dataset(
+    "arn:aws:sagemaker:us-west-2:111122223333:hub-content/a-hub/DataSet/squad/1.0.0", content_type="text/csv"
+)
+
+
+def _rarely(values: dict[str, list[Any]], seed: str, *, one_in: int) -> dict[str, Any]:
+    """Some of the fields, each with one of its values. What a field gets depends on its name and the seed alone."""
+    chosen = {}
+    for name, choices in values.items():
+        stream = random.Random(f"{seed}/{name}")
+        if stream.randrange(one_in) == 0:
+            chosen[name] = stream.choice(choices)
+    return chosen
+
+
+def _with_seldom_fields(job: st.JobSpec, number: int) -> st.JobSpec:
+    compute = dataclasses.replace(job.compute, **_rarely(SELDOM_OF_COMPUTE, f"{number}/compute", one_in=25))
+    inputs = dict(job.inputs)
+    for name, channel in job.channels.items():
+        changes = _rarely(SELDOM_OF_CHANNEL, f"{number}/inputs/{name}", one_in=25)
+        if changes:
+            inputs[name] = dataclasses.replace(channel, **changes)
+    inputs |= _rarely({"squad": [DATASET, st.specs.Dataset(DATASET.dataset_arn + "0")]}, f"{number}/dataset", one_in=50)
+    changed = job.replace(compute=compute, inputs=inputs, **_rarely(SELDOM, str(number), one_in=40))
+    if _rarely({"preferences": [True]}, f"{number}/preferences", one_in=50) and compute.instance:
+        first = st.specs.InstancePreference(compute.instance)
+        second = st.specs.InstancePreference("ml.p5.48xlarge", count=2, training_plan=TRAINING_PLAN)
+        several = (first,) if number % 2 else (dataclasses.replace(first, count=1), second)
+        return changed.replace(compute=dataclasses.replace(compute, instance="", preferences=several))
+    if _rarely({"serverless": [True]}, f"{number}/serverless", one_in=60):
+        return _serverless(changed, number)
+    return changed
+
+
+def _serverless(job: st.JobSpec, number: int) -> st.JobSpec:
+    """A job without machines and program, around which everything else stays."""
+    model = "arn:aws:sagemaker:us-west-2:aws:hub-content/SageMakerPublicHub/Model/a-model/1.0.0"
+    asked = st.specs.Serverless(
+        base_model_arn=model, accept_eula=True, technique="SFT", peft="LORA", sequence_length="32K"
+    )
+    if number % 2:
+        asked = st.specs.Serverless(
+            base_model_arn=f"{model}0",
+            job_type="Evaluation",
+            evaluation_type="BenchmarkEvaluation",
+            evaluator_arn="an-arn",
+        )
+    return job.replace(
+        serverless=asked, compute=st.Compute(st.specs.SERVERLESS), framework=st.Container(), script=None, distribution=None,
+        compiler=None, neuron=None, image_uri=None, spot=None, kept=(), container_entrypoint=(), container_arguments=(), registry=None,
+        metrics=(), profiler=False, debugger=False, profiling=None, debug_hook=None,
+    )  # fmt: skip
+
+
 def _specs(source_dir: str, **parts: Any) -> Any:
-    return some.builds(st.JobSpec, name=NAMES, script=_scripts(source_dir), **{**AROUND, **parts})
+    jobs = some.builds(st.JobSpec, name=NAMES, script=_scripts(source_dir), **{**AROUND, **parts})
+    return some.builds(_with_seldom_fields, jobs, some.integers(0, 2**32))
 
 
 def specs(source_dir: str) -> Any:

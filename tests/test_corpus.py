@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from sm_trn.checks import check
 from sm_trn.core.logs import LogEvent, dicts, parse_log, points, printable
 from sm_trn.core.render import as_request, destination_of, parse_request, render
 from sm_trn.core.specs import Severity, dump_record, json_text, parse_record, parse_snapshot, record
+from sm_trn.rules import check
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 pytestmark = pytest.mark.skipif(

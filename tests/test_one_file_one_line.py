@@ -225,6 +225,57 @@ def test_a_render_target(copy: Path) -> None:
     assert (0, "runs on 2 hosts") == (shown.returncode, shown.stdout.split(" / ")[1]), shown.stderr
 
 
+ROW = '    Field(spec="pretend_level", request="PretendConfig.Level", v2="pretend_level", codec=NUMBER),'
+
+
+def test_a_member_of_the_request(copy: Path) -> None:
+    """The line of the spec and the row of the table are all: what no row says of a language is refused there by the field's name."""
+    insert(copy / "sm_trn/core/specs/job.py", "    kept: tuple[Kept, ...] = ()", "    pretend_level: int | None = None")
+    insert(copy / "sm_trn/core/fields.py", '    Field(spec="infra_check",', ROW)
+    answer = run(
+        copy,
+        """
+from sm_trn.core.render import TARGETS
+pretend = job.replace(pretend_level=3)
+request = st.render(pretend)
+described = {**request, "TrainingJobStatus": "Completed", "TrainingJobArn": "arn:aws:sagemaker:us-west-2:123456789012:training-job/a-job"}
+def said(target):
+    words = " ".join(map(str, st.core.render.problems(pretend, target)))
+    try:
+        words += str(st.render(pretend, target))
+    except st.errors.InvalidJob as error:
+        words += str(error)
+    return "pretend" in words.lower()
+def refused(**changes):
+    try:
+        job.replace(**changes)
+    except TypeError as error:
+        return str(error)
+attached = [st.parse_request(each) for each in (request, described)]
+print(json.dumps([
+    errors(pretend), request["PretendConfig"], [name for name in TARGETS if not said(name)],
+    st.render(pretend, "estimator-v2").kwargs["pretend_level"],
+    [each.pretend_level for each in attached], [list(map(str, each.kept)) for each in attached],
+    [(each.field, each.before, each.after) for each in st.diff(job, pretend)],
+    [st.load_jobs(st.dump_job(pretend, form), form)[0] == pretend for form in ("toml", "yaml", "json")],
+    "pretend_level = 3" in st.dump_job(pretend, "toml"), "got '3' (str)" in refused(pretend_level="3"),
+]))
+""",
+    )
+    assert [
+        [],
+        {"Level": 3},
+        ["model-v2"],  # the model that a job leaves
+        3,
+        [3, 3],
+        [[], []],
+        [["PretendConfig.Level", None, 3]],
+        [True, True, True],
+        True,
+        True,
+    ] == answer
+
+
 def test_a_figure(copy: Path) -> None:
     (copy / "sm_trn/report/figures/audience.py").write_text(FIGURE)
     insert(

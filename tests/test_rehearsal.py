@@ -85,7 +85,7 @@ def test_a_script_that_starts_over_is_told_so_on_the_command_line(emulator: Any,
 def test_a_job_that_fails_is_no_rehearsal(emulator: Any, tmp_path: Path) -> None:
     broken = job(tmp_path, exact=True)
     (tmp_path / "train.py").write_text("raise SystemExit(3)")
-    with pytest.raises(st.errors.JobFailed, match=r"(?s)counter-plain-.* ended as Failed: .*sm-trn logs"):
+    with pytest.raises(st.errors.JobFailed, match=r"(?s)counter-plain-.* ended as Failed: .*Next: sm-trn why"):
         st.rehearse(broken, state=emulator.state)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,6 +16,10 @@ from ..core import catalog
 from ..core.catalog import renewal, tables
 from ..core.errors import NotConfigured, UnknownName
 from ..core.facts import SCHEMA, facts_file, read_facts
+from ..core.formatting import numbers as fmt
+from ..core.formatting.missing import Missing
+from ..core.formatting.table import Align, Cell, Column, Row, Table
+from ..core.formatting.text import WHOLE_NAMES, WIDE, Screen, table_lines
 from ..core.pricing.book import BASE_REGION, Price, dump_prices, parse_prices, price_sources
 from ..core.session.defaults import known_prices, known_region
 from ..core.specs.value import suggestion
@@ -30,11 +35,17 @@ def command(context: click.Context) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    say(f"{'TABLE':<17} {'ROWS':>5} {'OF THEM YOURS':>14}  {'NEWEST ROW':<11} RENEWED BY")
-    for table in (*tables.catalogue_tables(), _prices()):
-        say(
-            f"{table.name:<17} {table.rows:>5} {table.own_rows or '-':>14}  {table.as_of:<11} {table.renewed_by or '-'}"
-        )
+    rows = {table.name: table for table in (*tables.catalogue_tables(), _prices())}
+    _list(
+        "Table",
+        (
+            Column(name="rows", heading="Rows"),
+            Column(name="own_rows", heading="Of them yours"),
+            Column(name="as_of", heading="Newest row", align=Align.LEFT),
+            Column(name="renewed_by", heading="Renewed by", align=Align.LEFT),
+        ),
+        [(name, dataclasses.asdict(row)) for name, row in rows.items()],
+    )
     say(
         f"Your own facts: {facts_file()} ({'made ' + made if (made := read_facts(facts_file()).get('made')) else 'no such file'})"
     )
@@ -61,12 +72,30 @@ def show_instances(*, as_json: bool) -> None:
     if as_json:
         emit([{**dataclasses.asdict(row), "accelerator": row.accelerator.name} for row in rows])
         return
-    say(f"{'INSTANCE':<18} {'ACCELERATOR':<24} {'WORKERS':>7} {'MEMORY GiB':>11} {'NETWORK Gbit/s':>15} {'EFA':>4}")
-    for row in rows:
-        chips = f"{row.chips} × {row.chip}" if row.chips else "-"
-        network = "-" if row.network_gbps is None else f"{row.network_gbps:g}"
-        efa = "yes" if row.efa else "-"
-        say(f"{row.name:<18} {chips:<24} {row.workers:>7} {row.memory_gib:>11,} {network:>15} {efa:>4}")
+    _list(
+        "Instance",
+        (
+            Column(name="chip", heading="Accelerator", align=Align.LEFT),
+            Column(name="workers", heading="Workers"),
+            Column(name="memory_gib", heading="Memory", short="MEMORY GiB", form=fmt.count),
+            Column(name="network_gbps", heading="Network", short="NETWORK Gbit/s", form=lambda speed: f"{speed:g}"),
+            Column(name="efa", heading="EFA", form=lambda efa: "yes" if efa else ""),
+        ),
+        [
+            (row.name, {**dataclasses.asdict(row), "chip": f"{row.chips} × {row.chip}" if row.chips else None})
+            for row in rows
+        ],
+    )
+
+
+def _list(rows_are: str, columns: Sequence[Column], rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Show rows by their names; what is not known, or is nothing, is a dash."""
+    made = [
+        Row(name=name, cells={each.name: Cell(values[each.name] or Missing.NOTHING) for each in columns})
+        for name, values in rows
+    ]
+    table = Table(columns=tuple(columns), rows=tuple(made), rows_are=rows_are)
+    say("\n".join(table_lines(table, Screen(width=WIDE), WHOLE_NAMES)))
 
 
 @command.command("images")
@@ -79,12 +108,21 @@ def show_images(*, family: str | None, as_json: bool) -> None:
     if as_json:
         emit([dataclasses.asdict(row) for row in rows])
         return
-    say(f"{'FAMILY':<21} {'PYTORCH':<8} {'TRANSFORMERS':<13} {'PYTHON':<7} {'NEURON':<8} {'PATCHED UNTIL':<13} AS OF")
-    for row in rows:
-        say(
-            f"{row.family:<21} {row.pytorch:<8} {row.transformers or '-':<13} {row.python or '-':<7} {row.neuron_sdk or '-':<8} "
-            f"{row.end_of_patch or '-':<13} {row.as_of}"
-        )
+    _list(
+        "Family",
+        tuple(
+            Column(name=name, heading=heading, align=Align.LEFT)
+            for name, heading in (
+                ("pytorch", "PyTorch"),
+                ("transformers", "Transformers"),
+                ("python", "Python"),
+                ("neuron_sdk", "Neuron"),
+                ("end_of_patch", "Patched until"),
+                ("as_of", "As of"),
+            )
+        ),
+        [(row.family, dataclasses.asdict(row)) for row in rows],
+    )
 
 
 @command.command("prices")
@@ -124,10 +162,19 @@ def show_prices(
     if as_json:
         emit([{**dataclasses.asdict(row), "source_text": price_sources().get(row.source, row.source)} for row in rows])
         return
-    say(f"{'INSTANCE':<18} {'REGION':<10} {'USD/HOUR':>10}  {'AS OF':<10}  SOURCE")
-    for row in rows:
-        mark = ", inferred" if row.inferred else ""
-        say(f"{row.instance:<18} {row.region:<10} {row.usd_per_hour:>10}  {row.as_of:<10}  {row.source}{mark}")
+    _list(
+        "Instance",
+        (
+            Column(name="region", heading="Region", align=Align.LEFT),
+            Column(name="usd_per_hour", heading="USD/hour"),
+            Column(name="as_of", heading="As of", align=Align.LEFT),
+            Column(name="from", heading="Source", align=Align.LEFT),
+        ),
+        [
+            (row.instance, {**dataclasses.asdict(row), "from": row.source + (", inferred" if row.inferred else "")})
+            for row in rows
+        ],
+    )
     if not rows:
         say(f"No price is known for {instance + ' in ' if instance else ''}{region}; --refresh asks AWS.")
 

@@ -11,23 +11,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from .specs.compute import Compute, InstanceGroup, Spot
+from .specs.compute import SERVERLESS, Compute, InstanceGroup, InstancePreference, Placement, Spot, UltraServer
 from .specs.data import (
     Channel,
     Checkpoint,
+    Dataset,
     FileSystem,
     FileSystemKind,
     InputMode,
     Network,
     Output,
     S3Kind,
+    Source,
     Spread,
     TensorBoard,
 )
 from .specs.debugging import DebugRule, TensorCollection
+from .specs.framework import Registry, RegistryAccess
 from .specs.job import JobSpec
 from .specs.json import Json, Object
 from .specs.metrics import MetricRule
+from .specs.services import Experiment, Mlflow, ModelPackage, Serverless
 
 Column: TypeAlias = Literal["request", "v2", "v3"]
 Tree: TypeAlias = dict[str, Any]
@@ -98,7 +102,11 @@ TEXT: Final = plain(str)
 NUMBER: Final = plain(int)
 COUNT: Final = Codec(write=lambda value: value, read=lambda said: said if type(said) is int and said > 0 else None)
 FLAG: Final = words({True: True})
+ANSWER: Final = words({True: True, False: False})
 TEXTS: Final = Codec(write=lambda value: list(value) or None, read=_texts)
+ONE_TEXT: Final = Codec(
+    write=lambda value: [value], read=lambda said: said[0] if _texts(said) and len(said) == 1 else None
+)
 TEXT_BY_NAME: Final = Codec(write=lambda value: dict(value) or None, read=_text_by_name)
 IS_THERE: Final = Codec(write=lambda _: True, read=lambda _: None)  # what the value holds is said by other rows
 
@@ -195,11 +203,29 @@ def build(cls: type, values: Tree) -> Any:
         return None
 
 
+def with_parts(values: Tree) -> Tree:
+    """The values of a job with its parts built; one that cannot be built is left out."""
+    for path, cls in PARTS.items():
+        *above, last = path.split(".")
+        place = values
+        for step in above:
+            place = place.get(step, {})
+        if last in place:
+            part = build(cls, place.pop(last))
+            place |= {} if part is None else {last: part}
+    return values
+
+
 def value_at(value: Any, path: str) -> Any:
     """The value at a path of a spec; None where a part on the way is absent."""
     for step in path.split("."):
         value = None if value is None else getattr(value, step)
     return value
+
+
+def is_in(tree: Json, path: str) -> bool:
+    """Whether a tree says something at a path."""
+    return _said_at(tree, path) is not None
 
 
 def _said_at(tree: Json, path: str) -> Json:
@@ -217,6 +243,15 @@ GROUP: Final = (
     Field(spec="instance", request="InstanceType", v2="instance_type", v3="instance_type"),
     Field(spec="count", request="InstanceCount", v2="instance_count", v3="instance_count", codec=COUNT),
 )
+PREFERENCE: Final = (
+    Field(spec="instance", request="InstanceType", v3="instance_type"),
+    Field(spec="count", request="InstanceCount", v3="instance_count", codec=COUNT),
+    Field(spec="training_plan", request="TrainingPlanArns", v3="training_plan_arns", codec=ONE_TEXT),
+)
+SERVER: Final = (  # SDK v2 takes the request's own dicts
+    Field(spec="server_id", request="UltraServerId", v2="UltraServerId", v3="ultra_server_id"),
+    Field(spec="count", request="InstanceCount", v2="InstanceCount", v3="instance_count", codec=COUNT),
+)
 # A channel has its name from the job's mapping.
 CHANNEL: Final = (
     Field(spec="kind", request="DataSource.S3DataSource.S3DataType", v2="s3_data_type",
@@ -230,6 +265,13 @@ CHANNEL: Final = (
     Field(spec="content_type", request="ContentType", v2="content_type", v3="content_type"),
     Field(spec="record_wrapping", request="RecordWrapperType", v2="record_wrapping", v3="record_wrapper_type"),
     Field(spec="mode", request="InputMode", v2="input_mode", v3="input_mode", codec=choice(InputMode)),
+    Field(spec="shuffle_seed", request="ShuffleConfig.Seed", v2="shuffle_config.seed", v3="shuffle_config.seed", codec=NUMBER),
+    Field(spec="attribute_names", request="DataSource.S3DataSource.AttributeNames", v2="attribute_names",
+          v3="data_source.s3_data_source.attribute_names", codec=TEXTS),
+    Field(spec="accept_eula", request="DataSource.S3DataSource.ModelAccessConfig.AcceptEula", v2="model_access_config.AcceptEula",
+          v3="data_source.s3_data_source.model_access_config.accept_eula", codec=ANSWER),
+    Field(spec="hub_content_arn", request="DataSource.S3DataSource.HubAccessConfig.HubContentArn",
+          v2="hub_access_config.HubContentArn", v3="data_source.s3_data_source.hub_access_config.hub_content_arn"),
 )  # fmt: skip
 FILE_SYSTEM: Final = (
     Field(spec="file_system_id", request="DataSource.FileSystemDataSource.FileSystemId", v2="file_system_id",
@@ -244,9 +286,18 @@ FILE_SYSTEM: Final = (
 )  # fmt: skip
 
 
-def table_of(source: Channel | FileSystem) -> tuple[Field, ...]:
+DATASET: Final = (
+    Field(
+        spec="dataset_arn", request="DataSource.DatasetSource.DatasetArn", v3="data_source.dataset_source.dataset_arn"
+    ),
+    Field(spec="content_type", request="ContentType", v3="content_type"),
+)
+SOURCES: Final[Mapping[type, tuple[Field, ...]]] = {FileSystem: FILE_SYSTEM, Dataset: DATASET, Channel: CHANNEL}
+
+
+def table_of(source: Source) -> tuple[Field, ...]:
     """The fields of a channel: which they are depends on where its data lies."""
-    return FILE_SYSTEM if isinstance(source, FileSystem) else CHANNEL
+    return SOURCES[type(source)]
 
 
 # ModelTrainer has neither debugger nor profiler, and no rules.
@@ -264,6 +315,7 @@ HOOK: Final = (
 PROFILING: Final = (
     Field(spec="s3_uri", request="S3OutputPath", v2="s3_output_path"),
     Field(spec="interval_ms", request="ProfilingIntervalInMilliseconds", v2="system_monitor_interval_millis", codec=NUMBER),
+    Field(spec="parameters", request="ProfilingParameters", codec=TEXT_BY_NAME),
 )  # fmt: skip
 RULE: Final = (
     Field(spec="name", request="RuleConfigurationName", v2="name"),
@@ -274,40 +326,72 @@ RULE: Final = (
     Field(spec="s3_uri", request="S3OutputPath", v2="s3_output_path"),
     Field(spec="parameters", request="RuleParameters", v2="rule_parameters", codec=TEXT_BY_NAME),
 )
+
+
+def _has_machines(job: JobSpec) -> bool:
+    return job.compute.instance != SERVERLESS
+
+
 # Parts of a job that are classes of their own. A part is read where one of its fields is said.
 PARTS: Final[Mapping[str, type]] = {
+    "compute.placement": Placement,  # before the part that it is in
     "compute": Compute,
     "spot": Spot,
     "output": Output,
     "checkpoint": Checkpoint,
     "network": Network,
     "tensorboard": TensorBoard,
+    "registry": Registry,
+    "experiment": Experiment,
+    "mlflow": Mlflow,
+    "model_package": ModelPackage,
+    "serverless": Serverless,
 }
 # Words of v3 that begin with with_ are methods of ModelTrainer, and go on with the name of their argument.
 JOB: Final = (
     Field(spec="metrics", request="AlgorithmSpecification.MetricDefinitions", v2="metric_definitions",
-          v3="with_metric_definitions.metric_definitions", codec=Items(MetricRule, METRIC)),
+          v3="with_metric_definitions.metric_definitions", codec=Items(MetricRule, METRIC), when=lambda job: job.serverless is None),
+    Field(spec="container_entrypoint", request="AlgorithmSpecification.ContainerEntrypoint", v2="container_entry_point", codec=TEXTS),
+    Field(spec="container_arguments", request="AlgorithmSpecification.ContainerArguments", v2="container_arguments", codec=TEXTS),
+    Field(spec="registry.access", request="AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAccessMode",
+          v2="training_repository_access_mode", v3="training_image_config.training_repository_access_mode",
+          codec=choice(RegistryAccess)),
+    Field(spec="registry.credentials_provider_arn",
+          request="AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAuthConfig.TrainingRepositoryCredentialsProviderArn",
+          v2="training_repository_credentials_provider_arn",
+          v3="training_image_config.training_repository_auth_config.training_repository_credentials_provider_arn"),
     Field(spec="output.s3_uri", request="OutputDataConfig.S3OutputPath", v2="output_path",
           v3="output_data_config.s3_output_path"),
     Field(spec="output.kms_key", request="OutputDataConfig.KmsKeyId", v2="output_kms_key", v3="output_data_config.kms_key_id"),
     Field(spec="output.compress", request="OutputDataConfig.CompressionType", v2="disable_output_compression",
           v3="output_data_config.compression_type", codec=words({False: "NONE"}), v2_codec=words({False: True}),
           v3_codec=words({False: "NONE", True: "GZIP"})),
-    Field(spec="compute.instance", request="ResourceConfig.InstanceType", v2="instance_type", v3="compute.instance_type"),
+    Field(spec="compute.instance", request="ResourceConfig.InstanceType", v2="instance_type", v3="compute.instance_type",
+          when=_has_machines),
     Field(spec="compute.count", request="ResourceConfig.InstanceCount", v2="instance_count", v3="compute.instance_count",
-          codec=COUNT, when=lambda job: not job.compute.groups),
+          codec=COUNT, when=lambda job: job.compute.counted),
     Field(spec="compute.groups", request="ResourceConfig.InstanceGroups", v2="instance_groups", v3="compute.instance_groups",
           codec=Items(InstanceGroup, GROUP)),
     Field(spec="compute.volume_gb", request="ResourceConfig.VolumeSizeInGB", v2="volume_size",
-          v3="compute.volume_size_in_gb", codec=COUNT),
+          v3="compute.volume_size_in_gb", codec=COUNT, when=_has_machines),
     Field(spec="compute.volume_kms_key", request="ResourceConfig.VolumeKmsKeyId", v2="volume_kms_key",
           v3="compute.volume_kms_key_id"),
     Field(spec="compute.keep_alive_s", request="ResourceConfig.KeepAlivePeriodInSeconds", v2="keep_alive_period_in_seconds",
           v3="compute.keep_alive_period_in_seconds", codec=NUMBER),
     Field(spec="compute.training_plan", request="ResourceConfig.TrainingPlanArn", v2="training_plan",
           v3="compute.training_plan_arn"),
+    Field(spec="compute.preferences", request="ResourceConfig.InstancePreferences", v3="compute.instance_preferences",
+          codec=Items(InstancePreference, PREFERENCE)),
+    Field(spec="compute.placement.shared", request="ResourceConfig.InstancePlacementConfig.EnableMultipleJobs",
+          v2="instance_placement_config.EnableMultipleJobs", v3="compute.instance_placement_config.enable_multiple_jobs",
+          codec=ANSWER),
+    Field(spec="compute.placement.servers", request="ResourceConfig.InstancePlacementConfig.PlacementSpecifications",
+          v2="instance_placement_config.PlacementSpecifications",
+          v3="compute.instance_placement_config.placement_specifications", codec=Items(UltraServer, SERVER)),
     Field(spec="max_run_s", request="StoppingCondition.MaxRuntimeInSeconds", v2="max_run",
           v3="stopping_condition.max_runtime_in_seconds", codec=COUNT),
+    Field(spec="max_pending_s", request="StoppingCondition.MaxPendingTimeInSeconds",
+          v3="stopping_condition.max_pending_time_in_seconds", codec=NUMBER),
     Field(spec="spot", request="EnableManagedSpotTraining", v2="use_spot_instances", v3="compute.enable_managed_spot_training",
           codec=IS_THERE),
     Field(spec="spot.max_wait_s", request="StoppingCondition.MaxWaitTimeInSeconds", v2="max_wait",
@@ -336,6 +420,28 @@ JOB: Final = (
           v3="with_infra_check_config.infra_check_config.enable_infra_check", codec=FLAG),
     Field(spec="remote_debug", request="RemoteDebugConfig.EnableRemoteDebug", v2="enable_remote_debug",
           v3="with_remote_debug_config.remote_debug_config.enable_remote_debug", codec=FLAG),
+    Field(spec="session_tag_chaining", request="SessionChainingConfig.EnableSessionTagChaining", v2="enable_session_tag_chaining",
+          v3="with_session_chaining_config.session_chaining_config.enable_session_tag_chaining", codec=FLAG),
+    Field(spec="experiment.name", request="ExperimentConfig.ExperimentName", v2="fit.experiment_config.ExperimentName"),
+    Field(spec="experiment.trial", request="ExperimentConfig.TrialName", v2="fit.experiment_config.TrialName"),
+    Field(spec="experiment.component", request="ExperimentConfig.TrialComponentDisplayName",
+          v2="fit.experiment_config.TrialComponentDisplayName"),
+    Field(spec="experiment.run", request="ExperimentConfig.RunName", v2="fit.experiment_config.RunName"),
+    Field(spec="mlflow.resource_arn", request="MlflowConfig.MlflowResourceArn"),
+    Field(spec="mlflow.experiment", request="MlflowConfig.MlflowExperimentName"),
+    Field(spec="mlflow.run", request="MlflowConfig.MlflowRunName"),
+    Field(spec="model_package.group_arn", request="ModelPackageConfig.ModelPackageGroupArn",
+          v3="model_package_config.model_package_group_arn"),
+    Field(spec="model_package.source_arn", request="ModelPackageConfig.SourceModelPackageArn",
+          v3="model_package_config.source_model_package_arn"),
+    Field(spec="serverless.base_model_arn", request="ServerlessJobConfig.BaseModelArn"),
+    Field(spec="serverless.job_type", request="ServerlessJobConfig.JobType"),
+    Field(spec="serverless.accept_eula", request="ServerlessJobConfig.AcceptEula", codec=ANSWER),
+    Field(spec="serverless.technique", request="ServerlessJobConfig.CustomizationTechnique"),
+    Field(spec="serverless.peft", request="ServerlessJobConfig.Peft"),
+    Field(spec="serverless.evaluation_type", request="ServerlessJobConfig.EvaluationType"),
+    Field(spec="serverless.evaluator_arn", request="ServerlessJobConfig.EvaluatorArn"),
+    Field(spec="serverless.sequence_length", request="ServerlessJobConfig.SequenceLength"),
 )  # fmt: skip
 # SDK v2 makes objects of two classes of both lists together; a target says them itself.
 RULES: Final = (
@@ -344,9 +450,16 @@ RULES: Final = (
 )
 
 
+def members() -> frozenset[str]:
+    """The members of a request that the table says."""
+    return frozenset(field.request.split(".")[0] for field in JOB + RULES)
+
+
 def without_word(job: JobSpec, column: Column) -> Iterator[tuple[str, Any]]:
     """The fields, and their values, that the request says of a job and that ``column`` has no word for."""
     yield from _unsaid("", JOB, job, column)
+    if job.profiling is not None and column == "v2":  # v3 has no profiler at all
+        yield from _unsaid("profiling.", PROFILING, job.profiling, column)
     for name, source in job.sources.items():
         yield from _unsaid(f"inputs.{name}.", table_of(source), source, column)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -14,11 +15,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .fault_injection import FaultInjector
-    from .refusals import Refusals
     from .regions import Regions
     from .state.quota import Quota
 
 PREFIX: Final = "SmTrnEmulator"  # of the header that names the operation, where AWS's have the service
+# The codes of an operation that is not there, of our own and of S3's.
+CODES: Final = frozenset({"UnknownOperationException", "NotImplemented", "InvalidAction"})
+_NAMES: Final = 500  # more could only come of a client that makes names up
+
+
+class Refusals:
+    """The operations that this process refused because it has none of that name. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+
+    def add(self, operation: str) -> None:
+        with self._lock:
+            if operation in self._counts or len(self._counts) < _NAMES:
+                self._counts[operation] += 1
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how often each was asked for, the most frequent first."""
+        with self._lock:
+            return dict(self._counts.most_common())
 
 
 class Control:

@@ -17,14 +17,13 @@ from http.client import responses
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import parse_qsl
 
-from .control import PREFIX, Control
+from .control import CODES, PREFIX, Control, Refusals
 from .errors import AwsError, body_of, refused
 from .http.moto import Moto
 from .http.request import HttpRequest
 from .http.response import Answer, document, json_body
 from .iam.signature import parse_authorization
 from .operations import is_motos
-from .refusals import CODES
 from .s3.api import S3Api
 from .s3.request import parse_request
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from .iam.authenticator import AuthenticatedRequest, Authenticator
     from .iam.roles import Roles
     from .iam.sts import StsApi
-    from .refusals import Refusals
     from .regions import Regions
     from .s3.object_store import ObjectStore
     from .state.quota import Quota

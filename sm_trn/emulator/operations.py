@@ -13,9 +13,10 @@ from .api import shapes
 from .api.tags import add_tags, check_tags, delete_tags, list_tags
 
 if TYPE_CHECKING:
+    from ..core.specs.json import Object
     from .api.search import SearchRequest
-    from .api.service import Handler, Service
     from .api.tags import Tagged, TagList, TagsRequest
+    from .service import Handler, Service
     from .state.resources import Resources
     from .training.api import TrainingApi
 
@@ -65,7 +66,7 @@ class Operations:
 
         return answer
 
-    def _search(self, body: SearchRequest) -> Mapping[str, Any] | None:
+    def _search(self, body: SearchRequest) -> Object | None:
         """Search among what is ours; None for a search among what is moto's."""
         if body["Resource"] == "TrainingJob":
             return self._training.search(body)

@@ -13,11 +13,11 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from .api.service import HttpAnswer, OpenService, RegionParts
 from .container.context import Shared
 from .container.orphans import REGIONS, clean_up_orphans
 from .errors import refused
 from .operations import Operations
+from .service import HttpAnswer, OpenService, RegionParts
 from .state.resources import Resources
 from .state.store import Store
 from .telemetry.log_store import LogLines

@@ -63,8 +63,14 @@ class Rehearsal(HasCard):
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
+        """The sentences, marked as emulated."""
+        first, *others = self.sentences()
+        return [f"EMULATED {first}", *others]
+
+    def sentences(self) -> list[str]:
+        """What the interruptions did, on this machine."""
         times = f"{self.interruptions} time{'' if self.interruptions == 1 else 's'}"
-        lines = [f"EMULATED on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]
+        lines = [f"on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]
         if self.interruptions < self.wanted:
             lines.append(f"{self.wanted - self.interruptions} more were wanted; the job had ended before.")
         different = [name for name in self.weights if not self.files[name]]

@@ -23,7 +23,7 @@ from .container.context import Shared
 from .container.isolation import probe
 from .container.orphans import clean_up_orphans
 from .container.slots import JobSlots
-from .control import Control
+from .control import Control, Refusals
 from .dispatcher import Dispatcher, Services
 from .fault_injection import FaultInjector
 from .http.moto import Moto, settle_environment
@@ -32,7 +32,6 @@ from .iam.keys import Key, Principals, new_key
 from .iam.roles import Roles
 from .iam.sts import StsApi
 from .options import ROLE_NAME, Endpoint, Options
-from .refusals import Refusals
 from .regions import Regions
 from .s3.api import S3Api
 from .s3.object_store import ObjectStore
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from .api.service import OpenService
+    from .service import OpenService
 
 _SHUTDOWN_S = 12.0
 _CONNECTIONS = 128

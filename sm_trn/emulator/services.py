@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from .api.service import OpenService
 from .experiments.service import ExperimentsService
 from .hosting.service import HostingService
 from .processing.service import ProcessingService
+from .service import OpenService
 from .tuning.service import TuningService
 
 # In this order they are restored; they are shut down in the other one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from ..core.formatting.html import WRAP
 from ..core.formatting.table import Align, Cell, Column, Row, Table
 from ..core.pricing.book import Price, price_sources
 
@@ -12,7 +13,7 @@ COLUMNS = (
     Column(name="as_of", heading="Dated", align=Align.LEFT),
     Column(name="region", heading="Region", align=Align.LEFT),
     Column(name="used", heading="Used", align=Align.LEFT, form=lambda used: "yes" if used else "other date"),
-    Column(name="source", heading="Source", align=Align.LEFT, style="wrap"),
+    Column(name="source", heading="Source", align=Align.LEFT, style=WRAP),
 )
 
 

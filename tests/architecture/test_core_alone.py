@@ -106,6 +106,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / "sm_trn" / room, folder / "sm_trn" / room, ignore=unwanted)
     shutil.copy(ROOT / "sm_trn" / "__init__.py", folder / "sm_trn")
     (folder / "sm_trn" / "wiring.py").write_text(WIRING)
+    (folder / "sm_trn" / "rules.py").write_text("from .core.preflight import RULES, check\n")
     shutil.copytree(ROOT / "entry_scripts", folder / "entry_scripts", ignore=unwanted)
     tests = folder / "tests"
     shutil.copytree(TESTS, tests, ignore=shutil.ignore_patterns("__pycache__", "test_*.py", "conftest.py"))

@@ -11,7 +11,7 @@ import pytest
 
 import sm_trn as st
 
-CONSTANTS = {"__version__", "EVALUATION_METRICS", "TRAINER_METRICS"}
+CONSTANTS = {"__version__", "EVALUATION_METRICS", "SERVERLESS", "TRAINER_METRICS", "errors", "results", "specs"}
 # The launcher that the examples read.
 LAUNCHER = """import sagemaker
 from sagemaker.pytorch import PyTorch

@@ -206,7 +206,7 @@ def test_a_job_through_the_whole_command_line(emulator: Any, session: Any, tmp_p
     saved = tmp_path / "by-cli.json"
     assert 0 == sm_trn("attach", name, "--record", str(saved), *where).returncode
     assert "0.500" in sm_trn("compare", str(saved)).stdout
-    assert "no cost" in sm_trn("cost", name, *where).stdout
+    assert "emulated" in sm_trn("cost", name, *where).stdout
     assert "Completed" in sm_trn("stop", name, *where).stdout
     missing = sm_trn("attach", "no-such-job", *where)
     assert 1 == missing.returncode

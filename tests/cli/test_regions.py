@@ -32,7 +32,7 @@ AREAS = {
 SHOWN: dict[str, tuple[list[str], str]] = {
     "check": (["job.toml"], ", REGION, inferred)|, REGION)|in REGION, so no ceiling"),
     "estimate": (["job.toml"], "1 × ml.p4d.24xlarge, REGION "),
-    "plan": (["job.toml", "--only", "ml.p4d.*"], " in REGION. Wait|is known in REGION"),
+    "plan": (["job.toml", "--only", "ml.p4d.*"], " in REGION. Wait|no price in REGION"),
     "render": (["job.toml"], ".dkr.ecr.REGION.amazonaws.com"),
     "policy": (["job.toml"], ":REGION:"),
     "launch": (["job.toml", "--dry-run"], ".dkr.ecr.REGION.amazonaws.com"),

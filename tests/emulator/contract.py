@@ -10,7 +10,6 @@ from typing import Any, Final
 from hypothesis import strategies as some
 
 from sm_trn.emulator import Options
-from sm_trn.emulator.api.service import Handler, Service
 from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.experiments.service import ExperimentsService
@@ -19,6 +18,7 @@ from sm_trn.emulator.hosting.service import operations as hosting_operations
 from sm_trn.emulator.operations import Operations
 from sm_trn.emulator.processing.api import ProcessingApi
 from sm_trn.emulator.processing.service import operations as processing_operations
+from sm_trn.emulator.service import Handler, Service
 from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.telemetry.metrics import FinalMetric

@@ -70,7 +70,11 @@ unknown key "distrbution" in gpt2.toml
      hyperparameters, inputs, compiler, spot, max_run_s, metrics, environment,
      tags, image_uri, checkpoint, output, network, neuron, retries, guard,
      profiler, debugger, profiling, profiler_rules, debug_hook, debug_rules,
-     tensorboard, infra_check, remote_debug, kept""" == str(only(GOOD.replace("[distribution]", "[distrbution]")))
+     tensorboard, infra_check, remote_debug, container_entrypoint,
+     container_arguments, registry, max_pending_s, session_tag_chaining,
+     experiment, mlflow, model_package, serverless, kept""" == str(
+        only(GOOD.replace("[distribution]", "[distrbution]"))
+    )
 
 
 # what is replaced in GOOD, by what; the line of the fault and words of it

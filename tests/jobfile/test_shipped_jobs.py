@@ -9,10 +9,10 @@ import botocore.session
 import botocore.validate
 import pytest
 
-from sm_trn.checks import check
 from sm_trn.core.jobfile import load_jobs
 from sm_trn.core.render import render
 from sm_trn.core.specs import Destination, JobSpec, Severity
+from sm_trn.rules import check
 
 FOLDER = Path(__file__).parents[2] / "notebooks" / "jobs"
 GOLDEN = Path(__file__).parent / "golden"

@@ -20,8 +20,8 @@ from sm_trn.bridge.launchers import read_launchers
 from sm_trn.bridge.launchers.rewrite import rewritten
 from sm_trn.bridge.launchers.slice import sliced
 from sm_trn.bridge.launchers.source import cells
-from sm_trn.checks import check
 from sm_trn.core.errors import SmTrnError
+from sm_trn.rules import check
 
 CASES = int(os.environ.get("SM_TRN_HOSTILE", "200"))
 CALLSITES = Path(os.environ.get("SM_TRN_CALLSITES", "/nowhere"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sm_trn.bridge.launchers import Ending, Launch, Reason, read_text
-from sm_trn.checks import check
+from sm_trn.rules import check
 
 HEAD = """
 import os, time, boto3, sagemaker

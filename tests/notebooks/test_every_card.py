@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.core.formatting.cards import CARDS, HasCard
-from sm_trn.core.formatting.markup import CSS, Cell, block, escaped, facts, grid, title
+from sm_trn.core.formatting.markup import CSS, Fact, block, escaped, facts, title
 from sm_trn.core.formatting.theme import PALETTES
 from sm_trn.core.specs import WallSeconds
 from sm_trn.hosting.endpoints import Endpoint, EndpointRow, Endpoints, Transform
@@ -203,7 +203,7 @@ def test_escaped_text_is_one_printable_line_without_markup(text: str) -> None:
 
 
 def test_pieces_nest_in_one_scoped_block() -> None:
-    inner = title("a", "b", emulated=True) + facts([("x", "y")]) + grid(("A", "B"), [("r", Cell("1", "err"))])
+    inner = title("a", "b", emulated=True) + facts([("x", "y"), ("z", Fact("1", code=True))])
     assert f'<div class="smtrn"><style>{CSS}</style>{inner}</div>' == block(inner)
     assert "" == facts([])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import Any
 
 import pytest
@@ -74,7 +75,12 @@ def sent(job: st.JobSpec) -> dict[str, Any]:
 def test_a_typed_part_is_changed_and_everything_kept_around_it_stays() -> None:
     job = parse_request(REQUEST)
     assert (["train", "test"], 5e-05) == (list(job.inputs), job.hyperparameters["lr"])
-    changed = sent(job.replace(compute=st.Compute("ml.p5.48xlarge"), inputs={**job.inputs, "more": "s3://b/more"}))
+    changed = sent(
+        job.replace(
+            compute=dataclasses.replace(job.compute, instance="ml.p5.48xlarge"),
+            inputs={**job.inputs, "more": "s3://b/more"},
+        )
+    )
     assert REQUEST["ResourceConfig"] | {"InstanceType": "ml.p5.48xlarge"} == changed["ResourceConfig"]
     assert [*REQUEST["InputDataConfig"]] == changed["InputDataConfig"][:3]
     assert "more" == changed["InputDataConfig"][3]["ChannelName"]
@@ -107,7 +113,7 @@ def test_a_channel_that_is_taken_away_takes_what_was_kept_of_it_along() -> None:
     job = job.replace(inputs={"test": job.inputs["test"]})
     assert ["fsx", "test"] == [channel["ChannelName"] for channel in sent(job)["InputDataConfig"]]
     (problem,) = problems(job, "request")
-    assert "InputDataConfig/ChannelName=train/ShuffleConfig" in problem.got
+    assert "InputDataConfig/ChannelName=train/DataSource/S3DataSource/S3DataDistributionType" in problem.got
 
 
 def test_a_kept_channel_gives_way_to_one_of_the_same_name() -> None:
@@ -119,12 +125,12 @@ def test_a_kept_channel_gives_way_to_one_of_the_same_name() -> None:
 
 
 def test_without_its_kept_parts_the_spec_alone_is_sent() -> None:
-    assert "InstancePlacementConfig" not in sent(parse_request(REQUEST).replace(kept=()))["ResourceConfig"]
+    assert "File" == sent(parse_request(REQUEST).replace(kept=()))["AlgorithmSpecification"]["TrainingInputMode"]
 
 
 def test_what_is_kept_is_listed_by_preflight() -> None:
     (problem,) = [problem for problem in st.check(parse_request(REQUEST)) if problem.id == "KEPT001"]
-    assert "ResourceConfig/InstancePlacementConfig" in problem.got
+    assert "AlgorithmSpecification/TrainingInputMode" in problem.got
 
 
 @pytest.mark.parametrize(

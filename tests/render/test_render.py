@@ -17,10 +17,10 @@ from hypothesis import strategies as some
 from strategies_of_values import specs
 
 import sm_trn as st
-from sm_trn.checks import check
 from sm_trn.core.errors import InvalidJob, UnknownName
 from sm_trn.core.render import TARGETS, EstimatorCall, LocalRun, problems, render, request
 from sm_trn.core.specs import Destination, JobSpec, Severity
+from sm_trn.rules import check
 
 GOLDEN = Path(__file__).parent / "golden"
 AT = Destination(

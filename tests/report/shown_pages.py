@@ -121,9 +121,7 @@ def widgets() -> list[str]:
             for emulated in (True, False)
         ),
         Endpoints(rows=(_endpoint("a", overdue=True), _endpoint("b", overdue=False)), session=nobody)._repr_html_(),
-        rehearsal_card(
-            ["EMULATED on this machine: x was interrupted 2 times.", "The same."], {"model.safetensors": True}
-        ),
+        rehearsal_card(["on this machine: x was interrupted 2 times.", "The same."], {"model.safetensors": True}),
     ]
 
 

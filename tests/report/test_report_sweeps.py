@@ -55,7 +55,7 @@ def test_those_without_a_result_come_last_and_say_why(eight: Comparison) -> None
 
 
 def test_a_sweep_is_one_sentence_and_no_sentence_for_each_pair(eight: Comparison) -> None:
-    kinds = [finding.kind for finding in eight.findings]
+    kinds = [finding.kind.value for finding in eight.findings]
     assert 1 == kinds.count("sweep")
     assert not {"cost", "billable", "throughput", "changed"} & set(kinds)
     (said,) = [finding.text for finding in eight.findings if finding.kind == "sweep"]

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from sm_trn.core.specs.secrets import is_named_secret, without_secrets
+from sm_trn.core.preflight.secrets import is_named_secret, without_secrets
 
 AWS = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"  # AWS's own example: https://docs.aws.amazon.com/cli/v1/userguide/cli-configure-files.html
 SHA = "9fceb02d0ae598e95dc970b74767f19372d61af8"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 
-from ...checks import check
 from ...cli.shared import emit, json_option, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
@@ -20,6 +19,7 @@ from ...core.render import problems, render
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Severity
+from ...rules import check
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.requests.ledger import PLACEHOLDERS, TIME

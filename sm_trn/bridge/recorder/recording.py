@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ...core.specs import secrets
+from ...core.preflight import secrets
+from ...core.preflight.secrets import is_named_secret
 from ...core.specs.json import Json
-from ...core.specs.secrets import is_named_secret
 
 LAUNCHING: Final = (
     "CreateTrainingJob", "CreateModel", "CreateEndpointConfig", "CreateEndpoint", "CreateHyperParameterTuningJob",

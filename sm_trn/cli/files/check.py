@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from ...checks import check
 from ...core.errors import InvalidJobFile
 from ...core.jobfile.files import JobFile
 from ...core.session.defaults import known_region
+from ...rules import check
 from ..shared import cents, emit, json_option, region_option, say
 from . import ceilings, files, problems, rules
 from .ceilings import Ceiling

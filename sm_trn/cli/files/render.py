@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from ...checks import check
 from ...core.render import TARGETS, problems, render
 from ...core.session.defaults import known_region
 from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
+from ...rules import check
 from ..shared import bucket_name, emit, json_option, region_option, role_arn, say
 from . import files
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from ...checks import check
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.jobfile.files import JobFile
@@ -23,6 +22,7 @@ from ...core.session.launches import LaunchInterrupted, PartialLaunch
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.sweeps import SWEEP_TAG, grid, parse_values
+from ...rules import check
 from ...wiring import estimated_cost
 from ..connection import connection_options
 from ..files import files, problems

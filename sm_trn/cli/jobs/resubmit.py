@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import click
 
-from ...checks import check
 from ...core.jobfile.changes import change_job
 from ...core.render import problems
 from ...core.render.differences import diff
 from ...core.session.handles import Session
 from ...core.specs.job import JobSpec
+from ...rules import check
 from ..connection import connection_options
 from ..files.rules import ignore_option
 from ..shared import emit, json_option, say

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 # Widths in CSS pixels at which tables fold: into a block a row, with each value under its column's name.
 FOLDS = (500, 560, 620, 680, 740, 800, 860, 920, 980, 1040, 1070, 1130, 1200, 1300, 2000)
 _FIRST_PX, _PADDING_PX, _CHARACTER_PX = 190, 20, 7.4  # of a table's first column; of the others, and of their type
+WRAP, _WRAPPED = (
+    "wrap",
+    30,
+)  # the style of a column whose text may break, and the characters that it has room for at least
 SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',
     '<path d="M2 2h8v8H2z"/>',
@@ -114,7 +118,7 @@ def _texts(table: Table, column: Column) -> list[str]:
         cell = row.cells.get(column.name)
         if cell is not None:
             texts += [f"{column.words(cell)}{'  ' if cell.glyph else ''}{' EMULATED' if cell.tag else ''}", cell.below]
-    return texts
+    return [text[:_WRAPPED] for text in texts] if column.style == WRAP else texts
 
 
 def _side(column: Column) -> str:

@@ -6,7 +6,7 @@ Light and dark follow Jupyter, VS Code and ``html[theme]``. It must not know wha
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from . import numbers as fmt
@@ -69,11 +69,11 @@ CSS = " ".join(
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """Text of a table's cell, and how it is marked: ``code``, or a role of the theme such as ``err``."""
+class Fact:
+    """What is said of a name; ``code`` as a computer would read it."""
 
-    text: str
-    role: str = ""
+    words: str
+    code: bool = False
 
 
 def cleaned(value: str) -> str:
@@ -110,38 +110,12 @@ def title(name: str, under: str = "", *, emulated: bool = False) -> str:
     return f'<p class="title">{tag}<b>{escaped(name)}</b>{more}</p>'
 
 
-def facts(rows: Iterable[tuple[str, str | Cell]]) -> str:
+def facts(rows: Iterable[tuple[str, str | Fact]]) -> str:
     """Names and what is said of them; nothing when there is nothing to say."""
-    lines = [f'<tr><th scope="row">{escaped(name)}</th>{_cell(value, words=True)}</tr>' for name, value in rows]
+    lines = []
+    for name, value in rows:
+        fact = Fact(value) if isinstance(value, str) else value
+        words = f"<code>{escaped(fact.words)}</code>" if fact.code else escaped(fact.words)
+        wide = " wide" if len(fact.words) > 40 else ""
+        lines.append(f'<tr><th scope="row">{escaped(name)}</th><td class="words{wide}">{words}</td></tr>')
     return f'<table class="facts"><tbody>{"".join(lines)}</tbody></table>' if lines else ""
-
-
-def grid(heads: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, words: Sequence[str] = ()) -> str:
-    """A table whose first column names the rows. Columns whose heads are in ``words`` are text, all others numbers."""
-    head = "".join(f'<th scope="col"{_words(name in words)}>{escaped(name)}</th>' for name in heads)
-    body = "".join(
-        f'<tr><th scope="row">{_marked(first)}</th>'
-        + "".join(_cell(cell, words=name in words) for name, cell in zip(heads[1:], others, strict=True))
-        + "</tr>"
-        for first, *others in rows
-    )
-    opened = WIDE if len(heads) > 2 else WIDE.replace('"wide"', '"wide narrow"')
-    return f"{opened}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _cell(value: str | Cell, *, words: bool) -> str:
-    wide = words and len(value if isinstance(value, str) else value.text) > 40
-    kind = ' class="words wide"' if wide else _words(words)
-    return f"<td{kind}>{_marked(value)}</td>"
-
-
-def _words(words: bool) -> str:
-    return ' class="words"' if words else ""
-
-
-def _marked(value: str | Cell) -> str:
-    if isinstance(value, str):
-        return escaped(value)
-    if value.role == "code":
-        return f"<code>{escaped(value.text)}</code>"
-    return f'<span class="{escaped(value.role)}">{escaped(value.text)}</span>' if value.role else escaped(value.text)

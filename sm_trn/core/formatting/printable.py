@@ -1,19 +1,38 @@
-"""Foreign text without what could move a cursor. It knows neither logs nor layout."""
+"""What a line looks like once a terminal had drawn it: nothing foreign moves a cursor. It must not know what a line means."""
 
 from __future__ import annotations
 
 import re
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b.")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b.")
 # Also what turns the direction of the rest of a line, and halves of characters, which no terminal's encoding has.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff]")
+# Containers write control characters in octal: #015 is a carriage return. Only those that a script means; anything else
+# may well be a colour or a ticket's number.
+_OCTAL = re.compile(r"#0(10|11|12|15|33)")
+_MEANT = {"10": "\b", "11": "\t", "12": "\n", "15": "\r", "33": "\x1b"}
 
 
 def printable(text: str) -> str:
     """A line that a terminal can show: escape sequences and control characters that a job printed are taken out."""
-    return _CONTROLS.sub("", ESCAPES.sub("", text))
+    return _CONTROLS.sub("", _ESCAPES.sub("", text))
 
 
 def one_line(text: str) -> str:
     """Foreign text as one printable line."""
     return " ".join(printable(text).split())
+
+
+def plain(text: str) -> str:
+    """Octal escapes are characters again, escape sequences are gone. Carriage returns and tabs stay."""
+    if "#0" in text:
+        text = _OCTAL.sub(lambda found: _MEANT[found[1]], text)
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
+def shown(text: str) -> str:
+    """One line for people: of a progress bar the last state only, nothing that can move the cursor."""
+    drawn = plain(text).replace("\b", "\r")
+    if "\r" in drawn:
+        drawn = next((part for part in reversed(drawn.split("\r")) if part.strip()), "")
+    return printable(drawn)

@@ -41,6 +41,7 @@ class Layout:
 
 
 WIDE = 10_000  # of a pipe, whose lines end where they end
+WHOLE_NAMES = Layout(longest=WIDE)
 NAMES = Layout(longest=WIDE, stack=True)  # people copy these names, so none is cut
 
 

@@ -17,7 +17,7 @@ from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, make_mapping_structure_fn
 
 from ..errors import SmTrnError
-from ..specs.data import Channel, FileSystem
+from ..specs.data import Channel, Dataset, FileSystem
 from ..specs.framework import Framework
 from ..specs.job import Distribution, HyperValue, JobSpec
 from ..specs.json import Json
@@ -62,7 +62,9 @@ def _converter() -> Converter:
     converter.register_unstructure_hook_factory(
         dataclasses.is_dataclass, lambda cls: _unstructure_fields(converter, cls)
     )
-    converter.register_structure_hook(str | Channel | FileSystem, functools.partial(_text_or_channel, converter))
+    converter.register_structure_hook(
+        str | Channel | FileSystem | Dataset, functools.partial(_text_or_channel, converter)
+    )
     converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
     converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
     converter.register_unstructure_hook_func(_is_distribution, functools.partial(_strategy_tree, converter))
@@ -144,10 +146,11 @@ def _dataclass(converter: Converter, cls: Any) -> Structure:
 
 def _text_or_channel(converter: Converter, value: Any, _: Any) -> Any:
     if isinstance(value, Mapping):
-        return converter.structure(value, FileSystem if "file_system_id" in value else Channel)
+        kinds = {"file_system_id": FileSystem, "dataset_arn": Dataset}
+        return converter.structure(value, next((cls for key, cls in kinds.items() if key in value), Channel))
     if isinstance(value, str):
         return value
-    raise MismatchError(got=value, wanted="an S3 URI, a folder, or a table with uri or file_system_id")
+    raise MismatchError(got=value, wanted="an S3 URI, a folder, or a table with uri, file_system_id or dataset_arn")
 
 
 def _kind(converter: Converter, registry: Mapping[str, type[Any]], value: Any, _: Any) -> Any:

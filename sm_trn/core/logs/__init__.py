@@ -1,5 +1,6 @@
 """Log lines, their order, and the numbers in them."""
 
+from ..formatting.printable import plain, shown
 from .dicts import dicts, numbers
 from .events import LogEvent, host_of, merge, printable
 from .metrics import MetricLine, MetricLog, MetricReader, points
@@ -7,7 +8,6 @@ from .prefixes import Prefix, prefix_of
 from .rules import RuleReader
 from .saved import SavedLog, parse_log, saved_line
 from .selection import LogFilter, since_s
-from .shown import plain, shown
 from .throughput import Throughput, throughput
 
 __all__ = [

@@ -16,8 +16,8 @@ from typing import Any
 
 import orjson
 
+from ..formatting.printable import plain
 from .marks import COMPILER
-from .shown import plain
 
 _ODD = ("\x1b", "#033", COMPILER)  # lines that mean more than their dict
 _DEPTH = 8  # dicts nested deeper than this are no metric line

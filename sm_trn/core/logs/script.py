@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ..formatting.printable import plain
 from .events import LogEvent
 from .prefixes import prefix_of
-from .shown import plain
 
 # sagemaker-training 5.1.4: logging_config.py (the format), entry_point.py and process.py (what is said before and after a script).
 _TOOLKIT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?:sagemaker[\w.-]*|botocore[\w.]*|root) +[A-Z]+ ")

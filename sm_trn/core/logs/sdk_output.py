@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..formatting.printable import plain
 from ..specs.units import InstanceSeconds
 from .events import LogEvent
 from .marks import HEAD
 from .prefixes import prefix_of
 from .sdk_panel import is_panel, panel_events
-from .shown import plain
 
 _COLOUR = re.compile(r"\x1b\[3[1-6]m")
 _CURRENT_HOST = "SM_CURRENT_HOST="  # the toolkit prints it once a host

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterator
 
+from ..formatting.printable import plain
 from .events import LogEvent, host_of
-from .shown import plain
 
 _STAMP = re.compile(r"\[\d\d/\d\d/\d\d \d\d:\d\d:\d\d\]")
 _MARGIN = 19 + 1 + 8 + 1  # time, level and a space behind each

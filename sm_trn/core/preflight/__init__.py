@@ -11,6 +11,7 @@ from datetime import date
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
 from . import (
+    capacity,
     compiler,
     cost,
     data,
@@ -38,6 +39,7 @@ RULES: tuple[JobRule, ...] = (
     *spot.RULES,
     *limits.RULES,
     *data.RULES,
+    *capacity.RULES,
     *script.RULES,
     *packing.RULES,
     *devices.RULES,

@@ -20,6 +20,13 @@ COST001 = Rule(
 COST002 = Rule(
     "COST002", (Severity.INFO,), "an instance without a known price", f"Costs will read {str(Missing.NO_PRICE)!r}."
 )
+COST003 = Rule(
+    "COST003",
+    (Severity.INFO,),
+    "a cost that is not of hours of one machine",
+    "A serverless job is billed by tokens; of instance preferences the first is priced.",
+    "API reference, DescribeTrainingJob: BillableTokenCount",
+)
 
 
 def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:
@@ -48,4 +55,23 @@ def unknown_price(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-RULES = (most_it_can_cost, unknown_price)
+def other_bills(job: JobSpec) -> Iterator[Problem]:
+    """COST003: jobs that are billed by tokens, and jobs that may run on other machines than the one that is priced."""
+    if job.serverless is not None:
+        yield COST003.problem(
+            Field("serverless"),
+            "this job is billed by tokens, so no price is shown",
+            got=job.serverless.base_model_arn,
+            fix=Advice("look its price up: https://aws.amazon.com/sagemaker/ai/pricing/"),
+        )
+    elif len(job.compute.preferences) > 1:
+        first, *others = job.compute.instances
+        yield COST003.problem(
+            Field("compute.preferences"),
+            f"costs and ceilings are those of {first}",
+            got=f"{', '.join(others)} as well",
+            fix=Advice("nothing, if that is meant"),
+        )
+
+
+RULES = (most_it_can_cost, unknown_price, other_bills)

@@ -14,8 +14,8 @@ from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
 from ..specs.places import bucket_and_key
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
-from ..specs.secrets import holds_secret, is_named_secret
 from . import reading, source
+from .secrets import holds_secret, is_named_secret
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
 # Owners and beginnings of models that are downloaded after an agreement only (Hugging Face hub, 2026-11).

@@ -234,9 +234,7 @@ def _one_process(job: JobSpec) -> bool:
     An image or a shell script of one's own, and SDK v3's driver, start what they like.
     """
     script = job.script
-    own_program = (
-        script is None or not script.entry.endswith(".py") or job.keeps("/AlgorithmSpecification/ContainerEntrypoint")
-    )
+    own_program = script is None or not script.entry.endswith(".py") or job.own_entrypoint
     alone = job.distribution is None or isinstance(job.distribution, SingleProcess)
     return alone and not own_program and not job.compiled and not isinstance(job.framework, Container)
 

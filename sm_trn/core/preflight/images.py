@@ -129,7 +129,7 @@ def _misfit(job: JobSpec) -> str | None:
 def no_image(job: JobSpec) -> Iterator[Problem]:
     """IMG006: a container of one's own is found by its URI only, an algorithm by its name."""
     framework = job.framework
-    if not isinstance(framework, Container) or job.keeps("/ServerlessJobConfig"):
+    if not isinstance(framework, Container) or job.serverless is not None:
         return
     if bool(job.image_uri) == bool(framework.algorithm):
         yield IMG006.problem(

@@ -51,7 +51,7 @@ def against_the_model(job: JobSpec) -> Iterator[Problem]:
     for part in job.kept:
         shape = _shape_at(part)
         fault = (
-            None if shape is None or part.sent is None else next(_faults(shape, json.loads(part.sent), part.at), None)
+            None if shape is None or part.sent is None else next(faults(shape, json.loads(part.sent), part.at), None)
         )
         if shape is None and not part.at.startswith("/HyperParameters"):
             fault = (part.at, "the field", "a field of CreateTrainingJob")
@@ -82,15 +82,18 @@ def _shape_at(part: Kept) -> str | None:
     return name
 
 
-def _faults(name: str, value: Any, at: str) -> Iterator[tuple[str, str, str]]:
-    """Each place that does not fit its shape, with what stands there and what was wanted. Patterns of texts are the service's affair."""
+def faults(name: str, value: Any, at: str = "", *, partial: bool = False) -> Iterator[tuple[str, str, str]]:
+    """Each place that does not fit its shape, with what stands there and what was wanted. Patterns of texts are the service's affair.
+
+    Of a ``partial`` value nothing is missing, and fields that the model does not have are nobody's fault.
+    """
     shape = limits.shapes()[name]
     kinds = _KINDS.get(shape["type"])
     if kinds is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
         yield at, repr(value)[:80], f"a {shape['type']}"
     elif "enum" in shape and value not in shape["enum"]:
         yield at, repr(value), "one of " + ", ".join(shape["enum"][:12])
-    elif shape["type"] == "structure":
+    elif shape["type"] == "structure" and not partial:
         yield from (
             (f"{at}/{key}", "nothing", "a value: it is required")
             for key in shape.get("required", ())
@@ -101,10 +104,10 @@ def _faults(name: str, value: Any, at: str) -> Iterator[tuple[str, str, str]]:
             for key in value
             if key not in shape["members"]
         )
-    elif not isinstance(value, bool) and not _within(shape, value):
+    elif shape["type"] != "structure" and not isinstance(value, bool) and not _within(shape, value):
         yield at, repr(value)[:80], f"{shape.get('min', 'any')} to {shape.get('max', 'any')}"
     for step, inner_name, inner in _inside(shape, value):
-        yield from _faults(inner_name, inner, f"{at}/{step}")
+        yield from faults(inner_name, inner, f"{at}/{step}", partial=partial)
 
 
 def _inside(shape: Mapping[str, Any], value: Any) -> Iterator[tuple[str, str, Any]]:

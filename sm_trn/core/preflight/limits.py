@@ -115,7 +115,7 @@ def instance_exists(job: JobSpec) -> Iterator[Problem]:
     """LIMIT001: a mistyped instance type goes out unchanged from both SDKs."""
     known = limits.members("TrainingInstanceType")
     for instance in job.compute.instances:
-        if instance in known or (instance == SERVERLESS and job.keeps("/ResourceConfig")):
+        if instance in known or (instance == SERVERLESS and job.serverless is not None):
             continue
         yield LIMIT001.problem(
             Field("compute.groups" if job.compute.groups else "compute.instance"),

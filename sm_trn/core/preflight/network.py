@@ -21,8 +21,6 @@ from ..strategies import plan
 
 PROVIDER, RDMA, PROTOCOL = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO"
 GPU_DIRECT = ("ml.p4", "ml.p5")  # EFA reads the memory of their GPUs: NCCL's documentation of the plugin
-OWN_LAUNCHER = "/AlgorithmSpecification/ContainerEntrypoint"
-OWN_ARGUMENTS = "/AlgorithmSpecification/ContainerArguments"
 DRIVERS = "sm_drivers"  # the channel of SDK v3's launchers: sagemaker-train 1.27.0, ModelTrainer
 PLUGIN = "aws/aws-ofi-nccl commit e50d5579 (v1.7.0-aws): the plugin selects EFA by itself"
 LOG = "in the log, `Selected provider is efa` proves it and `NET/Socket` denies it"
@@ -87,9 +85,9 @@ def _hosts_with_efa(job: JobSpec, accelerator: Accelerator) -> tuple[InstanceTyp
 def _way(job: JobSpec) -> _Way:
     framework = images.recognise(job.image_uri) if job.image_uri else job.framework
     build = None if framework is None or isinstance(framework, Container) else efa.build_of(framework)
-    if DRIVERS in str(job.kept_at(OWN_ARGUMENTS)):
+    if DRIVERS in f"{job.container_arguments}{job.kept_at('/AlgorithmSpecification/ContainerArguments')}":
         return _Way(efa.drivers(), build)
-    if plan(job).runner not in {Runner.TORCHRUN, Runner.MPI} or job.keeps(OWN_LAUNCHER):
+    if plan(job).runner not in {Runner.TORCHRUN, Runner.MPI} or job.own_entrypoint:
         return _Way(None, build)
     return _Way(efa.toolkit_of(build) if build else None, build)
 

@@ -40,9 +40,13 @@ class RequestCost(HasCard):
 
     def heading(self) -> str:
         """What was seen, in a sentence; says first when it was emulated."""
+        return f"EMULATED: {self.sentence()}" if self.emulated else self.sentence()
+
+    def sentence(self) -> str:
+        """What was seen."""
         rate = f"{self.requests_per_s:,.3g} requests/s"
         if self.emulated:
-            return f"EMULATED: {rate} emu are this machine's and have no cost."
+            return f"{rate} emu are this machine's and have no cost."
         usd = self.usd_per_thousand
         return f"{rate}." if usd is None else f"{_shown(usd)} for 1,000 requests at {rate}."
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .. import fields as table
 from ..catalog import limits
 from ..formatting.cards import HasCard
-from ..specs.data import Channel, FileSystem
+from ..specs.data import Source
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.json import Json
@@ -94,7 +95,7 @@ def _title(side: JobSpec | Mapping[str, Json]) -> str:
 
 def fields(request: Mapping[str, Json]) -> dict[str, Json]:
     """The fields that CreateTrainingJob has, each by its path; hyperparameters as the values that their JSON stands for."""
-    known = limits.shapes()["CreateTrainingJobRequest"]["members"]
+    known = {*limits.shapes()["CreateTrainingJobRequest"]["members"], *table.members()}
     return dict(_walk("", {name: value for name, value in request.items() if name in known}))
 
 
@@ -126,7 +127,7 @@ def placed_as(job: JobSpec, answer: Mapping[str, Any]) -> JobSpec:
         for item in answer.get("InputDataConfig") or ()
     }
     uris = {name: str(source.get("S3Uri", "")) for name, source in sent.items()}
-    inputs: dict[str, str | Channel | FileSystem] = dict(job.inputs)
+    inputs: dict[str, str | Source] = dict(job.inputs)
     for name, channel in job.channels.items():
         if UPLOADED in uris.get(name, "") and "://" not in channel.uri:
             plain = isinstance(inputs[name], str)

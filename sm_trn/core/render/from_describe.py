@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .. import fields
 from ..catalog import limits
 from ..specs.destination import Destination
 
@@ -40,7 +41,9 @@ _EMPTY_MEANS_ABSENT: Final = frozenset({"ResourceConfig", "HyperParameters", "En
 
 def as_request(answer: Mapping[str, Any], tags: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The CreateTrainingJob request behind a describe answer. ``tags`` are those of ListTags: no describe holds them."""
-    request: dict[str, Any] = _cleaned("CreateTrainingJobRequest", answer)
+    model = limits.shapes()["CreateTrainingJobRequest"]["members"]
+    newer = {name: answer[name] for name in fields.members() if name in answer and name not in model}
+    request: dict[str, Any] = _cleaned("CreateTrainingJobRequest", answer) | newer
     own = {key: value for key, value in (tags or {}).items() if not key.startswith(OWN_TAGS)}
     listed = [item for item in request.pop("Tags", []) if not str(item.get("Key")).startswith(OWN_TAGS)]
     found = [{"Key": key, "Value": value} for key, value in own.items()] if tags is not None else listed

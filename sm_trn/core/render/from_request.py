@@ -15,7 +15,7 @@ from .. import fields
 from ..catalog import images
 from ..errors import SmTrnError, UnknownName
 from ..specs.compute import SERVERLESS
-from ..specs.data import Channel, FileSystem
+from ..specs.data import Channel, Source
 from ..specs.debugging import DebugHook, Profiling
 from ..specs.destination import Destination
 from ..specs.framework import Container, TrainingCompiler
@@ -90,9 +90,10 @@ def _fields(request: Mapping[str, Json]) -> dict[str, Any]:
     """The fields of a spec that are rows of the table."""
     values = fields.read(fields.JOB + fields.RULES, request, "request")
     compute = values.setdefault("compute", {})
-    if "instance" in compute:
-        compute.pop("groups", None)
-    elif not compute.get("groups"):
+    machines = [name for name in ("instance", "groups", "preferences") if compute.get(name)]
+    for name in machines[1:]:
+        del compute[name]
+    if not machines:
         compute["instance"] = SERVERLESS
     values["environment"] = values.pop("variables", {})
     checkpoints, spot = values.pop("checkpoints", {}), values.pop("spot", {})
@@ -102,11 +103,7 @@ def _fields(request: Mapping[str, Json]) -> dict[str, Any]:
             spot |= {f"checkpoint_{name}": value for name, value in checkpoints.items()}
     else:
         values["checkpoint"] = checkpoints
-    for name, cls in fields.PARTS.items():
-        if name in values:
-            part = fields.build(cls, values.pop(name))
-            values |= {} if part is None else {name: part}
-    return values
+    return fields.with_parts(values)
 
 
 def _base_name(name: str) -> str:
@@ -120,20 +117,20 @@ def _compiler(sent: Mapping[str, Json]) -> TrainingCompiler | None:
     return TrainingCompiler(debug=sent.get("sagemaker_training_compiler_debug_mode") is True)
 
 
-def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tuple[str, str | Channel | FileSystem]]:
-    """The channels that read S3 or a file system. Others are kept, as is the one that only carries an isolated job's source."""
+def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tuple[str, str | Source]]:
+    """The channels that read S3, a file system or a dataset. Others are kept, as is the one that only carries an isolated job's source."""
     channels = list(request.get("InputDataConfig") or ())
     isolated = sent.get("sagemaker_submit_directory") == CODE_IN_CONTAINER
     if isolated and channels and channels[-1].get("ChannelName") == CODE_CHANNEL:
         channels.pop()
     for item in channels:
-        system = fields.build(FileSystem, fields.read(fields.FILE_SYSTEM, item, "request"))
-        if system is not None:
-            yield item["ChannelName"], system
+        built = (fields.build(cls, fields.read(table, item, "request")) for cls, table in fields.SOURCES.items())
+        source = next((each for each in built if each is not None), None)
+        if isinstance(source, Channel) and not source.uri.startswith("s3://"):
             continue
-        channel = fields.build(Channel, fields.read(fields.CHANNEL, item, "request"))
-        if channel is not None and channel.uri.startswith("s3://"):
-            yield item["ChannelName"], channel.uri if channel == Channel(channel.uri) else channel
+        if source is not None:
+            plain = isinstance(source, Channel) and source == Channel(source.uri)
+            yield item["ChannelName"], source.uri if plain else source
 
 
 def _debugging(request: Mapping[str, Json]) -> dict[str, Any]:

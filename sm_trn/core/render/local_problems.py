@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from .. import _entry
+from .. import _entry, fields
 from ..catalog import images
-from ..specs.data import InputMode, S3Kind, Spread
+from ..specs.data import Channel, InputMode, S3Kind, Spread
 from ..specs.job import JobSpec
 from ..specs.launch import Runner
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, Rule, Severity, python
 from ..strategies import debugged, plan, profiled, strategy
 from . import passthrough
 
@@ -27,6 +27,13 @@ STARTS_OTHERWISE: Final = (
     "/AlgorithmSpecification/ContainerArguments",
     "/ServerlessJobConfig",
 )
+# Fields that the commands follow, or that have problems of their own.
+FOLLOWED: Final = frozenset(
+    {
+        "metrics", "variables", "max_run_s", "compute.instance", "compute.count", "compute.groups", "compute.volume_gb",
+        "output.compress", "checkpoints.s3_uri", "checkpoints.local_path", "container_entrypoint", "container_arguments",
+    }
+)  # fmt: skip
 
 TARGET051 = Rule(
     "TARGET051",
@@ -152,11 +159,13 @@ def groups(job: JobSpec) -> Iterator[Problem]:
 
 def channels(job: JobSpec) -> Iterator[Problem]:
     """TARGET055, TARGET056: what SageMaker does with objects before a script sees them."""
-    for name, system in job.file_systems.items():
+    for name, source in job.sources.items():
+        if isinstance(source, Channel):
+            continue
         yield TARGET055.problem(
             Field(f"inputs.{name}"),
-            "a file system cannot be mounted here",
-            got=f"{system.kind.value} {system.file_system_id!r}",
+            "only S3 and folders of this machine can be read here",
+            got=python(source),
             wanted="an S3 prefix or a folder, as it is",
             fix=Advice(f"inputs={{{name!r}: './folder'}} here"),
         )
@@ -243,8 +252,8 @@ def container_paths(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def kept(job: JobSpec) -> Iterator[Problem]:
-    """TARGET063: parts of an attached job's request that start another program, or bring data from elsewhere than S3."""
+def otherwise(job: JobSpec) -> Iterator[Problem]:
+    """TARGET063: what starts another program, or brings data from elsewhere than S3: fields, and kept parts of a request."""
     lost = [part for part in job.kept if part.at.startswith(STARTS_OTHERWISE) and part.sent is not None]
     if lost:
         yield TARGET063.problem(
@@ -254,29 +263,32 @@ def kept(job: JobSpec) -> Iterator[Problem]:
             wanted="a script, and data in S3 or here",
             fix=Advice(f"replace(kept=()) to leave it out, or {REHEARSE}"),
         )
+    for name in ("container_entrypoint", "container_arguments", "serverless"):
+        if getattr(job, name):
+            yield TARGET063.problem(
+                Field(name),
+                "the commands start the script, and nothing else",
+                got=f"{name}={python(getattr(job, name))}",
+                wanted="a job without it",
+                fix=Advice(f"leave it out here, or {REHEARSE}"),
+            )
 
 
 def service(job: JobSpec) -> Iterator[Problem]:
     """TARGET061: what only the service does."""
+    words = fields.write(fields.JOB + fields.RULES, job, "request")
     left_out = [
-        word
-        for word, there in (
-            ("spot", job.spot is not None),
-            ("retries", job.retries is not None),
-            ("network", job.network is not None),
-            ("output.s3_uri", job.output.s3_uri is not None),
-            ("output.kms_key", job.output.kms_key is not None),
-            ("compute.keep_alive_s", job.compute.keep_alive_s is not None),
-            ("compute.volume_kms_key", job.compute.volume_kms_key is not None),
-            ("tags", bool(job.tags)),
+        field.spec
+        for field in fields.JOB + fields.RULES
+        if field.spec not in FOLLOWED and fields.is_in(words, field.request)
+    ]
+    left_out += [
+        name
+        for name, there in (
+            ("profiling", job.profiling is not None),
             ("profiler", profiled(job)),
+            ("debug_hook", job.debug_hook is not None),
             ("debugger", debugged(job)),
-            ("debug_rules", bool(job.debug_rules)),
-            ("profiler_rules", bool(job.profiler_rules)),
-            ("tensorboard", job.tensorboard is not None),
-            ("infra_check", job.infra_check),
-            ("remote_debug", job.remote_debug),
-            ("compute.training_plan", job.compute.training_plan is not None),
             ("image_uri", job.image_uri is not None),
             ("kept", bool(job.kept)),
         )
@@ -298,6 +310,6 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     channels,
     script,
     container_paths,
-    kept,
+    otherwise,
     service,
 )

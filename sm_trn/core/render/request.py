@@ -35,7 +35,7 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
     hyperparameters = _hyperparameters(job, at)
     request: dict[str, Any] = {
         "TrainingJobName": at.named(job),
-        "AlgorithmSpecification": _algorithm(job, at),
+        **({"AlgorithmSpecification": _algorithm(job, at)} if job.serverless is None else {}),
         "RoleArn": at.role,
         "OutputDataConfig": {"S3OutputPath": f"s3://{at.bucket}/"},
         **({"HyperParameters": hyperparameters} if hyperparameters else {}),
@@ -45,6 +45,8 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         request["InputDataConfig"] = channels
     for name, value in fields.write(fields.JOB + fields.RULES, job, "request").items():
         request[name] = {**request[name], **value} if name in request else value
+    if job.serverless is not None:
+        return request
     return request | _debugging(job, at, request["OutputDataConfig"]["S3OutputPath"])
 
 

@@ -23,6 +23,7 @@ from .calls import EstimatorCall, with_objects
 
 # The classes of arguments, and of the items of lists.
 CLASSES: Final[Mapping[str, str]] = {
+    "shuffle_config": "sagemaker.inputs.ShuffleConfig",
     "collection_configs": "sagemaker.debugger.CollectionConfig",
     "instance_groups": "sagemaker.instance_group.InstanceGroup",
     "tensorboard_output_config": "sagemaker.debugger.TensorBoardOutputConfig",
@@ -147,9 +148,9 @@ def _inputs(job: JobSpec) -> dict[str, Any] | None:
     for name, source in job.sources.items():
         if isinstance(source, FileSystem):
             inputs[name] = _object("sagemaker.inputs.FileSystemInput", _words(fields.FILE_SYSTEM, source))
-        elif source == Channel(source.uri):
+        elif isinstance(source, Channel) and source == Channel(source.uri):
             inputs[name] = source.uri
-        else:
+        elif isinstance(source, Channel):  # TARGET105: a dataset is not rendered
             inputs[name] = _object("sagemaker.inputs.TrainingInput", _words(fields.CHANNEL, source))
     return inputs or None
 

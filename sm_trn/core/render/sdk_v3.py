@@ -16,7 +16,7 @@ from typing_extensions import assert_never
 from .. import _entry, fields
 from ..catalog.images import image_uri
 from ..catalog.instances import find_instance
-from ..specs.data import Channel, FileSystem
+from ..specs.data import Channel, Source
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.launch import LaunchPlan, Library, Runner
@@ -113,9 +113,9 @@ def _workers(launch: LaunchPlan, job: JobSpec) -> int | None:
     return launch.workers_per_host if launch.named_workers or (known and alike) else None
 
 
-def _channel(name: str, source: Channel | FileSystem) -> EstimatorCall:
+def _channel(name: str, source: Source) -> EstimatorCall:
     """Plain URIs and local folders stay plain; a channel with more to say is spelt out."""
     if isinstance(source, Channel) and source == Channel(source.uri):
         return _part(f"{CONFIGS}.InputData", {"channel_name": name, "data_source": source.uri})
     words = {"channel_name": name, **with_objects(fields.write(fields.table_of(source), source, "v3"), _class)}
-    return _part(f"{CONFIGS}.{'Channel' if isinstance(source, Channel) else 'InputData'}", words)
+    return _part(f"{CONFIGS}.Channel", words)

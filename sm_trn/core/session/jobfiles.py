@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import UnknownName
 from ..jobfile.files import JobFile, dump_job, parse_jobs
-from ..specs.data import Channel, FileSystem
+from ..specs.data import Channel, Dataset, FileSystem
 from ..specs.job import JobSpec
 from ..specs.value import suggestion
 
@@ -103,7 +103,7 @@ def _moved(job: JobSpec, move: Callable[[str], str]) -> JobSpec:
 
     inputs = {
         name: value
-        if isinstance(value, FileSystem)
+        if isinstance(value, (FileSystem, Dataset))
         else dataclasses.replace(value, uri=here(value.uri))
         if isinstance(value, Channel)
         else here(value)

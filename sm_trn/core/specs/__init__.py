@@ -1,21 +1,43 @@
 """Values: what is asked for, what came back, what is wrong. No I/O, no clock."""
 
-from .compute import SERVERLESS, Accelerator, Compute, InstanceGroup, InstanceType, Spot
+from .compute import (
+    SERVERLESS,
+    Accelerator,
+    Compute,
+    InstanceGroup,
+    InstancePreference,
+    InstanceType,
+    Placement,
+    Spot,
+    UltraServer,
+)
 from .data import (
     Channel,
     Checkpoint,
+    Dataset,
     FileSystem,
     FileSystemKind,
     InputMode,
     Network,
     Output,
     S3Kind,
+    Source,
     Spread,
     TensorBoard,
 )
 from .debugging import DebugHook, DebugRule, Profiling, TensorCollection
 from .destination import Destination
-from .framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TrainingCompiler
+from .framework import (
+    Container,
+    Framework,
+    HuggingFace,
+    HuggingFaceNeuronX,
+    NeuronX,
+    PyTorch,
+    Registry,
+    RegistryAccess,
+    TrainingCompiler,
+)
 from .guard import Guard
 from .job import Distribution, Git, HyperValue, JobSpec, Script
 from .kept import Kept, json_text, pointer
@@ -24,6 +46,7 @@ from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRul
 from .neuron import NeuronOptions
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
+from .services import Experiment, Mlflow, ModelPackage, Serverless
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
 from .units import InstanceSeconds, Usd, WallSeconds, instance_seconds
 from .value import fits, suggesting, suggestion
@@ -40,10 +63,12 @@ __all__ = [
     "Checkpoint",
     "Compute",
     "Container",
+    "Dataset",
     "DebugHook",
     "DebugRule",
     "Destination",
     "Distribution",
+    "Experiment",
     "Field",
     "FileSystem",
     "FileSystemKind",
@@ -55,6 +80,7 @@ __all__ = [
     "HyperValue",
     "InputMode",
     "InstanceGroup",
+    "InstancePreference",
     "InstanceSeconds",
     "InstanceType",
     "JobRecord",
@@ -67,27 +93,35 @@ __all__ = [
     "Line",
     "MetricPoint",
     "MetricRule",
+    "Mlflow",
+    "ModelPackage",
     "Named",
     "Network",
     "NeuronOptions",
     "NeuronX",
     "Origin",
     "Output",
+    "Placement",
     "Problem",
     "Problems",
     "Profiling",
     "PyTorch",
+    "Registry",
+    "RegistryAccess",
     "Rule",
     "Runner",
     "S3Kind",
     "Script",
+    "Serverless",
     "Severity",
+    "Source",
     "Spot",
     "Spread",
     "TensorBoard",
     "TensorCollection",
     "TrainingCompiler",
     "Transition",
+    "UltraServer",
     "Usd",
     "WallSeconds",
     "complete",

@@ -60,10 +60,61 @@ class InstanceGroup:
 
 @suggesting
 @dataclass(frozen=True, slots=True)
+class InstancePreference:
+    """One of several instance types that a job can run on. ``count`` None is the count of the Compute around it.
+
+    >>> either = st.specs.InstancePreference("ml.p5.48xlarge"), st.specs.InstancePreference("ml.p4d.24xlarge")
+    >>> st.Compute(preferences=either, count=2).hosts
+    2
+    """
+
+    instance: str
+    _: KW_ONLY
+    count: int | None = None
+    training_plan: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.count is not None and self.count < 1:
+            raise ValueError(f"preference {self.instance!r}: got count {self.count!r}, wanted at least 1")
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UltraServer:
+    """``count`` instances that are placed together on one UltraServer: a ``PlacementSpecification``.
+
+    >>> st.specs.UltraServer(count=2).server_id is None
+    True
+    """
+
+    count: int
+    server_id: str | None = None
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where the instances of UltraServer capacity are placed. ``shared`` lets other jobs onto the same UltraServers.
+
+    >>> st.specs.Placement(servers=(st.specs.UltraServer(count=2), st.specs.UltraServer(count=2))).shared is None
+    True
+    """
+
+    shared: bool | None = None
+    servers: tuple[UltraServer, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "servers", tuple(self.servers))
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
 class Compute:
     """``count`` instances of type ``instance``, or several ``groups``. ``volume_gb`` is the EBS volume of each (the SDK's 30).
 
     ``keep_alive_s`` keeps the machines in a warm pool after the job, and billed. ``training_plan`` is the ARN of reserved capacity.
+    ``preferences`` are instance types in the order in which the service tries them; it starts the job on the first that is free.
+    ``Compute(SERVERLESS)`` is for a serverless job: the service chooses the machines.
 
     >>> st.Compute("ml.p4d.24xlarge", count=2).hosts
     2
@@ -77,32 +128,47 @@ class Compute:
     keep_alive_s: int | None = None
     groups: tuple[InstanceGroup, ...] = ()
     training_plan: str | None = None
+    preferences: tuple[InstancePreference, ...] = ()
+    placement: Placement | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", tuple(self.groups))
+        object.__setattr__(self, "preferences", tuple(self.preferences))
         if self.count < 1:
             raise ValueError(f"compute.count: got {self.count!r}, wanted at least 1")
         if self.volume_gb < 1:
             raise ValueError(f"compute.volume_gb: got {self.volume_gb!r}, wanted at least 1")
-        if bool(self.instance) == bool(self.groups):
+        if sum(map(bool, (self.instance, self.groups, self.preferences))) != 1:
             got = f"instance {self.instance!r} and {len(self.groups)} groups"
+            got += f" and {len(self.preferences)} preferences" if self.preferences else ""
             raise ValueError(f"compute: got {got}, wanted one instance type or instance groups")
 
     @property
     def hosts(self) -> int:
         """Machines in all."""
-        return sum(group.count for group in self.groups) if self.groups else self.count
+        return sum(count for _, count in self.machines)
 
     @property
     def instances(self) -> tuple[str, ...]:
-        """The instance types in use."""
-        return tuple(dict.fromkeys(group.instance for group in self.groups)) if self.groups else (self.instance,)
+        """The instance types that the job may run on."""
+        several = self.groups or self.preferences
+        return tuple(dict.fromkeys(each.instance for each in several)) if several else (self.instance,)
 
     @property
     def machines(self) -> tuple[tuple[str, int], ...]:
-        """How many of which type: what is paid for."""
-        groups = ((group.instance, group.count) for group in self.groups)
-        return tuple(groups) if self.groups else ((self.instance, self.count),)
+        """How many of which type: what is paid for. Of preferences it is the first."""
+        if self.groups:
+            return tuple((group.instance, group.count) for group in self.groups)
+        if self.preferences:
+            first = self.preferences[0]
+            return ((first.instance, first.count or self.count),)
+        return ((self.instance, self.count),)
+
+    @property
+    def counted(self) -> bool:
+        """Whether ``count`` is said: groups, and preferences that say their own, do without; a serverless job has none."""
+        own = self.groups or any(preference.count is not None for preference in self.preferences)
+        return not own and self.instance != SERVERLESS
 
 
 @suggesting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import KW_ONLY, dataclass
+from typing import TypeAlias
 
 from .value import suggesting
 
@@ -41,12 +42,16 @@ class S3Kind(enum.Enum):
     PREFIX = "S3Prefix"
     MANIFEST = "ManifestFile"
     AUGMENTED_MANIFEST = "AugmentedManifestFile"
+    CONVERSE = "Converse"
 
 
 @suggesting
 @dataclass(frozen=True, slots=True)
 class Channel:
     """An input with more to say than its URI. ``uri`` is in S3, or a local file or folder that submit uploads.
+
+    ``attribute_names`` are those of an augmented manifest that are read. ``shuffle_seed`` shuffles the objects.
+    ``accept_eula`` and ``hub_content_arn`` are for models of a hub.
 
     >>> st.Channel("s3://bucket/data", mode=st.specs.InputMode.FAST_FILE).mode
     <InputMode.FAST_FILE: 'FastFile'>
@@ -61,9 +66,14 @@ class Channel:
     compression: str | None = None
     record_wrapping: str | None = None
     groups: tuple[str, ...] = ()
+    shuffle_seed: int | None = None
+    attribute_names: tuple[str, ...] = ()
+    accept_eula: bool | None = None
+    hub_content_arn: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", tuple(self.groups))
+        object.__setattr__(self, "attribute_names", tuple(self.attribute_names))
 
 
 class FileSystemKind(enum.Enum):
@@ -92,6 +102,23 @@ class FileSystem:
     directory: str
     writable: bool = False
     content_type: str | None = None
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """An input that is a dataset of a SageMaker hub: ``DatasetSource``.
+
+    >>> st.specs.Dataset("arn:aws:sagemaker:us-east-1:123456789012:hub-content/a-hub/DataSet/squad/1.0.0").content_type is None
+    True
+    """
+
+    dataset_arn: str
+    _: KW_ONLY
+    content_type: str | None = None
+
+
+Source: TypeAlias = Channel | FileSystem | Dataset
 
 
 @suggesting

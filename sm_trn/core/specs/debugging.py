@@ -80,9 +80,15 @@ class DebugRule:
 class Profiling:
     """How machines are measured: ``ProfilerConfig``. ``interval_ms`` None is AWS's own; ``s3_uri`` None is where the output goes.
 
+    ``parameters`` are what is captured of the framework: ``ProfilingParameters``.
+
     >>> st.specs.Profiling(interval_ms=1000).s3_uri is None
     True
     """
 
     interval_ms: int | None = None
     s3_uri: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, TypeAlias
 
@@ -111,6 +112,32 @@ class Container:
     @property
     def python(self) -> str | None:
         return None
+
+
+class RegistryAccess(enum.Enum):
+    """Where the registry of an image is: AWS's own platform, or your network.
+
+    >>> st.specs.RegistryAccess("Vpc")
+    <RegistryAccess.VPC: 'Vpc'>
+    """
+
+    PLATFORM = "Platform"
+    VPC = "Vpc"
+
+
+@suggesting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """The private Docker registry that the image is pulled from: ``TrainingImageConfig``.
+
+    ``credentials_provider_arn`` is the Lambda function that gives SageMaker access to it.
+
+    >>> st.specs.Registry().access
+    <RegistryAccess.VPC: 'Vpc'>
+    """
+
+    access: RegistryAccess = RegistryAccess.VPC
+    credentials_provider_arn: str | None = None
 
 
 Framework: TypeAlias = PyTorch | HuggingFace | NeuronX | HuggingFaceNeuronX | Container

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from ..formatting.cards import HasCard
 from .compute import Compute, Spot
-from .data import Channel, Checkpoint, FileSystem, Network, Output, TensorBoard
+from .data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, Source, TensorBoard
 from .debugging import DebugHook, DebugRule, Profiling
-from .framework import Framework, TrainingCompiler
+from .framework import Framework, Registry, TrainingCompiler
 from .guard import Guard
 from .json import NOTHING
 from .kept import Kept
@@ -23,6 +23,7 @@ from .launch import LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
 from .neuron import NeuronOptions
 from .problems import Problem
+from .services import Experiment, Mlflow, ModelPackage, Serverless
 from .value import misfit, suggesting
 
 HyperValue: TypeAlias = str | int | float | bool
@@ -115,7 +116,10 @@ class JobSpec(HasCard):
     ``guard`` is what the job is watched for while somebody waits for it; it is no part of the request.
     Profiler and debugger are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and
     ``profiler_rules`` are evaluated meanwhile, on machines of their own. ``infra_check`` looks at the machines before the training,
-    ``remote_debug`` opens the containers to Systems Manager.
+    ``remote_debug`` opens the containers to Systems Manager. ``container_entrypoint`` and ``container_arguments`` start the image in
+    place of its own program; ``registry`` is a private one. ``max_pending_s`` is how long the job may wait for capacity.
+    ``experiment``, ``mlflow`` and ``model_package`` name what else of SageMaker takes part. ``serverless`` is a job without machines.
+    ``session_tag_chaining`` hands the tags of the caller's session on to the job's role.
 
     >>> job = st.JobSpec(
     ...     name="bert",
@@ -161,6 +165,14 @@ class JobSpec(HasCard):
             "enable_infra_check": "infra_check=True",
             "enable_remote_debug": "remote_debug=True",
             "logMonitoringConfiguration": "guard=Guard(stall_s=…)",
+            "container_entry_point": "container_entrypoint=('python', 'train.py')",
+            **dict.fromkeys(
+                ("training_repository_access_mode", "training_repository_credentials_provider_arn"),
+                "registry=Registry(credentials_provider_arn=…)",
+            ),
+            "enable_session_tag_chaining": "session_tag_chaining=True",
+            "instance_placement_config": "compute=Compute(…, placement=Placement(…))",
+            "experiment_config": "experiment=Experiment(name=…, run=…)",
             "role": "connect(role=…)",
         }
     )
@@ -186,7 +198,7 @@ class JobSpec(HasCard):
     compute: Compute
     distribution: Distribution | None = None
     hyperparameters: Mapping[str, HyperValue] = field(default_factory=lambda: NOTHING)
-    inputs: Mapping[str, str | Channel | FileSystem] = field(default_factory=lambda: NOTHING)
+    inputs: Mapping[str, str | Channel | FileSystem | Dataset] = field(default_factory=lambda: NOTHING)
     compiler: TrainingCompiler | None = None
     spot: Spot | None = None
     max_run_s: int = 86_400
@@ -209,6 +221,15 @@ class JobSpec(HasCard):
     tensorboard: TensorBoard | None = None
     infra_check: bool = False
     remote_debug: bool = False
+    container_entrypoint: tuple[str, ...] = ()
+    container_arguments: tuple[str, ...] = ()
+    registry: Registry | None = None
+    max_pending_s: int | None = None
+    session_tag_chaining: bool = False
+    experiment: Experiment | None = None
+    mlflow: Mlflow | None = None
+    model_package: ModelPackage | None = None
+    serverless: Serverless | None = None
     kept: tuple[Kept, ...] = ()
 
     def __post_init__(self) -> None:
@@ -219,7 +240,7 @@ class JobSpec(HasCard):
         for name in ("hyperparameters", "inputs", "environment", "tags"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         object.__setattr__(self, "metrics", tuple(self.metrics))
-        for name in ("kept", "profiler_rules", "debug_rules"):
+        for name in ("kept", "profiler_rules", "debug_rules", "container_entrypoint", "container_arguments"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def replace(self, **changes: Any) -> JobSpec:
@@ -232,7 +253,7 @@ class JobSpec(HasCard):
         return {
             name: value if isinstance(value, Channel) else _channel(value)
             for name, value in self.inputs.items()
-            if not isinstance(value, FileSystem)
+            if not isinstance(value, (FileSystem, Dataset))
         }
 
     @property
@@ -241,11 +262,9 @@ class JobSpec(HasCard):
         return {name: value for name, value in self.inputs.items() if isinstance(value, FileSystem)}
 
     @property
-    def sources(self) -> Mapping[str, Channel | FileSystem]:
-        """All inputs in their order."""
-        return {
-            name: value if isinstance(value, FileSystem) else self.channels[name] for name, value in self.inputs.items()
-        }
+    def sources(self) -> Mapping[str, Source]:
+        """All inputs in their order, none of them a plain text."""
+        return {name: _channel(value) if isinstance(value, str) else value for name, value in self.inputs.items()}
 
     @property
     def arguments(self) -> Mapping[str, HyperValue]:
@@ -272,6 +291,11 @@ class JobSpec(HasCard):
     def keeps(self, at: str) -> bool:
         """Whether a kept part is about the request's field ``at``, a part of it, or all around it."""
         return any(f"{part.at}/".startswith(f"{at}/") or f"{at}/".startswith(f"{part.at}/") for part in self.kept)
+
+    @property
+    def own_entrypoint(self) -> bool:
+        """Whether the request says what the container starts, in place of the image's own program."""
+        return bool(self.container_entrypoint) or self.keeps("/AlgorithmSpecification/ContainerEntrypoint")
 
     @property
     def compiled(self) -> bool:

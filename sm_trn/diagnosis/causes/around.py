@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ...core.logs.shown import plain
+from ...core.formatting.printable import plain
 from .entries import LONGEST
 
 TRACEBACK = "Traceback (most recent call last)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from ...core.logs.shown import shown
+from ...core.formatting.printable import shown
 from .cause import Evidence
 from .entries import shape
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from ..api.service import Handler, HttpAnswer, RegionParts, Service
 from ..http.response import document, json_body
+from ..service import Handler, HttpAnswer, RegionParts, Service
 from .api import COMPONENT, EXPERIMENT, SEARCHED, TRIAL, ExperimentsApi
 
 if TYPE_CHECKING:
+    from ...core.specs.json import Object
     from ..api.search import SearchRequest
     from .request import MetricsRequest
 
@@ -22,7 +23,7 @@ class ExperimentsService(Service):
         self._api = ExperimentsApi(parts.resources)
         self.operations = operations(self._api)
 
-    def search(self, body: SearchRequest) -> Mapping[str, Any] | None:
+    def search(self, body: SearchRequest) -> Object | None:
         return self._api.search(body) if body["Resource"] in SEARCHED else None
 
     def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from ..api.service import Handler, HttpAnswer, RegionParts, Service
+from ..service import Handler, HttpAnswer, RegionParts, Service
 from .api import HostingApi
 from .endpoints import Endpoints
 from .transforms import Transforms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..api.service import Handler, RegionParts, Service
+from ..service import Handler, RegionParts, Service
 from .api import TuningApi
 from .tuner import JobTuner
 

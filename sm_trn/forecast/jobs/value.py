@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 
 from ...core.catalog.limits import MAX_RUN_S
+from ...core.formatting.table import Align, Cell, Column, Row, Table
+from ...core.formatting.text import WHOLE_NAMES, WIDE, Screen, table_lines
 from ...core.pricing.book import Price
 from ...core.pricing.cost import usd_for
 from ...core.specs.job import JobSpec
@@ -127,6 +129,9 @@ class Estimate:
         return as_text(self)
 
 
+_QUANTILES = ("low", "likely", "high")
+
+
 def usd_text(value: float) -> str:
     """Dollars with one decimal fewer than a measured cost."""
     return f"${Decimal(str(value)):,.1f}" if value < 1000 else f"${value:,.0f}"
@@ -205,26 +210,31 @@ def _step(e: Estimate) -> list[str]:
     return lines
 
 
-def _row(name: str, cells: Iterable[str], last: str) -> str:
-    return f"  {name:<24} {' '.join(f'{cell:>8}' for cell in cells)}    {last}"
+def phase_table(e: Estimate) -> Table:
+    """The phases of the job, then the sums: what is billed, and what it costs."""
+    hosts = e.job.compute.hosts
+    rows = [_row(each.name, map(span, quantiles(each.seconds)), "yes" if each.billed else "no") for each in e.phases]
+    billed = (f"{seconds:,.0f}" for seconds in quantiles(e.billable_s))
+    rows.append(_row("BILLABLE, s", billed, f"{hosts} instance{'s' if hosts > 1 else ''}"))
+    if e.usd is not None and e.price is not None:
+        spot = "; spot 50 to 75 % less: assumed" if e.job.spot else ""
+        rows.append(_row("USD", (f"{usd:,.2f}" for usd in quantiles(e.usd)), f"{e.price}{spot}"))
+    columns = [Column(name=name, heading=name, short=name, least=8) for name in _QUANTILES]
+    columns.append(Column(name="billed", heading="billed", short="billed", align=Align.LEFT))
+    return Table(columns=tuple(columns), rows=tuple(rows), rows_are="Phases")
+
+
+def _row(name: str, values: Iterable[str], billed: str) -> Row:
+    cells = {quantile: Cell(value) for quantile, value in zip(_QUANTILES, values, strict=True)}
+    return Row(name=name, cells={**cells, "billed": Cell(billed)})
 
 
 def _phases(e: Estimate) -> list[str]:
     if e.step_s is None:
         return []
-    lines = [_row("PHASES", ("low", "likely", "high"), "billed")]
-    lines += [_row(each.name, map(span, quantiles(each.seconds)), "yes" if each.billed else "no") for each in e.phases]
-    hosts = e.job.compute.hosts
-    lines.append(
-        _row(
-            "BILLABLE, s", (f"{s:,.0f}" for s in quantiles(e.billable_s)), f"{hosts} instance{'s' if hosts > 1 else ''}"
-        )
-    )
-    if e.usd is not None and e.price is not None:
-        spot = "; spot 50 to 75 % less: assumed" if e.job.spot else ""
-        lines.append(_row("USD", (f"{s:,.2f}" for s in quantiles(e.usd)), f"{e.price}{spot}"))
-    lines.append("  Only the rows in capitals are intervals of the whole: quantiles of parts do not add up.")
-    return lines
+    lines = table_lines(phase_table(e), Screen(width=WIDE), WHOLE_NAMES)
+    lines.append("Only the rows in capitals are intervals of the whole: quantiles of parts do not add up.")
+    return [f"  {line}" for line in lines]
 
 
 def _basis(e: Estimate) -> list[str]:

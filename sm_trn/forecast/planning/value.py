@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...core.catalog.images import NEURON
-from ...core.formatting.missing import no_price_for
+from ...core.formatting.missing import Missing, no_price_for
+from ...core.formatting.table import Align, Cell, Column, Mark, Row, Table
+from ...core.formatting.text import WHOLE_NAMES, WIDE, Screen, table_lines
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
 from ..intervals import Interval
@@ -153,22 +155,40 @@ def _title(p: Plan) -> list[str]:
     return [head, f"{p.goal.capitalize()}: {best.name}, about ${_usd(best.usd.p50)} in {span(best.wall_s.p50)}."]
 
 
-def _table(p: Plan) -> list[str]:
-    if not p.choices:
-        return []
+def plan_table(p: Plan) -> Table:
+    """The choices that no other one beats, best first: time and cost, each with its interval."""
+    columns = [
+        Column(name="batch", heading="Batch", short="BATCH × ACCUM"),
+        Column(name="time", heading="Time", form=span),
+        Column(name="time_range", heading="Time, 80 %", short="80 %", align=Align.LEFT, form=_range_of(span)),
+        Column(name="usd", heading="USD", form=_usd),
+        Column(name="usd_range", heading="USD, 80 %", short="80 %", align=Align.LEFT, form=_range_of(_usd)),
+    ]
     ages = {each.estimate.price.as_of for each in p.choices if each.estimate.price is not None}
-    head = f"     {'INSTANCES':<26} {'BATCH × ACCUM':>13}  {'TIME':>7} {'80 %':<15} {'USD':>8} {'80 %':<14}"
-    lines = [f"{head} PRICE OF" if len(ages) > 1 else head.rstrip()]
+    if len(ages) > 1:
+        columns.append(Column(name="price_of", heading="Price of", align=Align.LEFT))
+    rows = []
     for at, each in enumerate(p.front, 1):
-        c, wall, cost = each.estimate.configuration, each.wall_s, each.usd
-        batch = f"{c.micro_batch:g} × {c.micro_steps:g}"
-        times = f"{span(wall.p50):>7} {f'{span(wall.p10)}-{span(wall.p90)}':<15}"
-        dollars = f"{_usd(cost.p50):>8} {f'{_usd(cost.p10)}-{_usd(cost.p90)}':<14}"
-        line = f"{'→' if at == 1 else ' '} {at:>2} {each.name:<26} {batch:>13}  {times} {dollars}"
         price = each.estimate.price
-        age = f" {price.as_of}{' i' * price.inferred}" if len(ages) > 1 and price is not None else ""
-        lines.append(f"{line}{age}".rstrip())
-    return lines
+        cells = {
+            "batch": Cell(f"{each.estimate.configuration.micro_batch:g} × {each.estimate.configuration.micro_steps:g}"),
+            "time": Cell(each.wall_s.p50),
+            "time_range": Cell(each.wall_s),
+            "usd": Cell(each.usd.p50),
+            "usd_range": Cell(each.usd),
+            "price_of": Cell(Missing.NO_PRICE if price is None else f"{price.as_of}{' i' * price.inferred}"),
+        }
+        mark = Mark(glyph="→" if at == 1 else " ", ascii=">" if at == 1 else " ")
+        rows.append(Row(name=each.name, rank=at, mark=mark, cells=cells))
+    return Table(columns=tuple(columns), rows=tuple(rows), rows_are="Instances", ranked=True)
+
+
+def _range_of(form: Callable[[float], str]) -> Callable[[Interval], str]:
+    return lambda interval: f"{form(interval.p10)}-{form(interval.p90)}"
+
+
+def _table(p: Plan) -> list[str]:
+    return table_lines(plan_table(p), Screen(width=WIDE), WHOLE_NAMES) if p.choices else []
 
 
 def _rest(p: Plan, everything: bool) -> list[str]:

@@ -7,27 +7,12 @@ from typing import TYPE_CHECKING
 from ...core.formatting.html import html_table
 from ...core.formatting.markup import TAG, WIDE, block, text
 from ..comparison.table import REHEARSED, job_table, rehearsal_table
+from ..sections.findings import Kind
 
 if TYPE_CHECKING:
     from ..comparison.compared import Compared
 
-_SHOWN = (
-    "sweep",
-    "sweep_differs",
-    "throughput",
-    "billable",
-    "cost",
-    "spot",
-    "flip",
-    "repriced",
-    "scaling",
-    "padding",
-    "data_wait",
-    "compiles",
-    "changed",
-    "runs",
-    "missing",
-)
+_LEFT_OUT = frozenset({Kind.NOTE, Kind.EMULATED})
 
 
 def comparison_card(item: Compared) -> str:
@@ -39,7 +24,9 @@ def comparison_card(item: Compared) -> str:
         pair = section.base is not None and len(section.measured) > 1 and section.sweep is None
         base = f"Baseline {section.base.label}." if pair and section.base is not None else ""
         said = [
-            finding.text for finding in item.findings if finding.workload == section.workload and finding.kind in _SHOWN
+            finding.text
+            for finding in item.findings
+            if finding.workload == section.workload and finding.kind not in _LEFT_OUT
         ]
         lines = "".join(f"<p>{text(line)}</p>" for line in said)
         table = html_table(job_table(section, base), folding=False)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.formatting.markup import TAG, block, escaped, facts, grid, title
+from ...core.formatting.html import html_table
+from ...core.formatting.markup import TAG, block, facts, text, title
+from ...core.formatting.table import Cell, Column, Row, Table
 from ...core.pricing.book import price_sources
 
 if TYPE_CHECKING:
@@ -26,10 +28,9 @@ def job_cost_card(cost: JobCost) -> str:
 
 def request_cost_card(cost: RequestCost) -> str:
     """The sentence, then what 1,000 requests cost at stated rates."""
-    head = cost.heading().removeprefix("EMULATED: ")
     tag = f"{TAG} " if cost.emulated else ""
-    rows = cost.table()
-    return block(
-        f'<p class="title">{tag}{escaped(head)}</p><p>{escaped(cost.priced())}</p>'
-        + (grid(("Requests per second", "USD per 1,000"), rows) if rows else "")
-    )
+    columns = (Column(name="usd", heading="USD per 1,000"),)
+    rows = tuple(Row(name=rate, cells={"usd": Cell(usd)}) for rate, usd in cost.table())
+    table = Table(columns=columns, rows=rows, rows_are="Requests per second")
+    shown = f'<div class="narrow">{html_table(table, folding=False)}</div>' if rows else ""
+    return block(f'<p class="title">{tag}{text(cost.sentence())}</p><p>{text(cost.priced())}</p>{shown}')

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from ...core.formatting.markup import Cell, block, escaped, grid
+from ...core.formatting.html import html_table
+from ...core.formatting.markup import WIDE, block, text
+from ...core.formatting.table import Align, Cell, Column, Row, Table
 from ...core.render.differences import Diff
 
 
 def diff_card(diff: Diff) -> str:
     """Both values of each field as JSON; ``absent`` where a job does not have the field."""
     if not diff:
-        return block(f'<p class="title">{escaped(str(diff))}</p>')
-    rows = ((Cell(item.field, "code"), *map(_side_cell, item.sides())) for item in diff.differences)
-    sides = (diff.before, diff.after)
-    return block(f'<div class="sides">{grid(("Field", *sides), rows, words=sides)}</div>')
+        return block(f'<p class="title">{text(str(diff))}</p>')
+    columns = (
+        Column(name="before", heading=diff.before, align=Align.LEFT),
+        Column(name="after", heading=diff.after, align=Align.LEFT),
+    )
+    rows = []
+    for item in diff.differences:
+        before, after = item.sides()
+        rows.append(Row(name=item.field, role="code", cells={"before": _side(before), "after": _side(after)}))
+    table = Table(columns=columns, rows=tuple(rows), rows_are="Field")
+    return block(f'<div class="sides">{WIDE}{html_table(table, folding=False)}</div></div>')
 
 
-def _side_cell(value: str) -> Cell:
-    return Cell(value, "code") if value else Cell("absent", "ink3")
+def _side(value: str) -> Cell:
+    return Cell(value, role="code") if value else Cell("absent", role="ink3")

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.html import html_table
-from ...core.formatting.markup import TAG, WIDE, Cell, block, facts, text, title
+from ...core.formatting.markup import TAG, WIDE, Fact, block, facts, text, title
 from ...core.formatting.missing import EMULATED_COST, Missing
+from ...core.formatting.table import Align, Cell, Column, Row, Table
 from ...hosting.endpoints import NO_ENDPOINT, EndpointRow
 from ...hosting.table import endpoint_table
 
@@ -27,21 +28,24 @@ def rehearsal_card(lines: Sequence[str], files: Mapping[str, bool]) -> str:
     """What interruptions did: the sentences, then each file of the model, the same or not. It is always emulated."""
     first, *others = lines
     said = "".join(f"<p>{text(line)}</p>" for line in others)
-    rows = "".join(
-        f'<tr><th scope="row">{text(name)}</th><td class="words"><span class="{"ok" if same else "warn"}">'
-        f"{'✓ the same bytes' if same else '▲ different bytes'}</span></td></tr>"
-        for name, same in files.items()
-    )
-    head = '<th scope="col">File of the model</th><th scope="col" class="words">Left alone and interrupted</th>'
-    table = f"{WIDE}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    return block(f'<p class="title">{TAG} {text(first.removeprefix("EMULATED "))}</p>{said}{table if rows else ""}')
+    columns = (Column(name="same", heading="Left alone and interrupted", align=Align.LEFT),)
+    rows = tuple(Row(name=name, cells={"same": _compared(same)}) for name, same in files.items())
+    table = Table(columns=columns, rows=rows, rows_are="File of the model")
+    shown = f"{WIDE}{html_table(table, folding=False)}</div>" if rows else ""
+    return block(f'<p class="title">{TAG} {text(first)}</p>{said}{shown}')
+
+
+def _compared(same: bool) -> Cell:
+    if same:
+        return Cell("the same bytes", role="ok", glyph="✓")
+    return Cell("different bytes", role="warn", glyph="▲")
 
 
 def endpoint_card(name: str, *, emulated: bool, image: str, note: str) -> str:
     """What a handle knows without asking: its name and, of one that it made, the image. Then what ends it."""
     billed = f"{EMULATED_COST}." if emulated else "Billed until it is deleted, whether it answers or not."
-    rows = [("image", Cell(image, "code"))] if image else []
-    rows += [("note", Cell(note))] if note else []
+    rows = [("image", Fact(image, code=True))] if image else []
+    rows += [("note", Fact(note))] if note else []
     told = ", ".join(f"<code>{text(step)}</code>" for step in (".predict(…) asks it", ".delete() ends it"))
     return block(f'{title(name, "endpoint", emulated=emulated)}<p>{billed}</p>{facts(rows)}<p class="ink3">{told}</p>')
 
@@ -59,4 +63,4 @@ def endpoints_card(rows: Sequence[EndpointRow], usd_per_hour: Decimal | None) ->
 def transform_card(name: str, *, output: str, emulated: bool) -> str:
     """A batch transform's handle; asks nothing."""
     head = title(name, "batch transform", emulated=emulated)
-    return block(head + facts([("answers", Cell(f"{output.rstrip('/')}/<name of the input>.out", "code"))]))
+    return block(head + facts([("answers", Fact(f"{output.rstrip('/')}/<name of the input>.out", code=True))]))

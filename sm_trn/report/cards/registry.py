@@ -55,7 +55,7 @@ def _(job: TrainingJob) -> str:
 
 @card.register
 def _(rehearsal: Rehearsal) -> str:
-    return rehearsal_card(rehearsal.lines(), rehearsal.files)
+    return rehearsal_card(rehearsal.sentences(), rehearsal.files)
 
 
 @card.register

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...core.formatting.markup import Cell, block, facts, title
+from ...core.formatting.markup import Fact, block, facts, title
 
 if TYPE_CHECKING:
     from ...core.specs.job import JobSpec
@@ -21,14 +21,14 @@ def job_spec_card(job: JobSpec) -> str:
     return block(title(job.name, f"a job for {machines}, not launched by being shown") + facts(_facts(job)))
 
 
-def _facts(job: JobSpec) -> Iterator[tuple[str, str | Cell]]:
+def _facts(job: JobSpec) -> Iterator[tuple[str, str | Fact]]:
     if job.script is not None:
         git, folder = job.script.git, job.script.source_dir
         where = f" of {git.repo}" if git else f" in {folder}" if folder else ", which ships with the package"
         yield "script", ", beside ".join((job.script.entry + where, *job.script.dependencies))
     yield "framework", _said(job.framework)
     if job.image_uri:
-        yield "image", Cell(job.image_uri, "code")
+        yield "image", Fact(job.image_uri, code=True)
     for name in ("distribution", "compiler", "spot", "checkpoint", "neuron", "network"):
         value = getattr(job, name)
         if value is not None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from ...checks import check
 from ...cli.shared import emit, json_option, say
 from ...core import __version__
 from ...core.extras import expect_library
@@ -24,10 +23,13 @@ from ...core.specs.record import JobRecord, Origin, dump_record
 from ...core.specs.snapshot import JobStatus
 from ...core.strategies.smddp import SMDataParallel
 from ...core.strategies.torchrun import TorchDistributed
+from ...emulator.daemon import status
 from ...forecast.jobs.estimate import estimate
 from ...forecast.jobs.value import Estimate
+from ...rules import check
 from ...wiring import connect
 from ..comparing import compare
+from ..sections.findings import Kind
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")
 PUBLISHED_AT = "2022-12-31"
@@ -139,7 +141,7 @@ def _check_a_wrong_job(story: Story) -> None:
 def _start(story: Story, state: Path | None) -> Session:
     story.step("2/5  Start the emulator")
     session = connect("emulator", state=state)
-    story.proven(f"{session.announcement.split(', ')[1].split(': ')[0]}, this user only")
+    story.proven(f"{status(state).url}, this user only")
     story.tell(
         framed(
             "EMULATED",
@@ -206,7 +208,7 @@ def _published(story: Story, output: Path) -> None:
     today = compare(list(PUBLISHED), baseline="bert-p4d")
     story.tell(str(then), margin="  ")
     story.tell("\nWhat the newest known prices do to it", margin="  ")
-    sentences = [finding.text for finding in today.findings if finding.kind in {"cost", "flip"}]
+    sentences = [finding.text for finding in today.findings if finding.kind in {Kind.COST, Kind.FLIP}]
     story.tell("\n".join(line for text in sentences for line in textwrap.wrap(text, 76)), margin="    ")
     written = today.save(output / "published")
     story.proven(f"report  {next(path for path in written if path.suffix == '.html')}")

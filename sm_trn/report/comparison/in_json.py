@@ -38,7 +38,7 @@ def json_text(table: Table, findings: Iterable[Finding], sections: Sequence[Sect
 
 def _finding(item: Finding) -> Mapping[str, Any]:
     return {
-        "kind": item.kind,
+        "kind": item.kind.value,
         "job": item.job or None,
         "base": item.base or None,
         "change_pct": finite(item.change_pct),

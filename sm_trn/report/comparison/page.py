@@ -12,28 +12,17 @@ from ..document import document_head, page_table
 from ..figures.svg import page_figure
 from ..prices import price_table
 from ..sections.estimated import EST_MEANS
-from ..sections.findings import Finding
+from ..sections.findings import Finding, Kind
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
 from .compared import Compared
 from .pictures import FIGURED, Picture
 from .table import REHEARSED, job_table, rehearsal_table, settings_left
 
-_CARDS = ("throughput", "billable", "cost")
-_NOTES = (
-    "sweep",
-    "sweep_differs",
-    "spot",
-    "not_training",
-    "scaling",
-    "padding",
-    "data_wait",
-    "compiles",
-    "changed",
-    "missing",
-    "runs",
-    "note",
-)
+_CARDS = (Kind.THROUGHPUT, Kind.BILLABLE, Kind.COST)
+_AT_THE_TOP = frozenset(
+    {*_CARDS, Kind.FLIP, Kind.REPRICED, Kind.EMULATED}
+)  # all others stand in the notes of their section
 
 
 def page(item: Compared, pictures: Sequence[Picture], *, now: datetime | None) -> str:
@@ -85,8 +74,8 @@ def _name(section: Section) -> str:
 
 def _headline(item: Compared) -> str:
     """One sentence that can be quoted alone: cost, else billable time, else throughput, else what there is."""
-    for kind in ("sweep", "cost", "billable", "throughput"):
-        told = [finding for finding in item.findings if finding.kind == kind and finding.headline]
+    for kind in (Kind.SWEEP, Kind.COST, Kind.BILLABLE, Kind.THROUGHPUT):
+        told = [finding for finding in item.findings if finding.kind is kind and finding.headline]
         if told:
             first = [finding for finding in told if finding.workload == told[0].workload]
             return max(first, key=lambda finding: abs(finding.change_pct or 0.0)).headline
@@ -101,13 +90,14 @@ def _headline(item: Compared) -> str:
 
 def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
     first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
-    swept = [finding for finding in first if finding.kind == "sweep"]
-    rest = [
-        finding.text.removeprefix(finding.headline).strip(" .") for finding in swept
-    ]  # the title has said the other half
-    spoken = [f"{words}." for words in rest if words] if swept else [*_paid(item.sections[0])]
+    swept = [finding for finding in first if finding.kind is Kind.SWEEP]
+    rest = [finding.rest for finding in swept if finding.rest]  # the title has said the other half
+    spoken = rest if swept else [*_paid(item.sections[0])]
     spoken += [
-        finding.text for kind in ("spot", "repriced", "flip", "runs") for finding in first if finding.kind == kind
+        finding.text
+        for kind in (Kind.SPOT, Kind.REPRICED, Kind.FLIP, Kind.RUNS)
+        for finding in first
+        if finding.kind is kind
     ][:4]
     yield f'<div id="findings"><h1>{_dates_whole(text(title))}</h1>'
     if spoken:
@@ -171,7 +161,7 @@ def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anc
     base = f"baseline {section.base.label}" if section.base and len(section.measured) > 1 and sweep is None else ""
     if sweep is not None:
         differs = fmt.listing([finding.text for finding in item.findings
-                               if (finding.kind, finding.workload) == ("sweep_differs", section.workload)])  # fmt: skip
+                               if (finding.kind, finding.workload) == (Kind.SWEEP_DIFFERS, section.workload)])  # fmt: skip
         caption = f"Best {sweep.metric} first. {differs} {settings_left(sweep)}".strip()
     else:
         caption = (
@@ -184,8 +174,10 @@ def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anc
     own = [picture for picture in pictures if picture.section is section]
     yield from _figures(own)
     known = {picture.figure.name for picture in own}
-    said = [finding for finding in item.findings if finding.workload == section.workload and finding.kind in _NOTES]
-    lines = [f'<li class="{finding.kind}">{text(finding.text)}</li>' for finding in said]
+    said = [
+        finding for finding in item.findings if finding.workload == section.workload and finding.kind not in _AT_THE_TOP
+    ]
+    lines = [f'<li class="{finding.kind.value}">{text(finding.text)}</li>' for finding in said]
     if not own and len(item.sections) > FIGURED:
         lines.append(
             f"<li>No figures: of {len(item.sections)} workloads, the {FIGURED} with the most jobs have them. Compare this one alone.</li>"

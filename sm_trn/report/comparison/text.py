@@ -12,29 +12,13 @@ from ...core.formatting.text import Screen, columns_shown, table_lines
 from ...core.formatting.theme import painted
 from ...core.pricing.book import Price
 from ..sections.estimated import estimated_sentence
+from ..sections.findings import LIMITS, Kind
 from ..sections.section import Section
 from ..sections.sweep import sweep_sentence
 from .table import REHEARSED, job_table, rehearsal_table, settings_left
 
 if TYPE_CHECKING:
     from .compared import Compared
-
-_ORDER = (
-    "sweep",
-    "sweep_differs",
-    "throughput",
-    "billable",
-    "cost",
-    "spot",
-    "flip",
-    "repriced",
-    "not_training",
-    "scaling",
-    "padding",
-    "data_wait",
-    "compiles",
-)
-_LIMITS = ("changed", "runs", "missing", "note")
 
 
 def comparison_text(item: Compared, *, width: int, color: bool, ascii_only: bool) -> str:
@@ -54,13 +38,13 @@ def _measured(item: Compared, section: Section, screen: Screen) -> list[str]:
     lines += ["", *_table(section, screen), ""]
     own = [finding for finding in item.findings if finding.workload == section.workload]
     for finding in own:
-        if finding.kind in _ORDER:
+        if finding.kind not in LIMITS and finding.kind is not Kind.EMULATED:
             lines += wrap(finding.text, width)
-    said = [finding for finding in own if finding.kind in _LIMITS]
+    said = [finding for finding in own if finding.kind in LIMITS]
     if said and lines[-1]:
         lines.append("")
     for finding in said:
-        lines += wrap(finding.text, width, first="• " if finding.kind in {"note", "runs"} else "▲ ", rest="  ")
+        lines += wrap(finding.text, width, first="• " if finding.kind in {Kind.NOTE, Kind.RUNS} else "▲ ", rest="  ")
     lines += _price_lines(section, width)
     return lines
 

@@ -12,7 +12,7 @@ from ...core.formatting.theme import Theme
 from ...core.pricing.book import PriceBook
 from ...core.pricing.cost import JobCost, job_cost
 from ...core.specs.units import WallSeconds
-from ..sections.findings import section_headline
+from ..sections.findings import Kind, section_headline
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price, price_dates
 from .bar_values import Bar, BarInfo, folded
@@ -126,7 +126,7 @@ def _tie(section: Section) -> tuple[float, str, Decimal] | None:
 def _title(section: Section, known: list[Row]) -> str:
     if not section.measured:
         return f"{EMULATED_COST}, nothing was billed"
-    stated = section_headline(section, "cost").split(", at prices of")[0]
+    stated = section_headline(section, Kind.COST)
     if stated:
         return stated
     if not known:

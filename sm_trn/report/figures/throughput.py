@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.formatting.theme import Theme
-from ..sections.findings import QUANTITY, section_headline
+from ..sections.findings import QUANTITY, Kind, section_headline
 from ..sections.rows import NEEDED_STEPS, Row
 from ..sections.section import Section
 from .bar_values import NO_BAR, Bar, BarInfo, folded
@@ -78,7 +78,7 @@ def _bar(row: Row, unit: str) -> Bar:
 def _title(section: Section) -> str:
     if not section.measured:
         return "EMULATED: no throughput, these are this machine's seconds"
-    stated = section_headline(section, "throughput")
+    stated = section_headline(section, Kind.THROUGHPUT)
     if stated:
         return stated
     known = [(row, rate) for row in section.measured if (rate := row.rate(section.unit)) is not None]

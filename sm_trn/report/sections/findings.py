@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,28 +14,57 @@ from ...core.logs.throughput import Throughput
 from ...core.pricing.book import Price, PriceBook
 from .rows import Row, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
-from .sweep import Sweep, sweep_headline, sweep_sentence
+from .sweep import Sweep, sweep_headline, sweep_rest, sweep_sentence
 from .work import LEAST_FILL, MOST_WAIT, Work
 
 NOISE_PCT = 1.0  # below this, one run against one run says nothing
 QUANTITY: Mapping[str, str] = MappingProxyType({"it/s": "iterations per second", "samples/s": "samples per second"})
 
 
+class Kind(str, enum.Enum):
+    """What a finding is about, in the order in which findings are shown."""
+
+    SWEEP = "sweep"
+    SWEEP_DIFFERS = "sweep_differs"
+    THROUGHPUT = "throughput"
+    BILLABLE = "billable"
+    COST = "cost"
+    SPOT = "spot"
+    FLIP = "flip"
+    REPRICED = "repriced"
+    NOT_TRAINING = "not_training"
+    SCALING = "scaling"
+    PADDING = "padding"
+    DATA_WAIT = "data_wait"
+    COMPILES = "compiles"
+    CHANGED = "changed"
+    RUNS = "runs"
+    MISSING = "missing"
+    NOTE = "note"
+    EMULATED = "emulated"
+
+
+# What limits the other findings: below them, each with a mark.
+LIMITS = frozenset({Kind.CHANGED, Kind.RUNS, Kind.MISSING, Kind.NOTE})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """``text`` can be quoted alone. ``headline`` leaves its values out; ``short`` and ``values`` are its two halves for a card.
+    """``text`` can be quoted alone. ``headline`` leaves its values out; ``undated`` is the headline without the days of
+    its prices, and ``rest`` what the headline of a sweep leaves out.
 
-    ``change_pct`` is unrounded.
-    ``kind`` is one of sweep, sweep_differs, throughput, billable, cost, spot, flip, repriced, not_training, scaling, padding,
-    data_wait, compiles, changed, runs, missing, note, emulated.
+    ``short`` and ``values`` are its two halves for a card. ``change_pct`` is unrounded, None where ``quantity`` does not differ.
     """
 
-    kind: str
+    kind: Kind
     text: str
     workload: str
     job: str = ""
     base: str = ""
     headline: str = ""
+    undated: str = ""
+    rest: str = ""
+    quantity: str = ""
     short: str = ""
     values: str = ""
     change_pct: float | None = None
@@ -58,10 +88,10 @@ class _Pair:
     def rates(self) -> tuple[Throughput | None, Throughput | None]:
         return self.row.rate(self.section.unit), self.base.rate(self.section.unit)
 
-    def says(self, kind: str, text: str) -> Finding:
+    def says(self, kind: Kind, text: str) -> Finding:
         return Finding(kind=kind, text=text, workload=self.section.workload, job=self.row.label, base=self.base.label)
 
-    def differs(self, kind: str, change_pct: float, values: tuple[str, str], **blanks: str) -> Finding:
+    def differs(self, kind: Kind, change_pct: float, values: tuple[str, str], **blanks: str) -> Finding:
         """The template filled in."""
         names = {"job": self.row.label, "base": self.base.label}
         text = fmt.finding(**names, **blanks, change_pct=change_pct, values=values)
@@ -70,15 +100,16 @@ class _Pair:
         return replace(
             self.says(kind, text),
             headline=f"{self.row.label} {blanks['did']} {change} than {self.base.label}",
-            short=fmt.change(change_pct, blanks["quantity"] or kind),
+            short=fmt.change(change_pct, blanks["quantity"] or kind.value),
             values=fmt.against(values, blanks.get("unit", "")) + dated,
             change_pct=change_pct,
         )
 
-    def same(self, kind: str, what: str, values: str) -> Finding:
+    def same(self, kind: Kind, what: str, values: str) -> Finding:
         headline = f"{self.row.label} and {self.base.label}: no difference measured in {what}"
         short = f"no difference in {what}"
-        return replace(self.says(kind, f"{headline} ({values})."), headline=headline, short=short, values=values)
+        finding = self.says(kind, f"{headline} ({values}).")
+        return replace(finding, headline=headline, quantity=what, short=short, values=values)
 
 
 def _pairs(section: Section) -> Iterator[_Pair]:
@@ -114,19 +145,25 @@ def section_findings(section: Section, book: PriceBook) -> Iterator[Finding]:
     yield from _missing(section)
     for row in section.rows:
         for note in row.record.notes:
-            yield Finding(kind="note", text=f"{row.label}: {note}", job=row.label, workload=section.workload)
+            yield Finding(kind=Kind.NOTE, text=f"{row.label}: {note}", job=row.label, workload=section.workload)
     if section.emulated and section.measured:
         names = fmt.listing([row.label for row in section.emulated])
         text = f"{names}: EMULATED on this machine; in no percentage, total or figure of measured jobs."
-        yield Finding(kind="emulated", text=text, workload=section.workload)
+        yield Finding(kind=Kind.EMULATED, text=text, workload=section.workload)
 
 
 def _swept(sweep: Sweep) -> Iterator[Finding]:
-    headline = sweep_headline(sweep)
-    yield Finding(kind="sweep", text=sweep_sentence(sweep), workload=sweep.workload, headline=headline.rstrip("."))
+    headline, rest = sweep_headline(sweep), sweep_rest(sweep)
+    yield Finding(
+        kind=Kind.SWEEP,
+        text=sweep_sentence(sweep),
+        workload=sweep.workload,
+        headline=headline.rstrip("."),
+        rest=rest,
+    )
     if not sweep.emulated:
         yield Finding(
-            kind="sweep_differs",
+            kind=Kind.SWEEP_DIFFERS,
             text=f"Only {fmt.listing(sweep.names)} differ{'s' if len(sweep.names) == 1 else ''} between the jobs.",
             workload=sweep.workload,
         )
@@ -137,17 +174,16 @@ _SEVERAL = 3  # jobs of which the same is said in one sentence
 
 def _once(said: Sequence[Finding]) -> Iterator[Finding]:
     """The findings, but one sentence for several jobs that differ in nothing."""
-    same: dict[tuple[str, str], list[Finding]] = {}
+    same: dict[tuple[Kind, str], list[Finding]] = {}
     for finding in said:
-        if finding.short and finding.change_pct is None:
-            same.setdefault((finding.kind, finding.short), []).append(finding)
+        if finding.quantity:
+            same.setdefault((finding.kind, finding.quantity), []).append(finding)
     for finding in said:
-        alike = same.get((finding.kind, finding.short), []) if finding.change_pct is None else []
+        alike = same[finding.kind, finding.quantity] if finding.quantity else []
         if len(alike) < _SEVERAL:
             yield finding
         elif finding is alike[0]:
-            what = finding.short.removeprefix("no difference in ")
-            headline = f"{fmt.jobs(len(alike))} and {finding.base}: no difference measured in {what}"
+            headline = f"{fmt.jobs(len(alike))} and {finding.base}: no difference measured in {finding.quantity}"
             yield replace(
                 finding,
                 text=f"{headline}.",
@@ -165,9 +201,9 @@ def _throughput(pair: _Pair) -> Iterator[Finding]:
     values = (fmt.significant(ours.median), fmt.significant(theirs.median))
     gap = abs(ours.median - theirs.median)
     if abs(change) < NOISE_PCT or all(gap < _spread(rate) for rate in (ours, theirs)):
-        yield pair.same("throughput", QUANTITY[unit], f"{values[0]} against {values[1]} {unit}")
+        yield pair.same(Kind.THROUGHPUT, QUANTITY[unit], f"{values[0]} against {values[1]} {unit}")
     else:
-        yield pair.differs("throughput", change, values, did="ran", quantity=QUANTITY[unit], unit=unit)
+        yield pair.differs(Kind.THROUGHPUT, change, values, did="ran", quantity=QUANTITY[unit], unit=unit)
 
 
 def _spread(rate: Throughput) -> float:
@@ -181,9 +217,9 @@ def _billable(pair: _Pair) -> Iterator[Finding]:
         return
     values, unit = (fmt.count(ours), fmt.count(theirs)), "s per instance"
     if abs(saving) < NOISE_PCT:
-        yield pair.same("billable", "billable time", f"{values[0]} against {values[1]} {unit}")
+        yield pair.same(Kind.BILLABLE, "billable time", f"{values[0]} against {values[1]} {unit}")
     else:
-        yield pair.differs("billable", -saving, values, did="took", quantity="billable time", unit=unit)
+        yield pair.differs(Kind.BILLABLE, -saving, values, did="took", quantity="billable time", unit=unit)
 
 
 def _wall(pair: _Pair) -> Iterator[Finding]:
@@ -192,9 +228,9 @@ def _wall(pair: _Pair) -> Iterator[Finding]:
         return
     values, what = (fmt.count(ours), fmt.count(theirs)), "time from submit to end"
     if abs(saving) < NOISE_PCT:
-        yield pair.same("billable", what, f"{values[0]} against {values[1]} s")
+        yield pair.same(Kind.BILLABLE, what, f"{values[0]} against {values[1]} s")
     else:
-        yield pair.differs("billable", -saving, values, did="took", quantity=what, unit="s")
+        yield pair.differs(Kind.BILLABLE, -saving, values, did="took", quantity=what, unit="s")
 
 
 def _spot(section: Section) -> Iterator[Finding]:
@@ -207,7 +243,7 @@ def _spot(section: Section) -> Iterator[Finding]:
             f"Spot saved {row.label} {fmt.usd(whole - row.cost.usd)} of {fmt.usd(whole)} ({fmt.percent(share * 100)} of its "
             "training seconds were not billed)."
         )
-        yield Finding(kind="spot", text=text, job=row.label, workload=section.workload)
+        yield Finding(kind=Kind.SPOT, text=text, job=row.label, workload=section.workload)
 
 
 def _cost(pair: _Pair) -> Iterator[Finding]:
@@ -216,11 +252,11 @@ def _cost(pair: _Pair) -> Iterator[Finding]:
         return
     values, dates = (fmt.usd(ours.usd), fmt.usd(theirs.usd)), price_dates([ours.price, theirs.price])
     if abs(saving) < NOISE_PCT:
-        yield pair.same("cost", "cost", f"{values[0]} against {values[1]}, at prices of {dates}")
+        yield pair.same(Kind.COST, "cost", f"{values[0]} against {values[1]}, at prices of {dates}")
     else:
         days = fmt.listing(list(dict.fromkeys(price.as_of for price in (ours.price, theirs.price))))
-        found = pair.differs("cost", -saving, values, did="cost", quantity="", prices=dates)
-        yield replace(found, headline=f"{found.headline}, at prices of {days}")
+        found = pair.differs(Kind.COST, -saving, values, did="cost", quantity="", prices=dates)
+        yield replace(found, headline=f"{found.headline}, at prices of {days}", undated=found.headline)
 
 
 def _flip(pair: _Pair) -> Iterator[Finding]:
@@ -229,7 +265,7 @@ def _flip(pair: _Pair) -> Iterator[Finding]:
         return
     price, tie = found
     text = f"The order flips if {price.instance} falls below {fmt.usd_per_hour(tie)} ({_dated(price)})."
-    yield pair.says("flip", text)
+    yield pair.says(Kind.FLIP, text)
 
 
 def _dated(price: Price) -> str:
@@ -250,7 +286,7 @@ def _repriced(pair: _Pair, book: PriceBook) -> Iterator[Finding]:
     now = f"at {used} prices" if any(item.day > used for item in dated) else "at the newest"
     parts = [f"{_worded(item.saving_pct)} at {item.day} prices ({item.costs})" for item in dated]
     text = f"The difference moves with the prices: {', '.join(parts)}, {_worded(saving)} {now}."
-    yield pair.says("repriced", text)
+    yield pair.says(Kind.REPRICED, text)
 
 
 def _worded(saving: float) -> str:
@@ -274,7 +310,7 @@ def _not_training(pair: _Pair) -> Iterator[Finding]:
         f"At its rate {pair.base.label} did at most {fmt.count(work)} {noun} in its billable time; if {pair.row.label} did as "
         f"many, at least {fmt.billable(rest)} of its {fmt.billable(billed)} went to something else than steady training."
     )
-    yield pair.says("not_training", text)
+    yield pair.says(Kind.NOT_TRAINING, text)
 
 
 def _changed(pair: _Pair) -> Iterator[Finding]:
@@ -286,7 +322,7 @@ def _changed(pair: _Pair) -> Iterator[Finding]:
     shown = [f"{key} {ours.get(key, unset)} against {theirs.get(key, unset)}" for key in changed[:4]]
     more = [f"{len(changed) - 4} more"] if len(changed) > 4 else []
     text = f"Not only the instances may differ: {pair.row.label} against {pair.base.label} has {fmt.listing([*shown, *more])}."
-    yield pair.says("changed", text)
+    yield pair.says(Kind.CHANGED, text)
 
 
 def _scaling(section: Section) -> Iterator[Finding]:
@@ -306,7 +342,7 @@ def _scaling(section: Section) -> Iterator[Finding]:
             values = f"{fmt.significant(ours.median)} against {fmt.significant(theirs.median)} {unit} × {times:g}"
             text = f"{row.label} reached {fmt.percent(share)} of linear scaling from {smallest.label} ({values})."
             yield Finding(
-                kind="scaling",
+                kind=Kind.SCALING,
                 text=text,
                 workload=section.workload,
                 job=row.label,
@@ -322,24 +358,27 @@ def _wasted(section: Section) -> Iterator[Finding]:
             yield Finding(kind=kind, text=f"{row.label} {text}", job=row.label, workload=section.workload)
 
 
-def _waste(work: Work) -> Iterator[tuple[str, str]]:
+def _waste(work: Work) -> Iterator[tuple[Kind, str]]:
     if work.padding_fill is not None and work.padding_fill < LEAST_FILL:
         filled = fmt.percent(work.padding_fill * 100)
         fix = "give it more --shapes" if work.shapes else "pad each batch to its own longest text, not to one length"
-        yield "padding", f"filled {filled} of its batches with text, the rest is padding; {fix}."
+        yield Kind.PADDING, f"filled {filled} of its batches with text, the rest is padding; {fix}."
     if work.data_wait is not None and work.data_wait > MOST_WAIT:
         share = fmt.percent(work.data_wait * 100)
-        yield "data_wait", f"waited for data {share} of its training time; read it with more workers, or from memory."
+        yield (
+            Kind.DATA_WAIT,
+            f"waited for data {share} of its training time; read it with more workers, or from memory.",
+        )
     seconds = f" in {fmt.duration(work.compile_s)}" if work.compile_s is not None else ""
     if work.needless_compiles:
         wanted = f"{work.shapes} shape{'s' if work.shapes != 1 else ''}"
         yield (
-            "compiles",
+            Kind.COMPILES,
             f"compiled {work.compiles} times{seconds} for {wanted}: some tensor's shape changes from step to step.",
         )
     elif work.late_compiles:
         share = f"{work.late_compiles} of {work.compiles} times{seconds}"
-        yield "compiles", f"compiled {share} after its first epoch: late shapes stop it again."
+        yield Kind.COMPILES, f"compiled {share} after its first epoch: late shapes stop it again."
 
 
 def _runs(section: Section) -> Iterator[Finding]:
@@ -354,7 +393,7 @@ def _runs(section: Section) -> Iterator[Finding]:
         said.append("where a log has one rate only, it is the average with warm-up in it")
     if any(row.published for row, _ in rates):
         said.append("throughput as published")
-    yield Finding(kind="runs", text="; ".join(said) + ".", workload=section.workload)
+    yield Finding(kind=Kind.RUNS, text="; ".join(said) + ".", workload=section.workload)
 
 
 def _missing(section: Section) -> Iterator[Finding]:
@@ -362,22 +401,25 @@ def _missing(section: Section) -> Iterator[Finding]:
     for row in section.rows:
         if row.completed and not row.record.points and not row.published:
             text = f"{row.label}: no number was found in its log. A MetricRule reads lines of the script's own, such as loss=0.28."
-            yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
+            yield Finding(kind=Kind.MISSING, text=text, job=row.label, workload=section.workload)
     for row in section.measured:
         if row.price is None and row.snapshot.instance:
             there = f" --region {row.region}" if row.region else ""
             fix = f"sm-trn catalog prices --refresh{there} --save FILE asks AWS for it, SM_TRN_PRICES=FILE uses it"
             text = f"{row.label}: {no_price_for(row.snapshot.instance, row.region)}; {fix}."
-            yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
+            yield Finding(kind=Kind.MISSING, text=text, job=row.label, workload=section.workload)
         if not row.completed and len(section.measured) > 1 and section.sweep is None:
             text = f"{row.label} {row.status.predicate}: its billable time and cost are not compared."
-            yield Finding(kind="missing", text=text, job=row.label, workload=section.workload)
+            yield Finding(kind=Kind.MISSING, text=text, job=row.label, workload=section.workload)
 
 
-def section_headline(section: Section, kind: str) -> str:
-    """The headline of the largest difference of one kind, or nothing."""
+def section_headline(section: Section, kind: Kind) -> str:
+    """The headline of the largest difference of one kind, without days of prices; or nothing."""
     if section.sweep is not None:
         return ""  # its figures say a range
-    stated = {"throughput": _throughput, "billable": _billable, "cost": _cost}[kind]
+    stated = {Kind.THROUGHPUT: _throughput, Kind.BILLABLE: _billable, Kind.COST: _cost}[kind]
     found = list(_once([item for pair in _pairs(section) for item in stated(pair)]))
-    return max(found, key=lambda item: abs(item.change_pct or 0.0)).headline if found else ""
+    if not found:
+        return ""
+    largest = max(found, key=lambda item: abs(item.change_pct or 0.0))
+    return largest.undated or largest.headline

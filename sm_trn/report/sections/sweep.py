@@ -258,7 +258,7 @@ def _number(sent: str, shown: str) -> Setting:
 
 def sweep_sentence(sweep: Sweep) -> str:
     """The result in a sentence: the best values against the next best, or that no difference was measured."""
-    return f"{sweep_headline(sweep)} {_counted(sweep)}".strip()
+    return f"{sweep_headline(sweep)} {sweep_rest(sweep)}".strip()
 
 
 def sweep_headline(sweep: Sweep) -> str:
@@ -311,7 +311,7 @@ def _values(values: Mapping[str, Setting]) -> str:
     return fmt.listing([f"{name} {setting_text(value)}" for name, value in values.items()])
 
 
-def _counted(sweep: Sweep) -> str:
+def sweep_rest(sweep: Sweep) -> str:
     """Who is in no mean, and why."""
     without = [trial for trial in sweep.trials if trial.rank is None]
     if not without:

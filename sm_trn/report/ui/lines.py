@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import regex
 
+from ...core.formatting.printable import shown
 from ...core.logs.events import LogEvent
 from ...core.logs.script import ScriptLines, exception_of
 from ...core.logs.selection import LogFilter
-from ...core.logs.shown import shown
 
 MOST, MOST_CHARACTERS = 20_000, 6_000_000
 LONGEST = 4_000  # characters of a line that is shown

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..container.context import Shared
-    from ..state.resources import Resources
-    from ..telemetry.log_store import LogLines
-    from ..training.api import TrainingApi
-    from ..training.context import TrainingContext
-    from ..training.jobs import Jobs
-    from .search import SearchRequest
+    from ..core.specs.json import Object
+    from .api.search import SearchRequest
+    from .container.context import Shared
+    from .state.resources import Resources
+    from .telemetry.log_store import LogLines
+    from .training.api import TrainingApi
+    from .training.context import TrainingContext
+    from .training.jobs import Jobs
 
 Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of its own operation's request
 
@@ -35,7 +36,7 @@ class Service:
 
     operations: Mapping[str, Handler]
 
-    def search(self, body: SearchRequest) -> Mapping[str, Any] | None:
+    def search(self, body: SearchRequest) -> Object | None:
         """Answer a Search among what is this room's; None for any other. Raises AwsError."""
 
     def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:

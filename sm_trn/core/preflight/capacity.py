@@ -1,0 +1,174 @@
+"""LIMIT rules of newer parts of a request: instance preferences, waiting for capacity, serverless jobs, private registries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .. import fields
+from ..catalog.instances import find_instances
+from ..specs.compute import SERVERLESS, Accelerator, Compute
+from ..specs.data import S3Kind
+from ..specs.framework import RegistryAccess
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from .kept import MODEL, REQUEST, faults
+
+API = "API reference, CreateTrainingJob and ResourceConfig"
+# Parts of a job whose values have no rules of their own.
+CHECKED = ("compute.preferences", "compute.placement", "registry", "experiment", "mlflow", "model_package", "serverless", "max_pending_s",
+           "container_entrypoint", "container_arguments")  # fmt: skip
+
+LIMIT026 = Rule(
+    "LIMIT026",
+    (Severity.ERROR,),
+    "a value that the API's model refuses",
+    "It is too long, out of range, or no word of a list.",
+    MODEL,
+)
+LIMIT027 = Rule(
+    "LIMIT027",
+    (Severity.ERROR,),
+    "instance preferences that the service refuses",
+    "They exclude spot, placement and a training plan for all of them, and are counted together or each by itself.",
+    API,
+)
+LIMIT028 = Rule(
+    "LIMIT028",
+    (Severity.INFO,),
+    "a wait for capacity that has no effect",
+    "MaxPendingTimeInSeconds takes effect for accelerated instance types only.",
+    "API reference, StoppingCondition",
+)
+LIMIT029 = Rule(
+    "LIMIT029",
+    (Severity.ERROR,),
+    "a serverless job that the service refuses",
+    "It has no machines of yours, and an evaluation says what it evaluates.",
+    "API reference, ServerlessJobConfig",
+)
+LIMIT030 = Rule(
+    "LIMIT030",
+    (Severity.WARNING,),
+    "attribute names without an augmented manifest",
+    "They name attributes of such a manifest.",
+    "API reference, S3DataSource",
+)
+NET005 = Rule(
+    "NET005",
+    (Severity.WARNING,),
+    "a registry in a network that the job does not name",
+    "A private registry is reached through the job's own network.",
+    "SageMaker developer guide, docker-containers-adapt-your-own-private-registry",
+)
+
+
+def values(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT026: what the model says of lengths, ranges and words."""
+    table = tuple(field for field in fields.JOB if field.spec.startswith(CHECKED))
+    for place, got, wanted in faults(REQUEST, fields.write(table, job, "request"), partial=True):
+        named = place.lstrip("/").replace("/", ".")
+        field = next((each.spec for each in table if f"{named}.".startswith(f"{each.request}.")), named)
+        yield LIMIT026.problem(
+            Field(field), f"the API refuses {named}", got=got, wanted=wanted, fix=Advice("correct the value")
+        )
+
+
+def preferences(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT027: what excludes instance preferences, and how they are counted."""
+    compute, where = job.compute, Field("compute.preferences")
+    if not compute.preferences:
+        return
+    counts = [each.count for each in compute.preferences]
+    names = [each.instance for each in compute.preferences]
+    if job.spot is not None:
+        yield _refused(where, "instance preferences exclude spot", "spot", "one of the two", Change(spot=None))
+    if compute.placement is not None:
+        yield _refused(
+            where, "instance preferences exclude a placement", "placement", "one of the two", "leave placement out"
+        )
+    if None in counts and any(counts):
+        got = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
+        yield _refused(
+            where, "some preferences say a count", got, "a count of each, or of none", "give every preference its count"
+        )
+    if len(set(names)) < len(names):
+        yield _refused(where, "an instance type appears twice", ", ".join(names), "each once", "leave the second out")
+    if compute.training_plan and any(each.training_plan for each in compute.preferences):
+        yield _refused(
+            where,
+            "a training plan of the job excludes plans of preferences",
+            "both",
+            "one of the two",
+            "keep the preferences' own",
+        )
+
+
+def _refused(where: Field, what: str, got: str, wanted: str, fix: str) -> Problem:
+    return LIMIT027.problem(where, what, got=got, wanted=wanted, fix=fix if isinstance(fix, Change) else Advice(fix))
+
+
+def pending(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT028: a wait for capacity that has no effect."""
+    rows = find_instances(job.compute.instances)
+    if job.max_pending_s is not None and rows and all(row.accelerator is Accelerator.CPU for row in rows):
+        yield LIMIT028.problem(
+            Field("max_pending_s"),
+            "it has no effect on jobs of CPU instances",
+            got=f"{job.max_pending_s} s, {', '.join(job.compute.instances)}",
+            fix=Advice("leave it out"),
+        )
+
+
+def serverless(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT029: machines of a serverless job, and evaluations without a type."""
+    asked = job.serverless
+    if asked is None:
+        return
+    if job.compute.instance != SERVERLESS:
+        yield LIMIT029.problem(
+            Field("compute"),
+            "the service chooses the machines of a serverless job",
+            got=", ".join(job.compute.instances),
+            wanted=f"Compute({SERVERLESS!r})",
+            fix=Change(compute=Compute(SERVERLESS)),
+        )
+    if asked.job_type == "Evaluation" and asked.evaluation_type is None:
+        yield LIMIT029.problem(
+            Field("serverless.evaluation_type"),
+            "an evaluation says what it evaluates",
+            got="nothing",
+            wanted="LLMAJEvaluation, CustomScorerEvaluation or BenchmarkEvaluation",
+            fix=Advice("serverless=Serverless(…, evaluation_type='BenchmarkEvaluation')"),
+        )
+
+
+def attributes(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT030: attribute names without an augmented manifest."""
+    for name, channel in job.channels.items():
+        if channel.attribute_names and channel.kind is not S3Kind.AUGMENTED_MANIFEST:
+            yield LIMIT030.problem(
+                Field(f"inputs.{name}.attribute_names"),
+                "attribute names are those of an augmented manifest",
+                got=f"{channel.kind.value} with {', '.join(channel.attribute_names)}",
+                wanted=S3Kind.AUGMENTED_MANIFEST.value,
+                fix=Advice("leave them out, or name the manifest"),
+            )
+
+
+def registry(job: JobSpec) -> Iterator[Problem]:
+    """NET005: a private registry is reached through the job's network."""
+    if (
+        job.registry is not None
+        and job.registry.access is RegistryAccess.VPC
+        and not (job.network and job.network.subnets)
+    ):
+        yield NET005.problem(
+            Field("registry"),
+            "the registry is in your network, and the job has none",
+            got="registry=Registry(), no subnets",
+            wanted="a network that reaches the registry",
+            fix=Advice("network=Network(subnets=…, security_groups=…)"),
+        )
+
+
+RULES = (values, preferences, pending, serverless, attributes, registry)
