@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from .core.specs import EVALUATION_METRICS, TRAINER_METRICS
-from .core.specs.compute import SERVERLESS, Compute, InstanceGroup, InstancePreference, Placement, Spot, UltraServer
+from .core.specs.compute import (
+    SERVERLESS,
+    Compute,
+    InstanceGroup,
+    InstancePreference,
+    Placement,
+    Spot,
+    UltraServer,
+)
 from .core.specs.data import (
     Channel,
     Checkpoint,

@@ -186,6 +186,26 @@ def _put(tree: Tree, path: str, value: Any) -> None:
     tree[last] = value
 
 
+def translate(table: tuple[Field, ...], tree: Object, source: Column, target: Column) -> Tree:
+    """What a tree says in ``source``, in the words of ``target``. A value that is not understood is handed on as it is."""
+    words: Tree = {}
+    for field in table:
+        said = _said_at(tree, field.path(source))
+        if said is not None and field.path(target):
+            _put(words, field.path(target), _translated(field, said, source, target))
+    return words
+
+
+def _translated(field: Field, said: Json, source: Column, target: Column) -> Any:
+    codec, other = field.codec_of(source), field.codec_of(target)
+    if isinstance(codec, Items):
+        items = said if isinstance(said, (list, tuple)) else ()
+        understood = bool(items) and all(isinstance(item, Mapping) for item in items)
+        return [translate(codec.fields, item, source, target) for item in items] if understood else said
+    value = codec.read(said)
+    return said if value is None or isinstance(other, Items) else other.write(value)
+
+
 def read_as(cls: type, table: tuple[Field, ...], tree: Json, column: Column) -> Any:
     """The ``cls`` that a tree says. None where the tree says more than the table's fields, or something that they cannot hold."""
     if not isinstance(tree, Mapping) or not set(tree) <= {field.path(column).split(".")[0] for field in table}:

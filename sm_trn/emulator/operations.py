@@ -13,7 +13,6 @@ from .api import shapes
 from .api.tags import add_tags, check_tags, delete_tags, list_tags
 
 if TYPE_CHECKING:
-    from ..core.specs.json import Object
     from .api.search import SearchRequest
     from .api.tags import Tagged, TagList, TagsRequest
     from .service import Handler, Service
@@ -66,7 +65,7 @@ class Operations:
 
         return answer
 
-    def _search(self, body: SearchRequest) -> Object | None:
+    def _search(self, body: SearchRequest) -> Mapping[str, object] | None:
         """Search among what is ours; None for a search among what is moto's."""
         if body["Resource"] == "TrainingJob":
             return self._training.search(body)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..core.specs.json import Object
     from .api.search import SearchRequest
     from .container.context import Shared
     from .state.resources import Resources
@@ -36,7 +35,7 @@ class Service:
 
     operations: Mapping[str, Handler]
 
-    def search(self, body: SearchRequest) -> Object | None:
+    def search(self, body: SearchRequest) -> Mapping[str, object] | None:
         """Answer a Search among what is this room's; None for any other. Raises AwsError."""
 
     def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:

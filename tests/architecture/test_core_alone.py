@@ -37,6 +37,11 @@ from .core.session.handles import Session, TrainingJob
 def estimated_cost(job, prices, region):
     return ""
 """
+ERRORS = """
+from .core.errors import *
+from .core.session.budget import OverBudget
+from .core.session.launches import LaunchInterrupted, PartialLaunch
+"""
 CONFTEST = """
 import os
 from hypothesis import HealthCheck, settings
@@ -89,6 +94,8 @@ def imported(file: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "st":
             yield f"sm_trn{st.HOMES.get(node.attr, '')}"
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "st.results":
+            yield getattr(st.results, node.attr).__module__
 
 
 def beside_tests(name: str, file: Path) -> Path | None:
@@ -107,6 +114,8 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "sm_trn" / "__init__.py", folder / "sm_trn")
     (folder / "sm_trn" / "wiring.py").write_text(WIRING)
     (folder / "sm_trn" / "rules.py").write_text("from .core.preflight import RULES, check\n")
+    (folder / "sm_trn" / "errors.py").write_text(ERRORS)
+    shutil.copy(ROOT / "sm_trn" / "specs.py", folder / "sm_trn")
     shutil.copytree(ROOT / "entry_scripts", folder / "entry_scripts", ignore=unwanted)
     tests = folder / "tests"
     shutil.copytree(TESTS, tests, ignore=shutil.ignore_patterns("__pycache__", "test_*.py", "conftest.py"))

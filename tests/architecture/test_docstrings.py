@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import measure
 
-_SHELL = "sm_trn.cli."  # a command's docstring is its help: what it refuses is a message and an exit code
+_SHELL = re.compile(
+    r"sm_trn\.(cli|\w+\.commands)\."
+)  # a command's docstring is its help: what it refuses is a message and an exit code
 _SILENT = frozenset({"StopIteration"})
 
 
@@ -35,7 +38,7 @@ def test_what_is_raised_is_said() -> None:
     silent = [
         name
         for module, path in measure.modules().items()
-        if not module.startswith(_SHELL)
+        if not _SHELL.match(module)
         for name, function in public(measure.tree(path), module)
         if {*raised(function)} - _SILENT and "raise" not in (ast.get_docstring(function) or "").lower()
     ]

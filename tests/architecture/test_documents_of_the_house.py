@@ -14,7 +14,7 @@ A_PAGE = 60  # lines
 
 
 def folders_of_the_map() -> set[str]:
-    section = (DOCS / "architecture.md").read_text("utf-8").split("## Folders")[1].split("\n## ")[0]
+    section = (DOCS / "architecture.md").read_text("utf-8").split("## A core, and parts")[1].split("\n## ")[0]
     return set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
 
 
@@ -30,7 +30,9 @@ def test_what_a_page_names_is_there(page: Path) -> None:
         assert (page.parent / link).exists(), link
     for path in re.findall(r"`((?:tests|sm_trn)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path
-    for name in re.findall(r"`((?:preflight|render|strategies|catalog)/[\w/]+\.\w+)`", text):
+    for name in re.findall(
+        r"`((?:core|cli|report|emulator|bridge|forecast|diagnosis|hosting|account)/[\w/]+\.\w+)`", text
+    ):
         assert (ROOT / "sm_trn" / name).exists(), name
 
 
@@ -46,11 +48,13 @@ def test_a_record_is_a_page_and_says_what_was_decided_and_why(page: Path) -> Non
 def test_the_trips_lead_through_modules_that_are_there() -> None:
     section = (DOCS / "architecture.md").read_text("utf-8").split("## Four trips")[1].split("\n## ")[0]
     steps = re.findall(
-        r"`((?:session|render|catalog|aws|logs|specs|report|emulator|preflight|strategies)[\w/]*)`", section
+        r"`((?:session|preflight|strategies|render|fields|catalog|aws|logs|specs|report|emulator|hosting)[\w/]*)`",
+        section,
     )
     assert len(steps) > 20
     for step in steps:
-        assert (ROOT / "sm_trn" / f"{step}.py").exists() or (ROOT / "sm_trn" / step).is_dir(), step
+        places = [ROOT / "sm_trn" / room / step for room in ("", "core")]
+        assert any(place.with_suffix(".py").exists() or place.is_dir() for place in places), step
 
 
 def test_every_room_of_the_emulator_is_on_the_map() -> None:
@@ -58,6 +62,15 @@ def test_every_room_of_the_emulator_is_on_the_map() -> None:
     there = {
         path.name
         for path in (ROOT / "sm_trn" / "emulator").iterdir()
-        if path.is_dir() and not path.name.startswith("__")
+        if path.is_dir() and not path.name.startswith("__") and path.name != "commands"
     }
     assert there == set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+
+
+def test_every_room_of_the_core_is_on_the_map() -> None:
+    section = (DOCS / "architecture.md").read_text("utf-8").split("## Rooms of the core")[1].split("\n## ")[0]
+    there = {
+        path.name for path in (ROOT / "sm_trn" / "core").iterdir() if path.is_dir() and not path.name.startswith("__")
+    }
+    rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    assert there <= {name for row in rows for name in re.findall(r"`(\w+)`", row)}

@@ -44,8 +44,8 @@ EXAMPLES: Mapping[str, list[Any]] = {
     ],
     "inputs": [
         {"train": st.Channel("s3://b/data", mode=st.specs.InputMode.PIPE, spread=st.specs.Spread.SHARDED_BY_S3_KEY,
-                             kind=st.specs.S3Kind.MANIFEST, content_type="text/csv", compression="Gzip",
-                             record_wrapping="RecordIO", groups=("a",), shuffle_seed=1,
+                             kind=st.specs.S3Kind.MANIFEST,
+                             content_type="text/csv", compression="Gzip", record_wrapping="RecordIO", groups=("a",), shuffle_seed=1,
                              attribute_names=("a",), accept_eula=True, hub_content_arn="arn:a")},
         {"train": st.FileSystem("fs-1", st.specs.FileSystemKind.EFS, directory="/a", writable=True, content_type="text/csv")},
         {"train": st.specs.Dataset("arn:aws:sagemaker:us-west-2:aws:hub-content/a/DataSet/b", content_type="text/csv")},

@@ -188,6 +188,13 @@ def test_a_loss_that_was_not_logged_is_said_in_one_word_on_every_surface() -> No
     assert {} == {surface: text for surface, text in said.items() if logged not in text}
 
 
+def test_a_log_that_was_not_read_is_not_said_to_lack_a_number() -> None:
+    row = dataclasses.replace(watched(snapshot()), log_read=False)
+    shown = row_json(Shown(row, {}), NOW)
+    assert {"-"} == {shown["loss"], shown["rate"], shown["step"]}
+    assert str(Missing.NOT_LOGGED) not in watch_text([row, row], NOW, 160) + watch_html([row, row], NOW)
+
+
 def test_a_failed_job_has_one_next_step_on_every_surface() -> None:
     job = snapshot("a job", TrainingJobStatus="Failed", SecondaryStatus="Failed", FailureReason="CUDA out of memory")
     row, command = watched(job), "sm-trn why 'a job'"

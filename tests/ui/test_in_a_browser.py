@@ -116,7 +116,7 @@ def test_a_first_look_shows_who_needs_you_with_the_cause_and_a_command(tab: Tab,
     assert "2 jobs need you; " in said
     assert "billing at most $" in said
     assert "AlgorithmError: ExecuteUserScriptError" in said
-    assert "sm-trn logs bert-fails --script --tail 40" in said
+    assert "sm-trn why bert-fails" in said
     order = tab.ask("[...document.querySelectorAll('.rows .row')].map(r => r.dataset.name)")
     assert ["bert-fails", "bert-spot"] == order[:2]
     assert tab.ask("document.title").startswith("2 jobs need you")

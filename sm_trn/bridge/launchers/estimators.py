@@ -172,6 +172,8 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "attribute_names",
             "target_attribute_name",
             "shuffle_config",
+            "hub_access_config",
+            "model_access_config",
         ),
         "s3_input": (
             "s3_data",

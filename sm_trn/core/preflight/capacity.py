@@ -80,31 +80,23 @@ def preferences(job: JobSpec) -> Iterator[Problem]:
         return
     counts = [each.count for each in compute.preferences]
     names = [each.instance for each in compute.preferences]
+    one = "one of the two"
     if job.spot is not None:
-        yield _refused(where, "instance preferences exclude spot", "spot", "one of the two", Change(spot=None))
+        what = "instance preferences exclude spot"
+        yield LIMIT027.problem(where, what, got="spot", wanted=one, fix=Change(spot=None))
     if compute.placement is not None:
-        yield _refused(
-            where, "instance preferences exclude a placement", "placement", "one of the two", "leave placement out"
-        )
+        what = "instance preferences exclude a placement"
+        yield LIMIT027.problem(where, what, got="placement", wanted=one, fix=Advice("leave placement out"))
     if None in counts and any(counts):
+        what, wanted = "some preferences say a count", "a count of each, or of none"
         got = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
-        yield _refused(
-            where, "some preferences say a count", got, "a count of each, or of none", "give every preference its count"
-        )
+        yield LIMIT027.problem(where, what, got=got, wanted=wanted, fix=Advice("give every preference its count"))
     if len(set(names)) < len(names):
-        yield _refused(where, "an instance type appears twice", ", ".join(names), "each once", "leave the second out")
+        what, fix = "an instance type appears twice", Advice("leave the second out")
+        yield LIMIT027.problem(where, what, got=", ".join(names), wanted="each once", fix=fix)
     if compute.training_plan and any(each.training_plan for each in compute.preferences):
-        yield _refused(
-            where,
-            "a training plan of the job excludes plans of preferences",
-            "both",
-            "one of the two",
-            "keep the preferences' own",
-        )
-
-
-def _refused(where: Field, what: str, got: str, wanted: str, fix: str) -> Problem:
-    return LIMIT027.problem(where, what, got=got, wanted=wanted, fix=fix if isinstance(fix, Change) else Advice(fix))
+        what = "a training plan of the job excludes plans of preferences"
+        yield LIMIT027.problem(where, what, got="both", wanted=one, fix=Advice("keep the preferences' own"))
 
 
 def pending(job: JobSpec) -> Iterator[Problem]:

@@ -63,7 +63,7 @@ class InstanceGroup:
 class InstancePreference:
     """One of several instance types that a job can run on. ``count`` None is the count of the Compute around it.
 
-    >>> either = st.specs.InstancePreference("ml.p5.48xlarge"), st.specs.InstancePreference("ml.p4d.24xlarge")
+    >>> either = (st.specs.InstancePreference("ml.p5.48xlarge"), st.specs.InstancePreference("ml.p4d.24xlarge"))
     >>> st.Compute(preferences=either, count=2).hosts
     2
     """

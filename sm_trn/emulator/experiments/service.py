@@ -11,7 +11,6 @@ from ..service import Handler, HttpAnswer, RegionParts, Service
 from .api import COMPONENT, EXPERIMENT, SEARCHED, TRIAL, ExperimentsApi
 
 if TYPE_CHECKING:
-    from ...core.specs.json import Object
     from ..api.search import SearchRequest
     from .request import MetricsRequest
 
@@ -23,7 +22,7 @@ class ExperimentsService(Service):
         self._api = ExperimentsApi(parts.resources)
         self.operations = operations(self._api)
 
-    def search(self, body: SearchRequest) -> Object | None:
+    def search(self, body: SearchRequest) -> Mapping[str, object] | None:
         return self._api.search(body) if body["Resource"] in SEARCHED else None
 
     def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:

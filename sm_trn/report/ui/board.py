@@ -34,7 +34,6 @@ class Board:
         self._lock = threading.Lock()
         self._version = 0
         self._head: Json = {}
-        self._head_at = 0
         self._rows: dict[str, tuple[int, Json]] = {}
         self._gone: dict[str, int] = {}
         self._details: dict[str, tuple[int, Json]] = {}
@@ -79,7 +78,7 @@ class Board:
             }
             news = news or any(at == self._version for at, _ in self._details.values())
             if head != self._head:
-                self._head, self._head_at, news = head, self._version, True
+                self._head, news = head, True
             if not news:
                 self._version = before
             wakers = tuple(self._wakers.values()) if news else ()

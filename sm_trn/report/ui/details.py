@@ -12,7 +12,7 @@ from ...core.formatting.printable import one_line, printable
 from ...core.pricing.cost import usd_for
 from ...core.specs.units import WallSeconds
 from ...core.status import next_steps
-from ..watch.columns import words_of
+from ..watch.columns import watch_table, words_of
 from ..watch.rows import WatchRow
 from .board import Json
 from .lines import Lines
@@ -79,7 +79,8 @@ def _facts(row: WatchRow, now: datetime) -> Iterator[tuple[str, str, str]]:
     if row.step is not None:
         share = f", {row.share * 100:.0f} %" if row.share is not None else ""
         yield "Step", fmt.count(row.step), f"of {fmt.count(row.total_steps)}{share}" if row.total_steps else ""
-    if row.rates and not row.emulated:
+    (rate,) = watch_table([row], ("rate",), now).rows
+    if not rate.cells["rate"].missing:
         yield "Throughput", words_of(row, "rate", now), "newest"
     if row.loss is not None or row.may_have_logged:
         yield "Loss", words_of(row, "loss", now), "newest" if row.loss is not None else ""

@@ -370,12 +370,16 @@ class Watcher:
         reader = opened.reader if opened is not None else self._readers.get(job.name)
         price = price_of(job.machines) if job.instance else None
         seen = _so_far(job)
-        row = reader.row(seen, price) if reader is not None else WatchRow(snapshot=seen, label=job.name, price=price)
+        row = (
+            reader.row(seen, price)
+            if reader is not None
+            else WatchRow(snapshot=seen, label=job.name, price=price, log_read=False)
+        )
         one = Shown(row, self._tags.get(job.name, {}))
         drawn = row_json(one, now)
         if job.terminal and (reader is None or reader.complete) and (reader is not None or job.name not in self._fresh):
             self._readers.pop(job.name, None)
-            slim = Shown(WatchRow(snapshot=job, label=job.name, price=price), one.tags)
+            slim = Shown(WatchRow(snapshot=job, label=job.name, price=price, log_read=False), one.tags)
             self._final[job.name] = (job, slim, drawn)
         return one, drawn
 

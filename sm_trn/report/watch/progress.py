@@ -110,6 +110,7 @@ class Reader:
             price=price,
             total_steps=self.found.total_steps,
             checkpoints=self.checkpoints,
+            log_read=self.looked is not None,
             exception=self.raised.found() if snapshot.status is JobStatus.FAILED else "",
         )
 

@@ -38,7 +38,7 @@ class Checkpoints:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRow:
     """One job at one look: ``points`` are the newest numbers of its log, ``curve`` its losses from the beginning where the
-    points do not go back so far; ``compiling`` and ``exception`` (of a failed script) are what only a log can tell.
+    points do not go back so far; ``compiling`` and ``exception`` (of a failed script) are what only a log can tell, if it was read.
     """
 
     snapshot: JobSnapshot
@@ -50,6 +50,7 @@ class WatchRow:
     compiling: bool = False
     checkpoints: Checkpoints | None = None
     exception: str = ""
+    log_read: bool = True
 
     @property
     def name(self) -> str:
@@ -90,8 +91,8 @@ class WatchRow:
 
     @property
     def may_have_logged(self) -> bool:
-        """Whether the script ran, so that its log could have a number."""
-        return any(item.status == "Training" for item in self.snapshot.transitions)
+        """Whether the script ran and its log was read, so that a number could have been seen."""
+        return self.log_read and any(item.status == "Training" for item in self.snapshot.transitions)
 
     @property
     def machine(self) -> str:

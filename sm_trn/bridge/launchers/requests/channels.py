@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ....core import fields
 from ....core.render.from_describe import CODE_CHANNEL
 from ....core.specs.destination import Destination
 from ....core.specs.json import Json
@@ -70,27 +71,13 @@ def of_code(asked: Asked, at: Destination, program: str | None) -> Iterator[dict
 
 
 def _training_input(said: Mapping[str, Json]) -> dict[str, Json]:
-    source: dict[str, Json] = {"S3DataType": said.get("s3_data_type") or "S3Prefix", "S3Uri": said.get("s3_data")}
-    distribution = said.get("distribution")
-    if distribution is None and not said.get("target_attribute_name"):
-        distribution = "FullyReplicated"
-    source |= given(
-        S3DataDistributionType=distribution,
-        InstanceGroupNames=said.get("instance_groups"),
-        AttributeNames=said.get("attribute_names"),
-    )
-    return {"DataSource": {"S3DataSource": source}} | given(
-        CompressionType=said.get("compression"), ContentType=said.get("content_type"), RecordWrapperType=said.get("record_wrapping"),
-        InputMode=said.get("input_mode"), TargetAttributeName=said.get("target_attribute_name"),
-        ShuffleConfig=said.get("shuffle_config"),
-    )  # fmt: skip
+    arguments: dict[str, Json] = {"s3_data_type": "S3Prefix", **given(**said)}
+    if "target_attribute_name" not in arguments:
+        arguments.setdefault("distribution", "FullyReplicated")
+    words = fields.translate(fields.CHANNEL, arguments, "v2", "request")
+    return words | given(TargetAttributeName=said.get("target_attribute_name"))
 
 
 def _file_system(said: Mapping[str, Json]) -> dict[str, Json]:
-    source = {
-        "FileSystemId": said.get("file_system_id"),
-        "FileSystemType": said.get("file_system_type"),
-        "DirectoryPath": said.get("directory_path"),
-        "FileSystemAccessMode": said.get("file_system_access_mode", "ro"),
-    }
-    return {"DataSource": {"FileSystemDataSource": source}} | given(ContentType=said.get("content_type") or None)
+    arguments: dict[str, Json] = {"file_system_access_mode": "ro", **given(**said)}
+    return fields.translate(fields.FILE_SYSTEM, arguments, "v2", "request")

@@ -79,7 +79,7 @@ class Ledger:
         if isinstance(value, Instance) and value.cls == "path":
             return self.plain(value.arguments["path"])
         if isinstance(value, Instance) and value.cls == "ShuffleConfig":
-            return {"Seed": self.plain(value.arguments.get("seed"))}
+            return {"seed": self.plain(value.arguments.get("seed"))}
         place = value.place if isinstance(value, Instance) else self.place
         if isinstance(value, Ref):
             self.lacks(missing_module(value, place))

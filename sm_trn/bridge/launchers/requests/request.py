@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ....core import fields
 from ....core.render.from_describe import CODE_IN_CONTAINER
 from ....core.specs.destination import Destination
 from ....core.specs.json import Json
@@ -27,18 +28,30 @@ from .words import encoded, given
 _METRICS_SINCE: Final = {"PyTorch": (1, 3), "TensorFlow": (1, 15), "MXNet": (1, 6)}
 
 
-_UNSAID: Final = frozenset({
+# Arguments that are rows of the table and are said of it here: what the SDK makes of them depends on others.
+_OWN: Final = frozenset(
+    {"output_path", "instance_type", "instance_count", "instance_groups", "volume_size", "max_run", "tags"}
+)
+_ROWS: Final = tuple(field for field in fields.JOB if field.v2 and field.v2 not in _OWN)
+_ARGUMENTS: Final = frozenset(field.v2.split(".")[0] for field in _ROWS) - {"fit"}
+# Switches and places that the SDK sends only where they are true; of the others it sends False, too.
+_SENT_WHERE_TRUE: Final = frozenset({
+    "disable_output_compression", "max_wait", "enable_network_isolation", "encrypt_inter_container_traffic", "use_spot_instances",
+    "checkpoint_s3_uri", "checkpoint_local_path",
+})  # fmt: skip
+_OBJECTS: Final = frozenset({"tensorboard_output_config"})  # arguments that are objects of the SDK
+# Parts that the SDK sends whole or not at all.
+_NEEDED: Final[Mapping[str, set[str]]] = {
+    "VpcConfig": {"Subnets", "SecurityGroupIds"},
+    "CheckpointConfig": {"S3Uri"},
+}
+# What is read somewhere, so that a value that is not known is met there.
+_READ: Final = _OWN | _ARGUMENTS | frozenset({
     "sagemaker_session", "dependencies", "git_config", "code_location", "container_log_level", "base_job_name", "model_channel_name",
     "py_version", "framework_version", "transformers_version", "pytorch_version", "tensorflow_version", "image_uri", "entry_point",
-    "source_dir", "hyperparameters", "distribution", "compiler_config", "role", "instance_count", "instance_type", "instance_groups",
-    "volume_size", "volume_kms_key", "keep_alive_period_in_seconds", "max_run", "max_wait", "input_mode", "output_path",
-    "output_kms_key", "disable_output_compression", "tags", "subnets", "security_group_ids", "model_uri", "metric_definitions",
-    "encrypt_inter_container_traffic", "use_spot_instances", "checkpoint_s3_uri", "checkpoint_local_path", "rules",
-    "debugger_hook_config", "tensorboard_output_config", "enable_sagemaker_metrics", "enable_network_isolation", "profiler_config",
-    "disable_profiler", "environment", "max_retry_attempts", "training_repository_access_mode", "enable_infra_check",
-    "training_repository_credentials_provider_arn", "container_entry_point", "container_arguments", "enable_remote_debug",
-    "enable_session_tag_chaining", "training_plan", "instance_placement_config", "model_dir", "script_mode", "algorithm_arn",
-    "image_uri_region",
+    "source_dir", "hyperparameters", "distribution", "compiler_config", "role", "input_mode", "model_uri", "rules",
+    "debugger_hook_config", "enable_sagemaker_metrics", "profiler_config", "disable_profiler", "model_dir", "script_mode",
+    "algorithm_arn", "image_uri_region",
 })  # fmt: skip
 
 
@@ -97,7 +110,7 @@ class _Builder(Asked):
 
     def read(self) -> Read:
         for name, value in self.raw.items():
-            if name == "…" or (name not in _UNSAID and not name.startswith("_")):
+            if name == "…" or (name not in _READ and not name.startswith("_")):
                 self.ledger.lacks(*causes_in(value))
         if self.raw.get("training_recipe") is not None:
             why = "a recipe chooses the script, the image and the parameters"
@@ -157,47 +170,46 @@ class _Builder(Asked):
         return f"{place}/{name}/source/sourcedir.tar.gz"
 
     def _request(self, at: Destination, image: str | None, where: str, program: str | None) -> dict[str, Json]:
-        get = self.get
-        algorithm: dict[str, Json] = {"TrainingInputMode": get("input_mode") or "File"}
+        algorithm: dict[str, Json] = {"TrainingInputMode": self.get("input_mode") or "File"}
         if self.site.cls == "AlgorithmEstimator":
             algorithm["AlgorithmName"] = self.text("algorithm_arn")
         else:
             algorithm["TrainingImage"] = image
-        algorithm |= given(
-            TrainingImageConfig=self._image_config(), ContainerEntrypoint=get("container_entry_point"),
-            ContainerArguments=get("container_arguments"), MetricDefinitions=get("metric_definitions"),
-            EnableSageMakerMetricsTimeSeries=self._metrics(),
-        )  # fmt: skip
-        stopping: dict[str, Json] = {"MaxRuntimeInSeconds": get("max_run", 86_400)}
-        if get("max_wait"):
-            stopping["MaxWaitTimeInSeconds"] = get("max_wait")
-        output = {"S3OutputPath": where} | given(KmsKeyId=get("output_kms_key"))
-        if get("disable_output_compression"):
-            output["CompressionType"] = "NONE"
-        request: dict[str, Json] = {
-            "TrainingJobName": at.job_name, "AlgorithmSpecification": algorithm, "RoleArn": at.role, "OutputDataConfig": output,
-            "ResourceConfig": self._resources(), "StoppingCondition": stopping,
+        algorithm |= given(EnableSageMakerMetricsTimeSeries=self._metrics())
+        request: dict[str, Any] = {
+            "TrainingJobName": at.job_name, "AlgorithmSpecification": algorithm, "RoleArn": at.role,
+            "OutputDataConfig": {"S3OutputPath": where}, "ResourceConfig": self._resources(),
+            "StoppingCondition": {"MaxRuntimeInSeconds": self.get("max_run", 86_400)},
         }  # fmt: skip
         hyperparameters = self._hyperparameters(at, program)
         request |= {"HyperParameters": hyperparameters} if hyperparameters else {}
         listed = [*channels.inputs(self, algorithm), *channels.of_model(self), *channels.of_code(self, at, program)]
         request |= {"InputDataConfig": listed} if listed else {}
+        for name, value in self._rows().items():
+            request[name] = {**request[name], **value} if name in request else value
+        request |= given(Tags=_tags(self.get("tags")))
         ruled = rules.rules(self)
-        return request | self._around(where) | watching.watched(self, where, ruled.collections) | ruled.sent()
+        return request | watching.watched(self, where, ruled.collections) | ruled.sent()
 
-    def _image_config(self) -> dict[str, Json] | None:
-        mode, arn = (
-            self.get("training_repository_access_mode"),
-            self.get("training_repository_credentials_provider_arn"),
-        )
-        if mode is None:
-            return None
-        auth = (
-            {"TrainingRepositoryAuthConfig": {"TrainingRepositoryCredentialsProviderArn": arn}}
-            if arn is not None
-            else {}
-        )
-        return {"TrainingRepositoryAccessMode": mode} | auth
+    def _rows(self) -> dict[str, Any]:
+        """What the arguments say that are rows of the table."""
+        arguments: dict[str, Json] = {}
+        for name in _ARGUMENTS & set(self.raw):
+            raw = self.raw[name]
+            value: Json = (
+                self.resolved(raw) if isinstance(raw, Instance) and name in _OBJECTS else self.ledger.plain(raw)
+            )
+            if value or (value is not None and name not in _SENT_WHERE_TRUE):
+                arguments[name] = value
+        if self.site.fit is not None:
+            arguments["fit"] = {
+                "experiment_config": self.ledger.plain(self.site.fit.arguments.get("experiment_config"))
+            }
+        words = fields.translate(_ROWS, arguments, "v2", "request")
+        for name, needed in _NEEDED.items():
+            if name in words and not needed <= set(words[name]):
+                del words[name]
+        return words
 
     def _metrics(self) -> bool | None:
         if "enable_sagemaker_metrics" in self.raw:
@@ -212,20 +224,11 @@ class _Builder(Asked):
     def _resources(self) -> dict[str, Json]:
         get = self.get
         found: dict[str, Json] = {"VolumeSizeInGB": get("volume_size", 30)}
-        found |= given(
-            VolumeKmsKeyId=get("volume_kms_key"), KeepAlivePeriodInSeconds=get("keep_alive_period_in_seconds")
-        )
         groups = self.groups()
         if groups:
-            resolved = [self.resolved(group) for group in groups]
             found["InstanceGroups"] = [
-                {
-                    "InstanceGroupName": item.get("instance_group_name"),
-                    "InstanceType": item.get("instance_type"),
-                    "InstanceCount": item.get("instance_count"),
-                }
-                for item in resolved
-            ]  # fmt: skip
+                fields.translate(fields.GROUP, self.resolved(group), "v2", "request") for group in groups
+            ]
         else:
             count = 1 if self.site.cls == "SKLearn" else get("instance_count")
             if not self.ledger.causes and (not isinstance(count, int) or isinstance(count, bool)):
@@ -233,9 +236,7 @@ class _Builder(Asked):
             found |= {"InstanceCount": count, "InstanceType": self.text("instance_type")}
             if not {"instance_type", "…"} & set(self.raw):
                 self.ledger.lacks(Cause(Reason.REFUSED, self.site.place, "instance_type", give="instance_type"))
-        return found | given(
-            TrainingPlanArn=get("training_plan"), InstancePlacementConfig=get("instance_placement_config")
-        )
+        return found
 
     def _number(self, name: str, value: object) -> object:
         self.ledger.lacks(
@@ -262,38 +263,6 @@ class _Builder(Asked):
             }
             told_texts = {key: encoded(value) for key, value in told.items()}
             found = {**found, **told_texts}
-        return found
-
-    def _around(self, where: str) -> dict[str, Json]:
-        del where
-        get = self.get
-        found: dict[str, Json] = {}
-        environment, tags, experiment = get("environment"), _tags(get("tags")), None
-        if self.site.fit is not None:
-            experiment = self.ledger.plain(self.site.fit.arguments.get("experiment_config"))
-        found |= given(Environment=environment, Tags=tags, ExperimentConfig=experiment or None)
-        subnets, groups = get("subnets"), get("security_group_ids")
-        if subnets is not None and groups is not None:
-            found["VpcConfig"] = {"Subnets": subnets, "SecurityGroupIds": groups}
-        for word, name in (
-            ("enable_network_isolation", "EnableNetworkIsolation"),
-            ("encrypt_inter_container_traffic", "EnableInterContainerTrafficEncryption"),
-            ("use_spot_instances", "EnableManagedSpotTraining"),
-        ):
-            if get(word):
-                found[name] = True
-        if get("checkpoint_s3_uri"):
-            found["CheckpointConfig"] = given(
-                S3Uri=get("checkpoint_s3_uri"), LocalPath=get("checkpoint_local_path") or None
-            )
-        if get("max_retry_attempts") is not None:
-            found["RetryStrategy"] = {"MaximumRetryAttempts": get("max_retry_attempts")}
-        if get("enable_infra_check") is not None:
-            found["InfraCheckConfig"] = {"EnableInfraCheck": get("enable_infra_check")}
-        if get("enable_remote_debug") is not None:
-            found["RemoteDebugConfig"] = {"EnableRemoteDebug": get("enable_remote_debug")}
-        if get("enable_session_tag_chaining") is not None:
-            found["SessionChainingConfig"] = {"EnableSessionTagChaining": get("enable_session_tag_chaining")}
         return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from ....core import fields
 from ....core.catalog import debugger
 from ....core.errors import UnknownName
 from ....core.specs.debugging import DebugRule, TensorCollection
@@ -113,11 +114,8 @@ def _row(asked: Asked, rule: Mapping[str, Json], item: Instance) -> dict[str, Js
         parameters.pop("action_json", None)  # the SDK writes it itself, of actions alone
     if not str(parameters.get("source_s3_uri", "s3://")).startswith("s3://"):
         _lacks(asked, item.place, "a rule's own source is uploaded under a name that only the upload knows")
-    return {"RuleConfigurationName": rule.get("name"), "RuleEvaluatorImage": rule.get("image_uri")} | given(
-        InstanceType=rule.get("instance_type") or None, VolumeSizeInGB=rule.get("volume_size_in_gb") or None,
-        LocalPath=rule.get("container_local_output_path") or None, S3OutputPath=rule.get("s3_output_path") or None,
-        RuleParameters=parameters or None,
-    )  # fmt: skip
+    said = {name: value for name, value in {**rule, "rule_parameters": parameters}.items() if value}
+    return fields.translate(fields.RULE, said, "v2", "request")
 
 
 def _lacks(asked: Asked, place: Place, detail: str) -> None:

@@ -22,14 +22,6 @@ def watched(asked: Asked, where: str, needed: list[dict[str, Json]]) -> dict[str
     hook = _hook(asked, where, needed) if supported and not (server and asked.site.cls == "TensorFlow") else None
     if hook is not None:
         found["DebugHookConfig"] = hook
-    board = asked.raw.get("tensorboard_output_config")
-    if isinstance(board, Instance):
-        settings = asked.resolved(board)
-        found["TensorBoardOutputConfig"] = given(
-            S3OutputPath=settings.get("s3_output_path"), LocalPath=settings.get("container_local_output_path")
-        )
-    elif board is not None:
-        asked.ledger.plain(board)
     found["ProfilerConfig"] = _profiler(asked, where, supported=supported)
     return found
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ....core import fields
 from ....core.specs.json import Json
 
 
@@ -28,4 +29,5 @@ def given(**fields: Any) -> dict[str, Json]:
 
 def collection(name: Json, parameters: Json) -> dict[str, Json]:
     """A collection of tensors as it is sent."""
-    return {"CollectionName": name} | given(CollectionParameters=parameters or None)
+    said = {"name": name, "parameters": parameters} if parameters else {"name": name}
+    return fields.translate(fields.COLLECTION, said, "v2", "request")

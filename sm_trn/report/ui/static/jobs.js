@@ -242,6 +242,7 @@ export function jobsView() {
       mark(under, "title", next.reason || null);
       put(fold, [has(next, "rate") ? next.rate : "", has(next, "left") ? `${next.left} left` : ""].filter(Boolean).join(", "));
       phases.replaceChildren(bar(next.phases, next.left_s, 14, next.phases.map(([name, , seconds]) => `${name} ${Math.round(seconds)} s`).join(", ") || "no phase yet"));
+      for (const [node, name] of [[rate, "rate"], [loss, "loss"], [left, "left"], [cost, "cost"]]) mark(node, "class", has(next, name) ? null : "ink3");
       put(rate, next.rate);
       rates.replaceChildren(...[spark(next.rates)].filter(Boolean));
       put(loss, next.loss);
