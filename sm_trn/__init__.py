@@ -19,7 +19,6 @@ from .core import __version__
 HOMES = {
     "policies": ".account.policies.policy",
     "recording": ".bridge.recorder.inside",
-    "check": ".rules",
     "scripts_folder": ".core._entry",
     "SmTrnError": ".core.errors",
     "dump_job": ".core.jobfile.files",
@@ -68,6 +67,7 @@ HOMES = {
     "calibrate": ".report.comparing",
     "compare": ".report.comparing",
     "diff": ".report.comparing",
+    "check": ".rules",
     "Session": ".wiring",
     "TrainingJob": ".wiring",
     "connect": ".wiring",
