@@ -14,7 +14,7 @@ from ..catalog import images
 from ..specs.data import Channel, InputMode, S3Kind, Spread
 from ..specs.job import JobSpec
 from ..specs.launch import Runner
-from ..specs.problems import Advice, Field, Problem, Rule, Severity, python
+from ..specs.problems import Advice, Field, Problem, python, rules_of
 from ..strategies import debugged, plan, profiled, strategy
 from . import passthrough
 
@@ -35,75 +35,20 @@ FOLLOWED: Final = frozenset(
     }
 )  # fmt: skip
 
-TARGET051 = Rule(
-    "TARGET051",
-    (Severity.ERROR,),
-    "a launcher outside AWS's containers",
-    "It exists in those containers only.",
-    "sagemaker-training 5.1.4, its runners",
-)
-TARGET052 = Rule(
-    "TARGET052",
-    (Severity.ERROR,),
-    "the Training Compiler outside its containers",
-    "The library comes with AWS's images; it is in no package index.",
-    IMAGES,
-)
-TARGET053 = Rule(
-    "TARGET053",
-    (Severity.ERROR,),
-    "a library outside AWS's containers",
-    "The library comes with AWS's images; it is in no package index.",
-    IMAGES,
-)
-TARGET054 = Rule(
-    "TARGET054",
-    (Severity.ERROR,),
-    "instance groups as local commands",
-    "Several kinds of host need several commands, and who is who is not known here.",
-)
-TARGET055 = Rule(
-    "TARGET055",
-    (Severity.ERROR,),
-    "channels that SageMaker changes before a script sees them",
-    "A local command reads the objects as they are.",
-)
-TARGET056 = Rule(
-    "TARGET056",
-    (Severity.WARNING,),
-    "channels that SageMaker splits between hosts",
-    "A local command reads all objects on each host.",
-)
-TARGET057 = Rule(
-    "TARGET057",
-    (Severity.ERROR,),
-    "a script that the local target does not start",
-    "Its commands start Python files and shell scripts.",
-)
-TARGET058 = Rule(
-    "TARGET058", (Severity.INFO,), "packages that a container would install", "A local command leaves them to you."
-)
-TARGET059 = Rule(
-    "TARGET059",
-    (Severity.WARNING,),
-    "arguments that name folders of a container",
-    "They are passed as they are, and a machine of one's own has no /opt/ml.",
-)
-TARGET060 = Rule(
-    "TARGET060", (Severity.WARNING,), "checkpoints outside SageMaker", "Nothing copies them to S3, or back."
-)
-TARGET061 = Rule(
-    "TARGET061", (Severity.INFO,), "what only the service does", "Spot, time limits and retries have no local command."
-)
-TARGET062 = Rule(
-    "TARGET062", (Severity.ERROR,), "a job without a script as local commands", "There is no program to start."
-)
-TARGET063 = Rule(
-    "TARGET063",
-    (Severity.ERROR,),
-    "parts of an attached job's request that local commands cannot follow",
-    "They start another program, or bring data from elsewhere than S3.",
-)
+_RULES = rules_of(__package__)
+TARGET051 = _RULES["TARGET051"]
+TARGET052 = _RULES["TARGET052"]
+TARGET053 = _RULES["TARGET053"]
+TARGET054 = _RULES["TARGET054"]
+TARGET055 = _RULES["TARGET055"]
+TARGET056 = _RULES["TARGET056"]
+TARGET057 = _RULES["TARGET057"]
+TARGET058 = _RULES["TARGET058"]
+TARGET059 = _RULES["TARGET059"]
+TARGET060 = _RULES["TARGET060"]
+TARGET061 = _RULES["TARGET061"]
+TARGET062 = _RULES["TARGET062"]
+TARGET063 = _RULES["TARGET063"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:

@@ -17,7 +17,7 @@ from ..specs.compute import Accelerator
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
 from .calls import EstimatorCall
 
 ANSWERED: Final = frozenset({"train_text_classification.py", "train_glue.py"})  # what inference.py can load
@@ -25,22 +25,11 @@ IN_THE_MODEL: Final = MappingProxyType(
     {"SAGEMAKER_PROGRAM": "inference.py", "SAGEMAKER_SUBMIT_DIRECTORY": "/opt/ml/model/code"}
 )
 
-TARGET200 = Rule(
-    "TARGET200", (Severity.ERROR,), "a model class without a framework", "A model class needs to know the framework."
-)
-TARGET201 = Rule(
-    "TARGET201",
-    (Severity.ERROR,),
-    "an uncompressed model for a model class",
-    "A model class packs and unpacks archives.",
-)
+_RULES = rules_of(__package__)
+TARGET200 = _RULES["TARGET200"]
+TARGET201 = _RULES["TARGET201"]
 
-TARGET202 = Rule(
-    "TARGET202",
-    (Severity.INFO,),
-    "a model that answers on another processor than it was trained on",
-    "The host of an endpoint is chosen apart from the job's instances.",
-)
+TARGET202 = _RULES["TARGET202"]
 
 
 def render(job: JobSpec, at: Destination) -> EstimatorCall:

@@ -13,7 +13,7 @@ from .. import fields
 from ..specs.framework import Container
 from ..specs.job import JobSpec
 from ..specs.kept import Kept
-from ..specs.problems import Advice, Field, Problem, Rule, Severity, python
+from ..specs.problems import Advice, Field, Problem, Rule, python, rules_of
 
 FIELDS: Final = "arguments of sagemaker 2.257.7's estimators, fields of sagemaker 3.27.0's ModelTrainer"
 STAY: Final = "submit it with Session.submit: the request target says it"
@@ -29,23 +29,10 @@ _OWN_WAY: Final = (
 _DEFAULTS: Final = ('"GZIP"', '"None"', '""', "false")
 _SHOWN = 8
 
-TARGET100 = Rule(
-    "TARGET100",
-    (Severity.ERROR,),
-    "parts of an attached job's request that no SDK can say",
-    "Neither SDK's classes have words for them.",
-    FIELDS,
-)
-TARGET101 = Rule(
-    "TARGET101",
-    (Severity.WARNING,),
-    "parts of an attached job's request that an SDK says its own way",
-    "Its own defaults mean the same.",
-    FIELDS,
-)
-TARGET102 = Rule(
-    "TARGET102", (Severity.ERROR,), "a program that is no image", "The SDKs' classes start images only.", FIELDS
-)
+_RULES = rules_of(__package__)
+TARGET100 = _RULES["TARGET100"]
+TARGET101 = _RULES["TARGET101"]
+TARGET102 = _RULES["TARGET102"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from ..errors import UnknownName
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.kept import Kept
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, rules_of
 from . import passthrough, request
 from .keeping import kept_parts, restored
 
@@ -21,12 +21,8 @@ _ELSEWHERE = Destination(
 )
 _TOLD = "/HyperParameters/sagemaker_region"
 
-TARGET150 = Rule(
-    "TARGET150",
-    (Severity.WARNING,),
-    "parts of the original request that a change takes the place of",
-    "The change is sent, the part is not.",
-)
+_RULES = rules_of(__package__)
+TARGET150 = _RULES["TARGET150"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
 from ..specs.job import Git, JobSpec
 from ..specs.launch import Library, Runner
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, rules_of
 from ..strategies import debugged, plan, profiled
 from ..strategies.smp import SMModelParallel
 from . import passthrough
@@ -29,31 +29,14 @@ CLASSES: Final[Mapping[str, str]] = {
     "tensorboard_output_config": "sagemaker.debugger.TensorBoardOutputConfig",
 }
 
-TARGET103 = Rule(
-    "TARGET103",
-    (Severity.ERROR,),
-    "a default_partition without partitions",
-    "SDK v2 compares the two and ends with a KeyError.",
-    "SageMaker SDK 2.257.7, fw_utils.py, validate_mp_config",
-)
+_RULES = rules_of(__package__)
+TARGET103 = _RULES["TARGET103"]
 
 
-TARGET104 = Rule(
-    "TARGET104",
-    (Severity.ERROR,),
-    "rules that SDK v2 does not send",
-    "It raises for profiler rules without a profiler, and writes a rule's actions itself.",
-    "SageMaker SDK 2.257.7, estimator.py, _prepare_profiler_for_training; debugger/debugger.py, prepare_actions",
-)
+TARGET104 = _RULES["TARGET104"]
 
 
-TARGET105 = Rule(
-    "TARGET105",
-    (Severity.ERROR,),
-    "a field that SDK v2 has no argument for",
-    "Its estimators would leave it out of the request.",
-    "SageMaker SDK 2.257.7, estimator.py and inputs.py",
-)
+TARGET105 = _RULES["TARGET105"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from typing_extensions import assert_never
 from ..specs.data import Channel
 from ..specs.job import JobSpec
 from ..specs.launch import Library, Runner
-from ..specs.problems import Advice, Field, Problem, Rule, Severity, python
+from ..specs.problems import Advice, Field, Problem, Rule, python, rules_of
 from ..strategies import debugged, plan, profiled
 from . import passthrough
 
@@ -27,120 +27,28 @@ DRIVERS: Final = "sagemaker-train 1.27.0, container_drivers"
 RESERVED: Final = frozenset({"code", "sm_drivers"})  # channels that ModelTrainer adds
 STAY: Final = "estimator-v2, or submit it with Session.submit: the request target says it"
 
-TARGET001 = Rule(
-    "TARGET001",
-    (Severity.ERROR,),
-    "SMDDP in SDK v3",
-    "ModelTrainer knows torchrun, MPI and version 2 of the model-parallel library.",
-)
-TARGET002 = Rule(
-    "TARGET002", (Severity.ERROR,), "pytorchxla in SDK v3", "ModelTrainer has no launcher for PyTorch/XLA on GPUs."
-)
-TARGET004 = Rule(
-    "TARGET004",
-    (Severity.ERROR,),
-    "version 1 of the model-parallel library in SDK v3",
-    "ModelTrainer knows version 2 only.",
-)
-TARGET005 = Rule(
-    "TARGET005",
-    (Severity.ERROR,),
-    "a launcher that SDK v3 does not have",
-    "Torchrun and MPI are all that ModelTrainer has.",
-)
-TARGET007 = Rule("TARGET007", (Severity.ERROR,), "profiler or debugger in SDK v3", "ModelTrainer has neither.")
-TARGET008 = Rule(
-    "TARGET008",
-    (Severity.ERROR,),
-    "MPI on several hosts in SDK v3",
-    "Its mpirun is told the workers of one host as the number of all.",
-    "sagemaker-train 1.27.0, container_drivers/distributed_drivers/mpi_driver.py",
-)
-TARGET009 = Rule(
-    "TARGET009",
-    (Severity.ERROR,),
-    "names and values that SDK v3's shell script breaks",
-    "Names become shell variables and values stand in single quotes; others end the job before the script.",
-)
-TARGET010 = Rule(
-    "TARGET010",
-    (Severity.ERROR,),
-    "texts that SDK v3 reads as JSON",
-    "They go unquoted and are read as JSON in the container, so some arrive as another text.",
-    "sagemaker-train 1.27.0, container_drivers/common/utils.py, safe_deserialize",
-)
-TARGET011 = Rule(
-    "TARGET011",
-    (Severity.WARNING,),
-    "one-letter arguments in SDK v3",
-    "The script's command line spells them differently from SDK v2's.",
-)
-TARGET012 = Rule(
-    "TARGET012",
-    (Severity.INFO,),
-    "booleans in SDK v3",
-    "The script's command line spells them differently from SDK v2's.",
-)
-TARGET013 = Rule(
-    "TARGET013",
-    (Severity.ERROR,),
-    "channels named as ModelTrainer's own",
-    "ModelTrainer takes these names for itself.",
-    "sagemaker-train 1.27.0, _create_training_job_args",
-)
-TARGET014 = Rule(
-    "TARGET014",
-    (Severity.ERROR,),
-    "a local folder with more to say than its path",
-    "ModelTrainer's inputs have no words for it.",
-    FIELDS,
-)
-TARGET015 = Rule(
-    "TARGET015",
-    (Severity.ERROR,),
-    "a script that SDK v3's launcher does not start",
-    "Its drivers start Python files, or a shell script alone.",
-    "sagemaker-train 1.27.0, container_drivers/distributed_drivers",
-)
-TARGET016 = Rule(
-    "TARGET016",
-    (Severity.INFO,),
-    "requirements in S3 with SDK v3",
-    "ModelTrainer installs a requirements.txt only where it is named.",
-    FIELDS,
-)
-TARGET017 = Rule(
-    "TARGET017", (Severity.INFO,), "metrics without time series in SDK v3", "ModelTrainer has no word for them.", FIELDS
-)
-TARGET018 = Rule(
-    "TARGET018",
-    (Severity.ERROR,),
-    "tags with an empty value in SDK v3",
-    "It leaves empty texts out of a tag, and the request is refused for what is missing.",
-)
+_RULES = rules_of(__package__)
+TARGET001 = _RULES["TARGET001"]
+TARGET002 = _RULES["TARGET002"]
+TARGET004 = _RULES["TARGET004"]
+TARGET005 = _RULES["TARGET005"]
+TARGET007 = _RULES["TARGET007"]
+TARGET008 = _RULES["TARGET008"]
+TARGET009 = _RULES["TARGET009"]
+TARGET010 = _RULES["TARGET010"]
+TARGET011 = _RULES["TARGET011"]
+TARGET012 = _RULES["TARGET012"]
+TARGET013 = _RULES["TARGET013"]
+TARGET014 = _RULES["TARGET014"]
+TARGET015 = _RULES["TARGET015"]
+TARGET016 = _RULES["TARGET016"]
+TARGET017 = _RULES["TARGET017"]
+TARGET018 = _RULES["TARGET018"]
 
 
-TARGET024 = Rule(
-    "TARGET024",
-    (Severity.ERROR,),
-    "a seed of 0 with SDK v3",
-    "It sends a field only where its value is true.",
-    "sagemaker-core 2.27.0, utils/utils.py, _serialize_shape",
-)
-TARGET023 = Rule(
-    "TARGET023",
-    (Severity.ERROR,),
-    "a placement that SDK v3's Compute refuses",
-    "It validates the placement a second time, together with what was left out of it, and raises.",
-    "sagemaker-core 2.27.0, training/configs.py, Compute._to_resource_config",
-)
-TARGET022 = Rule(
-    "TARGET022",
-    (Severity.ERROR,),
-    "a field that ModelTrainer has no argument for",
-    "It would be left out of the request.",
-    FIELDS,
-)
+TARGET024 = _RULES["TARGET024"]
+TARGET023 = _RULES["TARGET023"]
+TARGET022 = _RULES["TARGET022"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:

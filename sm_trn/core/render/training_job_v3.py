@@ -15,29 +15,18 @@ from typing import Final
 from ..catalog import limits
 from ..specs.job import JobSpec
 from ..specs.json import Json
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, Severity, rules_of
 from .calls import EstimatorCall
 
 SHAPES, RESOURCES = "sagemaker.core.shapes", "sagemaker.core.resources"
 RESOURCE: Final = frozenset({"Tag"})  # create() takes this one as a resource, though there is a shape of the name
 REQUEST = "CreateTrainingJobRequest"
 
-TARGET020 = Rule(
-    "TARGET020",
-    (Severity.INFO,),
-    "source that has to lie in S3 before SDK v3's TrainingJob.create",
-    "The call sends the request alone; it uploads nothing.",
-    "sagemaker-core 2.27.0, resources.TrainingJob.create",
-)
+_RULES = rules_of(__package__)
+TARGET020 = _RULES["TARGET020"]
 
 
-TARGET021 = Rule(
-    "TARGET021",
-    (Severity.INFO, Severity.ERROR),
-    "values that SDK v3's classes lose",
-    "They send a field only where its value is true: False, 0 and the empty are left out.",
-    "sagemaker-core 2.27.0, utils/utils.py, _serialize_shape",
-)
+TARGET021 = _RULES["TARGET021"]
 
 
 def call(request: Mapping[str, Json]) -> EstimatorCall:
