@@ -15,7 +15,6 @@ from ..specs.job import JobSpec
 from ..specs.kept import Kept
 from ..specs.problems import Advice, Field, Problem, Rule, python, rules_of
 
-FIELDS: Final = "arguments of sagemaker 2.257.7's estimators, fields of sagemaker 3.27.0's ModelTrainer"
 STAY: Final = "submit it with Session.submit: the request target says it"
 
 # Parts that mean what every SDK's own default means: what is measured, how a value is spelled, what a log level is.
