@@ -365,7 +365,7 @@ SELDOM_OF_COMPUTE: dict[str, list[Any]] = {
 SELDOM_OF_CHANNEL: dict[str, list[Any]] = {
     "shuffle_seed": [0, 7],
     "attribute_names": [("image", "label")],
-    "accept_eula": [True, False],
+    "accept_eula": [True],
     "hub_content_arn": ["arn:aws:sagemaker:us-west-2:111122223333:hub-content/a/ModelReference/b"],
 }
 DATASET = st.specs.Dataset(

@@ -102,7 +102,6 @@ TEXT: Final = plain(str)
 NUMBER: Final = plain(int)
 COUNT: Final = Codec(write=lambda value: value, read=lambda said: said if type(said) is int and said > 0 else None)
 FLAG: Final = words({True: True})
-ANSWER: Final = words({True: True, False: False})
 TEXTS: Final = Codec(write=lambda value: list(value) or None, read=_texts)
 ONE_TEXT: Final = Codec(
     write=lambda value: [value], read=lambda said: said[0] if _texts(said) and len(said) == 1 else None
@@ -116,7 +115,8 @@ class Field:
     """A row. ``spec`` is a path from the value that the table is of; the others are paths in the trees of their columns.
 
     "" stands where a language has no word. ``when`` keeps a field from being said of some values. ``v2_codec`` and ``v3_codec``
-    are for the rare word that means the same in another way: SDK v2 says ``disable``, the spec says ``compress``.
+    are for the rare word that means the same in another way: SDK v2 says ``disable``, the spec says ``compress``. ``instead`` is what to
+    do where a language has no word.
     """
 
     spec: str
@@ -127,6 +127,7 @@ class Field:
     v2_codec: Codec | None = None
     v3_codec: Codec | None = None
     when: Callable[[Any], bool] | None = None
+    instead: str = ""
 
     def path(self, column: Column) -> str:
         """The field's path in a column."""
@@ -289,7 +290,7 @@ CHANNEL: Final = (
     Field(spec="attribute_names", request="DataSource.S3DataSource.AttributeNames", v2="attribute_names",
           v3="data_source.s3_data_source.attribute_names", codec=TEXTS),
     Field(spec="accept_eula", request="DataSource.S3DataSource.ModelAccessConfig.AcceptEula", v2="model_access_config.AcceptEula",
-          v3="data_source.s3_data_source.model_access_config.accept_eula", codec=ANSWER),
+          v3="data_source.s3_data_source.model_access_config.accept_eula", codec=FLAG),
     Field(spec="hub_content_arn", request="DataSource.S3DataSource.HubAccessConfig.HubContentArn",
           v2="hub_access_config.HubContentArn", v3="data_source.s3_data_source.hub_access_config.hub_content_arn"),
 )  # fmt: skip
@@ -404,7 +405,7 @@ JOB: Final = (
           codec=Items(InstancePreference, PREFERENCE)),
     Field(spec="compute.placement.shared", request="ResourceConfig.InstancePlacementConfig.EnableMultipleJobs",
           v2="instance_placement_config.EnableMultipleJobs", v3="compute.instance_placement_config.enable_multiple_jobs",
-          codec=ANSWER),
+          codec=FLAG),
     Field(spec="compute.placement.servers", request="ResourceConfig.InstancePlacementConfig.PlacementSpecifications",
           v2="instance_placement_config.PlacementSpecifications",
           v3="compute.instance_placement_config.placement_specifications", codec=Items(UltraServer, SERVER)),
@@ -456,7 +457,7 @@ JOB: Final = (
           v3="model_package_config.source_model_package_arn"),
     Field(spec="serverless.base_model_arn", request="ServerlessJobConfig.BaseModelArn"),
     Field(spec="serverless.job_type", request="ServerlessJobConfig.JobType"),
-    Field(spec="serverless.accept_eula", request="ServerlessJobConfig.AcceptEula", codec=ANSWER),
+    Field(spec="serverless.accept_eula", request="ServerlessJobConfig.AcceptEula", codec=FLAG),
     Field(spec="serverless.technique", request="ServerlessJobConfig.CustomizationTechnique"),
     Field(spec="serverless.peft", request="ServerlessJobConfig.Peft"),
     Field(spec="serverless.evaluation_type", request="ServerlessJobConfig.EvaluationType"),
@@ -469,22 +470,40 @@ RULES: Final = (
     Field(spec="profiler_rules", request="ProfilerRuleConfigurations", codec=Items(DebugRule, RULE)),
 )
 
+# What an SDK does with the source and the image. A target says them itself; where a column is empty it cannot.
+BESIDE: Final = (
+    Field(spec="script.git", v2="git_config", codec=IS_THERE,
+          instead="clone it at its commit and name that folder: Script(…, source_dir=…)"),
+    Field(spec="script.dependencies", v2="dependencies", codec=TEXTS, instead="copy them into source_dir"),
+    Field(spec="compiler", v2="compiler_config", codec=IS_THERE, when=lambda job: job.compiled),
+)  # fmt: skip
+
 
 def members() -> frozenset[str]:
     """The members of a request that the table says."""
     return frozenset(field.request.split(".")[0] for field in JOB + RULES)
 
 
-def without_word(job: JobSpec, column: Column) -> Iterator[tuple[str, Any]]:
-    """The fields, and their values, that the request says of a job and that ``column`` has no word for."""
-    yield from _unsaid("", JOB, job, column)
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """A field of a job, by its path, that a language has no word for, and its value."""
+
+    field: Field
+    path: str
+    value: Any
+
+
+def without_word(job: JobSpec, column: Column) -> Iterator[Unsaid]:
+    """The fields that another language says of a job and that ``column`` has no word for."""
+    yield from _unsaid("", JOB + BESIDE, job, column)
     if job.profiling is not None and column == "v2":  # v3 has no profiler at all
         yield from _unsaid("profiling.", PROFILING, job.profiling, column)
     for name, source in job.sources.items():
         yield from _unsaid(f"inputs.{name}.", table_of(source), source, column)
 
 
-def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[tuple[str, Any]]:
+def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[Unsaid]:
     for field in table:
-        if not field.path(column) and _say(field, value, "request") is not None:
-            yield where + field.spec, value_at(value, field.spec)
+        other: Column = "request" if field.request else "v2"
+        if not field.path(column) and _say(field, value, other) is not None:
+            yield Unsaid(field, where + field.spec, value_at(value, field.spec))

@@ -17,7 +17,7 @@ from ..core.ports import Artefact, Model
 from ..core.session.cloud import Cloud
 from ..core.session.launches import unique_name
 from ..core.specs.job import JobSpec
-from ..core.specs.problems import Advice, Field, Problem, Rule, Severity
+from ..core.specs.problems import Advice, Field, Problem, rules_of
 from ..core.specs.snapshot import JobSnapshot
 
 JOB_TAG = "sm_trn:job"
@@ -25,30 +25,11 @@ EXPIRES_TAG = "sm_trn:expires"
 LARGEST_BYTES = 20_000_000_000  # more than a default host's disk holds unpacked
 _OWN_FORMAT = {"config.json", "tokenizer.json"}
 
-HOST001 = Rule(
-    "HOST001",
-    (Severity.ERROR,),
-    "a job that has left no model",
-    "An endpoint that cannot load its model is found out, and billed, minutes later.",
-)
-HOST002 = Rule(
-    "HOST002",
-    (Severity.ERROR,),
-    "an artefact that a host cannot unpack",
-    "An endpoint that cannot load its model is found out, and billed, minutes later.",
-)
-HOST003 = Rule(
-    "HOST003",
-    (Severity.ERROR,),
-    "an artefact that is too large for a host's disk",
-    "An endpoint that cannot load its model is found out, and billed, minutes later.",
-)
-HOST004 = Rule(
-    "HOST004",
-    (Severity.ERROR,),
-    "an artefact without code that answers",
-    "An endpoint that cannot load its model is found out, and billed, minutes later.",
-)
+_RULES = rules_of(__package__)
+HOST001 = _RULES["HOST001"]
+HOST002 = _RULES["HOST002"]
+HOST003 = _RULES["HOST003"]
+HOST004 = _RULES["HOST004"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

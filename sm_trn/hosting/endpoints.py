@@ -22,7 +22,6 @@ from ..core.formatting.missing import Missing
 from ..core.formatting.text import NAMES, WIDE, Screen, table_lines
 from ..core.logs.events import printable
 from ..core.ports import EndpointSnapshot, TransformRequest
-from ..core.pricing.book import Price
 from ..core.pricing.cost import usd_per_thousand
 from ..core.pricing.requests import RequestCost
 from ..core.session.cloud import Cloud
@@ -30,7 +29,7 @@ from ..core.specs.snapshot import parse_time
 from ..core.specs.units import Usd
 from . import deployment
 from .deployment import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
-from .table import endpoint_table
+from .table import EndpointRow, endpoint_table
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
@@ -122,30 +121,6 @@ class Endpoint(HasCard):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.delete()
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointRow:
-    """What one endpoint is and costs. ``usd_per_hour`` is for all its instances; None when no hosting price is known,
-    nothing when it is ``emulated``."""
-
-    name: str
-    status: str
-    instance: str
-    count: int
-    created: datetime
-    hours: float
-    price: Price | None
-    usd_per_hour: Usd | None
-    expires: datetime | None
-    overdue: bool
-    job: str
-    emulated: bool
-
-    @property
-    def usd_so_far(self) -> Usd | None:
-        """At the hourly price, from its creation; None when no price is known."""
-        return None if self.usd_per_hour is None else self.usd_per_hour * Decimal(str(self.hours))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,71 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Protocol
 
 from ..core.formatting import numbers as fmt
 from ..core.formatting.missing import Missing, missing_cost
-from ..core.formatting.table import Align, Cell, Column, Row, Table
+from ..core.formatting.table import Align, Cell, Column, Row, Table, cells_of
+from ..core.pricing.book import Price
+from ..core.specs.units import Usd
 
-COLUMNS = (
-    Column(name="status", heading="Status", align=Align.LEFT),
-    Column(name="instances", heading="Instances", align=Align.LEFT),
-    Column(name="usd_per_hour", heading="USD/hour", form=lambda usd: f"{usd:,.4f}"),
-    Column(name="usd_so_far", heading="USD so far", form=fmt.usd_cell),
-    Column(name="until", heading="Until", align=Align.LEFT),
-)
 _ROLES = {"InService": "ok", "Failed": "err"}
-DELETED = "deleted"
 
 
-class Endpoint(Protocol):
-    """One endpoint of a list."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointRow:
+    """What one endpoint is and costs. ``usd_per_hour`` is for all its instances; None when no hosting price is known,
+    nothing when it is ``emulated``."""
+
+    name: str
+    status: str
+    instance: str
+    count: int
+    created: datetime
+    hours: float
+    price: Price | None
+    usd_per_hour: Usd | None
+    expires: datetime | None
+    overdue: bool
+    job: str
+    emulated: bool
 
     @property
-    def name(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def instance(self) -> str: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def usd_per_hour(self) -> Decimal | None: ...
-    @property
-    def usd_so_far(self) -> Decimal | None: ...
-    @property
-    def expires(self) -> datetime | None: ...
-    @property
-    def overdue(self) -> bool: ...
-    @property
-    def emulated(self) -> bool: ...
+    def usd_so_far(self) -> Usd | None:
+        """At the hourly price, from its creation; None when no price is known."""
+        return None if self.usd_per_hour is None else self.usd_per_hour * Decimal(str(self.hours))
 
 
-def endpoint_table(rows: Sequence[Endpoint], deleted: Collection[str] = ()) -> Table:
+def endpoint_table(rows: Sequence[EndpointRow], deleted: Collection[str] = ()) -> Table:
     """A row for each endpoint; ``deleted`` are the names of those that were deleted just now."""
-    made = []
-    for row in rows:
-        status = DELETED if row.name in deleted else row.status
-        cells = {
-            "status": Cell(status, role=_ROLES.get(status, "info")),
-            "instances": Cell(fmt.instances(row.instance, row.count)),
-            "usd_per_hour": Cell(_usd(row, row.usd_per_hour)),
-            "usd_so_far": Cell(_usd(row, row.usd_so_far)),
-            "until": _until(row),
-        }
-        made.append(Row(name=row.name, cells=cells))
-    return Table(columns=COLUMNS, rows=tuple(made), rows_are="Endpoint")
+
+    def status(row: EndpointRow) -> Cell:
+        return Cell("deleted" if row.name in deleted else row.status, role=_ROLES.get(row.status, "info"))
+
+    columns = (
+        Column(name="status", heading="Status", align=Align.LEFT, read=status),
+        Column(
+            name="instances",
+            heading="Instances",
+            align=Align.LEFT,
+            read=lambda row: fmt.instances(row.instance, row.count),
+        ),
+        Column(
+            name="usd_per_hour",
+            heading="USD/hour",
+            form=lambda usd: f"{usd:,.4f}",
+            read=lambda row: _usd(row, row.usd_per_hour),
+        ),
+        Column(name="usd_so_far", heading="USD so far", form=fmt.usd_cell, read=lambda row: _usd(row, row.usd_so_far)),
+        Column(name="until", heading="Until", align=Align.LEFT, read=_until),
+    )
+    return Table(
+        columns=columns,
+        rows=tuple(Row(name=row.name, cells=cells_of(columns, row)) for row in rows),
+        rows_are="Endpoint",
+    )
 
 
-def _usd(row: Endpoint, usd: Decimal | None) -> Decimal | Missing:
+def _usd(row: EndpointRow, usd: Decimal | None) -> Decimal | Missing:
     if usd is None or row.emulated:
         return missing_cost(emulated=row.emulated, billed=True)
     return usd
 
 
-def _until(row: Endpoint) -> Cell:
+def _until(row: EndpointRow) -> Cell:
     if row.expires is None:
         return Cell("deleted by hand")
     if row.overdue:

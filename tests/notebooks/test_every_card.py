@@ -20,7 +20,8 @@ from sm_trn.core.formatting.cards import CARDS, HasCard
 from sm_trn.core.formatting.markup import CSS, Fact, block, escaped, facts, title
 from sm_trn.core.formatting.theme import PALETTES
 from sm_trn.core.specs import WallSeconds
-from sm_trn.hosting.endpoints import Endpoint, EndpointRow, Endpoints, Transform
+from sm_trn.hosting.endpoints import Endpoint, Endpoints, Transform
+from sm_trn.hosting.table import EndpointRow
 from sm_trn.report.cards import registry
 
 EVIL = "<script>alert('1')</script><img src=x onerror=\"y\">&lt;\u202eb\x1b[2J"

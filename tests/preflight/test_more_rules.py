@@ -106,7 +106,7 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
     ("SCRIPT004", Severity.INFO, "a", flags(prompt="a b"), "--prompt 'a b'", flags(prompt="a,b")),
     ("SCRIPT009", Severity.WARNING, "a", flags(save_strategy="epoch"), "'epoch'", flags(save_strategy="epoch", output_dir="/tmp/out")),
     ("SCRIPT009", Severity.WARNING, "a",
-     lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model/x", "do_train": True}), "not set",
+     lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model/x", "do_train": True}), "without save_strategy",
      lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model", "do_train": True, "max_steps": 100})),
     ("SCALE001", Severity.INFO, "a", flags(learning_rate="5e-5"), "208 samples", flags(learning_rate="high")),
     ("SCALE001", Severity.INFO, "a", flags(learning_rate=1e-4, per_device_train_batch_size=4, gradient_accumulation_steps=8), "512 samples",

@@ -24,15 +24,15 @@ P4D = st.Compute("ml.p4d.24xlarge", count=2)
 REFUSED = {
     "TARGET001": jobs.smddp("./src"),
     "TARGET002": jobs.compiled("./src"),
-    "TARGET003": jobs.compiled("./src").replace(distribution=None),
+    "TARGET022": jobs.compiled("./src").replace(distribution=None),
     "TARGET004": trainium(compute=P4D, distribution=st.SMModelParallel(partitions=2)),
     "TARGET005": trainium(compute=P4D, distribution=st.PyTorchDDP()),
-    "TARGET006": trainium(script=st.Script("train.py", git=st.specs.Git("https://example.org/a.git", commit="abc"))),
     "TARGET007": jobs.smddp("./src").replace(distribution=st.TorchDistributed(), profiler=True),
     "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
     "TARGET009": trainium(hyperparameters={"note": "it's"}),
     "TARGET010": trainium(hyperparameters={"version": "1.10"}),
-    "TARGET019": trainium(script=st.Script("train.py", source_dir="./src", dependencies=("./libs/shared",))),
+    "TARGET023": trainium(compute=st.Compute("ml.p4d.24xlarge", placement=st.specs.Placement(shared=True))),
+    "TARGET024": trainium(inputs={"train": st.Channel("s3://a-bucket/x", shuffle_seed=0)}),
     "TARGET013": trainium(inputs={"code": "s3://a-bucket/x"}),
     "TARGET014": trainium(inputs={"train": st.Channel("./data", mode=st.specs.InputMode.FAST_FILE)}),
     "TARGET015": trainium(script=st.Script("train.sh", source_dir="./src")),
@@ -63,6 +63,21 @@ def test_settings_of_the_debugger_are_refused_and_the_fix_makes_the_job_go(field
     job = jobs.smddp("./src").replace(distribution=st.TorchDistributed(), **{field: value})
     (problem,) = [each for each in problems(job, TARGET) if each.id == "TARGET007"]
     assert str(problem.fix).startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("field", "job", "fix"),
+    [
+        ("script.git", trainium(script=st.Script("train.py", git=st.specs.Git("https://example.org/a.git", commit="abc"))), "clone it"),
+        ("script.dependencies", trainium(script=st.Script("train.py", source_dir="./src", dependencies=("./libs/shared",))), "copy them"),
+        ("mlflow", trainium(mlflow=st.specs.Mlflow(resource_arn="arn:a")), "submit it"),
+    ],
+)  # fmt: skip
+def test_a_field_without_a_word_is_named_with_its_value_and_what_to_do(field: str, job: JobSpec, fix: str) -> None:
+    (problem,) = [each for each in problems(job, TARGET) if each.id == "TARGET022"]
+    assert problem.where.startswith(field)
+    assert problem.got.startswith(f"{problem.where}=")
+    assert problem.fix.startswith(fix)
 
 
 @pytest.mark.parametrize("rule", TOLD)
@@ -99,7 +114,7 @@ def test_one_host_of_mpi_is_no_problem() -> None:
 
 def test_a_disabled_compiler_and_a_profiler_that_would_not_run_are_no_problem() -> None:
     job = trainium(compiler=st.TrainingCompiler(enabled=False), profiler=True, debugger=True)
-    assert not {"TARGET003", "TARGET007"} & {problem.id for problem in problems(job, TARGET)}
+    assert not {"TARGET022", "TARGET007"} & {problem.id for problem in problems(job, TARGET)}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from test_report_fleet import mixed
 import sm_trn as st
 from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import MetricPoint, WallSeconds, parse_snapshot
-from sm_trn.hosting.endpoints import EndpointRow, Endpoints
+from sm_trn.hosting.endpoints import Endpoints
+from sm_trn.hosting.table import EndpointRow
 from sm_trn.report import compare, fleet, published_record, watch_html
 from sm_trn.report.cards.handles import job_card, rehearsal_card
 from sm_trn.report.comparison.page import page

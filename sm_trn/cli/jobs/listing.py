@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 import click
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.missing import Missing
-from ...core.formatting.table import Align, Cell, Column, Row, Table
+from ...core.formatting.missing import Missing, known
+from ...core.formatting.table import Align, Cell, Column, Row, Table, cells_of
 from ...core.formatting.text import NAMES, table_lines
 from ...core.session.handles import Session
 from ...core.specs.snapshot import JobSnapshot
@@ -17,11 +17,18 @@ from ..connection import connection_options
 from ..shared import emit, json_option, say, terminal
 from . import facts
 
+
+def _billed(job: JobSnapshot) -> Cell:
+    return Cell(known(job.billable_s, Missing.NOT_BILLED_YET), unit="emu" if job.emulated else "")
+
+
 _COLUMNS = (
-    Column(name="status", heading="Status", align=Align.LEFT),
-    Column(name="instances", heading="Instances", align=Align.LEFT),
-    Column(name="created", heading="Created", align=Align.LEFT, form=fmt.stamp),
-    Column(name="billable", heading="Billable", align=Align.LEFT, form=fmt.billable),
+    Column(name="status", heading="Status", align=Align.LEFT, read=lambda job: status_look(job).word),
+    Column(
+        name="instances", heading="Instances", align=Align.LEFT, read=lambda job: fmt.instances(job.instance, job.count)
+    ),
+    Column(name="created", heading="Created", align=Align.LEFT, form=fmt.stamp, read=lambda job: known(job.created)),
+    Column(name="billable", heading="Billable", align=Align.LEFT, form=fmt.billable, read=_billed),
 )
 
 
@@ -46,14 +53,5 @@ def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[]
 
 def job_table(snapshots: Iterable[JobSnapshot]) -> Table:
     """A row for each job."""
-    rows = []
-    for job in snapshots:
-        billed = Missing.NOT_BILLED_YET if job.billable_s is None else job.billable_s
-        cells = {
-            "status": Cell(status_look(job).word),
-            "instances": Cell(fmt.instances(job.instance, job.count)),
-            "created": Cell(Missing.NOTHING if job.created is None else job.created),
-            "billable": Cell(billed, unit="emu" if job.emulated else ""),
-        }
-        rows.append(Row(name=job.name, cells=cells))
-    return Table(columns=_COLUMNS, rows=tuple(rows), rows_are="Name")
+    rows = tuple(Row(name=job.name, cells=cells_of(_COLUMNS, job)) for job in snapshots)
+    return Table(columns=_COLUMNS, rows=rows, rows_are="Name")

@@ -16,44 +16,19 @@ from ..catalog.images import image_uri
 from ..errors import UnknownName
 from ..pricing.book import Price
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, rules_of
 from .backend import make_client
 from .errors import FOREIGN
 from .prices import fetch_prices
 
 LOCATION_OF_US_EAST_1 = None  # GetBucketLocation answers nothing for the oldest region
 
-ONLINE001 = Rule(
-    "ONLINE001",
-    (Severity.ERROR,),
-    "a quota that is too small",
-    "The service refuses the job, or it waits.",
-    "ListServiceQuotas, your account",
-)
-ONLINE002 = Rule(
-    "ONLINE002",
-    (Severity.ERROR,),
-    "an execution role that SageMaker cannot assume",
-    "The job would fail as soon as it starts.",
-    "GetRole, your account",
-)
-ONLINE003 = Rule(
-    "ONLINE003",
-    (Severity.ERROR,),
-    "a bucket in another region than the job",
-    "The service refuses it, or the transfer is billed.",
-    "GetBucketLocation, your account",
-)
-ONLINE004 = Rule(
-    "ONLINE004",
-    (Severity.ERROR,),
-    "an image that the registry does not have",
-    "The job would fail as soon as it starts.",
-    "DescribeImages of ECR",
-)
-ONLINE005 = Rule(
-    "ONLINE005", (Severity.INFO,), "what the account did not let us look at", "Silence would look like consent."
-)
+_RULES = rules_of(__package__)
+ONLINE001 = _RULES["ONLINE001"]
+ONLINE002 = _RULES["ONLINE002"]
+ONLINE003 = _RULES["ONLINE003"]
+ONLINE004 = _RULES["ONLINE004"]
+ONLINE005 = _RULES["ONLINE005"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

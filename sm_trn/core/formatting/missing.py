@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 
 class Missing(enum.Enum):
@@ -26,6 +27,11 @@ class Missing(enum.Enum):
 
 # The same fact at the beginning of a sentence.
 EMULATED_COST = "EMULATED: no cost"
+
+
+def known(value: Any, reason: Missing = Missing.NOTHING) -> Any:
+    """The value, or the reason where it is None."""
+    return reason if value is None else value
 
 
 def missing_cost(*, emulated: bool, billed: bool) -> Missing:

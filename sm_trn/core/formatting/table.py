@@ -6,7 +6,7 @@ The writers are ``text`` (terminals), ``html`` (pages, notebooks) and ``records`
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,8 @@ class Column:
     ``form`` writes a value; a reason writes itself. ``short`` is the heading in a terminal, where columns of the highest
     ``rank`` go first when the width is short, and ``least`` is the width in characters.
     ``style`` is a class of the pages' style sheet, ``dtype`` pandas' kind, where the values do not say it.
+    ``read`` takes what a row is about, and gives a value, the reason why there is none, or a whole cell; ``change`` gives the
+    change against the baseline.
     """
 
     name: str
@@ -57,11 +59,20 @@ class Column:
     dtype: str = ""
     in_text: bool = True
     in_html: bool = True
+    read: Callable[..., Any] | None = None
+    change: Callable[..., float | None] | None = None
 
     @property
     def label(self) -> str:
         """Heading and unit in one line."""
         return f"{self.heading}, {self.unit}" if self.unit else self.heading
+
+    def cell(self, *facts: Any) -> Cell:
+        """The cell of a row that is about ``facts``: what ``read`` makes of them, and ``change``."""
+        value = self.read(*facts) if self.read is not None else Missing.NOTHING
+        if isinstance(value, Cell):
+            return value
+        return Cell(value, change_pct=self.change(*facts) if self.change is not None else None)
 
     def words(self, cell: Cell) -> str:
         """The cell's value for people."""
@@ -159,3 +170,8 @@ class Table:
     def words(self, row: Row, name: str) -> str:
         """What stands in one cell."""
         return self.column(name).words(row.cells[name])
+
+
+def cells_of(columns: Iterable[Column], *facts: Any) -> dict[str, Cell]:
+    """The cells of a row that is about ``facts``, by the names of their columns."""
+    return {column.name: column.cell(*facts) for column in columns}

@@ -10,56 +10,21 @@ from ..specs.compute import SERVERLESS, Accelerator, Compute
 from ..specs.data import S3Kind
 from ..specs.framework import RegistryAccess
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
-from .kept import MODEL, REQUEST, faults
+from ..specs.problems import Advice, Change, Field, Problem, rules_of
+from .kept import REQUEST, faults
 
 API = "API reference, CreateTrainingJob and ResourceConfig"
 # Parts of a job whose values have no rules of their own.
 CHECKED = ("compute.preferences", "compute.placement", "registry", "experiment", "mlflow", "model_package", "serverless", "max_pending_s",
            "container_entrypoint", "container_arguments")  # fmt: skip
 
-LIMIT026 = Rule(
-    "LIMIT026",
-    (Severity.ERROR,),
-    "a value that the API's model refuses",
-    "It is too long, out of range, or no word of a list.",
-    MODEL,
-)
-LIMIT027 = Rule(
-    "LIMIT027",
-    (Severity.ERROR,),
-    "instance preferences that the service refuses",
-    "They exclude spot, placement and a training plan for all of them, and are counted together or each by itself.",
-    API,
-)
-LIMIT028 = Rule(
-    "LIMIT028",
-    (Severity.INFO,),
-    "a wait for capacity that has no effect",
-    "MaxPendingTimeInSeconds takes effect for accelerated instance types only.",
-    "API reference, StoppingCondition",
-)
-LIMIT029 = Rule(
-    "LIMIT029",
-    (Severity.ERROR,),
-    "a serverless job that the service refuses",
-    "It has no machines of yours, and an evaluation says what it evaluates.",
-    "API reference, ServerlessJobConfig",
-)
-LIMIT030 = Rule(
-    "LIMIT030",
-    (Severity.WARNING,),
-    "attribute names without an augmented manifest",
-    "They name attributes of such a manifest.",
-    "API reference, S3DataSource",
-)
-NET005 = Rule(
-    "NET005",
-    (Severity.WARNING,),
-    "a registry in a network that the job does not name",
-    "A private registry is reached through the job's own network.",
-    "SageMaker developer guide, docker-containers-adapt-your-own-private-registry",
-)
+_RULES = rules_of(__package__)
+LIMIT026 = _RULES["LIMIT026"]
+LIMIT027 = _RULES["LIMIT027"]
+LIMIT028 = _RULES["LIMIT028"]
+LIMIT029 = _RULES["LIMIT029"]
+LIMIT030 = _RULES["LIMIT030"]
+NET005 = _RULES["NET005"]
 
 
 def values(job: JobSpec) -> Iterator[Problem]:

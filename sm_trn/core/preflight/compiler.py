@@ -9,58 +9,22 @@ from ..catalog.instances import find_instance
 from ..specs.compute import Compute
 from ..specs.framework import Container, HuggingFace
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
 from ..strategies.smddp import SMDataParallel
 from ..strategies.xla import PyTorchXLA
 
-GUIDE = "SageMaker developer guide, training-compiler-support"
 SDK = "SageMaker SDK 2.257.7, TrainingCompilerConfig.validate"
 XLA_FLOOR = {"huggingface": "1.11", "pytorch": "1.12"}
 
-COMP001 = Rule(
-    "COMP001",
-    (Severity.ERROR,),
-    "the Training Compiler on an instance that it does not support",
-    "It was built for five families of GPU instances, and not for their successors.",
-    SDK,
-)
-COMP002 = Rule(
-    "COMP002",
-    (Severity.ERROR,),
-    "versions that the Training Compiler has no image for",
-    "It has images for a handful of versions only.",
-    GUIDE,
-)
-COMP003 = Rule(
-    "COMP003",
-    (Severity.ERROR,),
-    "compiled training on several workers without pytorchxla",
-    "It needs its own launcher.",
-    SDK,
-)
-COMP004 = Rule("COMP004", (Severity.ERROR,), "the Training Compiler with smdistributed", "It refuses SMDDP.", SDK)
-COMP005 = Rule(
-    "COMP005",
-    (Severity.ERROR,),
-    "the Training Compiler in an image of one's own",
-    "The compiler is part of its container; another image has none.",
-    SDK,
-)
-COMP006 = Rule("COMP006", (Severity.INFO,), "the Training Compiler", "AWS makes no new releases of it.", GUIDE)
-COMP007 = Rule(
-    "COMP007",
-    (Severity.ERROR,),
-    "pytorchxla in a container that does not have it",
-    "The launcher came with PyTorch 1.11 in Hugging Face's containers, with 1.12 in PyTorch's.",
-    SDK,
-)
-COMP008 = Rule(
-    "COMP008",
-    (Severity.WARNING,),
-    "profiler or debugger in compiled training",
-    "The SDK turns both on, and then warns that they spoil compiled training.",
-    SDK,
-)
+_RULES = rules_of(__package__)
+COMP001 = _RULES["COMP001"]
+COMP002 = _RULES["COMP002"]
+COMP003 = _RULES["COMP003"]
+COMP004 = _RULES["COMP004"]
+COMP005 = _RULES["COMP005"]
+COMP006 = _RULES["COMP006"]
+COMP007 = _RULES["COMP007"]
+COMP008 = _RULES["COMP008"]
 
 
 def instance_class(job: JobSpec) -> Iterator[Problem]:

@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..catalog.instances import find_instance
-from ..formatting.missing import Missing, no_price_for
+from ..formatting.missing import no_price_for
 from ..pricing.book import snapshot_book
 from ..pricing.cost import ceiling, most_billed_s
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, rules_of
 
 DEAR_USD = 1000
 REGION = "us-west-2"  # the region of most rows of the shipped price table; a session re-prices for its own
 
-COST001 = Rule(
-    "COST001", (Severity.INFO,), "a job that can cost a four-digit sum", "A job that hangs is billed until max_run_s."
-)
-COST002 = Rule(
-    "COST002", (Severity.INFO,), "an instance without a known price", f"Costs will read {str(Missing.NO_PRICE)!r}."
-)
-COST003 = Rule(
-    "COST003",
-    (Severity.INFO,),
-    "a cost that is not of hours of one machine",
-    "A serverless job is billed by tokens; of instance preferences the first is priced.",
-    "API reference, DescribeTrainingJob: BillableTokenCount",
-)
+_RULES = rules_of(__package__)
+COST001 = _RULES["COST001"]
+COST002 = _RULES["COST002"]
+COST003 = _RULES["COST003"]
 
 
 def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from ..specs.compute import Compute
 from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
 from ..specs.places import bucket_and_key
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity, rules_of
 from . import reading, source
 from .secrets import holds_secret, is_named_secret
 
@@ -33,95 +33,22 @@ _TOKEN = re.compile(r"(?i)(^|_)(token|use_auth_token|hf_token)($|_)")
 _PLACEHOLDER = re.compile(r"YOUR-(?:BUCKET|ROLE|TIME)")
 _TAG = frozenset("_.:/=+-@")
 
-DATA002 = Rule(
-    "DATA002", (Severity.ERROR,), "a place that is not in S3", "Outputs, checkpoints and caches are kept in S3.", MODEL
-)
-DATA003 = Rule(
-    "DATA003",
-    (Severity.WARNING,),
-    "a secret in environment or hyperparameters",
-    "Both are shown, in clear, to everyone who may describe the job.",
-    "API reference, CreateTrainingJob: do not include secrets in Environment or HyperParameters",
-)
-DATA006 = Rule(
-    "DATA006",
-    (Severity.ERROR,),
-    "a placeholder that nobody has filled in",
-    "sm-trn import and a preview write YOUR-BUCKET or YOUR-TIME for what the account and the moment add. A job with YOUR-TIME in its "
-    "checkpoints' place would resume from another job's.",
-    "sm_trn.core.specs.destination and sm_trn.bridge.launchers, which write these words",
-)
-DATA004 = Rule(
-    "DATA004",
-    (
-        Severity.WARNING,
-        Severity.INFO,
-    ),
-    "a gated model without a token",
-    "It is downloaded with a token only; without one the job ends after its machines have started.",
-    "Hugging Face hub documentation, gated models",
-)
-LIMIT015 = Rule(
-    "LIMIT015",
-    (Severity.ERROR,),
-    "a warm pool that is too long, or for spot",
-    "The service keeps machines for six hours at most, and none of spot.",
-    "botocore, sagemaker/2017-07-24 service model / SageMaker developer guide, train-warm-pools",
-)
-LIMIT016 = Rule("LIMIT016", (Severity.ERROR,), "a number of attempts out of range", "The service takes 1 to 30.", MODEL)
-LIMIT017 = Rule(
-    "LIMIT017",
-    (Severity.ERROR,),
-    "a hyperparameter that JSON or a command line cannot carry",
-    "Not-a-number and infinity have no JSON; None and lists are no argument. The SDK sends them all the same.",
-    MODEL,
-)
-LIMIT018 = Rule(
-    "LIMIT018", (Severity.ERROR,), "an image that is not a URI", "At most 255 characters, and no spaces.", MODEL
-)
-LIMIT019 = Rule(
-    "LIMIT019",
-    (Severity.ERROR,),
-    "instance groups that the service refuses",
-    "At most five groups of different names, which the channels may name.",
-    MODEL,
-)
-LIMIT020 = Rule(
-    "LIMIT020",
-    (Severity.ERROR,),
-    "a tag that is not legal",
-    "Letters, digits, spaces and _.:/=+-@; names that start with aws: are AWS's own.",
-    MODEL,
-)
-LIMIT021 = Rule(
-    "LIMIT021",
-    (Severity.ERROR,),
-    "subnets or security groups that are not legal",
-    "16 subnets and 5 security groups at most.",
-    MODEL,
-)
-LIMIT022 = Rule("LIMIT022", (Severity.ERROR,), "a KMS key that is none", "A key is an id, an alias or an ARN.", MODEL)
-LIMIT023 = Rule(
-    "LIMIT023",
-    (Severity.ERROR,),
-    "names and words that the API does not know",
-    "It bounds metrics, hyperparameters, compression and record wrapping.",
-    MODEL,
-)
-LIMIT024 = Rule(
-    "LIMIT024",
-    (Severity.ERROR,),
-    "an augmented manifest that is not streamed",
-    "It comes as RecordIO through a pipe, and cannot be a fast file.",
-    MODEL,
-)
-LIMIT025 = Rule(
-    "LIMIT025",
-    (Severity.WARNING,),
-    "a model of the hub in a container without network",
-    "Such a container reaches no model hub.",
-    "API reference, EnableNetworkIsolation",
-)
+_RULES = rules_of(__package__)
+DATA002 = _RULES["DATA002"]
+DATA003 = _RULES["DATA003"]
+DATA006 = _RULES["DATA006"]
+DATA004 = _RULES["DATA004"]
+LIMIT015 = _RULES["LIMIT015"]
+LIMIT016 = _RULES["LIMIT016"]
+LIMIT017 = _RULES["LIMIT017"]
+LIMIT018 = _RULES["LIMIT018"]
+LIMIT019 = _RULES["LIMIT019"]
+LIMIT020 = _RULES["LIMIT020"]
+LIMIT021 = _RULES["LIMIT021"]
+LIMIT022 = _RULES["LIMIT022"]
+LIMIT023 = _RULES["LIMIT023"]
+LIMIT024 = _RULES["LIMIT024"]
+LIMIT025 = _RULES["LIMIT025"]
 
 
 def warm_pool(job: JobSpec) -> Iterator[Problem]:

@@ -8,18 +8,13 @@ from collections.abc import Iterator
 from ..catalog.instances import find_instance
 from ..specs.compute import Accelerator
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Line, Problem, Rule, Severity
+from ..specs.problems import Advice, Line, Problem, rules_of
 from . import source
 
 ASKS_FIRST = "is_available"  # a script that asks whether there is CUDA is taken to have an answer for "no"
 
-SCRIPT005 = Rule(
-    "SCRIPT005",
-    (Severity.WARNING,),
-    "CUDA in a script for machines without it",
-    '.cuda(), .to("cuda") or NCCL where there is no NVIDIA GPU fails after the machines are paid for.',
-    "AWS Trainium blog, late 2022: script changes needed to run on Trainium",
-)
+_RULES = rules_of(__package__)
+SCRIPT005 = _RULES["SCRIPT005"]
 
 
 def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:

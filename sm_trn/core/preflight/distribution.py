@@ -12,7 +12,7 @@ from ..specs.compute import Accelerator, Compute
 from ..specs.framework import Container, HuggingFace
 from ..specs.job import JobSpec
 from ..specs.launch import Library
-from ..specs.problems import AnyOf, Change, Field, Problem, Rule, Severity
+from ..specs.problems import AnyOf, Change, Field, Problem, Severity, rules_of
 from ..strategies import GROUPS_HYPERPARAMETER, plan, strategy
 from ..strategies.rules import DIST004, DIST006
 from ..strategies.single import SingleProcess
@@ -47,38 +47,11 @@ SERVES = ("merge_and_unload", "trace", "generate")
 CUDA_12: Final = "2.0.1-gpu-py310-cu121"
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
-DIST008 = Rule(
-    "DIST008",
-    (
-        Severity.WARNING,
-        Severity.INFO,
-    ),
-    "several hosts that do not know of one another",
-    "Without a distribution the toolkit starts one process a host, and none of them knows of the others.",
-    "sagemaker-training 5.1.4, entry_point.run: one process a host",
-)
-DIST009 = Rule(
-    "DIST009",
-    (
-        Severity.WARNING,
-        Severity.INFO,
-    ),
-    "accelerators that no process uses",
-    "Without a distribution the toolkit starts one process, which trains on one accelerator unless it does more itself.",
-    "sagemaker-training 5.1.4, entry_point.run: one process a host",
-)
-DIST024 = Rule(
-    "DIST024",
-    (Severity.ERROR,),
-    "smdistributed in an image of CUDA 12",
-    "The libraries that start through MPI were built for CUDA 11; the SDK refuses the image when the job is sent.",
-)
-DIST025 = Rule(
-    "DIST025",
-    (Severity.ERROR,),
-    "a distribution on several instance groups",
-    "One group is launched, and SDK v2 wants its name; the container would launch each group by itself.",
-)
+_RULES = rules_of(__package__)
+DIST008 = _RULES["DIST008"]
+DIST009 = _RULES["DIST009"]
+DIST024 = _RULES["DIST024"]
+DIST025 = _RULES["DIST025"]
 
 
 def distribution(job: JobSpec) -> Iterator[Problem]:

@@ -9,72 +9,18 @@ from ..catalog import images
 from ..specs.compute import Compute
 from ..specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Severity, rules_of
 
-TABLE = "sm_trn/core/catalog/images.json"
-
-IMG001 = Rule(
-    "IMG001",
-    (Severity.ERROR, Severity.WARNING),
-    "versions that no published image has, or that are newer than the table of images",
-    "The SDK guesses an image for Trainium, and fails late for GPUs. A newer version may well exist: that is a warning.",
-    TABLE,
-)
-IMG002 = Rule(
-    "IMG002",
-    (Severity.ERROR,),
-    "a Python that the image of these versions does not have",
-    "Each image has one Python; the SDK finds this out late.",
-    TABLE,
-)
-IMG003 = Rule(
-    "IMG003",
-    (Severity.ERROR,),
-    "an image for other accelerators than the instance has",
-    "A GPU image on Trainium and a Neuron image on GPUs are both sent by the SDKs.",
-    "SageMaker SDK 2.257.7 hands out a 2022 image for every PyTorch version on ml.trn1",
-)
-IMG004 = Rule(
-    "IMG004",
-    (Severity.WARNING,),
-    "a Neuron release that no longer trains through XLA",
-    "trn1 trains in no other way.",
-    "AWS Neuron release notes 2.30.0",
-)
-IMG005 = Rule(
-    "IMG005",
-    (Severity.ERROR,),
-    "a short version beside a full one",
-    "The SDK refuses the mixture.",
-    "SageMaker SDK 2.257.7, HuggingFace._validate_pytorch_version",
-)
-IMG006 = Rule(
-    "IMG006",
-    (Severity.ERROR,),
-    "a container without an image or an algorithm",
-    "A container of one's own is found by its URI, an algorithm by its name.",
-    "API reference, AlgorithmSpecification",
-)
-IMG007 = Rule(
-    "IMG007",
-    (Severity.ERROR,),
-    "an image for newer GPUs than those of P2 and P3",
-    "Containers since PyTorch 1.13 do not run on P2, as SDK v2 says when the job is sent; those since 2.9 do not run on P3.",
-)
-IMG008 = Rule(
-    "IMG008",
-    (Severity.INFO,),
-    "an image that AWS no longer patches",
-    "It stays in the registry and runs, without security patches and bug fixes.",
-    "AWS Deep Learning Containers, framework support policy",
-)
-IMG009 = Rule(
-    "IMG009",
-    (Severity.INFO,),
-    "training through PyTorch/XLA on Trainium, which AWS ended in 2026",
-    "Images up to Neuron 2.29.1 stay in the registry and run. No newer one trains on trn1.",
-    "AWS Neuron documentation, announcement 'Neuron no longer supports PyTorch/XLA for training starting with Neuron 2.30'",
-)
+_RULES = rules_of(__package__)
+IMG001 = _RULES["IMG001"]
+IMG002 = _RULES["IMG002"]
+IMG003 = _RULES["IMG003"]
+IMG004 = _RULES["IMG004"]
+IMG005 = _RULES["IMG005"]
+IMG006 = _RULES["IMG006"]
+IMG007 = _RULES["IMG007"]
+IMG008 = _RULES["IMG008"]
+IMG009 = _RULES["IMG009"]
 
 
 def unknown_image(job: JobSpec) -> Iterator[Problem]:

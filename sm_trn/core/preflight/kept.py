@@ -9,29 +9,18 @@ from typing import Any
 from ..catalog import limits
 from ..specs.job import JobSpec
 from ..specs.kept import Kept
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, rules_of
 
 SHOWN = 12
 REQUEST = "CreateTrainingJobRequest"
-MODEL = "botocore, sagemaker/2017-07-24 service model"
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "structure": (dict,), "map": (dict,), "list": (list,), "string": (str,), "boolean": (bool,), "integer": (int,), "long": (int,),
     "float": (int, float), "double": (int, float),
 }  # fmt: skip
 
-KEPT001 = Rule(
-    "KEPT001",
-    (Severity.INFO,),
-    "parts of the original request that are sent again",
-    "What is not in the spec's own words is sent again word for word.",
-)
-KEPT002 = Rule(
-    "KEPT002",
-    (Severity.ERROR,),
-    "parts of the original request that the service refuses",
-    "Its own model knows no such field, another type, or another range.",
-    MODEL,
-)
+_RULES = rules_of(__package__)
+KEPT001 = _RULES["KEPT001"]
+KEPT002 = _RULES["KEPT002"]
 
 
 def listed(job: JobSpec) -> Iterator[Problem]:

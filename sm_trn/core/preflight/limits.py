@@ -9,100 +9,29 @@ from ..catalog import limits
 from ..catalog.instances import find_instance
 from ..specs.compute import SERVERLESS
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity, rules_of
 from ..specs.value import suggestion
 from ..strategies import debugged, plan, profiled
 
-MODEL = "botocore, sagemaker/2017-07-24 service model"
 TOOLKIT_HYPERPARAMETERS = 5  # sagemaker_program, …_submit_directory, …_container_log_level, …_job_name, …_region
 COMPILER_HYPERPARAMETERS = 2
 SUFFIX = 21  # characters that submit adds to make a name unique: -YYMMDD-HHMMSS-xxxxxx
 
-LIMIT001 = Rule(
-    "LIMIT001",
-    (Severity.ERROR,),
-    "an instance type that SageMaker training does not have",
-    "A mistyped type goes out unchanged from both SDKs.",
-    MODEL,
-)
-LIMIT002 = Rule(
-    "LIMIT002",
-    (Severity.ERROR,),
-    "a name that is not legal",
-    "The service takes letters, digits and single hyphens.",
-    MODEL,
-)
-LIMIT003 = Rule(
-    "LIMIT003",
-    (Severity.ERROR,),
-    "a name that is too long for its suffix",
-    "submit adds a suffix to make the name unique, and the service takes 63 characters.",
-    MODEL,
-)
-LIMIT004 = Rule(
-    "LIMIT004",
-    (Severity.ERROR,),
-    "too many hyperparameters",
-    "The service takes 100, and the training toolkit needs some of them.",
-    MODEL,
-)
-LIMIT005 = Rule(
-    "LIMIT005",
-    (Severity.ERROR,),
-    "a hyperparameter that is too long, or several lines",
-    "A value is one line of JSON, at most 2,500 characters.",
-    MODEL,
-)
-LIMIT006 = Rule(
-    "LIMIT006", (Severity.ERROR,), "a run of more than 28 days", "The API's limit.", "API reference, StoppingCondition"
-)
-LIMIT007 = Rule(
-    "LIMIT007",
-    (Severity.WARNING,),
-    "a run of more than 5 days",
-    "The default quota of an account.",
-    "Service Quotas, L-33A961FD",
-)
-LIMIT008 = Rule("LIMIT008", (Severity.ERROR,), "too many metric definitions", "The service takes 40.", MODEL)
-LIMIT009 = Rule(
-    "LIMIT009",
-    (
-        Severity.ERROR,
-        Severity.WARNING,
-    ),
-    "a metric expression that finds nothing",
-    "The API takes an expression without a group, or a broken one, and finds nothing with it; a longer one than its limit it refuses.",
-    MODEL,
-)
-LIMIT010 = Rule(
-    "LIMIT010",
-    (Severity.ERROR,),
-    "environment variables that are not legal, or too many",
-    "Names are identifiers, values are short.",
-    MODEL,
-)
-LIMIT011 = Rule("LIMIT011", (Severity.ERROR,), "too many tags or channels", "The API's limits.", MODEL)
-LIMIT012 = Rule(
-    "LIMIT012",
-    (Severity.INFO,),
-    "a volume size for an instance with NVMe storage",
-    "Such instances ignore it.",
-    "API reference, ResourceConfig.VolumeSizeInGB",
-)
-LIMIT013 = Rule(
-    "LIMIT013",
-    (Severity.ERROR,),
-    "a channel's name that is not legal",
-    "It becomes a folder and an environment variable.",
-    MODEL,
-)
-LIMIT014 = Rule(
-    "LIMIT014",
-    (Severity.INFO,),
-    "profiler or debugger turned on",
-    "They know no NeuronCores; elsewhere they cost time. SDK v2 turns both on unless it is told otherwise.",
-    "SageMaker SDK 2.257.7; data-science-on-aws issue 200",
-)
+_RULES = rules_of(__package__)
+LIMIT001 = _RULES["LIMIT001"]
+LIMIT002 = _RULES["LIMIT002"]
+LIMIT003 = _RULES["LIMIT003"]
+LIMIT004 = _RULES["LIMIT004"]
+LIMIT005 = _RULES["LIMIT005"]
+LIMIT006 = _RULES["LIMIT006"]
+LIMIT007 = _RULES["LIMIT007"]
+LIMIT008 = _RULES["LIMIT008"]
+LIMIT009 = _RULES["LIMIT009"]
+LIMIT010 = _RULES["LIMIT010"]
+LIMIT011 = _RULES["LIMIT011"]
+LIMIT012 = _RULES["LIMIT012"]
+LIMIT013 = _RULES["LIMIT013"]
+LIMIT014 = _RULES["LIMIT014"]
 
 
 def _over(rule: Rule, *, where: str, what: str, got: int, shape: str, fix: str) -> Iterator[Problem]:

@@ -16,43 +16,19 @@ from ..specs.framework import Container
 from ..specs.job import JobSpec
 from ..specs.launch import Runner
 from ..specs.neuron import NeuronOptions
-from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
 from ..strategies import plan
 
 PROVIDER, RDMA, PROTOCOL = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO"
 GPU_DIRECT = ("ml.p4", "ml.p5")  # EFA reads the memory of their GPUs: NCCL's documentation of the plugin
 DRIVERS = "sm_drivers"  # the channel of SDK v3's launchers: sagemaker-train 1.27.0, ModelTrainer
-PLUGIN = "aws/aws-ofi-nccl commit e50d5579 (v1.7.0-aws): the plugin selects EFA by itself"
 LOG = "in the log, `Selected provider is efa` proves it and `NET/Socket` denies it"
 
-NET001 = Rule(
-    "NET001",
-    (Severity.WARNING,),
-    "EFA that nothing selects",
-    "The toolkit sets FI_PROVIDER=efa for the types of a list only, and NCCL's plugin before 1.7 needs it: gradients may go over TCP.",
-    "aws/sagemaker-training-toolkit, src/sagemaker_training/__init__.py, SM_EFA_NCCL_INSTANCES",
-)
-NET002 = Rule(
-    "NET002",
-    (Severity.INFO,),
-    "EFA that only the log can confirm",
-    "Without EFA several hosts train over TCP without a word; only NCCL's log says which of the two it is.",
-    PLUGIN,
-)
-NET003 = Rule(
-    "NET003",
-    (Severity.WARNING,),
-    "a network variable that the launcher overwrites",
-    "The toolkit sets these in the container after the job's own environment, so the job's value never arrives.",
-    "aws/sagemaker-training-toolkit, src/sagemaker_training/torch_distributed.py and mpi.py",
-)
-NET004 = Rule(
-    "NET004",
-    (Severity.INFO,),
-    "a protocol of NCCL that torchrun's launcher forces",
-    "NCCL_PROTO=simple was needed by older plugins; from 1.7 on the plugin chooses, and often better.",
-    "aws/sagemaker-training-toolkit v4.7.1, src/sagemaker_training/torch_distributed.py",
-)
+_RULES = rules_of(__package__)
+NET001 = _RULES["NET001"]
+NET002 = _RULES["NET002"]
+NET003 = _RULES["NET003"]
+NET004 = _RULES["NET004"]
 
 
 @dataclass(frozen=True, slots=True)

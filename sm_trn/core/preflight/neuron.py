@@ -8,32 +8,13 @@ from ..catalog.instances import find_instance
 from ..specs.compute import Accelerator, Compute
 from ..specs.job import JobSpec
 from ..specs.neuron import NeuronOptions
-from ..specs.problems import AnyOf, Change, Field, Problem, Rule, Severity
+from ..specs.problems import AnyOf, Change, Field, Problem, rules_of
 from ..strategies import plan
 
-GUIDE = "optimum-neuron guide, distributed_training"
-
-DIST020 = Rule(
-    "DIST020",
-    (Severity.ERROR,),
-    "tensor and pipeline parallel sizes that do not divide the workers",
-    "Workers that share a model make one replica, so their number divides all workers.",
-    GUIDE,
-)
-DIST021 = Rule(
-    "DIST021",
-    (Severity.WARNING,),
-    "Neuron options without NeuronCores",
-    "On other instances nothing reads these options, or the script stops at an argument that it does not know.",
-    GUIDE,
-)
-DIST022 = Rule(
-    "DIST022",
-    (Severity.ERROR,),
-    "a compile-only job without a cache in S3",
-    "What a job compiles ends with its machine unless its cache lies in S3.",
-    "AWS Neuron documentation, neuron_parallel_compile and NEURON_COMPILE_CACHE_URL",
-)
+_RULES = rules_of(__package__)
+DIST020 = _RULES["DIST020"]
+DIST021 = _RULES["DIST021"]
+DIST022 = _RULES["DIST022"]
 
 
 def parallel_sizes(job: JobSpec) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, rules_of
 from . import source
 
 if TYPE_CHECKING:
@@ -44,18 +44,9 @@ _PEM_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,60})-----")  # RFC 7468
 _PEM_READ = 4_000_000  # bytes: a bundle of all public authorities has 300,000
 _SECRET = re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES), re.IGNORECASE)
 
-SCRIPT011 = Rule(
-    "SCRIPT011",
-    (Severity.ERROR,),
-    "files that look like keys",
-    "Whoever may read the bucket reads the source, and so does everybody who sees the container.",
-)
-SCRIPT013 = Rule(
-    "SCRIPT013",
-    (Severity.WARNING,),
-    "a source folder that holds more than code",
-    "Everything in it is packed, uploaded, and unpacked by each host before the first step; sm_trn uploads no source of so many files.",
-)
+_RULES = rules_of(__package__)
+SCRIPT011 = _RULES["SCRIPT011"]
+SCRIPT013 = _RULES["SCRIPT013"]
 SOURCE_FILES = 20_000  # a source of more is not looked through: a home folder, or a data set, in the place of the code
 
 

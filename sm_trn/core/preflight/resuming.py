@@ -6,23 +6,14 @@ from collections.abc import Iterator
 
 from ..specs.data import Checkpoint
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
 from ..specs.snapshot import JobSnapshot, JobStatus
 
-SPOT010 = Rule(
-    "SPOT010", (Severity.ERROR,), "a job to be resumed that still runs", "Two jobs would write the same checkpoints."
-)
-SPOT011 = Rule(
-    "SPOT011",
-    (Severity.ERROR,),
-    "a job to be resumed that keeps no checkpoints",
-    "It would start again at step 0.",
-    "API reference, CheckpointConfig",
-)
-SPOT012 = Rule("SPOT012", (Severity.ERROR,), "a job to be resumed that has finished", "There is nothing to go on with.")
-SPOT013 = Rule(
-    "SPOT013", (Severity.ERROR,), "a job to be resumed that has left no checkpoint", "It would start again at step 0."
-)
+_RULES = rules_of(__package__)
+SPOT010 = _RULES["SPOT010"]
+SPOT011 = _RULES["SPOT011"]
+SPOT012 = _RULES["SPOT012"]
+SPOT013 = _RULES["SPOT013"]
 
 
 def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterator[Problem]:

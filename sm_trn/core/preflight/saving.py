@@ -5,29 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Change, Field, Problem, rules_of
 from . import source
 from .spot import DEFAULT_PATH
 
 MODEL = "/opt/ml/model"
 SAVE_STEPS = 500  # transformers, TrainingArguments.save_steps
 TRAINER_FLAGS = frozenset({"save_strategy", "save_steps", "save_total_limit", "overwrite_output_dir", "do_train"})
-ARGUMENTS = "transformers, TrainingArguments"
 
-SCRIPT009 = Rule(
-    "SCRIPT009",
-    (Severity.WARNING,),
-    "Trainer's checkpoints in the model",
-    "What lies in /opt/ml/model is packed into model.tar.gz: every checkpoint makes it bigger and slower.",
-    "huggingface_hub PR 630; sagemaker-python-sdk issue 4832",
-)
-SPOT006 = Rule(
-    "SPOT006",
-    (Severity.WARNING,),
-    "Trainer's checkpoints outside the place that is kept",
-    "They do not reach S3, or there are none: an interruption starts again at step 0.",
-    ARGUMENTS,
-)
+_RULES = rules_of(__package__)
+SCRIPT009 = _RULES["SCRIPT009"]
+SPOT006 = _RULES["SPOT006"]
 
 
 def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
@@ -57,10 +45,11 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
     steps, every = sent.get("max_steps", -1), sent.get("save_steps", SAVE_STEPS)
     if "save_strategy" not in sent and isinstance(steps, int) and isinstance(every, (int, float)) and 0 < steps < every:
         return  # ends before the first checkpoint
+    strategy = f"save_strategy={sent['save_strategy']!r}" if "save_strategy" in sent else "without save_strategy"
     yield SCRIPT009.problem(
         Field("hyperparameters.output_dir"),
         "the Trainer's checkpoints would be packed into the model",
-        got=f"output_dir={output!r}, save_strategy={sent.get('save_strategy', 'absent')!r}",
+        got=f"output_dir={output!r}, {strategy}",
         wanted=f"checkpoints under {DEFAULT_PATH}, or none",
         fix=Advice("save_strategy='no', or an output_dir elsewhere and save_model to /opt/ml/model at the end"),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..catalog import compiler
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, rules_of
 from ..strategies import plan
 from ..strategies.smp import SMModelParallel
 from ..strategies.smp_v2 import SMModelParallelV2
@@ -14,20 +14,9 @@ from . import source
 
 BATCH_FLAGS = ("per_device_train_batch_size", "batch_size", "train_batch_size")
 
-SCALE001 = Rule(
-    "SCALE001",
-    (Severity.INFO,),
-    "a learning rate for the batch of all workers",
-    "A batch is per worker; the learning rate acts on the batch of all of them together.",
-    "Goyal et al. 2017, linear scaling rule (arXiv 1706.02677)",
-)
-SCALE002 = Rule(
-    "SCALE002",
-    (Severity.INFO,),
-    "a batch that leaves the compiler's memory unused",
-    "Compiled training needs less memory; the gain comes from the larger batch that then fits.",
-    "SageMaker developer guide, training-compiler-support, 2023-06",
-)
+_RULES = rules_of(__package__)
+SCALE001 = _RULES["SCALE001"]
+SCALE002 = _RULES["SCALE002"]
 
 
 def global_batch(job: JobSpec) -> Iterator[Problem]:

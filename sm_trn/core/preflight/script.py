@@ -13,81 +13,23 @@ from ..specs.data import Network
 from ..specs.framework import Container
 from ..specs.job import JobSpec, Script
 from ..specs.launch import Runner
-from ..specs.problems import Advice, AnyOf, Change, Field, Line, Problem, Rule, Severity
+from ..specs.problems import Advice, AnyOf, Change, Field, Line, Problem, Severity, rules_of
 from ..specs.value import suggestion
 from ..strategies import plan
 from . import source
 
-TOOLKIT = "sagemaker-training 5.1.4, mapping.to_cmd_args"
-
-DATA001 = Rule(
-    "DATA001", (Severity.ERROR,), "data that does not exist", "A channel is in S3, or a file or folder here."
-)
-DATA005 = Rule(
-    "DATA005",
-    (Severity.ERROR,),
-    "a file system that the containers cannot mount",
-    "It is reached through the job's own subnets and security groups only, from a path that begins with a slash.",
-    "API reference, FileSystemDataSource / SageMaker developer guide, model-access-training-data",
-)
-SCRIPT001 = Rule(
-    "SCRIPT001",
-    (Severity.ERROR,),
-    "an entry script that does not exist",
-    "The SDK finds this out in fit(), after it has made a session.",
-)
-SCRIPT012 = Rule(
-    "SCRIPT012",
-    (Severity.ERROR,),
-    "dependencies that are not packed",
-    "They are packed beside the script, each under its own name; nothing is packed where the source lies in S3 already.",
-    "SageMaker SDK 2.257.7, fw_utils.py, tar_and_upload_dir, lines 449 and 468; utils.py, create_tar_file, line 527",
-)
-SCRIPT002 = Rule(
-    "SCRIPT002",
-    (Severity.ERROR,),
-    "a launcher that starts Python files only, with another file",
-    "torchrun and the compiler's launcher refuse shell scripts; mpirun starts them.",
-    "sagemaker-training 5.1.4, torch_distributed.py and pytorch_xla.py: unsupported entry point type",
-)
-SCRIPT003 = Rule(
-    "SCRIPT003", (Severity.ERROR,), "a script that is not valid Python", "It fails after the machines are paid for."
-)
-SCRIPT004 = Rule(
-    "SCRIPT004",
-    (Severity.INFO,),
-    "a text with spaces or quotes",
-    "It travels as JSON; what the script is given is not what the console shows.",
-    TOOLKIT,
-)
-SCRIPT006 = Rule(
-    "SCRIPT006",
-    (
-        Severity.ERROR,
-        Severity.INFO,
-    ),
-    "a flag that reads False as True",
-    "bool('False') is True.",
-)
-SCRIPT007 = Rule(
-    "SCRIPT007",
-    (Severity.ERROR,),
-    "a flag that takes no value",
-    "SageMaker always passes one, and a store_true flag refuses it.",
-)
-SCRIPT008 = Rule(
-    "SCRIPT008",
-    (Severity.ERROR,),
-    "a hyperparameter that the script does not declare",
-    "argparse ends the job with exit code 2.",
-)
-SCRIPT010 = Rule(
-    "SCRIPT010",
-    (Severity.ERROR,),
-    "nothing to run",
-    "A framework's container runs the script that it is given; without one only an image with a program of its own runs.",
-    TOOLKIT,
-)
+_RULES = rules_of(__package__)
+DATA001 = _RULES["DATA001"]
+DATA005 = _RULES["DATA005"]
+SCRIPT001 = _RULES["SCRIPT001"]
+SCRIPT012 = _RULES["SCRIPT012"]
+SCRIPT002 = _RULES["SCRIPT002"]
+SCRIPT003 = _RULES["SCRIPT003"]
+SCRIPT004 = _RULES["SCRIPT004"]
+SCRIPT006 = _RULES["SCRIPT006"]
+SCRIPT007 = _RULES["SCRIPT007"]
+SCRIPT008 = _RULES["SCRIPT008"]
+SCRIPT010 = _RULES["SCRIPT010"]
 
 
 def missing(job: JobSpec) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from ..pricing.cost import usd_for
 from ..specs.compute import Spot
 from ..specs.job import JobSpec
 from ..specs.places import bucket_and_key
-from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Change, Field, Problem, rules_of
 from ..specs.units import WallSeconds
 from . import source
 
@@ -20,58 +20,15 @@ HOUR_S = 3600
 WAIT, ASKED = "/StoppingCondition/MaxWaitTimeInSeconds", "/EnableManagedSpotTraining"
 DEFAULT_PATH = "/opt/ml/checkpoints"  # API reference, CheckpointConfig.LocalPath
 
-SPOT001 = Rule(
-    "SPOT001",
-    (Severity.ERROR,),
-    "a longest wait that is shorter than the run",
-    "max_wait covers waiting and running. The SDK sends it, the service refuses it.",
-    API,
-)
-SPOT002 = Rule(
-    "SPOT002",
-    (Severity.ERROR,),
-    "a place for checkpoints that is not in S3",
-    "SageMaker copies checkpoints to S3 only.",
-    "API reference, CheckpointConfig",
-)
-SPOT003 = Rule(
-    "SPOT003",
-    (Severity.ERROR,),
-    "a local checkpoint path without a place in S3",
-    "The SDK drops it without a word, and nothing is kept.",
-    "API reference, CheckpointConfig: S3Uri is required",
-)
-SPOT004 = Rule(
-    "SPOT004",
-    (Severity.WARNING,),
-    "spot without checkpoints",
-    "It is legal, and every interruption starts again at step 0.",
-    "SageMaker developer guide, model-checkpoints",
-)
-SPOT005 = Rule(
-    "SPOT005",
-    (Severity.WARNING,),
-    "checkpoints that the source never mentions",
-    "SageMaker copies files; the script has to write and read them.",
-    "SageMaker developer guide, model-checkpoints",
-)
-SPOT007 = Rule(
-    "SPOT007", (Severity.ERROR,), "two places for checkpoints", "A request has one.", "API reference, CheckpointConfig"
-)
-SPOT008 = Rule(
-    "SPOT008",
-    (Severity.ERROR,),
-    "a longest wait for spot in a request that does not ask for spot",
-    "The service refuses it.",
-    API,
-)
-SPOT009 = Rule(
-    "SPOT009",
-    (Severity.ERROR,),
-    "a request for spot without a wait that covers the run",
-    "The service refuses it.",
-    API,
-)
+_RULES = rules_of(__package__)
+SPOT001 = _RULES["SPOT001"]
+SPOT002 = _RULES["SPOT002"]
+SPOT003 = _RULES["SPOT003"]
+SPOT004 = _RULES["SPOT004"]
+SPOT005 = _RULES["SPOT005"]
+SPOT007 = _RULES["SPOT007"]
+SPOT008 = _RULES["SPOT008"]
+SPOT009 = _RULES["SPOT009"]
 
 
 def wait_shorter_than_run(job: JobSpec) -> Iterator[Problem]:

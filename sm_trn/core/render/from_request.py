@@ -42,20 +42,20 @@ def parse_request(request: Mapping[str, Any], *, at: Destination | None = None) 
     if "TrainingJobStatus" in request or "TrainingJobArn" in request:
         at = at or destination_of(request)
         request = as_request(request)
-    with _hostile():
+    with _invalid_request():
         at = at or destination_of(request)
         job, sent = _typed(request, at)
     # What a strategy raises is its own fault, and not the request's.
     job = _distributed(job, sent, at)
-    with _hostile():
+    with _invalid_request():
         job = _selecting_its_image(job, at)
         job = job.replace(hyperparameters=_hyperparameters(job, request.get("HyperParameters") or {}, at))
         return job.replace(kept=kept_parts(target.typed(job, at), request))
 
 
 @contextlib.contextmanager
-def _hostile() -> Iterator[None]:
-    """What a mapping of any form can raise while it is read, as an error about the request."""
+def _invalid_request() -> Iterator[None]:
+    """Turn what reading a malformed mapping raises into an error about the request."""
     try:
         yield
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -78,9 +78,12 @@ def problems(job: JobSpec) -> Iterator[Problem]:
 
 def without_words(job: JobSpec, column: fields.Column, rule: Rule, what: str) -> Iterator[Problem]:
     """A problem of ``rule`` for each field of the job that has no word in ``column``."""
-    for place, value in fields.without_word(job, column):
-        got = f"{place}={python(value)}"
-        yield rule.problem(Field(place), what, got=got, wanted="a job without it", fix=Advice(STAY))
+    for unsaid in fields.without_word(job, column):
+        got = f"{unsaid.path}={python(unsaid.value)}"
+        other, word = ("estimator-v2", unsaid.field.v2) if column == "v3" else ("model-trainer-v3", unsaid.field.v3)
+        ways = [unsaid.field.instead, f"target {other}" if word else "", STAY]
+        fix = ", or ".join(filter(None, ways))
+        yield rule.problem(Field(unsaid.path), what, got=got, wanted="a job without it", fix=Advice(fix))
 
 
 def parts(job: JobSpec) -> tuple[list[Kept], list[Kept]]:

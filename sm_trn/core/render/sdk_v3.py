@@ -27,9 +27,9 @@ CONFIGS = "sagemaker.core.training.configs"
 LAUNCHERS = "sagemaker.train.distributed"
 METHOD = "with_"  # arguments that are given to a method of ModelTrainer
 MAPS = ("environment",)  # their keys are the user's
-OTHER_CLASSES = MappingProxyType(
-    {"tensorboard_output_config": "TensorBoardOutputConfig", "s3_data_source": "S3DataSource"}
-)
+OTHER_NAMES = MappingProxyType({"tensorboard_output_config": "TensorBoardOutputConfig"})
+# Classes that the configs of ModelTrainer do not hand on.
+SHAPES = frozenset({"InstancePlacementConfig", "InstancePreference", "ModelPackageConfig", "PlacementSpecification"})
 
 
 def render(job: JobSpec, at: Destination) -> EstimatorCall:
@@ -64,7 +64,8 @@ def _class(argument: str) -> str | None:
     if argument in MAPS:
         return None
     camel = "".join(word.capitalize() for word in argument.removesuffix("s").split("_"))
-    return f"{CONFIGS}.{OTHER_CLASSES.get(argument, camel)}"
+    name = OTHER_NAMES.get(argument, camel)
+    return f"sagemaker.core.shapes.{name}" if name in SHAPES else f"{CONFIGS}.{name}"
 
 
 def _given(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from typing_extensions import assert_never
 from ..specs.data import Channel
 from ..specs.job import JobSpec
 from ..specs.launch import Library, Runner
-from ..specs.problems import Advice, Field, Problem, Rule, Severity
+from ..specs.problems import Advice, Field, Problem, Rule, Severity, python
 from ..strategies import debugged, plan, profiled
 from . import passthrough
 
@@ -36,7 +36,6 @@ TARGET001 = Rule(
 TARGET002 = Rule(
     "TARGET002", (Severity.ERROR,), "pytorchxla in SDK v3", "ModelTrainer has no launcher for PyTorch/XLA on GPUs."
 )
-TARGET003 = Rule("TARGET003", (Severity.ERROR,), "the Training Compiler in SDK v3", "ModelTrainer has no word for it.")
 TARGET004 = Rule(
     "TARGET004",
     (Severity.ERROR,),
@@ -48,16 +47,6 @@ TARGET005 = Rule(
     (Severity.ERROR,),
     "a launcher that SDK v3 does not have",
     "Torchrun and MPI are all that ModelTrainer has.",
-)
-TARGET006 = Rule(
-    "TARGET006", (Severity.ERROR,), "source from a repository in SDK v3", "ModelTrainer uploads folders only."
-)
-TARGET019 = Rule(
-    "TARGET019",
-    (Severity.ERROR,),
-    "dependencies beside the source in SDK v3",
-    "SourceCode is one folder; nothing is packed beside it.",
-    "sagemaker-core 2.27.0, training/configs.py, SourceCode; aws/sagemaker-python-sdk, issue 5668",
 )
 TARGET007 = Rule("TARGET007", (Severity.ERROR,), "profiler or debugger in SDK v3", "ModelTrainer has neither.")
 TARGET008 = Rule(
@@ -131,6 +120,20 @@ TARGET018 = Rule(
 )
 
 
+TARGET024 = Rule(
+    "TARGET024",
+    (Severity.ERROR,),
+    "a seed of 0 with SDK v3",
+    "It sends a field only where its value is true.",
+    "sagemaker-core 2.27.0, utils/utils.py, _serialize_shape",
+)
+TARGET023 = Rule(
+    "TARGET023",
+    (Severity.ERROR,),
+    "a placement that SDK v3's Compute refuses",
+    "It validates the placement a second time, together with what was left out of it, and raises.",
+    "sagemaker-core 2.27.0, training/configs.py, Compute._to_resource_config",
+)
 TARGET022 = Rule(
     "TARGET022",
     (Severity.ERROR,),
@@ -152,63 +155,32 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     launch = plan(job)
     match launch.library:
         case Library.SMDDP:
-            yield _dropped(
-                TARGET001,
-                "distribution",
-                "SDK v3 has no SageMaker data parallelism",
-                "smdistributed.dataparallel",
+            what, instead = (
+                "no SageMaker data parallelism",
                 "distribution=TorchDistributed() for NCCL on a PyTorch of today",
             )
+            yield _dropped(TARGET001, "distribution", f"SDK v3 has {what}", "smdistributed.dataparallel", instead)
         case Library.SMP:
+            what, instead = (
+                "no version 1 of the model-parallel library",
+                "SMModelParallelV2(…) in an image of version 2",
+            )
             yield _dropped(
                 TARGET004,
                 "distribution",
-                "SDK v3 has no version 1 of the model-parallel library",
+                f"SDK v3 has {what}",
                 "smdistributed.modelparallel",
-                "distribution=SMModelParallelV2(…) in an image of version 2",
+                f"distribution={instead}",
             )
         case Library.PYTORCH_DDP:
-            yield _dropped(
-                TARGET005,
-                "distribution",
-                "SDK v3 starts no workers this way: Torchrun and MPI are all it has",
-                launch.library.value,
-                "distribution=TorchDistributed()",
-            )
+            what = "SDK v3 starts no workers this way: Torchrun and MPI are all it has"
+            yield _dropped(TARGET005, "distribution", what, launch.library.value, "distribution=TorchDistributed()")
         case Library.SMP_V2 | None:
             pass  # torchrun starts it
         case _:
             assert_never(launch.library)
     if launch.runner is Runner.XLA_SPAWN:
         yield _dropped(TARGET002, "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", "")
-
-
-def compiler(job: JobSpec) -> Iterator[Problem]:
-    """TARGET003: no Training Compiler."""
-    if job.compiled:
-        yield _dropped(TARGET003, "compiler", "ModelTrainer has no Training Compiler", "TrainingCompiler()", "")
-
-
-def git(job: JobSpec) -> Iterator[Problem]:
-    """TARGET006: no source from a repository."""
-    if job.script is not None and job.script.git is not None:
-        yield _dropped(
-            TARGET006,
-            "script.git",
-            "SDK v3 takes no source from a repository",
-            repr(job.script.git.repo),
-            "clone it at its commit and name that folder: Script(…, source_dir=…)",
-        )
-
-
-def dependencies(job: JobSpec) -> Iterator[Problem]:
-    """TARGET019: SourceCode has no word for what lies beside its folder."""
-    if job.script is not None and job.script.dependencies:
-        got = ", ".join(map(repr, job.script.dependencies))
-        yield _error(
-            TARGET019, "script.dependencies", "SDK v3 uploads one folder, and nothing beside it", got=got, wanted="none",
-            fix=f"copy them into source_dir; or {STAY}", evidence=FIELDS,
-        )  # fmt: skip
 
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
@@ -337,7 +309,7 @@ def spelling(job: JobSpec) -> Iterator[Problem]:
 
 
 def channels(job: JobSpec) -> Iterator[Problem]:
-    """TARGET013, TARGET014: names that ModelTrainer takes for itself; local folders with more to say than their path."""
+    """TARGET013, TARGET014, TARGET024: names that ModelTrainer takes for itself; local folders with more to say; a seed of 0."""
     for name in sorted(RESERVED & set(job.inputs)):
         yield _error(
             TARGET013,
@@ -349,6 +321,16 @@ def channels(job: JobSpec) -> Iterator[Problem]:
             evidence="sagemaker-train 1.27.0, _create_training_job_args",
         )
     for name, channel in job.channels.items():
+        if channel.shuffle_seed == 0:
+            yield _error(
+                TARGET024,
+                f"inputs.{name}.shuffle_seed",
+                "SDK v3 does not send a seed of 0",
+                got="0",
+                wanted="another seed",
+                fix=f"shuffle_seed=1, or {STAY}",
+                evidence=TARGET024.evidence,
+            )
         if not channel.uri.startswith("s3://") and channel != Channel(channel.uri):
             yield _error(
                 TARGET014,
@@ -397,6 +379,24 @@ def series(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def placement(job: JobSpec) -> Iterator[Problem]:
+    """TARGET023: SDK v3 takes a placement only where nothing is left out of it."""
+    asked = job.compute.placement
+    if asked is None:
+        return
+    complete = asked.shared and asked.servers and all(server.server_id for server in asked.servers)
+    if not complete:
+        yield _error(
+            TARGET023,
+            "compute.placement",
+            "SDK v3 raises for a placement with something left out",
+            got=python(asked),
+            wanted="shared=True, servers, and the id of each server",
+            fix=f"say all of it, or {STAY}",
+            evidence=TARGET023.evidence,
+        )
+
+
 def empty_tags(job: JobSpec) -> Iterator[Problem]:
     """TARGET018: SDK v3 leaves empty texts out of a tag, and the request is refused for what is missing."""
     for key, value in job.tags.items():
@@ -423,9 +423,6 @@ def _dropped(rule: Rule, where: str, what: str, got: str, instead: str) -> Probl
 
 RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     launcher,
-    compiler,
-    git,
-    dependencies,
     diagnostics,
     mpi_hosts,
     shell_names,
@@ -435,5 +432,6 @@ RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     script,
     series,
     empty_tags,
+    placement,
     passthrough.problems,
 )

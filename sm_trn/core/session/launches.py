@@ -204,7 +204,7 @@ class Launch(Generic[JobT]):
 
     @property
     def unknown(self) -> tuple[JobT, ...]:
-        """Jobs that were asked for and may run: no answer, or none that says."""
+        """Jobs whose create call got no conclusive answer. They may be running."""
         return tuple(self._handle(name) for name in self._names if self._may_run(name))
 
     @property

@@ -5,6 +5,7 @@ It yields what is known after each look. It must not know who shows it, nor read
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -28,6 +29,14 @@ ABSENT_LOOKS, ABSENT_S = 3, 60.0  # a job that so many looks over so long do not
 PREFIX = 4  # letters that names must share to be asked for by them
 
 Notice = Callable[[str], None]
+
+
+class Look(enum.Enum):
+    """How a look at the jobs went."""
+
+    OK = enum.auto()
+    FAILED = enum.auto()
+    RETRY_NOW = enum.auto()  # the login was renewed just now
 
 
 @dataclass(kw_only=True)
@@ -67,12 +76,13 @@ class Poller:
         while self._open:
             now = self.clock.now()
             if now >= due or due - now > LONGEST_PAUSE_S:  # later than planned, or the clock was set back
-                smooth = self._look(self._survey, self._describe)
-                due = now + self._pause_s() if smooth is not None else now
+                look = self._look(self._survey, self._describe)
+                due = now if look is Look.RETRY_NOW else now + self._pause_s()
             else:
-                smooth = self._look(self._describe)
+                look = self._look(self._describe)
             yield dict(self.known)
-            if smooth is not None and self._open and not (smooth and self._queue):
+            goes_on = look is Look.RETRY_NOW or (look is Look.OK and self._queue)
+            if self._open and not goes_on:
                 self.clock.sleep(min(LONGEST_PAUSE_S, max(0.0, due - self.clock.now())))
 
     @property
@@ -88,8 +98,8 @@ class Poller:
         jobs = (self.known[name] for name in self._open if name in self.known)
         return next_look_s(jobs, self.service_now(), failures=self._failures, jitter=self.jitter())
 
-    def _look(self, *steps: Callable[[], None]) -> bool | None:
-        """Whether all went well; None when the login was renewed just now and it is worth looking again at once."""
+    def _look(self, *steps: Callable[[], None]) -> Look:
+        """Ask the service, step by step."""
         try:
             for step in steps:
                 step()
@@ -98,26 +108,26 @@ class Poller:
         if self._said:
             self.notice("Connected again; the watch goes on.")
         self._failures, self._said = 0, False
-        return True
+        return Look.OK
 
-    def _survive(self, error: CloudError) -> bool | None:
-        found = self.feed.trouble(error)
-        match found:
+    def _survive(self, error: CloudError) -> Look:
+        trouble = self.feed.trouble(error)
+        match trouble:
             case None | Trouble.NOT_FOUND:
                 raise error
             case Trouble.EXPIRED:
                 if self.feed.renew():
-                    return None
+                    return Look.RETRY_NOW
                 patience = 0
             case Trouble.TRANSIENT:
                 patience = PATIENCE
             case _:
-                assert_never(found)
+                assert_never(trouble)
         self._failures += 1
         if not self._said and self._failures >= patience:
             self._said = True
-            self.notice(_words(found, error))
-        return False
+            self.notice(_words(trouble, error))
+        return Look.FAILED
 
     def _survey(self) -> None:
         """Find out which of the jobs are worth a describe."""

@@ -96,11 +96,11 @@ class UltraServer:
 class Placement:
     """Where the instances of UltraServer capacity are placed. ``shared`` lets other jobs onto the same UltraServers.
 
-    >>> st.specs.Placement(servers=(st.specs.UltraServer(count=2), st.specs.UltraServer(count=2))).shared is None
-    True
+    >>> st.specs.Placement(servers=(st.specs.UltraServer(count=2), st.specs.UltraServer(count=2))).shared
+    False
     """
 
-    shared: bool | None = None
+    shared: bool = False
     servers: tuple[UltraServer, ...] = ()
 
     def __post_init__(self) -> None:

@@ -68,7 +68,7 @@ class Channel:
     groups: tuple[str, ...] = ()
     shuffle_seed: int | None = None
     attribute_names: tuple[str, ...] = ()
-    accept_eula: bool | None = None
+    accept_eula: bool = False
     hub_content_arn: str | None = None
 
     def __post_init__(self) -> None:

@@ -111,7 +111,7 @@ class JobSpec(HasCard):
     ``inputs`` maps channel names to S3 URIs, local folders (uploaded at submit) or file systems. ``hyperparameters`` reach the script
     as command-line arguments, JSON-encoded on the way exactly as SDK v2 does. ``image_uri`` overrides the container that
     ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
-    ``kept`` is what an attached job's request says beyond all that: it is sent again, until the field it is about is changed.
+    ``kept``: fields of an attached job's request that a spec has no word for. They are sent again unless you change the field.
     ``retries`` is how often the service starts the job again after its own internal errors.
     ``guard`` is what the job is watched for while somebody waits for it; it is no part of the request.
     Profiler and debugger are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and

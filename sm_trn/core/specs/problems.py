@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
+import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from ..formatting.cards import HasCard
@@ -165,6 +169,22 @@ class Rule:
             fix=fix if fix is not None else Advice(),
             evidence=evidence or self.evidence,
         )
+
+
+@functools.cache
+def rules_of(package: str) -> Mapping[str, Rule]:
+    """The rules of a package by id, as its ``rules.json`` words them."""
+    rows = json.loads(files(package).joinpath("rules.json").read_text("utf-8"))
+    return {
+        name: Rule(
+            id=name,
+            severities=tuple(Severity[word] for word in row["severities"]),
+            summary=row["summary"],
+            why=row["why"],
+            evidence=row.get("evidence", ""),
+        )
+        for name, row in rows.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,7 @@ class Serverless:
 
     base_model_arn: str
     job_type: str = "FineTuning"
-    accept_eula: bool | None = None
+    accept_eula: bool = False
     technique: str | None = None
     peft: str | None = None
     evaluation_type: str | None = None

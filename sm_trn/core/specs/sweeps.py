@@ -123,7 +123,7 @@ def _names(base: str, settings: Sequence[Mapping[str, HyperValue]]) -> list[str]
 
 
 def _keys(settings: Mapping[str, HyperValue]) -> dict[str, str]:
-    """What stands for each hyperparameter; a short word that two of them share stands for neither."""
+    """A short name of each hyperparameter, for the names of jobs; its own name where two would share one."""
     short = [_SHORT.get(name) for name in settings]
     return {
         name: word if word is not None and short.count(word) == 1 else _legal(name)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...core.specs.job import JobSpec
-from ...core.specs.problems import Advice, Change, Field, Problem, Rule, Severity
+from ...core.specs.problems import Advice, Change, Field, Problem, Rule, rules_of
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from . import memory
@@ -22,20 +22,9 @@ if TYPE_CHECKING:
 # Nine in ten published largest batches lie within this factor of the estimated one; there are none for NeuronCores.
 DOUBT, NEURON_DOUBT = 1.5, 2.0
 
-EST001 = Rule(
-    "EST001",
-    (Severity.WARNING,),
-    "a time limit that the job may not keep",
-    "SageMaker stops a job at max_run_s, whatever it has reached; what ran until then is billed.",
-    "the upper end of the estimate's 80 % interval: sm-trn estimate shows what it stands on",
-)
-EST002 = Rule(
-    "EST002",
-    (Severity.WARNING,),
-    "a batch that likely does not fit the accelerator's memory",
-    "The job would end with an out-of-memory error at its first step, after the download and the start were billed.",
-    "the memory model of sm-trn estimate: nine in ten published largest batches lie within a factor of 1.5 of it",
-)
+_RULES = rules_of(__package__)
+EST001 = _RULES["EST001"]
+EST002 = _RULES["EST002"]
 
 
 def estimated(job: JobSpec) -> Iterator[Problem]:

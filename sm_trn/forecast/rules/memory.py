@@ -19,7 +19,7 @@ from ...core.preflight.neuron import next_to
 from ...core.specs.compute import Accelerator, InstanceType
 from ...core.specs.job import JobSpec
 from ...core.specs.neuron import NeuronOptions
-from ...core.specs.problems import Advice, AnyOf, Change, Field, Problem, Rule, Severity
+from ...core.specs.problems import Advice, AnyOf, Change, Field, Problem, Severity, rules_of
 from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
@@ -59,32 +59,11 @@ FREEZES = ("requires_grad_", "requires_grad", "freeze")
 HALVES = ("bfloat16", "float16", "half")
 SMALL_OPTIMIZERS = ("Adafactor", "SGD", "AdamW8bit", "ZeroRedundancyOptimizer")
 ADAMW_BYTES = 8  # two float32 moments of a parameter
-EVIDENCE = "16 bytes per parameter: AdamW with float32 state"
 
-MEM001 = Rule(
-    "MEM001",
-    (
-        Severity.ERROR,
-        Severity.WARNING,
-    ),
-    "a model that does not fit an accelerator",
-    "Weights, gradients and optimizer state alone exceed a worker's memory.",
-    EVIDENCE,
-)
-MEM002 = Rule(
-    "MEM002",
-    (Severity.WARNING,),
-    "weights that do not fit a host's memory when all workers load them",
-    "Every worker of a host loads them at once, unless the script loads in waves.",
-    "optimum-neuron issue 22",
-)
-MEM003 = Rule(
-    "MEM003",
-    (Severity.ERROR,),
-    "attention heads that do not divide over tensor-parallel workers",
-    "Each worker owns whole heads.",
-    "neuronx-distributed: each worker owns whole heads",
-)
+_RULES = rules_of(__package__)
+MEM001 = _RULES["MEM001"]
+MEM002 = _RULES["MEM002"]
+MEM003 = _RULES["MEM003"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from ...cli.shared import emit, json_option, say, terminal
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.formatting.text import NAMES, table_lines
-from ..endpoints import NO_ENDPOINT, EndpointRow
+from ..endpoints import NO_ENDPOINT
 from ..handles import HostingSession
-from ..table import endpoint_table
+from ..table import EndpointRow, endpoint_table
 
 
 @click.command("endpoints")

@@ -10,8 +10,8 @@ from ...core.formatting.html import html_table
 from ...core.formatting.markup import TAG, WIDE, Fact, block, facts, text, title
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.formatting.table import Align, Cell, Column, Row, Table
-from ...hosting.endpoints import NO_ENDPOINT, EndpointRow
-from ...hosting.table import endpoint_table
+from ...hosting.endpoints import NO_ENDPOINT
+from ...hosting.table import EndpointRow, endpoint_table
 
 
 def job_card(name: str, *, machine: str, emulated: bool, steps: Sequence[str]) -> str:

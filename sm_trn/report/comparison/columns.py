@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.missing import Missing, missing_cost
+from ...core.formatting.missing import Missing, known, missing_cost
 from ...core.formatting.table import Align, Cell, Column, Fold
 from ..sections.rows import Row
 from ..sections.section import Delta
-
-Change = Callable[[Delta], float | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobColumn(Column):
-    """A column of jobs. ``read`` gives a job's value or the reason why there is none, ``change`` that against the baseline."""
-
-    read: Callable[[Row, Delta], Any]
-    change: Change | None = None
-
-    def cell(self, row: Row, delta: Delta) -> Cell:
-        value = self.read(row, delta)
-        if isinstance(value, Cell):
-            return value
-        return Cell(value, change_pct=self.change(delta) if self.change is not None else None)
-
-
-def _or(reason: Missing, value: Any) -> Any:
-    return reason if value is None else value
 
 
 def _rate(unit: str) -> Callable[[Row, Delta], Any]:
@@ -63,11 +42,11 @@ def _spot_saved(row: Row, _: Delta) -> Any:
 
 
 def _steady(row: Row, value: float | None) -> Any:
-    return _price(row, _or(Missing.NOT_LOGGED, value))
+    return _price(row, known(value, Missing.NOT_LOGGED))
 
 
 def _per_epoch(row: Row, delta: Delta) -> Any:
-    return _cost(row, delta) if row.cost is None else _or(Missing.NOT_LOGGED, row.usd_per_epoch)
+    return _cost(row, delta) if row.cost is None else known(row.usd_per_epoch, Missing.NOT_LOGGED)
 
 
 def _estimated(quantity: str, quantile: int) -> Callable[[Row, Delta], Any]:
@@ -88,68 +67,66 @@ def _minus(value: float | None) -> float | None:
     return None if value is None else -value
 
 
-def _fact(
-    name: str, read: Callable[[Row], Any], reason: Missing = Missing.NOT_KNOWN, dtype: str = "float64"
-) -> JobColumn:
+def _fact(name: str, read: Callable[[Row], Any], reason: Missing = Missing.NOT_KNOWN, dtype: str = "float64") -> Column:
     """A column of files only."""
-    return JobColumn(name=name, dtype=dtype, read=lambda row, _: _or(reason, read(row)))
+    return Column(name=name, dtype=dtype, read=lambda row, _: known(read(row), reason))
 
 
-def _change(name: str, change: Change) -> JobColumn:
-    return JobColumn(name=name, dtype="float64", read=lambda _, delta: _or(Missing.NOTHING, change(delta)))
+def _change(name: str, change: Callable[[Delta], float | None]) -> Column:
+    return Column(name=name, dtype="float64", read=lambda _, delta: known(change(delta), Missing.NOTHING))
 
 
 # In the order of the files.
-JOB_COLUMNS: tuple[JobColumn, ...] = (
+JOB_COLUMNS: tuple[Column, ...] = (
     _fact("job", lambda row: row.label, dtype="object"),
-    JobColumn(name="status", heading="Status", style="state", align=Align.LEFT, in_text=False, dtype="object",
+    Column(name="status", heading="Status", style="state", align=Align.LEFT, in_text=False, dtype="object",
               read=lambda row, _: Cell(row.status.word, role=row.status.role, glyph=row.status.glyph)),
     _fact("origin", lambda row: row.record.origin.value, dtype="object"),
     _fact("emulated", lambda row: row.emulated, dtype="bool"),
     _fact("instance", lambda row: row.snapshot.instance, dtype="object"),
     _fact("instances", lambda row: row.snapshot.count, dtype="int64"),
     _fact("workload", lambda row: row.record.workload, dtype="object"),
-    JobColumn(name="throughput_it_per_s", heading="Throughput", unit="it/s", short="IT/S", form=fmt.significant, dtype="float64",
+    Column(name="throughput_it_per_s", heading="Throughput", unit="it/s", short="IT/S", form=fmt.significant, dtype="float64",
               fold=Fold(order=8, under=("wall_s",), words="{} it/s"),
-              read=_rate("it/s"), change=lambda delta: delta.speedup_pct),
-    JobColumn(name="samples_per_s", heading="Throughput", unit="samples/s", short="SAMPLES/S", form=fmt.significant, dtype="float64",
+              read=_rate("it/s"), change=lambda _, delta: delta.speedup_pct),
+    Column(name="samples_per_s", heading="Throughput", unit="samples/s", short="SAMPLES/S", form=fmt.significant, dtype="float64",
               fold=Fold(order=9, under=("wall_s",), words="{} samples/s"),
-              read=_rate("samples/s"), change=lambda delta: delta.speedup_pct),
+              read=_rate("samples/s"), change=lambda _, delta: delta.speedup_pct),
     _fact("runtime_s", lambda row: row.runtime_s),
-    JobColumn(name="billable_s", heading="Billable", unit="s per instance", short="BILLABLE s", form=fmt.count, dtype="float64",
-              read=lambda row, _: _or(Missing.NOT_BILLED_YET, row.billable_s),
-              change=lambda delta: _minus(delta.billable_saving_pct)),
-    JobColumn(name="wall_s", heading="Time", unit="submit to end", short="WALL", form=fmt.compact, dtype="float64",
-              read=lambda row, _: _or(Missing.NOT_KNOWN, row.wall_s), change=lambda delta: _minus(delta.wall_saving_pct)),
-    JobColumn(name="trained_s", heading="Trained", unit="s/instance", short="TRAINED s", rank=2, form=fmt.count, dtype="float64",
+    Column(name="billable_s", heading="Billable", unit="s per instance", short="BILLABLE s", form=fmt.count, dtype="float64",
+              read=lambda row, _: known(row.billable_s, Missing.NOT_BILLED_YET),
+              change=lambda _, delta: _minus(delta.billable_saving_pct)),
+    Column(name="wall_s", heading="Time", unit="submit to end", short="WALL", form=fmt.compact, dtype="float64",
+              read=lambda row, _: known(row.wall_s, Missing.NOT_KNOWN), change=lambda _, delta: _minus(delta.wall_saving_pct)),
+    Column(name="trained_s", heading="Trained", unit="s/instance", short="TRAINED s", rank=2, form=fmt.count, dtype="float64",
               fold=Fold(order=6, under=("billable_s",), words="of {} trained"),
-              read=lambda row, _: _or(Missing.NOT_KNOWN, row.snapshot.training_s)),
-    JobColumn(name="not_training", heading="Not training", unit="share of billable", short="NOT TRAINING", rank=2, dtype="float64",
+              read=lambda row, _: known(row.snapshot.training_s, Missing.NOT_KNOWN)),
+    Column(name="not_training", heading="Not training", unit="share of billable", short="NOT TRAINING", rank=2, dtype="float64",
               form=lambda share: fmt.percent(share * 100), fold=Fold(order=4, under=("billable_s",), words="{} not training"),
-              read=lambda row, _: _or(Missing.NOT_KNOWN, row.not_training)),
-    JobColumn(name="price_usd_per_hour", dtype="float64", read=lambda row, _: _price(row, row.price and row.price.usd_per_hour)),
-    JobColumn(name="price_as_of", dtype="object", read=lambda row, _: _price(row, row.price and row.price.as_of)),
-    JobColumn(name="cost_usd", heading="Cost", unit="USD", short="USD", form=fmt.usd_cell, dtype="float64",
-              read=_cost, change=lambda delta: _minus(delta.cost_saving_pct)),
-    JobColumn(name="cost_on_demand_usd", dtype="float64", read=lambda row, _: _or(Missing.NOTHING, row.on_demand_usd)),
-    JobColumn(name="spot_saved_usd", heading="Spot saved", unit="USD", short="SPOT SAVED", rank=1, form=fmt.usd_cell, dtype="float64",
+              read=lambda row, _: known(row.not_training, Missing.NOT_KNOWN)),
+    Column(name="price_usd_per_hour", dtype="float64", read=lambda row, _: _price(row, row.price and row.price.usd_per_hour)),
+    Column(name="price_as_of", dtype="object", read=lambda row, _: _price(row, row.price and row.price.as_of)),
+    Column(name="cost_usd", heading="Cost", unit="USD", short="USD", form=fmt.usd_cell, dtype="float64",
+              read=_cost, change=lambda _, delta: _minus(delta.cost_saving_pct)),
+    Column(name="cost_on_demand_usd", dtype="float64", read=lambda row, _: known(row.on_demand_usd, Missing.NOTHING)),
+    Column(name="spot_saved_usd", heading="Spot saved", unit="USD", short="SPOT SAVED", rank=1, form=fmt.usd_cell, dtype="float64",
               fold=Fold(order=7, under=("cost_usd",), words="spot saved {}"), read=_spot_saved),
-    JobColumn(name="usd_per_1000_it", heading="Steady cost", unit="USD per 1,000 iterations", short="USD/1,000 it", rank=3,
+    Column(name="usd_per_1000_it", heading="Steady cost", unit="USD per 1,000 iterations", short="USD/1,000 it", rank=3,
               form=fmt.usd_small, dtype="float64", fold=Fold(order=2, under=("cost_usd",), words="{} per 1,000 it"),
               read=lambda row, _: _steady(row, row.usd_per_1000_it)),
-    JobColumn(name="usd_per_1000_samples", heading="Steady cost", unit="USD per 1,000 samples", short="USD/1,000 samples", rank=3,
+    Column(name="usd_per_1000_samples", heading="Steady cost", unit="USD per 1,000 samples", short="USD/1,000 samples", rank=3,
               form=fmt.usd_small, dtype="float64", fold=Fold(order=3, under=("cost_usd",), words="{} per 1,000 samples"),
               read=lambda row, _: _steady(row, row.usd_per_1000_samples)),
-    JobColumn(name="usd_per_epoch", heading="Cost", unit="USD per epoch", short="USD/EPOCH", rank=5, form=fmt.usd_cell, dtype="float64",
+    Column(name="usd_per_epoch", heading="Cost", unit="USD per epoch", short="USD/EPOCH", rank=5, form=fmt.usd_cell, dtype="float64",
               fold=Fold(order=1, under=("cost_usd",), words="{} per epoch"), read=_per_epoch),
-    JobColumn(name="accuracy", heading="Accuracy", unit="held out", short="ACC", rank=1, form=fmt.accuracy, dtype="float64",
-              read=lambda row, _: _or(Missing.NOT_LOGGED, row.accuracy)),
-    JobColumn(name="final_loss", heading="Final loss", unit="training", short="LOSS", rank=4, form=fmt.loss, dtype="float64",
+    Column(name="accuracy", heading="Accuracy", unit="held out", short="ACC", rank=1, form=fmt.accuracy, dtype="float64",
+              read=lambda row, _: known(row.accuracy, Missing.NOT_LOGGED)),
+    Column(name="final_loss", heading="Final loss", unit="training", short="LOSS", rank=4, form=fmt.loss, dtype="float64",
               fold=Fold(order=5, under=("accuracy", "result"), words="loss {}"),
-              read=lambda row, _: _or(Missing.NOT_LOGGED, row.final_loss)),
-    JobColumn(name="baseline_accuracy", heading="Best baseline", short="BASELINE", rank=2, form=fmt.accuracy, dtype="float64",
-              read=lambda row, _: _or(Missing.NOT_LOGGED, row.baseline_accuracy)),
-    JobColumn(name="interruptions", heading="Interruptions", short="INTERRUPTED", rank=1, form=fmt.count, dtype="int64",
+              read=lambda row, _: known(row.final_loss, Missing.NOT_LOGGED)),
+    Column(name="baseline_accuracy", heading="Best baseline", short="BASELINE", rank=2, form=fmt.accuracy, dtype="float64",
+              read=lambda row, _: known(row.baseline_accuracy, Missing.NOT_LOGGED)),
+    Column(name="interruptions", heading="Interruptions", short="INTERRUPTED", rank=1, form=fmt.count, dtype="int64",
               read=lambda row, _: row.snapshot.interruptions),
     _fact("padding_fill", lambda row: row.work.padding_fill, Missing.NOT_LOGGED),
     _fact("data_wait", lambda row: row.work.data_wait, Missing.NOT_LOGGED),
@@ -158,19 +135,19 @@ JOB_COLUMNS: tuple[JobColumn, ...] = (
     _change("speedup_pct", lambda delta: delta.speedup_pct),
     _change("billable_saving_pct", lambda delta: delta.billable_saving_pct),
     _change("cost_saving_pct", lambda delta: delta.cost_saving_pct),
-    JobColumn(name="estimated_s", heading="AWS time, est", short="AWS TIME, est", rank=1, form=fmt.brief, dtype="float64",
+    Column(name="estimated_s", heading="AWS time, est", short="AWS TIME, est", rank=1, form=fmt.brief, dtype="float64",
               read=_estimated("billable_s", 1)),
-    JobColumn(name="estimated_s_p10", dtype="float64", read=_estimated("billable_s", 0)),
-    JobColumn(name="estimated_s_p90", dtype="float64", read=_estimated("billable_s", 2)),
-    JobColumn(name="estimated_usd", heading="AWS USD, est", short="AWS USD, est", rank=1, form=lambda usd: f"{usd:,.1f}", dtype="float64",
+    Column(name="estimated_s_p10", dtype="float64", read=_estimated("billable_s", 0)),
+    Column(name="estimated_s_p90", dtype="float64", read=_estimated("billable_s", 2)),
+    Column(name="estimated_usd", heading="AWS USD, est", short="AWS USD, est", rank=1, form=lambda usd: f"{usd:,.1f}", dtype="float64",
               read=_estimated("usd", 1)),
-    JobColumn(name="estimated_usd_p10", dtype="float64", read=_estimated("usd", 0)),
-    JobColumn(name="estimated_usd_p90", dtype="float64", read=_estimated("usd", 2)),
+    Column(name="estimated_usd_p10", dtype="float64", read=_estimated("usd", 0)),
+    Column(name="estimated_usd_p90", dtype="float64", read=_estimated("usd", 2)),
 )  # fmt: skip
 COLUMNS = tuple(column.name for column in JOB_COLUMNS)
 _BY_NAME = {column.name: column for column in JOB_COLUMNS}
 
 
-def column(name: str) -> JobColumn:
+def column(name: str) -> Column:
     """Raises KeyError for a name that no column has."""
     return _BY_NAME[name]

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
-from ...core.formatting.table import Cell, Column, Mark, Row, Table
+from ...core.formatting.table import Cell, Column, Mark, Row, Table, cells_of
 from ..sections.rows import Row as Job
 from ..sections.section import Delta, Section
 from ..sections.sweep import TRAINING_LOSS, Setting, Sweep, Trial, setting_text, typed_settings
-from .columns import JOB_COLUMNS, JobColumn, column
+from .columns import JOB_COLUMNS, column
 
 HYPERPARAMETER = "hyperparameters."  # before the name of one that is a column
 MOST_SETTINGS = 4  # hyperparameters that are columns of a table for people; files have all
@@ -44,11 +44,11 @@ def _any_value(rows: Iterable[Row], name: str) -> bool:
     return any(not row.cells[name].missing for row in rows if not row.note)
 
 
-def _rate_column(section: Section) -> JobColumn:
+def _rate_column(section: Section) -> Column:
     return column("samples_per_s" if section.unit == "samples/s" else "throughput_it_per_s")
 
 
-def _timed(section: Section, names: Sequence[str]) -> list[JobColumn]:
+def _timed(section: Section, names: Sequence[str]) -> list[Column]:
     """With a job on spot also the time from submit to end, what was trained and what was saved; then ``Billed`` is short."""
     if section.on_spot:
         billed = replace(column("billable_s"), heading="Billed", unit="s/instance", short="BILLED s")
@@ -56,7 +56,7 @@ def _timed(section: Section, names: Sequence[str]) -> list[JobColumn]:
     return [column(name) for name in names if name not in {"wall_s", "trained_s", "spot_saved_usd"}]
 
 
-def _job_row(job: Job, columns: Sequence[JobColumn], delta: Delta, *, base: bool = False) -> Row:
+def _job_row(job: Job, columns: Sequence[Column], delta: Delta, *, base: bool = False) -> Row:
     machine = fmt.instances(job.snapshot.instance, job.snapshot.count)
     mark = Mark(slot=job.slot, hollow=job.emulated)
     if job.emulated:
@@ -68,14 +68,14 @@ def _job_row(job: Job, columns: Sequence[JobColumn], delta: Delta, *, base: bool
         mark=mark,
         suffix=", baseline" if base else "",
         under=machine + (", baseline" if base else ""),
-        cells={each.name: each.cell(job, delta) for each in columns},
+        cells=cells_of(columns, job, delta),
     )
 
 
 def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
     """What differs between the jobs, what they are ranked by, what they took and cost. No job is compared with another."""
     jobs = [trial.row for trial in sweep.trials]
-    own: list[JobColumn] = []
+    own: list[Column] = []
     if sweep.metric != TRAINING_LOSS and any(job.final_loss is not None for job in jobs):
         own.append(replace(column("final_loss"), rank=1))
     rate = _rate_column(section)
@@ -96,14 +96,14 @@ def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
     return Table(columns=(*settings, result, *own), rows=tuple(rows), title=title, ranked=True)
 
 
-def _took_column(section: Section) -> JobColumn:
+def _took_column(section: Section) -> Column:
     """How long a job took, for a terminal: from submit to end with spot in the section, else what was billed."""
 
     def read(job: Job, _: Delta) -> float | Missing:
         seconds = section.time_s(job)
         return Missing.NOT_KNOWN if seconds is None else seconds
 
-    return JobColumn(name="took", heading="Time", short="TIME", rank=1, form=fmt.brief, in_html=False, read=read)
+    return Column(name="took", heading="Time", short="TIME", rank=1, form=fmt.brief, in_html=False, read=read)
 
 
 def _setting_columns(sweep: Sweep) -> list[Column]:
@@ -123,7 +123,7 @@ def _setting_cells(settings: Mapping[str, Setting], names: Sequence[str]) -> dic
     return {f"{HYPERPARAMETER}{name}": Cell(settings.get(name, Missing.NOT_SET)) for name in names}
 
 
-def _trial_row(trial: Trial, sweep: Sweep, columns: Sequence[JobColumn]) -> Row:
+def _trial_row(trial: Trial, sweep: Sweep, columns: Sequence[Column]) -> Row:
     row = _job_row(trial.row, columns, Delta())
     result = Cell(Missing.NOT_KNOWN, why=trial.note) if trial.value is None else Cell(trial.value)
     cells = {**_setting_cells(trial.settings, sweep.names), **row.cells, "result": result}
@@ -147,7 +147,7 @@ def rehearsal_table(section: Section, title: str = "") -> Table:
     chosen = {trial.job: trial for trial in sweep.trials} if sweep is not None else {}
     rows = []
     for job in jobs:
-        cells = {each.name: each.cell(job, Delta()) for each in columns}
+        cells = cells_of(columns, job, Delta())
         own = _setting_cells(chosen[job.label].settings, sweep.names) if sweep is not None else {}
         machine = fmt.instances(job.snapshot.instance, job.snapshot.count)
         mark = Mark(slot=job.slot, hollow=True)
@@ -158,7 +158,7 @@ def rehearsal_table(section: Section, title: str = "") -> Table:
     return Table(columns=(status, *settings, *others), rows=tuple(rows), title=title)
 
 
-def _rehearsed(name: str) -> JobColumn:
+def _rehearsed(name: str) -> Column:
     """A column of a rehearsal: its unit carries the mark, and no number of it is compared."""
     if name == "billable_s":
         return replace(column(name), heading="Billable, s emu", unit="", short="BILLABLE, s emu", change=None)
@@ -176,7 +176,7 @@ def file_table(sections: Sequence[Section], jobs: Sequence[Job], names: Sequence
     home = {job.label: section for section in sections for job in section.rows}
     rows = []
     for job in jobs:
-        cells = {each.name: each.cell(job, home[job.label].delta(job)) for each in JOB_COLUMNS}
+        cells = cells_of(JOB_COLUMNS, job, home[job.label].delta(job))
         own = _setting_cells(typed_settings(job, names), names)
         rows.append(Row(name=job.label, cells={**cells, **own}))
     columns = (*JOB_COLUMNS, *(Column(name=f"{HYPERPARAMETER}{name}") for name in names))

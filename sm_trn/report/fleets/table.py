@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.missing import Missing, missing_cost
-from ...core.formatting.table import Align, Cell, Column, Row, Table
+from ...core.formatting.missing import Missing, known, missing_cost
+from ...core.formatting.table import Align, Cell, Column, Row, Table, cells_of
 from ...core.status import status_look
 from .rows import FleetCosts, FleetGroup, FleetRow
 
 SHOWN = 30  # jobs that are listed; all of them are summed
 IN_TEXT = ("instances", "billable_s", "status", "cost_usd")
 IN_PAGE = ("status", "machines", "created", "billable_s", "cost_usd")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetColumn(Column):
-    """A column of jobs. ``read`` gives a job's value or the reason why there is none."""
-
-    read: Callable[[FleetRow], Any]
-
-    def cell(self, row: FleetRow) -> Cell:
-        value = self.read(row)
-        return value if isinstance(value, Cell) else Cell(value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupColumn(Column):
-    """A column of sums."""
-
-    read: Callable[[FleetGroup], Any]
-
-
-def _or(value: Any, reason: Missing = Missing.NOTHING) -> Any:
-    return reason if value is None else value
 
 
 def _cost(row: FleetRow) -> Any:
@@ -62,24 +39,24 @@ def _status(row: FleetRow) -> Cell:
     return Cell(look.word, role=look.role, glyph=look.glyph, tag=row.snapshot.emulated)
 
 
-JOB_COLUMNS: tuple[FleetColumn, ...] = (
-    FleetColumn(name="job", dtype="object", read=lambda row: row.snapshot.name),
-    FleetColumn(name="status", heading="Status", short="STATUS", align=Align.LEFT, style="state", least=11, dtype="object", read=_status),
-    FleetColumn(name="emulated", dtype="bool", read=lambda row: row.snapshot.emulated),
-    FleetColumn(name="instance", dtype="object", read=lambda row: row.snapshot.instance),
-    FleetColumn(name="instances", short="HOSTS", least=6, form=fmt.count, dtype="int64", read=lambda row: row.snapshot.count),
-    FleetColumn(name="created", heading="Created", form=fmt.stamp, read=lambda row: _or(row.snapshot.created)),
-    FleetColumn(name="billable_s", heading="Billable, s", short="BILLABLE s", least=11, form=fmt.count, dtype="float64", read=_billed),
-    FleetColumn(name="instance_hours", dtype="float64", read=lambda row: _or(row.instance_hours)),
-    FleetColumn(name="price_usd_per_hour", dtype="float64", read=lambda row: _price(row, row.price and row.price.usd_per_hour)),
-    FleetColumn(name="price_as_of", dtype="object", read=lambda row: _price(row, row.price and row.price.as_of)),
-    FleetColumn(name="cost_usd", heading="Cost, USD", short="USD", least=12, form=fmt.usd_cell, dtype="float64", read=_cost),
-    FleetColumn(name="spot_saved_usd", dtype="float64", read=lambda row: _or(row.spot_saved)),
-    FleetColumn(name="idle_usd", dtype="float64", read=lambda row: _or(row.idle_usd)),
-    FleetColumn(name="interruptions", dtype="int64", read=lambda row: row.snapshot.interruptions),
+JOB_COLUMNS: tuple[Column, ...] = (
+    Column(name="job", dtype="object", read=lambda row: row.snapshot.name),
+    Column(name="status", heading="Status", short="STATUS", align=Align.LEFT, style="state", least=11, dtype="object", read=_status),
+    Column(name="emulated", dtype="bool", read=lambda row: row.snapshot.emulated),
+    Column(name="instance", dtype="object", read=lambda row: row.snapshot.instance),
+    Column(name="instances", short="HOSTS", least=6, form=fmt.count, dtype="int64", read=lambda row: row.snapshot.count),
+    Column(name="created", heading="Created", form=fmt.stamp, read=lambda row: known(row.snapshot.created)),
+    Column(name="billable_s", heading="Billable, s", short="BILLABLE s", least=11, form=fmt.count, dtype="float64", read=_billed),
+    Column(name="instance_hours", dtype="float64", read=lambda row: known(row.instance_hours)),
+    Column(name="price_usd_per_hour", dtype="float64", read=lambda row: _price(row, row.price and row.price.usd_per_hour)),
+    Column(name="price_as_of", dtype="object", read=lambda row: _price(row, row.price and row.price.as_of)),
+    Column(name="cost_usd", heading="Cost, USD", short="USD", least=12, form=fmt.usd_cell, dtype="float64", read=_cost),
+    Column(name="spot_saved_usd", dtype="float64", read=lambda row: known(row.spot_saved)),
+    Column(name="idle_usd", dtype="float64", read=lambda row: known(row.idle_usd)),
+    Column(name="interruptions", dtype="int64", read=lambda row: row.snapshot.interruptions),
 )  # fmt: skip
 FLEET_COLUMNS = tuple(column.name for column in JOB_COLUMNS)
-_MACHINES = FleetColumn(
+_MACHINES = Column(
     name="machines",
     heading="Instances",
     align=Align.LEFT,
@@ -97,29 +74,26 @@ def _group_cost(group: FleetGroup) -> Decimal | Missing:
     return group.usd if group.priced else missing_cost(emulated=group.emulated, billed=group.billed)
 
 
-GROUP_COLUMNS: tuple[GroupColumn, ...] = (
-    GroupColumn(name="jobs", heading="Jobs", least=6, form=fmt.count, read=lambda group: group.jobs),
-    GroupColumn(name="instance_hours", heading="Instance hours", short="INSTANCE h", least=11, form=lambda hours: f"{hours:,.1f}",
+GROUP_COLUMNS: tuple[Column, ...] = (
+    Column(name="jobs", heading="Jobs", least=6, form=fmt.count, read=lambda group: group.jobs),
+    Column(name="instance_hours", heading="Instance hours", short="INSTANCE h", least=11, form=lambda hours: f"{hours:,.1f}",
                 read=lambda group: group.instance_hours or Missing.NOTHING),
-    GroupColumn(name="failed_usd", heading="Failed, USD", in_text=False, form=fmt.usd_cell, read=lambda group: _money(group.failed_usd)),
-    GroupColumn(name="idle_usd", heading="Idle, USD", in_text=False, form=fmt.usd_cell, read=lambda group: _money(group.idle_usd)),
-    GroupColumn(name="spot_saved_usd", heading="Spot saved, USD", short="SAVED", least=11, form=fmt.usd_cell,
+    Column(name="failed_usd", heading="Failed, USD", in_text=False, form=fmt.usd_cell, read=lambda group: _money(group.failed_usd)),
+    Column(name="idle_usd", heading="Idle, USD", in_text=False, form=fmt.usd_cell, read=lambda group: _money(group.idle_usd)),
+    Column(name="spot_saved_usd", heading="Spot saved, USD", short="SAVED", least=11, form=fmt.usd_cell,
                 read=lambda group: _money(group.spot_saved)),
-    GroupColumn(name="usd", heading="Cost, USD", short="USD", least=12, form=fmt.usd_cell, read=_group_cost),
+    Column(name="usd", heading="Cost, USD", short="USD", least=12, form=fmt.usd_cell, read=_group_cost),
 )  # fmt: skip
 
 
 def fleet_table(rows: Iterable[FleetRow], names: Sequence[str] = FLEET_COLUMNS, title: str = "") -> Table:
     """The jobs with the columns ``names``."""
     columns = tuple(_BY_NAME[name] for name in names)
-    made = tuple(Row(name=row.snapshot.name, cells={each.name: each.cell(row) for each in columns}) for row in rows)
+    made = tuple(Row(name=row.snapshot.name, cells=cells_of(columns, row)) for row in rows)
     return Table(columns=columns, rows=made, title=title)
 
 
 def group_table(item: FleetCosts, by: str, title: str = "") -> Table:
     """The sums by instance, status, person or another key, dearest first."""
-    rows = tuple(
-        Row(name=group.name, cells={each.name: Cell(each.read(group)) for each in GROUP_COLUMNS})
-        for group in item.by(by)
-    )
+    rows = tuple(Row(name=group.name, cells=cells_of(GROUP_COLUMNS, group)) for group in item.by(by))
     return Table(columns=GROUP_COLUMNS, rows=rows, title=title, rows_are=by.capitalize())

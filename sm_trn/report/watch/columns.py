@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.layout import BARS
-from ...core.formatting.missing import Missing, missing_cost
-from ...core.formatting.table import Align, Cell, Column, Mark, Row, Table
+from ...core.formatting.missing import Missing, known, missing_cost
+from ...core.formatting.table import Align, Cell, Column, Mark, Row, Table, cells_of
 from ...core.status import Texture, phases
 from .rows import WatchRow
 
 PAGE = ("status", "phases", "step", "rate", "loss", "left", "cost", "checkpoint", "interruptions")
 LIVE = ("step", "rate", "loss", "left", "billed", "cost", "checkpoint")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchColumn(Column):
-    """A column of watched jobs. ``read`` gives a job's value at a time, or the reason why there is none."""
-
-    read: Callable[[WatchRow, datetime], Any]
-
-    def cell(self, row: WatchRow, now: datetime) -> Cell:
-        value = self.read(row, now)
-        return value if isinstance(value, Cell) else Cell(value)
 
 
 def _status(row: WatchRow, _: datetime) -> Cell:
@@ -62,7 +50,7 @@ def _step(row: WatchRow, _: datetime) -> Any:
 
 
 def _done(row: WatchRow, _: datetime) -> Any:
-    return Missing.NOTHING if row.share is None else row.share
+    return known(row.share)
 
 
 def _rate(row: WatchRow, _: datetime) -> Any:
@@ -118,22 +106,22 @@ def _interruptions(row: WatchRow, _: datetime) -> Any:
     return row.snapshot.interruptions or Missing.NOTHING
 
 
-COLUMNS: tuple[WatchColumn, ...] = (
-    WatchColumn(name="status", heading="Status", align=Align.LEFT, style="state", read=_status),
-    WatchColumn(name="state", short="STATUS", align=Align.LEFT, least=11, read=_state),
-    WatchColumn(name="instances", heading="Instances", least=14,
+COLUMNS: tuple[Column, ...] = (
+    Column(name="status", heading="Status", align=Align.LEFT, style="state", read=_status),
+    Column(name="state", short="STATUS", align=Align.LEFT, least=11, read=_state),
+    Column(name="instances", heading="Instances", least=14,
                 read=lambda row, _: fmt.instances(row.snapshot.instance, row.snapshot.count)),
-    WatchColumn(name="phases", heading="Phases", align=Align.LEFT, read=_phases),
-    WatchColumn(name="step", heading="Step", least=16, read=_step),
-    WatchColumn(name="done", heading="Done", least=4, form=lambda share: f"{share:.0%}", read=_done),
-    WatchColumn(name="rate", heading="Rate", least=11, rank=3, form=fmt.significant, read=_rate),
-    WatchColumn(name="spark", least=8, rank=4, align=Align.LEFT, read=_spark),
-    WatchColumn(name="loss", heading="Loss", least=5, rank=5, form=fmt.loss, read=_loss),
-    WatchColumn(name="billed", heading="Billed", least=6, form=fmt.billable, read=_billed),
-    WatchColumn(name="left", heading="Left", least=6, form=lambda seconds: fmt.brief(seconds, estimate=True), read=_left),
-    WatchColumn(name="cost", heading="USD", least=7, form=fmt.usd_cell, read=_cost),
-    WatchColumn(name="checkpoint", heading="Checkpoint", short="CKPT", least=5, rank=2, form=fmt.brief, read=_checkpoint),
-    WatchColumn(name="interruptions", heading="Interruptions", short="✕", least=1, rank=1, read=_interruptions),
+    Column(name="phases", heading="Phases", align=Align.LEFT, read=_phases),
+    Column(name="step", heading="Step", least=16, read=_step),
+    Column(name="done", heading="Done", least=4, form=lambda share: f"{share:.0%}", read=_done),
+    Column(name="rate", heading="Rate", least=11, rank=3, form=fmt.significant, read=_rate),
+    Column(name="spark", least=8, rank=4, align=Align.LEFT, read=_spark),
+    Column(name="loss", heading="Loss", least=5, rank=5, form=fmt.loss, read=_loss),
+    Column(name="billed", heading="Billed", least=6, form=fmt.billable, read=_billed),
+    Column(name="left", heading="Left", least=6, form=lambda seconds: fmt.brief(seconds, estimate=True), read=_left),
+    Column(name="cost", heading="USD", least=7, form=fmt.usd_cell, read=_cost),
+    Column(name="checkpoint", heading="Checkpoint", short="CKPT", least=5, rank=2, form=fmt.brief, read=_checkpoint),
+    Column(name="interruptions", heading="Interruptions", short="✕", least=1, rank=1, read=_interruptions),
 )  # fmt: skip
 _BY_NAME = {column.name: column for column in COLUMNS}
 
@@ -159,7 +147,7 @@ def watch_table(rows: Sequence[WatchRow], names: Sequence[str], now: datetime) -
             name=row.name,
             mark=Mark(glyph=row.look.glyph, ascii=row.look.ascii, role=row.look.role),
             role="job",
-            cells={column.name: column.cell(row, now) for column in columns},
+            cells=cells_of(columns, row, now),
         )
         for row in rows
     ]
