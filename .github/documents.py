@@ -19,7 +19,7 @@ import click
 
 import sm_trn
 from sm_trn import HOMES
-from sm_trn.cli.__main__ import COMMANDS, load
+from sm_trn.cli.__main__ import COMMANDS, GROUPS, MODES, TITLES, load
 from sm_trn.core import catalog, render
 from sm_trn.core.catalog.tables import catalogue_tables
 from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book
@@ -140,9 +140,11 @@ def cli_reference() -> str:
         "130 Ctrl-C, which never stops a job. With `--json` stdout is one JSON value and nothing else (`logs`: one a line).",
         "",
     ]
-    lines += [_MADE, "", "| | |", "|---|---|"]
-    lines += [f"| [`{name}`](#sm-trn-{name}) | {summary} |" for name, (_, summary) in COMMANDS.items()]
-    for name in COMMANDS:
+    lines += [_MADE]
+    for group, names in GROUPS.items():
+        lines += ["", f"**{TITLES[group]}**", "", "| | |", "|---|---|"]
+        lines += [f"| [`{name}`](#sm-trn-{name}) | {summary} |" for name, (_, summary) in names.items()]
+    for name in [*COMMANDS, *MODES]:
         for path, command in commands_of(["sm-trn", name], load(name)):
             lines += ["", f"## {' '.join(path)}", "", "```text", _help(path, command), "```"]
     return "\n".join(lines) + "\n"

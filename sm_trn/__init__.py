@@ -75,6 +75,7 @@ HOMES = {
     "rehearse": ".wiring",
 }
 _MODULES = ("errors", "results", "specs")
+_RENAMED = {"Hole": "Unresolved"}
 
 __all__ = [  # noqa: PLE0604
     *HOMES,
@@ -93,19 +94,20 @@ def __getattr__(name: str) -> object:
         globals()[name] = value
         return value
     if not name.startswith("_"):
+        new = _RENAMED.get(name, name)
         for module in _MODULES:
             moved = import_module(f".{module}", __name__)
-            if name in moved.__all__:
-                return _moved(name, module, getattr(moved, name))
+            if new in moved.__all__:
+                return _moved(name, f"{module}.{new}", getattr(moved, new))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _moved(name: str, module: str, value: object) -> object:
+def _moved(name: str, place: str, value: object) -> object:
     """A name of the first releases, with a warning once."""
     import warnings  # noqa: PLC0415 - only old code needs it
 
     warnings.warn(
-        f"sm_trn.{name} is now sm_trn.{module}.{name}; the old name goes with the next release",
+        f"sm_trn.{name} is now sm_trn.{place}; the old name goes with the next release",
         DeprecationWarning,
         stacklevel=3,
     )

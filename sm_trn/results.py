@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .account.policies.policy import Policies
-from .bridge.launchers.launches import Hole, Launch, Launchers
+from .bridge.launchers.launches import Launch, Launchers, Unresolved
 from .core.logs.events import LogEvent
 from .core.logs.metrics import MetricLog
 from .core.logs.saved import SavedLog
@@ -34,7 +34,6 @@ __all__ = [
     "Estimate",
     "EstimatorCall",
     "Fleet",
-    "Hole",
     "JobCost",
     "JobRecord",
     "JobSnapshot",
@@ -51,4 +50,5 @@ __all__ = [
     "RequestCost",
     "SavedLog",
     "Transform",
+    "Unresolved",
 ]

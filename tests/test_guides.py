@@ -91,7 +91,7 @@ def test_every_command_and_option_of_a_guide_exists(page: Path) -> None:
         words = line[line.index("sm-trn ") :].rstrip(")").partition(" -- ")[0].split()[1:]
         command: click.Command = cli
         while isinstance(command, click.Group) and words:
-            found = command.get_command(click.Context(command), words.pop(0))
+            _, found, words = command.resolve_command(click.Context(command), words)
             assert found is not None, line
             command = found
         known = {option for parameter in command.params for option in parameter.opts}

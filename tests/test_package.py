@@ -46,6 +46,11 @@ def test_a_name_that_moved_answers_with_its_new_place(module: ModuleType) -> Non
             assert getattr(sm_trn, name) is getattr(module, name)
 
 
+def test_a_class_that_was_renamed_is_found_by_its_old_name() -> None:
+    with pytest.warns(DeprecationWarning, match="Hole is now sm_trn.results.Unresolved"):
+        assert sm_trn.results.Unresolved is getattr(sm_trn, "Hole")  # noqa: B009 - no type checker knows it
+
+
 def test_an_old_name_warns_once() -> None:
     code = "import sm_trn\nfor _ in range(3):\n    getattr(sm_trn, 'DebugHook')\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 
 import click
@@ -12,54 +13,97 @@ from click.shell_completion import CompletionItem
 from ..core import __version__
 from ..core.errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
 
-# command -> its module, and what the list of commands says of it
-COMMANDS = {
-    "quickstart": (
-        "report.commands.quickstart",
-        "run the whole workflow on this machine, without an account or Docker",
-    ),
-    "check": ("cli.files.check", "find every problem of a job file, offline"),
-    "estimate": ("forecast.commands.estimate", "estimate memory, time and cost of a job before it runs, offline"),
-    "plan": ("report.commands.plan", "rank machines for a job by estimated time and cost, offline"),
-    "render": ("cli.files.render", "show the request that a job file makes, without sending it"),
-    "import": ("bridge.commands.import_code", "read the launch code you have, and write it as job files or for SDK v3"),
-    "record": ("bridge.commands.record", "run a launcher as it is, without launching, and keep the jobs it sends"),
-    "diff": ("cli.files.diff", "compare two job files, or a job file with a launched job"),
-    "rehearse": (
-        "emulator.commands.rehearse",
-        "run a job locally with spot interruptions and check that it resumes correctly",
-    ),
-    "launch": ("cli.jobs.launch", "check and start the jobs of files"),
-    "attach": ("cli.jobs.attach", "show any training job, and save it as a job file"),
-    "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes"),
-    "resume": ("cli.jobs.resume", "start a new job from a stopped job's checkpoints"),
-    "list": ("cli.jobs.listing", "list training jobs, newest first"),
-    "watch": ("cli.jobs.watch", "watch jobs until they end"),
-    "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
-    "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
-    "logs": ("cli.jobs.logs", "show a job's log; --follow waits for new lines"),
-    "why": ("diagnosis.commands.why", "explain why a job failed, stopped or hangs, and what to change"),
-    "describe": ("cli.jobs.describe", "show status, times, hyperparameters and metrics of a job"),
-    "stop": ("cli.jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
-    "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
-    "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
-    "deploy": ("hosting.commands.deploy", "deploy a job's model to an endpoint"),
-    "predict": ("hosting.commands.predict", "send a request to an endpoint"),
-    "endpoints": ("hosting.commands.endpoints", "list endpoints and their cost per hour"),
-    "delete-endpoint": ("hosting.commands.delete_endpoint", "delete endpoints, which ends their billing"),
-    "local": ("emulator.commands.local", "control the emulator: up, down, status, env, logs, interrupt, fault, reset"),
-    "doctor": ("account.commands.doctor", "show what is ready for a launch, and what mends the rest"),
-    "conformance": ("account.commands.conformance", "compare the emulator with your AWS account, probe by probe"),
-    "policy": ("account.commands.policy", "print least-privilege IAM policies for a job"),
-    "catalog": ("cli.catalog", "show instances, images and prices"),
-    "scripts": ("cli.scripts", "list or copy the training scripts included in the package"),
-    "completion": ("cli.completion", "print the completion script for bash, zsh or fish"),
+# Groups of commands. The first screen of --help shows those of "start", ``sm-trn help GROUP`` the others.
+TITLES = {
+    "start": "Commands",
+    "files": "Job files",
+    "jobs": "Jobs that were launched",
+    "hosting": "Endpoints",
+    "account": "Your account",
+    "machine": "This machine, and the package",
 }
+# group -> command -> its module, and what the list of commands says of it
+GROUPS = {
+    "start": {
+        "quickstart": (
+            "report.commands.quickstart",
+            "run the whole workflow on this machine, without an account or Docker",
+        ),
+        "check": (
+            "cli.files.check",
+            "find every problem of a job file, offline (render and launch --dry-run show the request)",
+        ),
+        "estimate": ("forecast.commands.estimate", "estimate memory, time and cost of a job before it runs, offline"),
+        "import": (
+            "bridge.commands.import_code",
+            "read the launch code you have, and write it as job files or for SDK v3",
+        ),
+        "rehearse": (
+            "emulator.commands.rehearse",
+            "run a job locally with spot interruptions and check that it resumes correctly",
+        ),
+        "launch": (
+            "cli.jobs.launch",
+            "check and start the jobs of files; --dry-run shows requests and ceilings instead",
+        ),
+        "list": ("cli.jobs.listing", "list training jobs, newest first (describe shows one)"),
+        "watch": ("cli.jobs.watch", "watch jobs until they end"),
+        "logs": ("cli.jobs.logs", "show a job's log; --follow waits for new lines"),
+        "why": ("diagnosis.commands.why", "explain why a job failed, stopped or hangs, and what to change"),
+        "stop": ("cli.jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
+        "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
+    },
+    "files": {
+        "plan": ("report.commands.plan", "rank machines for a job by estimated time and cost, offline"),
+        "render": ("cli.files.render", "show the request or SDK code that a job file makes (check finds its problems)"),
+        "diff": ("cli.files.diff", "compare two job files, or a job file with a launched job"),
+    },
+    "jobs": {
+        "attach": (
+            "cli.jobs.attach",
+            "show any job, and save it as a job file (describe shows more of it, list finds it)",
+        ),
+        "describe": (
+            "cli.jobs.describe",
+            "show one job: status, times, hyperparameters, metrics (attach makes a job file of it)",
+        ),
+        "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes"),
+        "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
+        "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
+        "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
+    },
+    "hosting": {
+        "deploy": ("hosting.commands.deploy", "deploy a job's model to an endpoint"),
+        "predict": ("hosting.commands.predict", "send a request to an endpoint"),
+        "endpoints": ("hosting.commands.endpoints", "list endpoints and their cost per hour"),
+        "delete-endpoint": ("hosting.commands.delete_endpoint", "delete endpoints, which ends their billing"),
+    },
+    "account": {
+        "doctor": ("account.commands.doctor", "show what is ready for a launch, and what mends the rest"),
+        "policy": ("account.commands.policy", "print least-privilege IAM policies for a job"),
+        "conformance": ("account.commands.conformance", "compare the emulator with your AWS account, probe by probe"),
+    },
+    "machine": {
+        "local": (
+            "emulator.commands.local",
+            "control the emulator: up, down, status, env, logs, interrupt, fault, reset",
+        ),
+        "catalog": ("cli.catalog", "show instances, images and prices"),
+        "scripts": ("cli.scripts", "list or copy the training scripts included in the package"),
+        "completion": ("cli.completion", "print the completion script for bash, zsh or fish"),
+        "help": ("cli.helping", "show the commands of a group, or all of them"),
+    },
+}
+COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+# A command with an option that makes another command of it.
+MODES = {"import --run": "bridge.commands.record", "resubmit --resume": "cli.jobs.resume"}
+# Names of earlier releases.
+RENAMED = {"record": "import --run", "resume": "resubmit --resume"}
 
 
 def load(name: str) -> click.Command:
     """The command of this name, from its module."""
-    module, _ = COMMANDS[name]
+    module = MODES[name] if name in MODES else COMMANDS[name][0]
     command: click.Command = import_module(f"sm_trn.{module}").command
     return command
 
@@ -88,18 +132,36 @@ class Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in RENAMED:
+            name = RENAMED[args[0]]
+            click.echo(f"sm-trn {args[0]} is now sm-trn {name}; the old name goes with the next release.", err=True)
+            return name, load(name), args[1:]
+        for name in MODES:
+            command, option = name.split()
+            if args[:1] == [command] and option in args[1 : args.index("--") if "--" in args else None]:
+                args.remove(option)
+                return name, load(name), args[1:]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from ..core.specs.value import suggestion  # noqa: PLC0415 - a quick `--help` needs none of it
 
             raise click.UsageError(
-                f"no command {args[0]!r}{suggestion(args[0], COMMANDS)}; sm-trn --help lists them", ctx
+                f"no command {args[0]!r}{suggestion(args[0], COMMANDS)}; sm-trn help all lists them", ctx
             )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        write_groups(formatter, ["start"])
+        with formatter.section("More commands"):
+            formatter.write_dl([(group, ", ".join(names)) for group, names in GROUPS.items() if group != "start"])
+            formatter.write_text("sm-trn help all describes every command, sm-trn help GROUP those of a group.")
+
+
+def write_groups(formatter: click.HelpFormatter, groups: Iterable[str]) -> None:
+    """The commands of the groups, each with its line."""
+    for group in groups:
+        with formatter.section(TITLES[group]):
+            formatter.write_dl([(name, summary) for name, (_, summary) in GROUPS[group].items()])
 
 
 @click.group(

@@ -155,7 +155,7 @@ def next_steps(name: str, status: JobStatus | None) -> tuple[NextStep, ...]:
             output = NextStep("Read the end of the script's own output", f"sm-trn logs {job} --script --tail 40")
             return NextStep("Find out why it failed", why_command(name)), output, again, save
         case JobStatus.STOPPED:
-            return NextStep("Go on from its checkpoints", f"sm-trn resume {job}"), save
+            return NextStep("Go on from its checkpoints", f"sm-trn resubmit {job} --resume"), save
         case JobStatus.COMPLETED:
             return NextStep("Write a report", f"sm-trn compare {job} --output report/"), again, save
         case _:

@@ -1,4 +1,4 @@
-"""This package is the embedded SageMaker: one background process per state folder, which any AWS client can talk to.
+"""The embedded SageMaker: one background process per state folder, which any AWS client can talk to.
 
 These names are all that the rest of the package may use. Importing this module loads neither moto nor boto3.
 """

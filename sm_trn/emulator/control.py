@@ -1,4 +1,4 @@
-"""These are the emulator's own operations, beside AWS's: what runs, interruptions, and faults on purpose. It must not know HTTP."""
+"""These are the emulator's own operations, beside AWS's: what runs, interruptions, and faults on purpose."""
 
 from __future__ import annotations
 

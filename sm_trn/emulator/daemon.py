@@ -1,4 +1,4 @@
-"""This module finds, starts and stops the emulator of a state folder, from any process.
+"""Finding, starting and stopping the emulator of a state folder, from any process.
 
 It talks to it over HTTP with the folder's key, as any client would; it must not import moto or boto3.
 """

@@ -1,7 +1,7 @@
 """The dispatcher is the WSGI application: it authenticates a request, calls whoever owns the operation, and writes the answer in
 the client's protocol.
 
-It routes by the service that the signature names. It must not run jobs, and knows of moto only that it answers.
+It routes by the service that the signature names.
 """
 
 from __future__ import annotations

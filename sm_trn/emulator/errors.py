@@ -1,7 +1,4 @@
-"""An AWS error is a code, a sentence and an HTTP status; this module writes it in each of AWS's wire protocols.
-
-It must not know why something was refused.
-"""
+"""An AWS error is a code, a sentence and an HTTP status; this module writes it in each of AWS's wire protocols."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The fault injector decides which request or start meets a fault that was asked for, by each fault's own seeded dice.
-
-It must not know HTTP, nor how a job is run.
-"""
+"""The fault injector decides which request or start meets a fault that was asked for, by each fault's own seeded dice."""
 
 from __future__ import annotations
 

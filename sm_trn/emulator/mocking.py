@@ -1,4 +1,4 @@
-"""This module redirects botocore's requests to an emulator, whatever key and address the code that makes them has chosen.
+"""The redirection of botocore's requests to an emulator, whatever key and address the code that makes them has chosen.
 
 ``mocked`` is for a test that already runs under moto's ``mock_aws``: an emulator of its own, in a folder that goes with it, answers
 SageMaker, S3, CloudWatch and its logs, and STS – a job has to find its data where the test put it – and every other service stays

@@ -1,6 +1,6 @@
-"""This module holds the one table of SageMaker's operations and of who answers each.
+"""The one table of SageMaker's operations and of who answers each.
 
-A new operation is a function from request to answer in its room, and one line here. It must not know HTTP.
+A new operation is a function from request to answer in its room, and one line here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A region holds what SageMaker keeps apart by region: jobs, models, endpoints, their logs and metrics. S3, IAM and STS are shared.
 
 The first region of a state has the state's own folder, any other one a folder below it, made when it is first asked for.
-It must not know HTTP, nor what an operation does.
 """
 
 from __future__ import annotations

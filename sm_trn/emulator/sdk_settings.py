@@ -1,9 +1,9 @@
-"""This module writes the files that tell AWS's SDKs what they must know of an emulator beyond its address.
+"""The files that tell AWS's SDKs what they must know of an emulator beyond its address.
 
 SageMaker's SDK, v2 and v3, makes its STS client with AWS's regional address, which beats ``AWS_ENDPOINT_URL``. What such a
 client makes of an address are rules that botocore reads from its data folders, those of ``AWS_DATA_PATH`` first. Ours take
 the regional address to the emulator, and leave every other one as it is. The same SDK reports to AWS what it is used for:
-a rehearsal is not AWS's business. It must not know who asks.
+a rehearsal is not AWS's business.
 https://boto3.amazonaws.com/v1/documentation/api/latest/guide/configuration.html
 https://sagemaker.readthedocs.io/en/v2/overview.html#configuring-and-using-defaults-with-the-sagemaker-python-sdk
 """

@@ -1,6 +1,6 @@
-"""This module builds the emulator's process from its parts, holds the lock of the state folder, serves, and cleans up.
+"""The emulator's process: its parts, the lock of the state folder, serving, and cleaning up.
 
-The only place where the parts meet. It must not decide anything about a request or a job.
+The only place where the parts meet.
 """
 
 from __future__ import annotations

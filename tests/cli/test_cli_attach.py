@@ -131,9 +131,9 @@ def test_a_job_becomes_a_file_is_compared_changed_and_resumed(emulator: Any, sto
     assert "- 300\n+ 77" in once_more.stderr
     name = once_more.stdout.strip()
     assert 2 > sm_trn("stop", name, "--wait", *where).returncode
-    resumed = sm_trn("resume", stopped, "--wait", "--json", *where)
+    resumed = sm_trn("resubmit", "--resume", stopped, "--wait", "--json", *where)
     answer = json.loads(resumed.stdout)
     assert (0, "Completed", stopped, []) == (resumed.returncode, answer["status"], answer["of"], answer["changes"])
     assert answer["checkpoints"]["objects"] >= 1
-    refused = sm_trn("resume", answer["name"], *where)
+    refused = sm_trn("resubmit", "--resume", answer["name"], *where)
     assert (1, True) == (refused.returncode, "error[SPOT012]" in refused.stderr)

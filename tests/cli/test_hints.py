@@ -11,13 +11,13 @@ import pytest
 from documents import commands_of
 
 import sm_trn
-from sm_trn.cli.__main__ import COMMANDS, cli, load
+from sm_trn.cli.__main__ import COMMANDS, MODES, cli, load
 
 PACKAGE = Path(sm_trn.__file__).parent
 OPTIONS = {
     tuple(path[1:]): {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
-    for name in COMMANDS
-    for path, command in commands_of(["sm-trn", name], load(name))
+    for name in [*COMMANDS, *MODES]
+    for path, command in commands_of(["sm-trn", *name.split()], load(name))
 }
 OPTIONS[()] = {name for option in cli.params for name in option.opts}
 EVERY = {"--help"}.union(*OPTIONS.values())
@@ -61,7 +61,7 @@ def wrong_hints(text: str) -> Iterator[str]:
             yield f"no command: {match[0]}"
             continue
         said = set(OPTION.findall(match[1].split(" -- ")[0]))
-        known = OPTIONS[command] | {"--help"} if command else EVERY
+        known = OPTIONS[command] | {"--help", *command} if command else EVERY
         yield from (f"no option {option}: {match[0]}" for option in said - known)
 
 

@@ -192,7 +192,7 @@ ONE = f"import boto3\nboto3.client('sagemaker').create_training_job(TrainingJobN
 )
 def test_a_cell_that_failed_is_named_and_the_exit_code_says_it(tmp_path: Path, bad: str, said: str) -> None:
     (tmp_path / "launch.ipynb").write_text(notebook(ONE, bad))
-    done = sm_trn("record", "--", "launch.ipynb", cwd=tmp_path)
+    done = sm_trn("import", "--run", "--", "launch.ipynb", cwd=tmp_path)
     assert 1 == done.returncode
     assert said in done.stdout
     assert (tmp_path / "recorded" / "one.toml").is_file()
@@ -209,12 +209,12 @@ def test_a_cell_that_failed_is_named_and_the_exit_code_says_it(tmp_path: Path, b
 )
 def test_the_exit_code_of_a_recording(tmp_path: Path, options: tuple[str, ...], text: str, code: int) -> None:
     (tmp_path / "launch.ipynb").write_text(text)
-    assert code == sm_trn("record", *options, "--", "launch.ipynb", cwd=tmp_path).returncode
+    assert code == sm_trn("import", "--run", *options, "--", "launch.ipynb", cwd=tmp_path).returncode
 
 
 def test_a_program_that_fails_after_its_job_is_said(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(f"{ONE}\nraise SystemExit('the data is missing')\n")
-    done = sm_trn("record", "--", "python", "launch.py", cwd=tmp_path)
+    done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
     assert 1 == done.returncode
     assert "The program did not end well. The program's last lines:\nthe data is missing" in done.stdout
 
@@ -223,7 +223,7 @@ def test_a_job_that_cannot_be_written_is_named_and_the_others_are_written(tmp_pa
     bad = ONE.replace("'one'", "''").replace("boto3.client('sagemaker')", "boto3.client('sagemaker', config=unchecked)")
     unchecked = "from botocore.config import Config\nunchecked = Config(parameter_validation=False)"
     (tmp_path / "launch.py").write_text(f"{unchecked}\n{bad}\n{ONE}\n")
-    done = sm_trn("record", "--", "python", "launch.py", cwd=tmp_path)
+    done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
     assert 1 == done.returncode
     assert (
         "✗ not written: ''  launch.py, line 4: request: got ValueError (name: got '', wanted a job name)" in done.stdout

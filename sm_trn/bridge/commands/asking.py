@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 
 import click
 
-from ..launchers.launches import Hole, Launchers
+from ..launchers.launches import Launchers, Unresolved
 
 
 def on_terminal() -> bool:
@@ -26,7 +26,7 @@ def value_of(text: str) -> object:
 
 def answers(found: Iterable[Launchers], known: Collection[str], ask: Callable[[str], str]) -> dict[str, object]:
     """What ``ask`` says for each name that would fill a hole and is not ``known``; names that are left open are not in it."""
-    wanted: dict[str, Hole] = {}
+    wanted: dict[str, Unresolved] = {}
     for hole in (hole for each in found for launch in each.launches for hole in launch.holes):
         if hole.give and hole.give not in known:
             wanted.setdefault(hole.give, hole)

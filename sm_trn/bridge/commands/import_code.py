@@ -49,6 +49,12 @@ _SUFFIX = {"job.toml": ".toml"}
 @click.option(
     "--verify", "verified", is_flag=True, help="Compare every field with what SDK v2 sends, without launching."
 )
+@click.option(
+    "--run",
+    is_flag=True,
+    expose_value=False,
+    help="Run the code instead, without launching, and keep the jobs that it sends: sm-trn import --run --help.",
+)
 @click.option("--diff", "as_diff", is_flag=True, help="Show each file with its launches written for SDK v3, as a diff.")
 @click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
 @click.option(

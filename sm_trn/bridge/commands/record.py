@@ -1,4 +1,4 @@
-"""sm-trn record"""
+"""sm-trn import --run"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..recorder.recording import LAUNCHING
 from . import shown
 
 
-@click.command("record", context_settings={"ignore_unknown_options": True})
+@click.command("import --run", context_settings={"ignore_unknown_options": True})
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM…")
 @click.option(
     "--output",
@@ -57,7 +57,7 @@ def command(
     no job was sent, or if the program or a cell of it failed, which is then named.
 
     \b
-    Example: sm-trn record -- python launch.py
+    Example: sm-trn import --run -- python launch.py
     """
     if not as_json:
         say("Recording. Nothing is started, nothing is billed, nothing leaves this machine.")

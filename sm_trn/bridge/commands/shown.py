@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...core.formatting import numbers as fmt
 from ...core.specs.json import Json
 from ...core.specs.problems import Problem, Severity
-from ..launchers.launches import Ending, Hole, Launch, LauncherJob, Launchers
+from ..launchers.launches import Ending, Launch, LauncherJob, Launchers, Unresolved
 from ..launchers.values import Place
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _state(launch: Launch) -> str:
     return f"{told}; never started here" if launch.ending is Ending.UNUSED else told
 
 
-def _why(hole: Hole) -> str:
+def _why(hole: Unresolved) -> str:
     detail = f": {hole.detail}" if hole.detail else ""
     give = f" Give it: --set {hole.give}=…" if hole.give else ""
     return f"{hole.reason.value}{detail}.{give}"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
+from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
 from .read import read_launchers, read_text
 from .values import Place, Reason
 
 __all__ = [
     "Assumption",
     "Ending",
-    "Hole",
     "Launch",
     "LauncherJob",
     "Launchers",
     "Place",
     "Reason",
     "Seen",
+    "Unresolved",
     "read_launchers",
     "read_text",
 ]

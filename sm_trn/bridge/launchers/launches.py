@@ -15,7 +15,7 @@ from .values import Place, Reason
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class Unresolved:
     """One root cause for which a job is not complete. ``give`` is the name that ``--set`` takes, '' where no value would help.
 
     >>> hole = st.read_launchers("launch.py").launches[1].holes[0]
@@ -70,7 +70,7 @@ class Launch:
     cls: str
     ending: Ending
     jobs: tuple[LauncherJob, ...] = ()
-    holes: tuple[Hole, ...] = ()
+    holes: tuple[Unresolved, ...] = ()
     placeholders: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     within: str = ""

@@ -14,7 +14,7 @@ from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec, Script
 from ...core.specs.problems import Problem
 from . import specs, statements
-from .launches import Assumption, Ending, Hole, Launch, LauncherJob, Launchers, Seen
+from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
 from .requests.asked import LOCAL, pipeline_session
 from .requests.ledger import PLACEHOLDERS
 from .requests.request import request_of
@@ -192,7 +192,9 @@ class Reading:
         self, site: Site, state: State, check: Check | None, decisions: Mapping[Place, bool] | None = None
     ) -> Launch:
         read = request_of(site, self.region, self.words, chosen=self.chosen)
-        holes = tuple(Hole(c.place, c.expression, c.reason, c.give, c.detail) for c in read.ledger.causes.values())
+        holes = tuple(
+            Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in read.ledger.causes.values()
+        )
         jobs: tuple[LauncherJob, ...] = ()
         ending = _ending(site)
         if ending is Ending.LOCAL:
@@ -218,7 +220,7 @@ class Reading:
                     ),
                 )
             except (SmTrnError, ValueError, TypeError) as error:
-                holes = (Hole(site.place, f"{site.cls}(…)", Reason.REFUSED, "", str(error)[:200]),)
+                holes = (Unresolved(site.place, f"{site.cls}(…)", Reason.REFUSED, "", str(error)[:200]),)
         placeholders = tuple(
             sorted(symbol.value for symbol in read.ledger.placeholders if symbol.value not in self.given)
         )

@@ -61,7 +61,7 @@ def recording(*, region: str = "us-west-2", stop_at_submit: bool = False) -> Ite
     """Keep what this Python process asks of AWS through boto3 – the SDKs too – instead of sending it, until the block ends.
 
     Clients that exist already are held as well. ``region`` and made-up keys serve where there are none. With ``stop_at_submit``
-    the first job is refused. What does not go through botocore is not held: for code of others take ``sm-trn record``, which
+    the first job is refused. What does not go through botocore is not held: for code of others take ``sm-trn import --run``, which
     runs in a process of its own. Raises RuntimeError inside another recording.
 
     >>> import boto3

@@ -99,7 +99,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     if not command:
-        raise SmTrnError("command: got none, wanted one, such as: sm-trn record -- python launch.py")
+        raise SmTrnError("command: got none, wanted one, such as: sm-trn import --run -- python launch.py")
     first = command[0]
     program = command[1] if first in {"python", "python3"} and len(command) > 1 else first
     if program.endswith((".py", ".ipynb")) and not (work / program).is_file():

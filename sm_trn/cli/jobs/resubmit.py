@@ -25,6 +25,12 @@ from . import waiting
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change a field, by its path in a job file."
 )
 @click.option("--unset", multiple=True, metavar="PATH", help="Reset a field to its default.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    expose_value=False,
+    help="Go on from the checkpoints of a stopped job instead: sm-trn resubmit --resume --help.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the changes and start nothing.")
 @click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed or was deleted.")
 @ignore_option

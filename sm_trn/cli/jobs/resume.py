@@ -1,4 +1,4 @@
-"""sm-trn resume"""
+"""sm-trn resubmit --resume"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..shared import json_option
 from . import waiting
 
 
-@click.command("resume")
+@click.command("resubmit --resume")
 @click.argument("name")
 @click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed or was deleted.")
 @ignore_option
@@ -26,7 +26,7 @@ def command(name: str, *, wait: bool, ignore: tuple[str, ...], as_json: bool, co
     The command refuses a job that still runs, that has no checkpoint location in S3, or that wrote no checkpoint.
 
     \b
-    Example: sm-trn resume bert-spot-261120-101500-a1b2c3 --wait
+    Example: sm-trn resubmit --resume bert-spot-261120-101500-a1b2c3 --wait
     """
     session = connection()
     job = session.attach(name)

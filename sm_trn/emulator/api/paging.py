@@ -1,7 +1,4 @@
-"""This module filters, sorts and cuts a listing into pages, and makes the token that names the next page.
-
-It must not know what is listed but its name, its times and its status.
-"""
+"""Pages of a listing: filtered, sorted and cut, and the token that names the next page."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""This module answers Search: it filters rows by an expression of the service's, sorts them, and cuts a page.
+"""Search: rows filtered by an expression of the service's, sorted, and cut into pages.
 
-It must not know what a row describes. What a filter may name is a path into the row's document, a tag or a metric.
+What a filter may name is a path into the row's document, a tag or a metric.
 """
 
 from __future__ import annotations

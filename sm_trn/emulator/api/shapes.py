@@ -1,4 +1,4 @@
-"""This module checks a request against botocore's own service model and refuses it in the words of the service.
+"""The check of a request against botocore's own service model, and its refusal in the words of the service.
 
 It walks a shape and lists every pattern, enum, length, range and missing member that does not hold. It must not hold
 a rule that the model does not state; rules over two members are in training/rules.py.

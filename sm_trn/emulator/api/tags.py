@@ -1,7 +1,4 @@
-"""This module adds, lists and deletes tags, and holds the rules of tags that are the same for every kind of resource.
-
-It must not know which resource has them.
-"""
+"""Tags: adding, listing and deleting them, and the rules that are the same for every kind of resource."""
 
 from __future__ import annotations
 

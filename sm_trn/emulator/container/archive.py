@@ -1,7 +1,4 @@
-"""This module opens an archive that somebody else packed: nothing can land outside the folder, nor fill the disk.
-
-It must not know what the archive is for.
-"""
+"""The unpacking of an archive that somebody else packed: nothing can land outside the folder, nor fill the disk."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A host is one emulated machine, run as a process: this module starts it through container init, reads its lines and stops it.
-
-It must not know what runs on the host, nor what becomes of a line.
-"""
+"""A host is one emulated machine, run as a process: this module starts it through container init, reads its lines and stops it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""This module finds out how far a job can be isolated here: by a namespace, by bubblewrap, or by a folder only.
+"""How far a job can be isolated here: by a namespace, by bubblewrap, or by a folder only.
 
 A folder is all that macOS has; there ``PORTABLE`` also does without what Linux alone has: /proc, prctl, the training toolkit.
 
-It must not know what runs inside. In a namespace a host has the real /opt/ml, its own host name and process table, and
+In a namespace a host has the real /opt/ml, its own host name and process table, and
 no sight of the user's AWS files; it is still no sandbox: the job runs as the user.
 """
 

@@ -1,4 +1,4 @@
-"""This module creates the folders, programs and variables that every emulated container finds.
+"""The folders, programs and variables that every emulated container finds.
 
 It writes folders and returns dictionaries; it must not start anything, nor read the caller's environment beyond an
 allow-list: a job never sees the user's credentials.

@@ -1,7 +1,6 @@
-"""This module cleans up what a killed emulator left behind, processes and folders, at the next start.
+"""The removal of what a killed emulator left behind, processes and folders, at the next start.
 
-Container init ends a job with its emulator; this module is for the case that init was killed as well. It must not know
-what the processes did.
+Container init ends a job with its emulator; this module is for the case that init was killed as well.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""This module gives out the machine's job slots, first come, first served. A job that waits costs no thread and no processor time.
-
-It must not know what a job is.
-"""
+"""The machine's job slots, given out first come, first served. A job that waits costs no thread and no processor time."""
 
 from __future__ import annotations
 

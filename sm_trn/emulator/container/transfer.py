@@ -1,7 +1,4 @@
-"""This module moves data between S3 and a host's folders. It reads plain files only, so a FIFO cannot hold it up.
-
-It must not know the state of a job.
-"""
+"""Transfers between S3 and a host's folders. It reads plain files only, so a FIFO cannot hold it up."""
 
 from __future__ import annotations
 

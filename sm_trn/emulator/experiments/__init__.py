@@ -1,1 +1,1 @@
-"""This package keeps experiments, their trials and the components of these, and answers SageMaker's operations on them."""
+"""Experiments, their trials and the components of these, and SageMaker's operations on them."""

@@ -1,6 +1,6 @@
 """These functions answer SageMaker's operations on experiments, their trials and the trials' components.
 
-They are records only: nothing of them runs. It must not know HTTP.
+They are records only: nothing of them runs.
 """
 
 from __future__ import annotations

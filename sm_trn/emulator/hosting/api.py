@@ -1,6 +1,6 @@
 """These functions answer SageMaker's operations on models, endpoints and transform jobs, and InvokeEndpoint.
 
-It checks and records; endpoints and transforms do the work. It must not know HTTP nor run anything itself.
+It checks and records; endpoints and transforms do the work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""This module brings endpoints up and takes them down. An update keeps the old containers until the new ones answer.
+"""The life of endpoints. An update keeps the old containers until the new ones answer.
 
-It must not know HTTP. Endpoints that were in service when the emulator was killed are brought back by ``restore``
+Endpoints that were in service when the emulator was killed are brought back by ``restore``
 (SystemUpdating until they answer); those that were only being made are Failed.
 """
 

@@ -1,7 +1,6 @@
 """A model server is one hosted model as a process: it fetches the archive, starts the container, and passes requests to its socket.
 
-The socket lies in a folder that only the user can open; nothing listens on a port. It must not know endpoints nor
-transform jobs, only a container's definition.
+The socket lies in a folder that only the user can open; nothing listens on a port.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""This module runs Batch Transform: it sends every object under a prefix to a container and writes one ``.out`` object for each.
+"""Batch Transform: every object under a prefix is sent to a container, and there is one ``.out`` object for each.
 
-It must not know HTTP. Splitting is None or Line; what a payload may hold is MaxPayloadInMB.
+Splitting is None or Line; what a payload may hold is MaxPayloadInMB.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """moto answers for the services that we do not write ourselves: its WSGI application runs inside this process.
 
-It owns the two names we take from moto, and calls into it. It must not know who calls or why. Only names exported by
+It owns the two names we take from moto, and calls into it. Only names exported by
 ``moto.server`` are used; the account comes from MOTO_ACCOUNT_ID, which must be set before moto is imported.
 """
 

@@ -1,4 +1,4 @@
-"""This value is a request as it came over the connection, read once from what the HTTP server gives. It must not judge what it reads."""
+"""This value is a request as it came over the connection, read once from what the HTTP server gives."""
 
 from __future__ import annotations
 

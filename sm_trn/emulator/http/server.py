@@ -1,7 +1,4 @@
-"""The HTTP server listens on the loopback address only, and limits the connections and the time that a client may take.
-
-It must not know what a request means.
-"""
+"""The HTTP server listens on the loopback address only, and limits the connections and the time that a client may take."""
 
 from __future__ import annotations
 

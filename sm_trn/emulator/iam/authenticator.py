@@ -1,7 +1,6 @@
 """The authenticator checks host, origin, path, signature, date and size before anything is looked at or started.
 
-A request to create a training job runs code, so nothing here is a formality. It must not know what a request
-asks for.
+A request to create a training job runs code, so nothing here is a formality.
 """
 
 from __future__ import annotations

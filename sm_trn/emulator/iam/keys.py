@@ -1,4 +1,4 @@
-"""This module makes access keys and keeps those that are valid at present. No secret leaves ``Principals`` but to check a signature."""
+"""Access keys: those that are valid at present, and new ones. No secret leaves ``Principals`` but to check a signature."""
 
 from __future__ import annotations
 

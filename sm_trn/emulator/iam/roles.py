@@ -1,7 +1,4 @@
-"""This module knows which IAM roles exist: moto keeps those of the emulator's own account; of other accounts it cannot know any.
-
-It must not know what a role is wanted for, but that SageMaker's jobs and models need one.
-"""
+"""The IAM roles that exist: moto keeps those of the emulator's own account; of other accounts it cannot know any."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A session token says whose temporary credentials it belongs to, as whom they act, and until when.
 
 Nothing is kept of them. The token is sealed with the secret of the key they were asked for with, so they hold after a
-restart, and end with that key. It must not know who asks, nor HTTP.
+restart, and end with that key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""This module rebuilds AWS Signature Version 4, and 2 in the queries of S3, from a request, and compares it with what came.
+"""AWS Signature Version 4, and 2 in the queries of S3: rebuilt from a request and compared with what came.
 
 It owns the arithmetic only; the authenticator decides who may enter. The rules are those of
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html

@@ -1,6 +1,5 @@
 """STS says who the caller is, and issues temporary credentials, which are good for every service but the emulator's control.
 
-It must not know HTTP beyond the form of an answer.
 https://docs.aws.amazon.com/STS/latest/APIReference/API_Operations.html
 """
 

@@ -1,6 +1,6 @@
 """These functions answer SageMaker's operations on processing jobs.
 
-It checks and records; the runner does the work. It must not know HTTP nor run anything itself.
+It checks and records; the runner does the work.
 """
 
 from __future__ import annotations

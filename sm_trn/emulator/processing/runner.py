@@ -1,7 +1,4 @@
-"""The runner gives each processing job a thread and a place on the machine: data in, one process a host, data out.
-
-It must not know HTTP, nor what a request may ask.
-"""
+"""The runner gives each processing job a thread and a place on the machine: data in, one process a host, data out."""
 
 from __future__ import annotations
 

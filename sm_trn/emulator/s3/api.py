@@ -1,7 +1,6 @@
 """These functions answer S3's operations on objects. moto answers for the settings of buckets.
 
-One version of each object, no access lists but the owner's: what is not kept is refused, not nodded through. It must not know how
-an object is kept.
+One version of each object, no access lists but the owner's: what is not kept is refused, not nodded through.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""This module decodes S3's ``aws-chunked`` bodies: pieces with their sizes, then trailers, as SDKs send them to sum while they send.
+"""S3's ``aws-chunked`` bodies, decoded: pieces with their sizes, then trailers, as SDKs send them to sum while they send.
 
 The signatures of single pieces are not looked at: the request's own holds, and its sender has the key.
 https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html

@@ -1,4 +1,4 @@
-"""This module writes S3's XML answers and reads its XML requests. It must not know where objects are kept.
+"""S3's XML: answers written, requests read.
 
 https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations.html
 """

@@ -1,8 +1,7 @@
 """The object store keeps each object of S3 as a file under ``<state>/s3``, and a row in the database names the file.
 
 A file is written whole before a row names it, and never changed afterwards: an object is there as it was sent, or not
-there. No key is part of a path – files have random names – so none can lead out of the folder. It must not know HTTP,
-nor jobs. Nothing of an object stays in memory.
+there. No key is part of a path – files have random names – so none can lead out of the folder. Nothing of an object stays in memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""This module reads a request to S3 once, and makes the answers that several operations share. It must not know how objects are kept.
+"""A request to S3, read once, and the answers that several operations share.
 
 https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
 """

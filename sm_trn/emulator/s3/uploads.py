@@ -1,4 +1,4 @@
-"""This module answers the operations on uploads in parts, from CreateMultipartUpload on. It must not know how parts are kept.
+"""The operations on uploads in parts, from CreateMultipartUpload on.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html
 """

@@ -1,4 +1,4 @@
-"""This module reads the addresses of objects in S3, as the members of requests spell them."""
+"""Addresses of objects in S3, as the members of requests spell them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A failpoint is a named moment in the middle of a change, at which a test may let the process die as if it were killed.
 
-It must not know what happens there. Nothing happens unless SM_TRN_DIE_AT names an instant, as in ``object-placed:3``:
+Nothing happens unless SM_TRN_DIE_AT names an instant, as in ``object-placed:3``:
 the third time that it is reached.
 """
 

@@ -1,7 +1,4 @@
-"""The quota limits how much a state folder may hold, and refuses what would exceed it.
-
-It must not know what is stored.
-"""
+"""The quota limits how much a state folder may hold, and refuses what would exceed it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A registry keeps resources by kind and name, in order of creation. It must not know what a resource is, nor where it is saved."""
+"""A registry keeps resources by kind and name, in order of creation."""
 
 from __future__ import annotations
 

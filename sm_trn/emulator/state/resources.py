@@ -1,6 +1,5 @@
-"""The registry keeps models, endpoints, their configurations, experiments, and transform, processing and tuning jobs; it saves each change.
-
-It must not know HTTP, nor what runs behind a resource.
+"""The registry keeps models, endpoints, their configurations, experiments, and transform, processing and tuning jobs; it saves
+each change.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""This module knows the versions of the database's tables, and makes each from the one before.
-
-It must not know what the documents in the tables mean.
-"""
+"""The versions of the database's tables, each made from the one before."""
 
 from __future__ import annotations
 

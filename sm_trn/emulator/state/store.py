@@ -1,6 +1,6 @@
 """The store keeps small documents in one SQLite file (WAL), because they must outlive the process.
 
-It must not know what the documents mean. Log lines and S3 objects are plain files, elsewhere; a row names the file of
+Log lines and S3 objects are plain files, elsewhere; a row names the file of
 its object, so writing the row is what makes the object appear.
 """
 

@@ -1,6 +1,6 @@
 """These functions answer CloudWatch Logs' reading operations, for the groups that jobs and endpoints write to.
 
-Other groups are moto's. It must not know how a line is stored.
+Other groups are moto's.
 https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetLogEvents.html
 """
 

@@ -1,7 +1,4 @@
-"""The metric store keeps metric points in a file per job, and puts them into moto in batches, again after a restart.
-
-It must not know how a point was found.
-"""
+"""The metric store keeps metric points in a file per job, and puts them into moto in batches, again after a restart."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""This module reads the metrics of a job from its log lines, by the expressions of its request.
+"""The metrics of a job, read from its log lines, by the expressions of its request.
 
-A queue that never blocks stands between the log and the search, and each search has a time limit. It must not know where
-lines come from, nor who wants the points.
+A queue that never blocks stands between the log and the search, and each search has a time limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""This module uploads what a training job leaves: its model and its output data, of all hosts merged. It must not know why it ended."""
+"""The upload of what a training job leaves: its model and its output data, of all hosts merged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""This module keeps /opt/ml/checkpoints and its S3 prefix alike while a job trains: it copies changes out, and deletes what is gone.
+"""The mirror of /opt/ml/checkpoints in its S3 prefix while a job trains: changes are copied out, and deleted there is what is gone.
 
 Copies in only at the start. A file is copied once it has stayed the same between two looks, and whatever its state at
-``close``. It must not know why a job ends.
+``close``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""This module tells a training container of its job: it writes the files of /opt/ml/input/config, and makes the variables."""
+"""What a training container is told of its job: the files of /opt/ml/input/config, and the variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module works out when a job's StoppingCondition ends it. It is pure: the present time is an argument, in epoch seconds."""
+"""When a job's StoppingCondition ends it. It is pure: the present time is an argument, in epoch seconds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """SageMaker's answers about jobs: DescribeTrainingJob and ListTrainingJobs.
 
-Times are epoch seconds, as on the wire. It must not change a job.
+Times are epoch seconds, as on the wire.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """The engine is the life of a training job as a pure state machine: which status follows which, and what is billed.
 
-It must not know of processes, files, HTTP or the clock: the time is an argument, the answer a new value.
 An event that no longer applies (a script that ends after its job was stopped) changes nothing.
 """
 

@@ -1,7 +1,4 @@
-"""A job is a value, and this module turns it into the document that is stored, and back.
-
-It must not know where the document is kept, nor how a job is run.
-"""
+"""A job is a value, and this module turns it into the document that is stored, and back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The registry keeps the training jobs of a region, changes them only through the engine, and saves each at every change.
-
-It must not know HTTP, nor how a job is run.
-"""
+"""The registry keeps the training jobs of a region, changes them only through the engine, and saves each at every change."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""This module chooses what starts the script on a host: the training toolkit, or our own launcher where there is none.
-
-It must not know the state of a job.
-"""
+"""The choice of what starts the script on a host: the training toolkit, or our own launcher where there is none."""
 
 from __future__ import annotations
 

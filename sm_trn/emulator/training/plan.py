@@ -1,6 +1,6 @@
-"""This module decides how a request is run here: its hosts, its workers, and what replaces that which cannot exist on a CPU.
+"""The plan of how a request is run here: its hosts, its workers, and what replaces that which cannot exist on a CPU.
 
-Pure: a function of the request, the options and the number of cores. It must not start or read anything.
+Pure: a function of the request, the options and the number of cores.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""This module runs one training job to its end: data, hosts, script, upload. It reports every step to the registry as an event.
+"""The run of one training job to its end: data, hosts, script, upload. It reports every step to the registry as an event.
 
-It must not know HTTP. The statuses are the engine's; this file decides only which event happens when.
+The statuses are the engine's; this file decides only which event happens when.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The supervisor starts a thread for each job that has a slot, passes on stops and interruptions, and ends all jobs at shutdown.
-
-It must not know what a job does.
-"""
+"""The supervisor starts a thread for each job that has a slot, passes on stops and interruptions, and ends all jobs at shutdown."""
 
 from __future__ import annotations
 

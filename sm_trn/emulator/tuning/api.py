@@ -1,6 +1,6 @@
 """These functions answer SageMaker's operations on hyperparameter tuning jobs.
 
-It checks and records; the runner starts training jobs. It must not know HTTP nor run anything itself.
+It checks and records; the runner starts training jobs.
 """
 
 from __future__ import annotations

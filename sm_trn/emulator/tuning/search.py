@@ -1,4 +1,4 @@
-"""This module chooses the hyperparameters of the next training job: by seeded dice, or by a grid in its order.
+"""The choice of the hyperparameters of the next training job: by seeded dice, or by a grid in its order.
 
 It is pure. A Bayesian search is these dice too: what it would learn from the jobs before is not emulated.
 https://docs.aws.amazon.com/sagemaker/latest/dg/automatic-model-tuning-define-ranges.html

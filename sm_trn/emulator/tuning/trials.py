@@ -1,7 +1,4 @@
-"""A tuning job's training jobs, as its answers tell them: counted, ranked and one by one.
-
-It must not know HTTP, nor what is tried next.
-"""
+"""A tuning job's training jobs, as its answers tell them: counted, ranked and one by one."""
 
 from __future__ import annotations
 

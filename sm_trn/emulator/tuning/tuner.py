@@ -1,7 +1,4 @@
-"""The tuner gives each tuning job a thread, which starts training jobs and waits for them, as many at a time as it may.
-
-It must not know HTTP, nor how a training job is run.
-"""
+"""The tuner gives each tuning job a thread, which starts training jobs and waits for them, as many at a time as it may."""
 
 from __future__ import annotations
 

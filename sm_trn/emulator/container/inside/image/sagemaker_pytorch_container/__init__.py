@@ -1,1 +1,1 @@
-"""This package stands in for the framework package of the PyTorch images, which gives the toolkit its launchers."""
+"""A stand-in for the framework package of the PyTorch images, which gives the toolkit its launchers."""

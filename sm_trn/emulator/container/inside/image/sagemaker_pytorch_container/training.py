@@ -1,4 +1,4 @@
-"""This module chooses the toolkit's runner as the PyTorch images do, and torchrun where their own cannot run on a CPU."""
+"""The choice of the toolkit's runner as the PyTorch images do, and torchrun where their own cannot run on a CPU."""
 
 from __future__ import annotations
 
