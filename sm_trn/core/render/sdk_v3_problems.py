@@ -22,6 +22,7 @@ from ..specs.problems import Advice, Field, Problem, Rule, python, rules_of
 from ..strategies import debugged, plan, profiled
 from . import passthrough
 
+FIELDS: Final = "sagemaker 3.27.0, ModelTrainer's fields"
 DRIVERS: Final = "sagemaker-train 1.27.0, container_drivers"
 RESERVED: Final = frozenset({"code", "sm_drivers"})  # channels that ModelTrainer adds
 STAY: Final = "estimator-v2, or submit it with Session.submit: the request target says it"
