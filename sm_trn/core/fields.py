@@ -188,13 +188,32 @@ def _put(tree: Tree, path: str, value: Any) -> None:
 
 
 def translate(table: tuple[Field, ...], tree: Object, source: Column, target: Column) -> Tree:
-    """What a tree says in ``source``, in the words of ``target``. A value that is not understood is handed on as it is."""
+    """What a tree says in ``source``, in the words of ``target``. A value that is not understood is handed on as it is, and so
+    is a key without a row beside keys that both columns spell alike.
+    """
     words: Tree = {}
+    for path, value in _without_row(table, tree, source, target):
+        _put(words, path, value)
     for field in table:
         said = _said_at(tree, field.path(source))
         if said is not None and field.path(target):
             _put(words, field.path(target), _translated(field, said, source, target))
     return words
+
+
+def _without_row(table: tuple[Field, ...], tree: Object, source: Column, target: Column) -> Iterator[tuple[str, Json]]:
+    """The keys of a tree that no row has, with their path in ``target``: the request's own words, which an SDK only hands on."""
+    places: dict[tuple[str, str], set[str]] = {}
+    for field in table:
+        here, _, key = field.path(source).rpartition(".")
+        there, _, word = field.path(target).rpartition(".")
+        if key and key == word:
+            places.setdefault((here, there), set()).add(key)
+    for (here, there), keys in places.items():
+        parent = _said_at(tree, here) if here else tree
+        for key, value in parent.items() if isinstance(parent, Mapping) else ():
+            if key not in keys:
+                yield f"{there}.{key}".lstrip("."), value
 
 
 def _translated(field: Field, said: Json, source: Column, target: Column) -> Any:

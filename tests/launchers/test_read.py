@@ -204,3 +204,10 @@ def test_scikit_learns_class_does_nothing_with_a_distribution() -> None:
         only(body.format(more=more)).jobs[0].request for more in ("", ", distribution={'mpi': {'enabled': True}}")
     )
     assert one == other
+
+
+def test_a_key_that_has_no_field_is_sent_as_the_launcher_says_it() -> None:
+    placed = "instance_placement_config={'EnableMultipleJobs': True, 'Newer': 1}"
+    body = f"e = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', role, 1, 'ml.m5.xlarge', {placed})\ne.fit()"
+    request = only(body).jobs[0].request
+    assert {"EnableMultipleJobs": True, "Newer": 1} == request["ResourceConfig"]["InstancePlacementConfig"]
