@@ -118,7 +118,7 @@ def pytest_in(folder: Path, text: str, *more: str, **environment: str) -> subpro
             "pytest",
             "-q",
             "-p",
-            "sm_trn.emulator.pytest_plugin",
+            "sm_trn.pytest_plugin",
             "-p",
             "no:cacheprovider",
             *more,

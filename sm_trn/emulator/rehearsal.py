@@ -134,13 +134,16 @@ def rehearse(
         steps=_last_step(found),
         redone=redone_steps(_attempts(events, ended)),
         files=_compared(session, plain, ended),
-        evaluations=MappingProxyType(
-            {
-                name: (_last(found, name), _last(again, name))
-                for name in dict.fromkeys(p.name for p in found if p.name.startswith("eval_") and not _timed(p.name))
-            }
-        ),
+        evaluations=_evaluations(found, again),
     )
+
+
+def _evaluations(
+    alone: Sequence[MetricPoint], cut: Sequence[MetricPoint]
+) -> Mapping[str, tuple[float | None, float | None]]:
+    """The last value of each evaluation, of both runs."""
+    names = [point.name for point in alone if point.name.startswith("eval_") and not _timed(point.name)]
+    return MappingProxyType({name: (_last(alone, name), _last(cut, name)) for name in dict.fromkeys(names)})
 
 
 def redone_steps(attempts: Sequence[Sequence[int]]) -> int | None:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from ..core.session.handles import Session
-    from .options import Endpoint
+    from .core.session.handles import Session
+    from .emulator.options import Endpoint
 
 _WORKER: Final = "PYTEST_XDIST_WORKER"  # set in a worker before its plugins are loaded
 _STATE: Final = "SM_TRN_STATE"
@@ -74,7 +74,7 @@ class _Everywhere:
     """A plugin for a whole run: it starts an emulator, turns all clients to it, and says at the end what it does not have."""
 
     def __init__(self, region: str, roles: tuple[str, ...]) -> None:
-        from .. import emulator  # noqa: PLC0415 - loaded only by who uses it
+        from . import emulator  # noqa: PLC0415 - loaded only by who uses it
 
         self._undo = ExitStack()
         atexit.register(self._undo.close)  # a wrong option ends pytest without a word to its plugins
@@ -90,7 +90,7 @@ class _Everywhere:
             _create_roles(endpoint, roles)
 
     def _started(self, region: str) -> Endpoint:
-        from .. import emulator  # noqa: PLC0415 - as above
+        from . import emulator  # noqa: PLC0415 - as above
 
         state = Path(tempfile.mkdtemp(prefix="sm_trn-"))
         self._undo.callback(shutil.rmtree, state, ignore_errors=True)
@@ -106,7 +106,7 @@ class _Everywhere:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """pytest's hook: tell what the tests asked for and the emulator does not have."""
-        from .. import emulator  # noqa: PLC0415 - as above
+        from . import emulator  # noqa: PLC0415 - as above
 
         refused = emulator.status(self.endpoint.state).refused
         if refused and _WORKER not in os.environ:
@@ -134,7 +134,7 @@ def sm_trn_emulator(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 
     With ``--sm-trn-everywhere`` it is the one of the run.
     """
-    from .. import emulator  # noqa: PLC0415 - loaded only by who uses it
+    from . import emulator  # noqa: PLC0415 - loaded only by who uses it
 
     everywhere = request.config.pluginmanager.get_plugin("sm_trn_everywhere")
     if everywhere is not None:
@@ -152,8 +152,8 @@ def sm_trn_session(sm_trn_emulator: Endpoint) -> Iterator[Session]:
     """A session on the emulator. After the test no job of it runs, no endpoint answers, no fault is left; what had ended
     stays, under names that no other test has.
     """
-    from .. import emulator  # noqa: PLC0415 - loaded only by who uses it
-    from ..wiring import connect  # noqa: PLC0415 - as above
+    from . import emulator  # noqa: PLC0415 - loaded only by who uses it
+    from .wiring import connect  # noqa: PLC0415 - as above
 
     session = connect("emulator", state=sm_trn_emulator.state)
     try:
@@ -170,7 +170,7 @@ def sm_trn_faults(sm_trn_emulator: Endpoint) -> Iterator[Callable[..., None]]:
 
     All faults are taken back after the test.
     """
-    from .. import emulator  # noqa: PLC0415 - loaded only by who uses it
+    from . import emulator  # noqa: PLC0415 - loaded only by who uses it
 
     def add(kind: str, **options: Any) -> None:
         emulator.add_fault(emulator.Fault(kind=kind, **options), sm_trn_emulator.state)
@@ -184,7 +184,7 @@ def sm_trn_faults(sm_trn_emulator: Endpoint) -> Iterator[Callable[..., None]]:
 @pytest.fixture
 def sm_trn_mocked() -> Iterator[Endpoint]:
     """For tests under moto's ``mock_aws``: plain boto3 clients made in the test get a fresh emulated SageMaker, and its S3."""
-    from .. import emulator  # noqa: PLC0415 - loaded only by who uses it
+    from . import emulator  # noqa: PLC0415 - loaded only by who uses it
 
     with emulator.mocked() as endpoint:
         yield endpoint
