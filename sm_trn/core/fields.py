@@ -139,15 +139,65 @@ class Field:
         return own or self.codec
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A field as one column says it: steps from its part of the value to what is said, and steps to its place in a tree."""
+
+    spec: tuple[str, ...]
+    above: tuple[str, ...]
+    last: str
+    codec: Codec | Items
+    when: Callable[[Any], bool] | None
+
+
+_Parts: TypeAlias = tuple[tuple[str, tuple[_Row, ...]], ...]
+_COLUMNS: Final[dict[tuple[int, Column], tuple[tuple[Field, ...], _Parts]]] = {}
+
+
+def _parts(table: tuple[Field, ...], column: Column) -> _Parts:
+    """The rows of a table that a column has words for, by the part of a value that they are of: read once, written many times."""
+    key = (id(table), column)
+    if key not in _COLUMNS:
+        parts: list[tuple[str, list[_Row]]] = []
+        for field in table:
+            *above, last = field.path(column).split(".")
+            part, *spec = field.spec.split(".")
+            if last and (not parts or parts[-1][0] != part):
+                parts.append((part, []))
+            if last:
+                parts[-1][1].append(_Row(tuple(spec), tuple(above), last, field.codec_of(column), field.when))
+        _COLUMNS[key] = (
+            table,
+            tuple((part, tuple(rows)) for part, rows in parts),
+        )  # the table, so that no other gets its id
+    return _COLUMNS[key][1]
+
+
 def write(table: tuple[Field, ...], value: object, column: Column) -> Tree:
     """The tree that says ``value`` in the words of ``column``; nothing is said of what is absent."""
     tree: Tree = {}
-    for field in table:
-        path = field.path(column)
-        said = _say(field, value, column) if path else None
-        if said is not None:
-            _put(tree, path, said)
+    for name, rows in _parts(table, column):
+        part = getattr(value, name)
+        if part is None:
+            continue
+        for row in rows:
+            said = _say(row, part, value, column)
+            if said is not None:
+                place = tree
+                for step in row.above:
+                    place = place.setdefault(step, {})
+                place[row.last] = said
     return tree
+
+
+def _say(row: _Row, part: Any, value: object, column: Column) -> Any:
+    for step in row.spec:
+        part = None if part is None else getattr(part, step)
+    if part is None or (row.when is not None and not row.when(value)):
+        return None
+    if isinstance(row.codec, Items):
+        return [write(row.codec.fields, item, column) for item in part] or None
+    return row.codec.write(part)
 
 
 def read(table: tuple[Field, ...], tree: Object, column: Column) -> Tree:
@@ -159,16 +209,6 @@ def read(table: tuple[Field, ...], tree: Object, column: Column) -> Tree:
         if value is not None:
             _put(values, field.spec, value)
     return values
-
-
-def _say(field: Field, value: object, column: Column) -> Any:
-    part = value_at(value, field.spec)
-    if part is None or (field.when is not None and not field.when(value)):
-        return None
-    codec = field.codec_of(column)
-    if isinstance(codec, Items):
-        return [write(codec.fields, item, column) for item in part] or None
-    return codec.write(part)
 
 
 def _understand(codec: Codec | Items, said: Json, column: Column) -> Any:
@@ -496,11 +536,12 @@ BESIDE: Final = (
     Field(spec="script.dependencies", v2="dependencies", codec=TEXTS, instead="copy them into source_dir"),
     Field(spec="compiler", v2="compiler_config", codec=IS_THERE, when=lambda job: job.compiled),
 )  # fmt: skip
+REQUEST: Final = JOB + RULES  # all that a request says of a job
 
 
 def members() -> frozenset[str]:
     """The members of a request that the table says."""
-    return frozenset(field.request.split(".")[0] for field in JOB + RULES)
+    return frozenset(field.request.split(".")[0] for field in REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,6 +564,11 @@ def without_word(job: JobSpec, column: Column) -> Iterator[Unsaid]:
 
 def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[Unsaid]:
     for field in table:
-        other: Column = "request" if field.request else "v2"
-        if not field.path(column) and _say(field, value, other) is not None:
-            yield Unsaid(field, where + field.spec, value_at(value, field.spec))
+        if field.path(column):
+            continue
+        part = value_at(value, field.spec)
+        said = None if part is None else field.codec_of("request" if field.request else "v2")
+        if said is None or (field.when is not None and not field.when(value)):
+            continue
+        if (isinstance(said, Items) and part) or (isinstance(said, Codec) and said.write(part) is not None):
+            yield Unsaid(field, where + field.spec, part)

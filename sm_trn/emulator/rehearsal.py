@@ -120,12 +120,10 @@ def rehearse(
     moments = _moments(found, plain, interruptions, seed)
     cut = session.submit(_on_spot(job, "cut", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/cut"))
     by_step = _last_step(found) is not None
-    unit = f"steps of {_last_step(found)}" if by_step else "seconds of training"
-    tell(f"2/2  {cut.name} runs; to be interrupted after {', '.join(f'{at:.0f}' for at in moments)} {unit}")
+    tell(f"2/2  {cut.name} runs; to be interrupted after {_in_words(moments, _last_step(found))}")
     happened = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
     ended = _completed(cut, cut.snapshot())
     events = list(cut.logs())
-    again = list(points(events))
     return Rehearsal(
         plain=alone.name,
         interrupted=cut.name,
@@ -134,8 +132,14 @@ def rehearse(
         steps=_last_step(found),
         redone=redone_steps(_attempts(events, ended)),
         files=_compared(session, plain, ended),
-        evaluations=_evaluations(found, again),
+        evaluations=_evaluations(found, list(points(events))),
     )
+
+
+def _in_words(moments: Sequence[float], steps: int | None) -> str:
+    """``3, 17 steps of 40``."""
+    unit = f"steps of {steps}" if steps is not None else "seconds of training"
+    return f"{', '.join(f'{at:.0f}' for at in moments)} {unit}"
 
 
 def _evaluations(

@@ -18,6 +18,8 @@ API = "API reference, CreateTrainingJob and ResourceConfig"
 CHECKED = ("compute.preferences", "compute.placement", "registry", "experiment", "mlflow", "model_package", "serverless", "max_pending_s",
            "container_entrypoint", "container_arguments")  # fmt: skip
 
+VALUES = tuple(field for field in fields.JOB if field.spec.startswith(CHECKED))
+
 _RULES = rules_of(__package__)
 LIMIT026 = _RULES["LIMIT026"]
 LIMIT027 = _RULES["LIMIT027"]
@@ -29,10 +31,9 @@ NET005 = _RULES["NET005"]
 
 def values(job: JobSpec) -> Iterator[Problem]:
     """LIMIT026: what the model says of lengths, ranges and words."""
-    table = tuple(field for field in fields.JOB if field.spec.startswith(CHECKED))
-    for place, got, wanted in faults(REQUEST, fields.write(table, job, "request"), partial=True):
+    for place, got, wanted in faults(REQUEST, fields.write(VALUES, job, "request"), partial=True):
         named = place.lstrip("/").replace("/", ".")
-        field = next((each.spec for each in table if f"{named}.".startswith(f"{each.request}.")), named)
+        field = next((each.spec for each in VALUES if f"{named}.".startswith(f"{each.request}.")), named)
         yield LIMIT026.problem(
             Field(field), f"the API refuses {named}", got=got, wanted=wanted, fix=Advice("correct the value")
         )

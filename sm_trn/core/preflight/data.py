@@ -318,6 +318,8 @@ def _texts(value: object, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _has_placeholder(value: object) -> bool:
+    if value is None or isinstance(value, (bool, int)):
+        return False
     if isinstance(value, str):
         return "YOUR-" in value
     if isinstance(value, tuple):

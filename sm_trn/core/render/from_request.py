@@ -88,7 +88,7 @@ def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mappin
 
 def _fields(request: Mapping[str, Json]) -> dict[str, Any]:
     """The fields of a spec that are rows of the table."""
-    values = fields.read(fields.JOB + fields.RULES, request, "request")
+    values = fields.read(fields.REQUEST, request, "request")
     compute = values.setdefault("compute", {})
     machines = [name for name in ("instance", "groups", "preferences") if compute.get(name)]
     for name in machines[1:]:

@@ -43,7 +43,7 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
     channels = _channels(job, at)
     if channels:
         request["InputDataConfig"] = channels
-    for name, value in fields.write(fields.JOB + fields.RULES, job, "request").items():
+    for name, value in fields.write(fields.REQUEST, job, "request").items():
         request[name] = {**request[name], **value} if name in request else value
     if job.serverless is not None:
         return request
