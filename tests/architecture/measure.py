@@ -104,6 +104,12 @@ def _reachable(start: str, graph: Edges) -> set[str]:
     return seen
 
 
+def behind(start: str) -> tuple[int, int]:
+    """How many modules, and lines of them, a reader of ``start`` can be led to: lazy and type-only imports counted."""
+    reached = {start, *_reachable(start, edges(Imports.ALL))}
+    return len(reached), sum(len(modules()[name].read_text("utf-8").splitlines()) for name in reached)
+
+
 def longest_chain(kind: Imports) -> list[str]:
     """The longest line of modules in which each imports the next. Only for a graph without circles."""
     graph = edges(kind)

@@ -6,6 +6,8 @@ import measure
 import pytest
 from measure import Imports
 
+import sm_trn as st
+
 
 def test_no_module_needs_another_that_needs_it() -> None:
     assert [] == measure.circles(Imports.ALL)
@@ -18,6 +20,25 @@ def test_no_module_needs_another_that_needs_it() -> None:
 def test_a_chain_of_imports_is_short(kind: Imports, most: int) -> None:
     chain = measure.longest_chain(kind)
     assert len(chain) <= most, " > ".join(chain)
+
+
+@pytest.mark.parametrize(
+    ("start", "modules", "lines"),
+    [
+        ("sm_trn.core.session.handles", 110, 15_000),
+        ("sm_trn.core.preflight", 60, 8_000),
+        ("sm_trn.bridge.launchers.read", 80, 12_000),
+        ("sm_trn.emulator.server", 80, 10_000),
+    ],
+)
+def test_who_reads_one_thing_need_not_read_all(start: str, modules: int, lines: int) -> None:
+    found = measure.behind(start)
+    assert found[0] <= modules
+    assert found[1] <= lines
+
+
+def test_the_first_level_can_be_held_in_the_head() -> None:
+    assert len(st.__all__) <= 60
 
 
 def test_a_folder_can_be_read() -> None:
