@@ -76,3 +76,15 @@ def test_a_group_without_a_price_leaves_the_job_without_one() -> None:
     assert book.of([("ml.p4d.24xlarge", 1), ("ml.m4.xlarge", 1)], REGION) is None
     with pytest.raises(OverBudget, match=r"no price is known for ml\.p4d\.24xlarge and ml\.m4\.xlarge"):
         refuse_over(1e9, [grouped([("ml.p4d.24xlarge", 1), ("ml.m4.xlarge", 1)])], lambda m: book.of(m, REGION))
+
+
+def test_a_serverless_job_is_billed_in_tokens_and_has_no_ceiling() -> None:
+    base = "arn:aws:sagemaker:us-west-2:aws:hub-content/SageMakerPublicHub/Model/a/1.0.0"
+    spec = st.JobSpec(
+        name="tuned",
+        framework=st.Container(),
+        compute=st.Compute(st.specs.SERVERLESS),
+        serverless=st.specs.Serverless(base_model_arn=base, job_type="FineTuning"),
+        max_run_s=3600,
+    )
+    assert "billed in tokens, so no ceiling" == str(ceiling_of(spec, "us-west-2"))

@@ -123,6 +123,7 @@ COSTS = {
     Missing.EMULATED: snapshot(emulated=True),
     Missing.NO_PRICE: snapshot(ResourceConfig={"InstanceType": "ml.trn9.huge", "InstanceCount": 1}),
     Missing.NOT_BILLED_YET: snapshot(billed=False),
+    Missing.IN_TOKENS: snapshot(ServerlessJobConfig={"BaseModelArn": "arn:a", "JobType": "FineTuning"}),
 }
 
 

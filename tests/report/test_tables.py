@@ -56,11 +56,16 @@ class Read(HTMLParser):
 
 
 @pytest.mark.parametrize(
-    ("emulated", "billed", "reason"),
-    [(True, True, Missing.EMULATED), (False, False, Missing.NOT_BILLED_YET), (False, True, Missing.NO_PRICE)],
+    ("emulated", "billed", "in_tokens", "reason"),
+    [
+        (True, True, False, Missing.EMULATED),
+        (False, False, False, Missing.NOT_BILLED_YET),
+        (False, True, False, Missing.NO_PRICE),
+        (False, True, True, Missing.IN_TOKENS),
+    ],
 )
-def test_a_cost_is_missing_for_one_reason(emulated: bool, billed: bool, reason: Missing) -> None:
-    assert reason is missing_cost(emulated=emulated, billed=billed)
+def test_a_cost_is_missing_for_one_reason(emulated: bool, billed: bool, in_tokens: bool, reason: Missing) -> None:
+    assert reason is missing_cost(emulated=emulated, billed=billed, in_tokens=in_tokens)
 
 
 def test_a_reason_writes_itself() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.formatting import numbers as fmt
+from ...core.formatting.missing import Missing
 from ...core.formatting.missing import no_price_for
 from ...core.pricing.book import Price
 from ...core.pricing.cost import ceiling, most_billed_s
@@ -24,6 +25,8 @@ class Ceiling:
 
     def __str__(self) -> str:
         """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01, us-west-2)``."""
+        if self.job.serverless is not None:
+            return f"{Missing.IN_TOKENS}, so no ceiling"
         if self.price is None or self.usd is None:
             return f"{no_price_for(' and '.join(self.job.compute.instances), self.region)}, so no ceiling"
         seconds = most_billed_s(self.job)

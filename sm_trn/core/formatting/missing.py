@@ -12,6 +12,7 @@ class Missing(enum.Enum):
     EMULATED = "emulated"
     NO_PRICE = "no price"
     NOT_BILLED_YET = "not billed yet"
+    IN_TOKENS = "billed in tokens"
     NOT_LOGGED = "not logged"
     TOO_SHORT = "too short"
     NOT_SET = "not set"
@@ -34,10 +35,13 @@ def known(value: Any, reason: Missing = Missing.NOTHING) -> Any:
     return reason if value is None else value
 
 
-def missing_cost(*, emulated: bool, billed: bool) -> Missing:
-    """Why a job, a group of jobs or an endpoint has no cost: it is emulated, not billed yet, or its price is not known."""
+def missing_cost(*, emulated: bool, billed: bool, in_tokens: bool = False) -> Missing:
+    """Why a job, a group of jobs or an endpoint has no cost: it is emulated, billed in tokens – a serverless job – not billed yet,
+    or its price is not known."""
     if emulated:
         return Missing.EMULATED
+    if in_tokens:
+        return Missing.IN_TOKENS
     return Missing.NO_PRICE if billed else Missing.NOT_BILLED_YET
 
 

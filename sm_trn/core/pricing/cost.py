@@ -48,8 +48,9 @@ def usd_per_thousand(usd_per_hour: Usd, count: int, requests_per_s: float) -> Us
 
 
 def job_cost(snapshot: JobSnapshot, price: Price | None) -> JobCost | None:
-    """The cost so far or in the end; None when nothing was billed yet, no price is known, or the job was emulated."""
-    if price is None or snapshot.billable_s is None or snapshot.emulated:
+    """The cost so far or in the end; None when nothing was billed yet, no price is known, or the job was emulated or is
+    billed in tokens."""
+    if price is None or snapshot.billable_s is None or snapshot.emulated or snapshot.in_tokens:
         return None
     return JobCost(
         usd=usd_for(snapshot.billable_s, snapshot.count, price.usd_per_hour),

@@ -101,6 +101,11 @@ class JobSnapshot:
         return self.account == EMULATED_ACCOUNT
 
     @property
+    def in_tokens(self) -> bool:
+        """Whether the job is serverless: such a job is billed in tokens, and its seconds have no price."""
+        return bool(self.raw.get("ServerlessJobConfig"))
+
+    @property
     def program(self) -> str:
         """The entry script that the toolkit in the container was told to run; empty for an image's own program."""
         told = self.hyperparameters.get("sagemaker_program", "")

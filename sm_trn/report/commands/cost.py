@@ -155,7 +155,7 @@ def cost_line(job: JobSnapshot, cost: JobCost | None) -> str:
 
 
 def _why_not(job: JobSnapshot) -> str:
-    reason = missing_cost(emulated=job.emulated, billed=job.billable_s is not None)
+    reason = missing_cost(emulated=job.emulated, billed=job.billable_s is not None, in_tokens=job.in_tokens)
     if reason is Missing.EMULATED and job.billable_s is not None:
         return f"{reason} ({fmt.billable(job.billable_s, emulated=True)})"
     return f"{no_price_for(job.instance, job.region)}; none is guessed" if reason is Missing.NO_PRICE else str(reason)

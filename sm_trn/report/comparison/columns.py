@@ -29,11 +29,16 @@ def _rate(unit: str) -> Callable[[Row, Delta], Any]:
 def _cost(row: Row, _: Delta) -> Any:
     if row.cost is not None:
         return row.cost.usd
-    return missing_cost(emulated=row.emulated, billed=row.billable_s is not None)
+    billed = row.billable_s is not None
+    return missing_cost(emulated=row.emulated, billed=billed, in_tokens=row.snapshot.in_tokens)
 
 
 def _price(row: Row, value: Any) -> Any:
-    return value if row.price is not None else missing_cost(emulated=row.emulated, billed=True)
+    return (
+        value
+        if row.price is not None
+        else missing_cost(emulated=row.emulated, billed=True, in_tokens=row.snapshot.in_tokens)
+    )
 
 
 def _spot_saved(row: Row, _: Delta) -> Any:

@@ -81,15 +81,16 @@ class FleetRow:
     @property
     def unpriced(self) -> bool:
         """Billed, but no price is known: missing in every sum."""
-        return self.price is None and self.snapshot.billable_s is not None and not self.snapshot.emulated
+        job = self.snapshot
+        return self.price is None and job.billable_s is not None and not job.emulated and not job.in_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetGroup:
     """Jobs that share a value. ``usd`` sums those that have a cost; ``priced`` says how many that are.
 
-    ``failed_usd`` is the part of it that failed jobs cost. ``idle_usd`` comes on top: warm pools without a job. ``emulated``: all
-    jobs are; ``billed``: at least one job was billed.
+    ``failed_usd`` is the part of it that failed jobs cost. ``idle_usd`` comes on top: warm pools without a job. ``emulated``,
+    ``in_tokens``: all jobs are; ``billed``: at least one job was billed.
     """
 
     name: str
@@ -102,6 +103,7 @@ class FleetGroup:
     idle_usd: Decimal = Decimal(0)
     emulated: bool = False
     billed: bool = False
+    in_tokens: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +180,9 @@ class FleetCosts:
         unpriced = sorted({row.snapshot.instance for row in self.rows if row.unpriced and row.snapshot.instance})
         if unpriced:
             yield f"No price is known for {fmt.listing(unpriced)}: {fmt.jobs(sum(row.unpriced for row in self.rows))} in no sum."
+        in_tokens = sum(row.snapshot.in_tokens for row in self.rows)
+        if in_tokens:
+            yield f"{fmt.jobs(in_tokens)} {Missing.IN_TOKENS}: in no sum."
         waiting = sum(row.snapshot.billable_s is None and not row.snapshot.emulated for row in self.rows)
         if waiting:
             yield f"{fmt.jobs(waiting)} {Missing.NOT_BILLED_YET}, or never started."
@@ -224,6 +229,7 @@ def _group(name: str, rows: Sequence[FleetRow]) -> FleetGroup:
         idle_usd=_sum(row.idle_usd for row in rows),
         emulated=all(row.snapshot.emulated for row in rows),
         billed=any(row.snapshot.billable_s is not None for row in rows),
+        in_tokens=all(row.snapshot.in_tokens for row in rows),
     )
 
 

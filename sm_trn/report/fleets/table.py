@@ -20,11 +20,13 @@ IN_PAGE = ("status", "machines", "created", "billable_s", "cost_usd")
 def _cost(row: FleetRow) -> Any:
     if row.cost is not None:
         return row.cost.usd
-    return missing_cost(emulated=row.snapshot.emulated, billed=row.snapshot.billable_s is not None)
+    job = row.snapshot
+    return missing_cost(emulated=job.emulated, billed=job.billable_s is not None, in_tokens=job.in_tokens)
 
 
 def _price(row: FleetRow, value: Any) -> Any:
-    return value if row.price is not None else missing_cost(emulated=row.snapshot.emulated, billed=True)
+    job = row.snapshot
+    return value if row.price is not None else missing_cost(emulated=job.emulated, billed=True, in_tokens=job.in_tokens)
 
 
 def _billed(row: FleetRow) -> Any:
@@ -71,7 +73,11 @@ def _money(usd: Decimal) -> Decimal | Missing:
 
 def _group_cost(group: FleetGroup) -> Decimal | Missing:
     """A group without any cost says why its jobs have none: that is not the same as nothing."""
-    return group.usd if group.priced else missing_cost(emulated=group.emulated, billed=group.billed)
+    return (
+        group.usd
+        if group.priced
+        else missing_cost(emulated=group.emulated, billed=group.billed, in_tokens=group.in_tokens)
+    )
 
 
 GROUP_COLUMNS: tuple[Column, ...] = (

@@ -91,7 +91,8 @@ def _cost(row: WatchRow, now: datetime) -> Any:
     usd = row.usd(now)
     if usd is not None:
         return Cell(usd, before="≤" if row.at_most else "")
-    return missing_cost(emulated=row.emulated, billed=row.billed_s(now) is not None)
+    billed = row.billed_s(now) is not None
+    return missing_cost(emulated=row.emulated, billed=billed, in_tokens=row.snapshot.in_tokens)
 
 
 def _checkpoint(row: WatchRow, now: datetime) -> Any:

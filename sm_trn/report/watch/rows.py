@@ -144,9 +144,9 @@ class WatchRow:
         return max(0.0, ((job.ended or now) - job.started).total_seconds())
 
     def usd(self, now: datetime) -> Decimal | None:
-        """Cost so far; None without a price, before billing begins and for every emulated job."""
+        """Cost so far; None without a price, before billing begins, for every emulated job and for one that is billed in tokens."""
         billed = self.billed_s(now)
-        if self.emulated or self.price is None or billed is None:
+        if self.emulated or self.snapshot.in_tokens or self.price is None or billed is None:
             return None
         return usd_for(WallSeconds(billed), self.snapshot.count, self.price.usd_per_hour)
 

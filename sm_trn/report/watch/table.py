@@ -215,7 +215,8 @@ def cost_words(row: WatchRow, now: datetime) -> str:
     """The cost so far with its price, or why there is none."""
     usd = row.usd(now)
     if usd is None or row.price is None:
-        reason = missing_cost(emulated=row.emulated, billed=row.billed_s(now) is not None)
+        billed = row.billed_s(now) is not None
+        reason = missing_cost(emulated=row.emulated, billed=billed, in_tokens=row.snapshot.in_tokens)
         if reason is Missing.NO_PRICE:
             return f"{no_price_for(row.snapshot.instance)}; SM_TRN_PRICES=FILE gives one"
         return str(reason)
