@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.missing import Missing
-from ...core.formatting.missing import no_price_for
+from ...core.formatting.missing import Missing, no_price_for
 from ...core.pricing.book import Price
 from ...core.pricing.cost import ceiling, most_billed_s
 from ...core.session.defaults import known_prices
