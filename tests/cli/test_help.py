@@ -65,7 +65,7 @@ def test_the_option_that_makes_another_command_is_in_the_help_of_the_first(name:
 
 
 def test_what_follows_two_dashes_is_the_programs_own() -> None:
-    done = sm_trn("import", "--run", "--timeout", "5", "--", "python", "-c", "import sys; print(sys.argv)", "--run")
+    done = sm_trn("import", "--run", "--timeout", "100", "--", "python", "-c", "import sys; print(sys.argv)", "--run")
     assert "'--run'" in done.stdout
 
 
