@@ -131,11 +131,17 @@ class Field:
 
     def path(self, column: Column) -> str:
         """The field's path in a column."""
-        return {"request": self.request, "v2": self.v2, "v3": self.v3}[column]
+        match column:
+            case "request":
+                return self.request
+            case "v2":
+                return self.v2
+            case "v3":
+                return self.v3
 
     def codec_of(self, column: Column) -> Codec | Items:
         """How the field's value is said in a column."""
-        own = {"request": None, "v2": self.v2_codec, "v3": self.v3_codec}[column]
+        own = self.v2_codec if column == "v2" else self.v3_codec if column == "v3" else None
         return own or self.codec
 
 
@@ -544,6 +550,9 @@ def members() -> frozenset[str]:
     return frozenset(field.request.split(".")[0] for field in REQUEST)
 
 
+WHOLE: Final = JOB + BESIDE
+
+
 @dataclass(frozen=True, slots=True)
 class Unsaid:
     """A field of a job, by its path, that a language has no word for, and its value."""
@@ -555,7 +564,7 @@ class Unsaid:
 
 def without_word(job: JobSpec, column: Column) -> Iterator[Unsaid]:
     """The fields that another language says of a job and that ``column`` has no word for."""
-    yield from _unsaid("", JOB + BESIDE, job, column)
+    yield from _unsaid("", WHOLE, job, column)
     if job.profiling is not None and column == "v2":  # v3 has no profiler at all
         yield from _unsaid("profiling.", PROFILING, job.profiling, column)
     for name, source in job.sources.items():
