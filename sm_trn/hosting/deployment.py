@@ -1,6 +1,6 @@
 """From a finished job to what answers: whether its artefact can be hosted, with which code and image, under which names.
 
-It decides; aws/hosting.py does. It must not wait, nor show anything.
+It decides; ``aws`` does. It must not wait, nor show anything.
 """
 
 from __future__ import annotations

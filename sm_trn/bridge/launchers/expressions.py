@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from . import methods, records, texts, unfollowed
+from . import methods, records, texts, unsupported
 from .calls.library import attribute, called
 from .calls.placeholders import given_symbol, in_region
 from .calls.starting import follow
@@ -111,7 +111,7 @@ def _name(state: State, node: ast.expr) -> object:
         scope = scope.parent
     if name in state.settings:
         return state.settings[name]
-    if name == unfollowed.MAGIC:
+    if name == unsupported.MAGIC:
         return Ref(name)
     if name in SHELL_WORDS:
         return [given_symbol(state, SHELL_WORDS[name])]
@@ -189,7 +189,7 @@ def apply(state: State, node: ast.expr, function: object, given: list[object], n
             return apply(state, node, inner, [*before, *given], {**named, **names})
     found = called(state, node, function, given, names)
     if isinstance(found, Unknown):
-        unfollowed.handed(state, node, function, [*given, *names.values()])
+        unsupported.escape(state, node, function, [*given, *names.values()])
     return found
 
 
@@ -197,7 +197,7 @@ def _scope_names(state: State, node: ast.expr, path: str, given: list[object]) -
     if path == "vars" and given:
         owner = given[0]
         return owner.arguments if isinstance(owner, Instance) else state.unknown(node, Reason.CALL)
-    return unfollowed.names(state, path)
+    return unsupported.names(state, path)
 
 
 def _mapped(state: State, node: ast.expr, path: str, given: list[object]) -> object:
@@ -208,14 +208,14 @@ def _mapped(state: State, node: ast.expr, path: str, given: list[object]) -> obj
 
 def _magic(state: State, node: ast.expr, path: str, given: list[object]) -> object:
     del path
-    unfollowed.magic(state, node, given)
+    unsupported.magic(state, node, given)
     return None
 
 
 _SPECIAL: Final[Mapping[str, Callable[[State, ast.expr, str, list[object]], object]]] = MappingProxyType(
     {
-        "exec": unfollowed.code, "eval": unfollowed.code, "globals": _scope_names, "locals": _scope_names, "vars": _scope_names,
-        "map": _mapped, unfollowed.MAGIC: _magic,
+        "exec": unsupported.code, "eval": unsupported.code, "globals": _scope_names, "locals": _scope_names, "vars": _scope_names,
+        "map": _mapped, unsupported.MAGIC: _magic,
     }
 )  # fmt: skip
 
@@ -225,7 +225,7 @@ def _instance(state: State, node: ast.expr, cls: UserClass, given: list[object],
         based = called(state, node, cls.base, given, names)
         if isinstance(based, Instance):
             cause = state.cause(node, Reason.CONSTRUCT, detail=f"a class of its own, made from {cls.base.last}")
-            unfollowed.lose(state, based, cause)
+            unsupported.invalidate(state, based, cause)
             follow(state, based)
         return based
     made = Instance(cls.name, {}, state.place(node), cls)

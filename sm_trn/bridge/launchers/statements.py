@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from . import estimators, unfollowed
+from . import estimators, unsupported
 from .calls import starting
 from .expressions import evaluate, function_of, hashable, put, settled, truth, turns
 from .source import Cell, parsed
@@ -138,7 +138,7 @@ def assign(state: State, target: ast.expr, value: object) -> None:
         elif isinstance(owner, UserClass):
             owner.scope.names[target.attr] = value
         elif isinstance(owner, Ref) and owner.path.partition(".")[0] in {"sagemaker", "boto3"}:
-            unfollowed.doubt(state, state.cause(target, Reason.DYNAMIC, detail="a part of the SDK is replaced"))
+            unsupported.taint(state, state.cause(target, Reason.DYNAMIC, detail="a part of the SDK is replaced"))
 
 
 def _own_name(owner: Instance, name: str) -> str:
@@ -159,12 +159,12 @@ def _item(state: State, target: ast.Subscript, value: object) -> None:
     owner, key = evaluate(state, target.value), _key(state, target.slice)
     if isinstance(owner, dict):
         put(owner, key, value, state.unknown(target, Reason.CONSTRUCT))
-        if owner is unfollowed.module_scope(state.scope).names and not isinstance(key, str):
-            unfollowed.doubt(
+        if owner is unsupported.module_scope(state.scope).names and not isinstance(key, str):
+            unsupported.taint(
                 state, state.cause(target, Reason.DYNAMIC, detail="a name that is not known is given a value")
             )
     elif isinstance(owner, Instance) and owner.cls == "os.environ" and isinstance(key, str):
-        unfollowed.environment(state)[key] = value
+        unsupported.environment(state)[key] = value
     elif (
         isinstance(owner, list)
         and isinstance(key, slice)
@@ -501,7 +501,7 @@ def _function(state: State, node: ast.stmt) -> Flow:
 def _elsewhere(state: State, node: ast.stmt) -> Flow:
     """``global`` and ``nonlocal``: the names are another scope's."""
     for name in getattr(node, "names", ()):
-        scope = unfollowed.module_scope(state.scope) if isinstance(node, ast.Global) else state.scope.parent
+        scope = unsupported.module_scope(state.scope) if isinstance(node, ast.Global) else state.scope.parent
         while scope is not None and isinstance(node, ast.Nonlocal) and name not in scope.names:
             scope = scope.parent
         if scope is not None and scope is not state.scope:
@@ -615,7 +615,7 @@ def _import_from(state: State, node: ast.stmt) -> Flow:
     own = sibling(state, module)
     for alias in node.names:
         if alias.name == "*":
-            unfollowed.everything(state, node, module, own)
+            unsupported.everything(state, node, module, own)
         elif own is not None and alias.name in own.names:
             state.scope.names[alias.asname or alias.name] = own.names[alias.name]
         elif (inner := sibling(state, f"{module}.{alias.name}".lstrip("."))) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from .. import methods, unfollowed
+from .. import methods, unsupported
 from ..state import Fit, Sighting, Site, State
 from ..values import (
     Arguments,
@@ -59,13 +59,13 @@ def _region_in(session: object) -> object:
 
 def default_region(state: State, *, shared: bool) -> object:
     """The region of whom names none: that of boto3's ``shared`` session, or of a variable that the launcher has set; else None."""
-    own = unfollowed.environment(state)
+    own = unsupported.environment(state)
     return own.get(_SHARED if shared and _SHARED in own else "AWS_DEFAULT_REGION")
 
 
 def _setup_default_session(state: State, node: ast.expr, given: Arguments, names: Names) -> None:
     made = _boto_session(state, node, given, names)
-    unfollowed.environment(state)[_SHARED] = _region_in(made)
+    unsupported.environment(state)[_SHARED] = _region_in(made)
 
 
 def _method_of_session(
@@ -133,7 +133,7 @@ def _of_client(state: State, node: ast.expr, owner: Instance, name: str, given: 
         return {"Role": {"Arn": given_symbol(state, Symbol.ROLE)}}
     if name == "create_training_job":
         request: dict[str, object] = dict(names)
-        if (causes := unfollowed.doubts(state)) != []:
+        if (causes := unsupported.taints(state)) != []:
             request["…"] = unknown(causes, rest=True)
         site = Site(
             state.place(node),
@@ -170,7 +170,7 @@ def method_of_environment(
     del owner
     key = given[0] if given else names.get("key")
     if name in {"get", "getitem", "setdefault", "pop"} and isinstance(key, str):
-        own = unfollowed.environment(state)
+        own = unsupported.environment(state)
         if key in own:
             return own[key]
         if key in {"AWS_REGION", "AWS_DEFAULT_REGION"}:
@@ -185,10 +185,10 @@ def method_of_environment(
             return default
         return state.unknown(node, Reason.CALL, give=key, detail=f"variable {key} of the environment")
     if name == "update":
-        unfollowed.environment(state).update(
+        unsupported.environment(state).update(
             {str(name): value for item in given if isinstance(item, dict) for name, value in item.items()}
         )
-        unfollowed.environment(state).update(names)
+        unsupported.environment(state).update(names)
         return None
     return state.unknown(node, Reason.CALL)
 

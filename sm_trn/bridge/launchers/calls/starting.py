@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 
-from .. import estimators, methods, texts, unfollowed
+from .. import estimators, methods, texts, unsupported
 from ..state import Fit, Sighting, Site, State
 from ..values import (
     Arguments,
@@ -44,7 +44,7 @@ def constructed(state: State, node: ast.expr, cls: str, given: Arguments, names:
     if len(given) > len(estimators.POSITIONAL[cls]):
         arguments["…"] = state.unknown(node, Reason.CONSTRUCT, detail="more arguments than names")
     place = state.place(node)
-    if (causes := unfollowed.doubts(state)) != []:
+    if (causes := unsupported.taints(state)) != []:
         arguments["…"] = unknown(causes, rest=True)
     if isinstance(arguments.get("hyperparameters"), dict):
         arguments["hyperparameters"] = _own_copy(cls, arguments["hyperparameters"])
@@ -76,7 +76,7 @@ def _start(state: State, owner: Instance, started: Fit, within: str = "") -> Non
     arguments = {
         key: methods.STRUCTURAL["copy.deepcopy"]([value]) for key, value in owner.arguments.items() if key != "__turn__"
     }
-    if (causes := [*causes_in(arguments.get("…")), *unfollowed.doubts(state)]) != []:
+    if (causes := [*causes_in(arguments.get("…")), *unsupported.taints(state)]) != []:
         arguments["…"] = unknown(causes, rest=True)
     turn = owner.arguments.get("__turn__", 0)
     waiting = [site for site in state.sites if site.place == owner.place and site.turn == turn]

@@ -35,13 +35,13 @@ _ONLY_READ: Final = frozenset({
 })  # fmt: skip
 
 
-def doubt(state: State, cause: Cause) -> None:
+def taint(state: State, cause: Cause) -> None:
     """From here on anything in the file may be different."""
     held = state.scopes[0].names.get("…")
     state.scopes[0].names["…"] = unknown([*causes_in(held), cause], rest=True)
 
 
-def doubts(state: State) -> list[Cause]:
+def taints(state: State) -> list[Cause]:
     """Why what is read here may be different."""
     return list(causes_in(state.scopes[0].names.get("…")))
 
@@ -67,7 +67,7 @@ def code(state: State, node: ast.expr, path: str, given: list[object]) -> object
     )
     tree = _parsed(given[0], path) if len(given) == 1 and isinstance(given[0], str) else None
     if tree is None or (path == "exec" and state.scope.parent is not None):
-        doubt(state, cause)
+        taint(state, cause)
         return Unknown((cause,))
     for inner in ast.walk(tree):
         if hasattr(inner, "lineno"):
@@ -95,12 +95,12 @@ def _function(tree: ast.Module | ast.Expression) -> ast.FunctionDef:
     return ast.FunctionDef(name=_ALONE, args=nothing, body=body, decorator_list=[])
 
 
-def handed(state: State, node: ast.expr, function: object, given: Iterable[object]) -> None:
+def escape(state: State, node: ast.expr, function: object, given: Iterable[object]) -> None:
     """What is handed to a call that nobody follows may come back changed: mappings, lists, estimators, objects of the launcher."""
     if not _innocent(node, function):
         cause = state.cause(node, Reason.HANDED, give=_word(node), detail="its code was not read")
         for value in given:
-            lose(state, value, cause)
+            invalidate(state, value, cause)
 
 
 def _word(node: ast.expr) -> str:
@@ -118,7 +118,7 @@ def _innocent(node: ast.expr, function: object) -> bool:
     return isinstance(called, ast.Attribute) and called.attr in _ONLY_READ
 
 
-def lose(state: State, value: object, cause: Cause) -> None:
+def invalidate(state: State, value: object, cause: Cause) -> None:
     """Nothing is known any more of what a value holds."""
     todo, seen = [value], set[int]()
     while todo:
@@ -180,7 +180,7 @@ def magic(state: State, node: ast.expr, given: list[object]) -> None:
     if word == "store":
         _stored(state, node, rest.split(), line)
     if word == "pylab":
-        doubt(state, state.cause(node, Reason.DYNAMIC, detail=f"%{line} brings names that nobody here has read"))
+        taint(state, state.cause(node, Reason.DYNAMIC, detail=f"%{line} brings names that nobody here has read"))
     name, _, value = rest.partition("=" if "=" in rest else " ")
     if word in {"env", "set_env"} and value:
         environment(state)[name.strip()] = value.strip()
@@ -208,7 +208,7 @@ def _ran(state: State, node: ast.expr, words: list[str]) -> None:
     name = files[0].removeprefix("./").removesuffix(".py").replace("/", ".") if files else ""
     own = state.sibling(state, name) if "-i" not in words and files and not files[0].endswith(".ipynb") else None
     if own is None or "*" in own.names:
-        doubt(state, state.cause(node, Reason.DYNAMIC, detail=f"%run {' '.join(words)} runs a file that was not read"))
+        taint(state, state.cause(node, Reason.DYNAMIC, detail=f"%run {' '.join(words)} runs a file that was not read"))
         return
     state.scope.names.update({word: value for word, value in own.names.items() if not word.startswith("__")})
 
@@ -222,13 +222,13 @@ def environment(state: State) -> dict[str, object]:
 __all__ = [
     "MAGIC",
     "code",
-    "doubt",
-    "doubts",
     "environment",
+    "escape",
     "everything",
-    "handed",
-    "lose",
+    "invalidate",
     "magic",
     "module_scope",
     "names",
+    "taint",
+    "taints",
 ]
