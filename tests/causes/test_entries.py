@@ -29,7 +29,7 @@ SIGNAL = (
 def test_a_signal_is_read_from_any_wording_of_an_exit_code(text: str, signal: int, shell: bool) -> None:
     found = match(text.format(128 + signal if shell else -signal))
     assert found is not None
-    assert (SIGNALS[signal], False) == (found.entry.id, found.certain)
+    assert (SIGNALS[signal], False) == (found.entry.id, found.exact)
 
 
 @given(some.sampled_from(SIGNAL), some.sampled_from(sorted(SIGNALS)))
@@ -119,7 +119,7 @@ def implied(one: Fragment, other: Fragment) -> bool:
 
 def test_no_fragment_says_what_another_of_its_row_says_as_strongly() -> None:
     for row in entries():
-        kinds = (row.certain, row.likely, row.loose, row.about)
+        kinds = (row.exact, row.strong, row.weak, row.topic)
         pieces = [(strength, piece) for strength, kind in enumerate(kinds) for piece in kind]
         idle = [
             one.parts

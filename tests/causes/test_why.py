@@ -476,7 +476,7 @@ def test_watchdogs_that_waited_for_different_collectives_disagree() -> None:
 def test_every_row_is_complete_and_its_fragments_match_themselves() -> None:
     for row in entries():
         assert row.role in {Role.HEALTHY, Role.NOISE} or (row.what and row.fix), row.id
-        for piece in (*row.certain, *row.likely, *row.loose, *row.about):
+        for piece in (*row.exact, *row.strong, *row.weak, *row.topic):
             assert piece.found_in(" ".join(piece.parts)), (row.id, piece)
     assert len({row.id for row in entries()}) == len(entries())
 

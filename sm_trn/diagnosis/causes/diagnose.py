@@ -168,11 +168,11 @@ class JobText:
 
     def _cause(self, finding: Finding, others: Iterable[Finding]) -> Cause:
         line = finding.evidence
-        name, certain = _name(finding, self.scan)
+        name, exact = _name(finding, self.scan)
         row = entry(name)
         facts = row.facts(line.text)
         agree = any(each.match is not None and each.match.entry.id == name for each in others)
-        sure = (certain or agree) and finding.role == Role.ROOT
+        sure = (exact or agree) and finding.role == Role.ROOT
         time_s = line.time_s
         if finding.role == Role.TIMEOUT and self.scan is not None and math.isfinite(time_s):
             time_s -= self.scan.reading.watchdog.timeout_s
@@ -206,7 +206,7 @@ def _name(finding: Finding, scan: Scan | None) -> tuple[str, bool]:
             return "dist.desync", False
         if watchdog.absent is not None:
             return "dist.slow_rank", False
-    return finding.match.entry.id, finding.match.certain
+    return finding.match.entry.id, finding.match.exact
 
 
 def _reason(job: JobSnapshot | None) -> LogReading:

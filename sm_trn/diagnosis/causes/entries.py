@@ -22,7 +22,7 @@ _GAP = "…"
 _GRAM = 4
 _SHORT = ""  # where fragments stand that are shorter
 _DIGITS = str.maketrans("", "", "0123456789")
-_KINDS = ("certain", "likely", "loose", "about")  # lists of a row, the strongest first
+_KINDS = ("exact", "strong", "weak", "topic")  # lists of a row, the strongest first
 SURE, ALL = 2, len(_KINDS)  # how many of the lists count, of any line and of one that says it is an error
 _CLASS = re.compile(r"\b(?:[A-Z]+[a-z0-9]+){2,8}[A-Z]{0,8}\b")  # the name of an exception: each of its words may tell
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -93,8 +93,8 @@ def fragment(text: str, *, words: bool = False) -> Fragment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A row of the dictionary. ``certain`` fragments name the cause, ``likely`` ones speak for it; ``loose`` ones do so only on a
-    line that reports an error: an exception, a service's reason; ``about`` ones are what such a line is about, where nothing else
+    """A row of the dictionary. ``exact`` fragments name the cause, ``strong`` ones speak for it; ``weak`` ones do so only on a
+    line that reports an error: an exception, a service's reason; ``topic`` ones are what such a line is about, where nothing else
     speaks. ``files`` are those of libraries: an exception that nothing else tells of is about what the innermost of them does.
 
     ``signal`` is the number of a signal that speaks for the cause when it ends a process, ``codes`` are exit codes that do.
@@ -105,10 +105,10 @@ class Entry:
     fix: str
     source: str
     role: str = Role.ROOT
-    certain: tuple[Fragment, ...] = ()
-    likely: tuple[Fragment, ...] = ()
-    loose: tuple[Fragment, ...] = ()
-    about: tuple[Fragment, ...] = ()
+    exact: tuple[Fragment, ...] = ()
+    strong: tuple[Fragment, ...] = ()
+    weak: tuple[Fragment, ...] = ()
+    topic: tuple[Fragment, ...] = ()
     unless: tuple[Fragment, ...] = ()
     files: tuple[str, ...] = ()
     reads: str = ""
@@ -134,7 +134,7 @@ class Match:
     strength: int
 
     @property
-    def certain(self) -> bool:
+    def exact(self) -> bool:
         """Whether a fragment names the cause."""
         return self.strength == 0
 
@@ -156,10 +156,10 @@ def entries() -> tuple[Entry, ...]:
     return tuple(
         Entry(
             **{name: value for name, value in row.items() if not isinstance(value, list)},
-            certain=_fragments(row, "certain"),
-            likely=_fragments(row, "likely"),
-            loose=_fragments(row, "loose"),
-            about=_fragments(row, "about"),
+            exact=_fragments(row, "exact"),
+            strong=_fragments(row, "strong"),
+            weak=_fragments(row, "weak"),
+            topic=_fragments(row, "topic"),
             unless=_fragments(row, "unless"),
             files=tuple(row.get("files", ())),
             codes=tuple(row.get("codes", ())),
@@ -169,7 +169,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def _fragments(row: Mapping[str, list[str]], name: str) -> tuple[Fragment, ...]:
-    return tuple(fragment(text, words=name == "about") for text in row.get(name, ()))
+    return tuple(fragment(text, words=name == "topic") for text in row.get(name, ()))
 
 
 @functools.cache
@@ -269,7 +269,7 @@ def match(text: str, lists: int = ALL) -> Match | None:
     for place, kind, piece in _near(spelled.translate(_DIGITS)):
         strength = _KINDS.index(kind)
         silent = strength >= lists or (foreign and not _speaks_of_mistakes(rows[place].family, strength))
-        where = spelled if kind == "about" else lowered
+        where = spelled if kind == "topic" else lowered
         if not silent and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
             found[place] = strength
     calm = {
@@ -279,7 +279,7 @@ def match(text: str, lists: int = ALL) -> Match | None:
     }
     if calm and _RAISES.match(lowered) is None:
         return None
-    # What says little counts after what is sure, and before a loose word.
+    # What says little counts after what is sure, and before a weak fragment.
     noise = {place: SURE - 0.5 for place in found if rows[place].role in {Role.NOISE, Role.STATE}}
     for place in sorted(found.keys() - calm, key=lambda each: (max(found[each], noise.get(each, 0)), each)):
         row = rows[place]
