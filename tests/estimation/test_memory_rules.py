@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jobs
 import pytest
+from fakes.simulated_wire import world
 
 import sm_trn as st
 from sm_trn.core.specs import JobSpec, Problem, Severity
@@ -51,3 +52,14 @@ def test_parallel_sizes_must_divide_workers_and_heads(source: str) -> None:
 
 def test_workers_that_load_at_once_can_exceed_the_host(source: str) -> None:
     assert "MEM002" in {p.id for p in memory_problems(llama(source, tensor_parallel=8))}
+
+
+def test_a_launch_is_refused_by_the_rules_of_the_parts_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: str
+) -> None:
+    here = world(monkeypatch, tmp_path)
+    with pytest.raises(st.errors.InvalidJob) as caught:
+        here.session.submit(llama(source))
+    assert "MEM001" in {problem.id for problem in caught.value.problems}
+    assert "MEM001" in {problem.id for problem in here.session.check(llama(source))}
+    assert not here.service.jobs

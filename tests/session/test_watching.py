@@ -129,6 +129,20 @@ def test_an_expired_login_is_said_once_and_the_watch_goes_on_after_renewal(here:
     assert here.wire.faults["expired"] <= 900 / 20  # looked seldom meanwhile
 
 
+def test_after_a_renewed_login_the_service_is_asked_again_at_once(here: World) -> None:
+    here.service.add("long", created=here.clock.now(), story=Story(phases=(("Training", 900.0),)))
+    renewed = here.clock.now() + 300
+
+    def log_in_again() -> None:
+        here.log_in("SECOND")
+        here.wire.expired.add("FIRST")
+
+    here.clock.at(renewed, log_in_again)
+    times = [time for time, _ in looks(here, "long")]
+    after = [time for time in times if time >= renewed][:2]
+    assert after[1] - after[0] < 1  # elsewhere looks are 10 s apart and more
+
+
 def test_a_login_that_somebody_else_renewed_in_time_is_not_even_mentioned(here: World) -> None:
     start = here.clock.now()
     here.service.add("long", created=start, story=Story(phases=(("Training", 600.0),)))
