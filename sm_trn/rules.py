@@ -1,16 +1,13 @@
-"""Joins the rules of the core with those of the parts, and checks a job with all of them. It loads no session."""
+"""Checks a job with all rules, the core's and the parts'. It loads no session."""
 
 from __future__ import annotations
 
 from datetime import date
 
 from .core import preflight
-from .core.preflight import JobRule
 from .core.specs.job import JobSpec
 from .core.specs.problems import Problems
-from .forecast.rules import RULES as FORECAST_RULES
-
-RULES: tuple[JobRule, ...] = (*preflight.RULES, *FORECAST_RULES)
+from .forecast.rules import ALL_RULES as RULES
 
 
 def check(job: JobSpec, *, today: date | None = None) -> Problems:
@@ -24,3 +21,6 @@ def check(job: JobSpec, *, today: date | None = None) -> Problems:
     ['DIST003']
     """
     return preflight.check(job, today=today, rules=RULES)
+
+
+__all__ = ["RULES", "check"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ...core.preflight import RULES, check
+from ...core.preflight import check
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Severity
-from ...forecast.rules import RULES as FORECAST_RULES
+from ...forecast.rules import ALL_RULES
 from . import account, login, machine
 from .finding import Finding, Findings, State
 
@@ -37,7 +37,7 @@ def examine(
 def _of_the_file(job: JobSpec | None, name: str) -> Iterator[Finding]:
     if job is None:
         return
-    problems = check(job, rules=(*RULES, *FORECAST_RULES))
+    problems = check(job, rules=ALL_RULES)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         yield Finding(

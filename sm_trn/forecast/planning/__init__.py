@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 from ...core.catalog.limits import MAX_RUN_QUOTA_S
 from ...core.errors import UnknownName
 from ...core.formatting.missing import Missing
-from ...core.preflight import RULES, check
+from ...core.preflight import check
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import ceiling
 from ...core.specs.compute import Spot
@@ -22,7 +22,7 @@ from ..jobs.configure import configure
 from ..jobs.estimate import estimate
 from ..jobs.facts import Facts, Known, MissingFact
 from ..jobs.value import Estimate, enough_s, span
-from ..rules import RULES as FORECAST_RULES
+from ..rules import ALL_RULES
 from . import grid
 from .limits import Limits
 from .value import Choice, Excluded, Plan, named, ordered
@@ -163,11 +163,7 @@ def _impossible(first: Estimate, whole: float) -> tuple[str, str] | None:
 
 
 def _errors(job: JobSpec) -> Iterator[str]:
-    return (
-        f"{each.id} {each.what}"
-        for each in check(job, rules=(*RULES, *FORECAST_RULES))
-        if each.severity is Severity.ERROR
-    )
+    return (f"{each.id} {each.what}" for each in check(job, rules=ALL_RULES) if each.severity is Severity.ERROR)
 
 
 def _gravity(each: Excluded) -> tuple[int, float, str]:
