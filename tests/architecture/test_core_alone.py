@@ -157,6 +157,7 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.timeout(1600)
 def test_the_cores_own_tests_pass_without_the_parts(alone: Path) -> None:
     folders = FOLDERS if os.environ.get("SM_TRN_CORE") == "all" else QUICK
     places = [f"tests/{name}" for name in folders]
