@@ -6,7 +6,6 @@ It routes by the service that the signature names.
 
 from __future__ import annotations
 
-import re
 import socket
 import sys
 import traceback
@@ -26,6 +25,7 @@ from .iam.signature import parse_authorization
 from .operations import is_motos
 from .s3.api import S3Api
 from .s3.request import parse_request
+from .service import INVOCATIONS
 
 if TYPE_CHECKING:
     from .fault_injection import FaultInjector
@@ -48,7 +48,6 @@ _FILL_THE_DISK: Final = frozenset(
         "UpdateEndpoint",
     }
 )
-_INVOCATIONS = re.compile(r"/endpoints/([^/]{1,63})/invocations")
 _RESTORE_S = 60
 
 
@@ -153,7 +152,7 @@ class Dispatcher:
 
     def _data_plane(self, request: AuthenticatedRequest) -> Answer:
         http, region = request.http, self._owners.regions.of(request.region)
-        answer = region.answer(http.method, http.path, request.body.read(), http.fields)
+        answer = region.answer(http.method, http.path, request.body.read, http.fields)
         if answer is None:
             raise _unknown(http)
         headers, body = answer
@@ -184,7 +183,7 @@ def _operation(request: AuthenticatedRequest) -> str:
     prefix, operation = request.http.target
     if request.service != "sagemaker" or prefix == PREFIX:
         return ""
-    return operation or ("InvokeEndpoint" if _INVOCATIONS.fullmatch(request.http.path) else "")
+    return operation or ("InvokeEndpoint" if INVOCATIONS.fullmatch(request.http.path) else "")
 
 
 def _written(answer: Answer, method: str, request_id: str, start_response: StartResponse) -> Iterable[bytes]:
@@ -247,7 +246,7 @@ def _protocol(http: HttpRequest) -> str:
     if "rpc-v2-cbor" in http.fields.get("smithy-protocol", ""):
         return "cbor"
     kind = http.fields.get("content-type", "")
-    if _INVOCATIONS.fullmatch(http.path):
+    if INVOCATIONS.fullmatch(http.path):
         return "rest-json"
     if "x-amz-target" in http.fields or kind.startswith("application/x-amz-json"):
         return "json"

@@ -16,7 +16,7 @@ from .container.context import Shared
 from .container.orphans import REGIONS, clean_up_orphans
 from .errors import refused
 from .operations import Operations
-from .service import HttpAnswer, OpenService, RegionParts
+from .service import HttpAnswer, OpenService, ReadBody, RegionParts
 from .state.resources import Resources
 from .state.store import Store
 from .telemetry.log_store import LogLines
@@ -71,7 +71,7 @@ class Region:
         for service in self.services:
             service.restore()
 
-    def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:
+    def answer(self, method: str, path: str, body: ReadBody, fields: Mapping[str, str]) -> HttpAnswer | None:
         """Answer a request that names no operation but a path; None for one that is nobody's. Raises AwsError."""
         answers = (service.answer(method, path, body, fields) for service in self.services)
         return next((answer for answer in answers if answer is not None), None)

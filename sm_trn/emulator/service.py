@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .api.search import SearchRequest
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from .training.context import TrainingContext
     from .training.jobs import Jobs
 
+INVOCATIONS: Final = re.compile(r"/endpoints/([^/]{1,63})/invocations")  # the path of InvokeEndpoint
 Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of its own operation's request
 
 
@@ -38,8 +40,9 @@ class Service:
     def search(self, body: SearchRequest) -> Mapping[str, object] | None:
         """Answer a Search among what is this room's; None for any other. Raises AwsError."""
 
-    def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:
-        """Answer a request that names no operation but a path; None for one that is not this room's. Raises AwsError."""
+    def answer(self, method: str, path: str, body: ReadBody, fields: Mapping[str, str]) -> HttpAnswer | None:
+        """Answer a request that names no operation but a path; None for one that is not this room's, whose body is not read.
+        Raises AwsError."""
 
     def restore(self) -> None:
         """Bring back what was in service before a restart, and fail what ran."""
@@ -48,5 +51,6 @@ class Service:
         """End all that runs."""
 
 
+ReadBody = Callable[[], bytes]
 HttpAnswer = tuple[Mapping[str, str], bytes]  # headers and body
 OpenService = Callable[[RegionParts], Service]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from ..http.response import document, json_body
-from ..service import Handler, HttpAnswer, RegionParts, Service
+from ..service import Handler, HttpAnswer, ReadBody, RegionParts, Service
 from .api import COMPONENT, EXPERIMENT, SEARCHED, TRIAL, ExperimentsApi
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ class ExperimentsService(Service):
     def search(self, body: SearchRequest) -> Mapping[str, object] | None:
         return self._api.search(body) if body["Resource"] in SEARCHED else None
 
-    def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:
+    def answer(self, method: str, path: str, body: ReadBody, fields: Mapping[str, str]) -> HttpAnswer | None:
         """Answer BatchPutMetrics. Raises AwsError."""
         del fields
         if (method, path) != ("PUT", "/BatchPutMetrics"):
             return None
-        return json_body(self._api.put_metrics(cast("MetricsRequest", document(body))))
+        return json_body(self._api.put_metrics(cast("MetricsRequest", document(body()))))
 
 
 def operations(experiments: ExperimentsApi) -> Mapping[str, Handler]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Final
 
-from ..service import Handler, HttpAnswer, RegionParts, Service
+from ..service import INVOCATIONS, Handler, HttpAnswer, ReadBody, RegionParts, Service
 from .api import HostingApi
 from .endpoints import Endpoints
 from .transforms import Transforms
-
-INVOCATIONS: Final = re.compile(r"/endpoints/([^/]{1,63})/invocations")
 
 
 class HostingService(Service):
@@ -24,10 +20,10 @@ class HostingService(Service):
         self._api = HostingApi(parts.resources, parts.shared.objects, self._endpoints, self._transforms)
         self.operations = operations(self._api)
 
-    def answer(self, method: str, path: str, body: bytes, fields: Mapping[str, str]) -> HttpAnswer | None:
+    def answer(self, method: str, path: str, body: ReadBody, fields: Mapping[str, str]) -> HttpAnswer | None:
         """Answer InvokeEndpoint. Raises AwsError."""
         match = INVOCATIONS.fullmatch(path)
-        return self._api.invoke(match[1], body, fields) if match is not None and method == "POST" else None
+        return self._api.invoke(match[1], body(), fields) if match is not None and method == "POST" else None
 
     def restore(self) -> None:
         self._transforms.restore()
