@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from command import sm_trn
 
@@ -64,8 +66,9 @@ def test_the_option_that_makes_another_command_is_in_the_help_of_the_first(name:
     assert option in {word for parameter in load(command).params for word in parameter.opts}
 
 
-def test_what_follows_two_dashes_is_the_programs_own() -> None:
-    done = sm_trn("import", "--run", "--timeout", "100", "--", "python", "-c", "import sys; print(sys.argv)", "--run")
+def test_what_follows_two_dashes_is_the_programs_own(tmp_path: Path) -> None:
+    program = ("python", "-c", "import sys; print(sys.argv)", "--run")
+    done = sm_trn("import", "--run", "--timeout", "100", "--", *program, cwd=tmp_path)
     assert "'--run'" in done.stdout
 
 

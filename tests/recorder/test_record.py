@@ -426,6 +426,15 @@ def test_a_slice_leaves_out_what_no_launch_depends_on(tmp_path: Path, monkeypatc
     assert ["CreateTrainingJob"] == [call["operation"] for call in json.loads(done.stdout)["calls"]]
 
 
+def test_a_virtual_environment_under_any_name_is_not_copied(tmp_path: Path) -> None:
+    (tmp_path / "environments" / "py311").mkdir(parents=True)
+    (tmp_path / "environments" / "py311" / "pyvenv.cfg").touch()
+    with (tmp_path / "environments" / "py311" / "libtorch.so").open("wb") as file:
+        file.truncate(2_000_000_000)
+    done = record(["python", "-c", "import os; print(sorted(os.listdir('environments')))"], folder=tmp_path)
+    assert (0, "[]\n") == (done.exit_code, done.output)
+
+
 def test_the_output_names_the_users_own_folder(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text("import os\nprint('HERE', os.path.abspath('launch.py'))\n1 / 0\n")
     recorded = record(["launch.py"], folder=tmp_path, timeout_s=60)

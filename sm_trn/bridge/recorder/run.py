@@ -83,7 +83,8 @@ def record(
 def _copy(source: Path, target: Path) -> None:
     size = 0
     for folder, inner, files in os.walk(source):
-        inner[:] = [name for name in inner if name not in _LEFT_OUT]
+        left_out = _left_out(folder, inner)
+        inner[:] = [name for name in inner if name not in left_out]
         size += sum(
             path.stat().st_size for name in files if (path := Path(folder, name)).is_file() and not path.is_symlink()
         )
@@ -92,9 +93,12 @@ def _copy(source: Path, target: Path) -> None:
             raise SmTrnError(
                 f"folder: got more than {limit} in {source}, wanted one that can be copied; start it in a smaller one"
             )
-    shutil.copytree(
-        source, target, ignore=shutil.ignore_patterns(*_LEFT_OUT), symlinks=True, ignore_dangling_symlinks=True
-    )
+    shutil.copytree(source, target, ignore=_left_out, symlinks=True, ignore_dangling_symlinks=True)
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """The names in ``folder`` that are not copied: caches, and virtual environments whatever they are called."""
+    return {name for name in names if name in _LEFT_OUT or Path(folder, name, "pyvenv.cfg").is_file()}
 
 
 def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
