@@ -39,13 +39,15 @@ _KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_E
 def record(
     command: Sequence[str], *, folder: Path | None = None, timeout_s: float = 600.0, stop_at_submit: bool = False,
     region: str = "us-west-2", code: Sequence[tuple[int | None, str]] | None = None,
+    python: Path | None = None, texts: Mapping[str, str] | None = None,
 ) -> Recorded:  # fmt: skip
     """Run ``command`` in a copy of ``folder`` against the recorder, and return what it asked of AWS.
 
     Nothing is started, billed or sent anywhere. The command is a Python program; a ``.ipynb`` file stands for its cells,
     run one by one without their magics. With ``stop_at_submit`` the first job is refused, which ends most launchers there.
     ``code`` stands for the cells of ``command``'s file: a slice of it, and then what it would need of data and sources that
-    are not here is made up. Raises SmTrnError for a folder that is too large to copy, and for a program that is not there.
+    are not here is made up. ``python`` runs it instead of this Python; ``texts`` are what files of the folder hold in the copy.
+    Raises SmTrnError for a folder that is too large to copy, and for a program that is not there.
     """
     place = (folder or Path.cwd()).resolve()
     with (
@@ -56,6 +58,8 @@ def record(
         copy, log = root / "copy", root / "refused"
         work = copy / "above" / "work"  # a launcher that looks into the folders above its own stays inside
         _copy(place, work)
+        for name, text in (texts or {}).items():
+            (work / name).write_text(text, "utf-8", newline="")
         (root / "tmp").mkdir()
         (root / "home").mkdir()
         settings = {
@@ -68,6 +72,7 @@ def record(
         }
         began = time.monotonic()
         argv = _argv(command, work, root) if code is None else _sliced(code, work, command[0], root)
+        argv = [str(python) if python is not None and word == sys.executable else word for word in argv]
         exit_code, output = _run(argv, work, _environment(settings, root, region), timeout_s)
         return Recorded(
             calls=tuple(endpoint.calls),

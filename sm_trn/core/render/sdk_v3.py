@@ -46,20 +46,20 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "base_job_name": job.name,  # ModelTrainer appends the time; no other name can be asked for
         "source_code": _source_code(job, at),
         "distributed": _launcher(plan(job), job),
-        **with_objects(tree, _class),
+        **with_objects(tree, class_of),
         "hyperparameters": dict(job.arguments) or None,
     }
     channels = [_channel(name, source) for name, source in job.sources.items()] or None
     return EstimatorCall(
         cls="sagemaker.train.ModelTrainer",
         kwargs=_given(kwargs),
-        chain=MappingProxyType({name: with_objects(arguments, _class) for name, arguments in methods.items()}),
+        chain=MappingProxyType({name: with_objects(arguments, class_of) for name, arguments in methods.items()}),
         method="train",
         fit=_given({"input_data_config": channels, "wait": False, "logs": False}),
     )
 
 
-def _class(argument: str) -> str | None:
+def class_of(argument: str) -> str | None:
     """The class of an argument, or of the items of a list: ``RetryStrategy`` of ``retry_strategy``, ``Tag`` of ``tags``."""
     if argument in MAPS:
         return None
@@ -118,5 +118,5 @@ def _channel(name: str, source: Source) -> EstimatorCall:
     """Plain URIs and local folders stay plain; a channel with more to say is spelt out."""
     if isinstance(source, Channel) and source == Channel(source.uri):
         return _part(f"{CONFIGS}.InputData", {"channel_name": name, "data_source": source.uri})
-    words = {"channel_name": name, **with_objects(fields.write(fields.table_of(source), source, "v3"), _class)}
+    words = {"channel_name": name, **with_objects(fields.write(fields.table_of(source), source, "v3"), class_of)}
     return _part(f"{CONFIGS}.Channel", words)

@@ -1,0 +1,521 @@
+"""A program for SDK v2 with its imports, sessions, estimators, channels and later uses written for SDK v3.
+
+The program's own expressions are kept, and every byte outside of what is changed. Whether the result sends the same jobs is
+not known here: ``proof`` runs it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import libcst as cst
+
+from ..launchers.values import Place
+from . import inputs, uses
+from .names import Imports, moved
+from .pieces import Arguments, Made, Piece, RefusedError, arguments_of
+from .program import Program, parse_program
+from .reading import Import, Reading, dotted
+from .sdk import Known, Sdk
+from .trainers import ESTIMATORS, SESSION, TRAINER, Translation, launcher, trainer
+
+TRAINING_JOB: Final = "sagemaker.core.resources.TrainingJob"
+VERSION: Final = "sagemaker.__version__"
+_FIT: Final = ("inputs", "wait", "logs", "job_name", "experiment_config")
+_ANEW: Final = frozenset({inputs.TRAINING_INPUT, inputs.FILE_SYSTEM_INPUT})
+_PARTS: Final = {"sagemaker.instance_group.InstanceGroup"}  # SDK v3 takes their arguments by name alone
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A construct that SDK v3 does not have, or that is not known to mean the same there, and where it stands."""
+
+    place: Place
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """A file's new text, and why it is none that runs: nothing is written then. ``launches`` are the estimators in the old text,
+    ``starts`` the first and last lines of what starts them; ``trainers`` are where the new text makes and starts trainers."""
+
+    text: str
+    launches: tuple[Place, ...]
+    starts: tuple[tuple[Place, int], ...] = ()
+    trainers: tuple[Place, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A job that a run of the old program has started: the file's line that did, its channels, whether its source has a
+    requirements.txt, and what its name begins with."""
+
+    place: Place
+    channels: tuple[str, ...]
+    requirements: bool
+    base: str
+
+
+def rewritten(text: str, name: str, v2: Sdk, v3: Sdk, started: Sequence[Started] = ()) -> Rewritten:
+    """The program for SDK v3. ``started`` tells what a run of it under SDK v2 has shown.
+
+    Raises SmTrnError for a file that is no Python, and for a notebook in a style that cannot be kept.
+    """
+    program = parse_program(text, name)
+    reading = Reading(program, v2, [program.line(job.place) for job in started])
+    writer = _Writer(reading, v3, started)
+    module = reading.module.visit(writer)
+    module = _with_imports(module, writer)
+    launches = [call for call in reading.calls if reading.is_estimator(call)]
+    new = program.written(module)
+    again = Reading(parse_program(new, name), v3, makers=frozenset({_HOME}), start="train")
+    refused = dict.fromkeys((*writer.refused, *_unknown(again, v3)))
+    return Rewritten(
+        text=new,
+        launches=tuple(program.place(reading.line(call)) for call in launches),
+        starts=tuple(
+            (program.place(reading.line(call)), program.place(reading.last_line(call)).line)
+            for call in sorted(reading.fits, key=reading.line)
+        ),
+        trainers=tuple(
+            again.program.place(again.line(call))
+            for call in again.calls
+            if call in again.fits or again.is_estimator(call)
+        ),
+        refused=tuple(sorted(refused, key=lambda each: (each.place.cell or 0, each.place.line))),
+    )
+
+
+def _unknown(reading: Reading, v3: Sdk) -> Iterable[Refusal]:
+    """Names of an SDK in the new program that SDK v3 does not have."""
+    program = reading.program
+    for node, path in reading.chains.items():
+        known = reading.known.get(node)
+        if known is None or (known.rest and known.rest[0] not in known.attributes):
+            yield Refusal(program.place(reading.line(node)), f"SDK v3 has no {path}")
+    for statement in reading.imports:
+        for path in _imported(statement):
+            if v3.ask([path])[path] is None:
+                yield Refusal(program.place(reading.line(statement)), f"SDK v3 has no {path}")
+
+
+def _imported(statement: Import) -> list[str]:
+    if isinstance(statement, cst.Import):
+        return [path for alias in statement.names if (path := dotted(alias.name)).split(".")[0] == "sagemaker"]
+    module = dotted(statement.module) if statement.module is not None else ""
+    if isinstance(statement.names, cst.ImportStar):
+        return [f"{module}.*"]
+    return [f"{module}.{alias.name.value}" for alias in statement.names if isinstance(alias.name, cst.Name)]
+
+
+class _Writer(cst.CSTTransformer):
+    """One walk from the leaves to the root, so that what an argument holds is new before its call is."""
+
+    def __init__(self, reading: Reading, v3: Sdk, started: Sequence[Started]) -> None:
+        super().__init__()
+        self.reading = reading
+        self.refused: list[Refusal] = []
+        own = {local for statement in reading.imports for local in _locals(statement)}
+        self.imports = Imports({name for name in reading.bound if name not in own})
+        self.gone = set(reading.imports)
+        self._v3 = v3
+        self._started = started
+        self._replaced: dict[cst.CSTNode, str] = {}
+        self._lines = reading.program.module.code.split("\n")
+        self._indents: list[int] = []
+        self._called = {call.func for call in reading.calls}
+        self._mode = any(
+            arg.keyword is not None and arg.keyword.value == "input_mode"
+            for call in reading.calls if reading.is_estimator(call) for arg in call.args
+        )  # fmt: skip
+        self._names = self._named()
+        self._classes()
+        self._launchers = dict(self._distributions())
+
+    # -- names
+
+    def _distributions(self) -> Iterator[tuple[str, str]]:
+        """Names that are assigned once, for estimators' distribution alone: their value becomes a launcher where it stands."""
+        names = Counter[str]()
+        for call in self.reading.calls:
+            if self.reading.is_estimator(call):
+                for arg in call.args:
+                    if arg.keyword is not None and arg.keyword.value == "distribution" and isinstance(arg.value, cst.Name):
+                        names[arg.value.value] += 1
+        for name, count in names.items():
+            value = self.reading.once(name)
+            if value is not None and self.reading.uses(name) == count and dotted(value) != "None":
+                try:
+                    self._replaced[value] = launcher(self._source(value), self.imports.name)
+                except RefusedError as error:
+                    self._refuse(value, str(error))
+                yield name, self._replaced.get(value, "None")
+
+
+    def _named(self) -> dict[cst.CSTNode, str]:
+        """The new source of each name of SDK v2."""
+        homes = {node: moved(known.home) for node, known in self.reading.known.items() if known.home not in ESTIMATORS}
+        answers = self._v3.ask([*homes.values(), TRAINER, TRAINING_JOB])
+        names = dict[cst.CSTNode, str]()
+        for node, known in self.reading.known.items():
+            if known.home in ESTIMATORS:
+                names[node] = TRAINER
+            elif known.home in {*_ANEW, VERSION} or answers[homes[node]] is not None:
+                names[node] = homes[node]
+            else:
+                self._refuse(node, f"SDK v3 has no {self.reading.chains[node]}")
+        return names
+
+    def _classes(self) -> None:
+        for each in self.reading.classes:
+            for base in each.bases:
+                known = self.reading.known.get(base.value)
+                if known is not None and known.home in ESTIMATORS:
+                    self._refuse(each, f"class {each.name.value} is made of an estimator of SDK v2")
+
+    def _refuse(self, node: cst.CSTNode, why: str) -> None:
+        self.refused.append(Refusal(self.reading.program.place(self.reading.line(node)), why))
+
+    def _source(self, node: cst.CSTNode) -> str:
+        return self.reading.module.code_for_node(node)
+
+    def _expression(self, text: str) -> cst.BaseExpression:
+        module = self.reading.module
+        return cst.parse_expression(text.replace("\r\n", "\n").replace("\n", module.default_newline), module.config_for_parsing)
+
+    def _column(self, node: cst.CSTNode) -> int:
+        """How far the line that a node begins in is indented below its block: the block's own indent is added when it is printed."""
+        line = self._lines[self.reading.line(node) - 1]
+        return max(0, len(line) - len(line.lstrip()) - sum(self._indents))
+
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:
+        indent = node.indent if node.indent is not None else self.reading.module.default_indent
+        self._indents.append(len(indent))
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        return self._renamed(original_node, updated_node)
+
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+        if original_node in self.reading.chains:
+            return self._renamed(original_node, updated_node)
+        return self._used(original_node, updated_node)
+
+    def _renamed(self, original: cst.Name | cst.Attribute, updated: cst.BaseExpression) -> cst.BaseExpression:
+        home, known = self._names.get(original), self.reading.known.get(original)
+        if home is None or known is None:
+            return updated
+        if known.home == VERSION:
+            return self._expression(f'{self.imports.name("importlib.metadata")}.version("sagemaker")')
+        if original in self._called and (home == TRAINER or known.home in _ANEW):
+            return updated  # the call is written anew
+        if known.home in _ANEW:
+            self._refuse(original, f"{dotted(original)} is a class of another name in SDK v3")
+        if home == TRAINER:
+            return self._expression(self.imports.name(TRAINER))
+        local = dotted(original)
+        if "." not in local and not known.rest:
+            self.imports.keep(local, home)
+            return updated
+        return self._expression(".".join([self._local(local, home, known), *known.rest]))
+
+    def _local(self, chain: str, home: str, known: Known) -> str:
+        """How a name of a module goes on being called: ``image_uris.retrieve`` keeps its module, a class stands alone."""
+        words = chain.split(".")[: -len(known.rest) or None]
+        module, _, last = home.rpartition(".")
+        if known.kind == "function" and len(words) > 1 and words[-2] == module.rpartition(".")[2]:
+            return f"{self.imports.name(module)}.{last}"
+        return self.imports.name(home)
+
+    # -- uses of an estimator
+
+    def _used(self, original: cst.Attribute, updated: cst.Attribute) -> cst.BaseExpression:
+        attribute, owner = original.attr.value, dotted(original.value)
+        reading = self.reading
+        if reading.attached.get(owner):
+            return self._asked(original, updated, uses.ATTACHED)
+        above, _, last = owner.rpartition(".")
+        if last == "latest_training_job" and reading.estimators.get(above):
+            return self._asked(original, updated, uses.STARTED)
+        if reading.estimators.get(owner) and attribute not in {"fit", "set_hyperparameters", "hyperparameters", "logs", *uses.SAME}:
+            return self._asked(original, updated, uses.ESTIMATOR)
+        if reading.sessions.get(owner):
+            session = self._v3.ask([SESSION])[SESSION]
+            if session is not None and attribute not in session.attributes:
+                self._refuse(original, f"SDK v3's Session has no {attribute}")
+        return updated
+
+    def _asked(self, original: cst.Attribute, updated: cst.Attribute, words: Mapping[str, str]) -> cst.BaseExpression:
+        attribute = original.attr.value
+        if attribute not in words and not (attribute == "logs" and words is uses.ATTACHED):
+            instead = uses.INSTEAD.get(attribute)
+            self._refuse(original, instead or f"what SDK v3 has for {self._source(original)} is not known here")
+            return updated
+        return self._expression(f"{self._source(updated.value)}.{words.get(attribute, attribute)}")
+
+    # -- calls
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        try:
+            return self._call(original_node, updated_node)
+        except RefusedError as error:
+            self._refuse(original_node, str(error))
+            return updated_node
+
+    def _call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        known = self.reading.known.get(original.func)
+        if original in self.reading.fits:
+            return self._fit(original, updated)
+        if known is not None:
+            return self._of_sdk(original, updated, known)
+        return self._method(original, updated)
+
+    def _of_sdk(self, original: cst.Call, updated: cst.Call, known: Known) -> cst.BaseExpression:
+        if known.home in ESTIMATORS and known.rest == ("attach",):
+            given = self._arguments(updated, ("training_job_name", "sagemaker_session"))
+            name = given.named.get("training_job_name", Piece("None"))
+            return self._expression(f"{self.imports.name(TRAINING_JOB)}.get(training_job_name={name.text})")
+        if known.home in ESTIMATORS and not known.rest:
+            return self._estimator(original, updated, known)
+        if known.home == inputs.TRAINING_INPUT:
+            return self._made(original, inputs.data(self._arguments(updated, known.parameters), self.reading.channels.get(original)))
+        if known.home == inputs.FILE_SYSTEM_INPUT:
+            return self._made(original, inputs.file_system(self._arguments(updated, known.parameters)))
+        if known.home in _PARTS:
+            given = self._arguments(updated, known.parameters)
+            return self._made(original, Made(moved(known.home), dict(given.named)))
+        return updated
+
+    def _arguments(self, call: cst.Call, parameters: Sequence[str]) -> Arguments:
+        return arguments_of(call, parameters, self._source)
+
+    def _made(self, original: cst.Call, made: Made) -> cst.BaseExpression:
+        return self._expression(made.written(self.imports.name, self._column(original)))
+
+    def _estimator(self, original: cst.Call, updated: cst.Call, known: Known) -> cst.BaseExpression:
+        how = Translation(
+            cls=known.home,
+            requirements=any(job.requirements for job in self._jobs_of(original)),
+            base=next((job.base for job in self._jobs_of(original)), ""),
+            launchers=self._launchers,
+            name=self.imports.name,
+        )
+        return self._made(original, trainer(self._arguments(updated, known.parameters), how))
+
+    def _jobs_of(self, call: cst.Call) -> list[Started]:
+        """The jobs that what a call makes has started: all jobs, where that does not stand in the text."""
+        lines = self._lines_of(call)
+        mine = [job for job in self._started if self.reading.program.line(job.place) in lines]
+        return mine or list(self._started)
+
+    def _lines_of(self, call: cst.Call) -> set[int]:
+        """The lines of the fits of what a call makes."""
+        found = set[int]()
+        for fit in self.reading.fits:
+            held = fit.func.value if isinstance(fit.func, cst.Attribute) else None
+            once = self.reading.once(dotted(held)) if held is not None else None
+            if held is call or once is call:
+                found |= set(range(self.reading.line(fit), self.reading.last_line(fit) + 1))
+        return found
+
+    def _method(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        """Methods of estimators that change their arguments."""
+        function = original.func
+        if not isinstance(function, cst.Attribute) or not isinstance(updated.func, cst.Attribute):
+            return updated
+        owner, method = dotted(function.value), function.attr.value
+        held = self._source(updated.func.value)
+        if self.reading.estimators.get(owner) and method == "set_hyperparameters":
+            return updated.with_changes(func=self._expression(f"{held}.hyperparameters.update"))
+        if self.reading.estimators.get(owner) and method == "hyperparameters":
+            return self._expression(f"{held}.hyperparameters")
+        if method == "logs" and self.reading.estimators.get(owner):
+            return self._expression(f"{held}.{uses.JOB}.wait(logs=True)")
+        if method == "logs" and self.reading.attached.get(owner):
+            return self._expression(f"{held}.wait(logs=True)")
+        return updated
+
+    def _fit(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        given = self._arguments(updated, _FIT)
+        for name in ("job_name", "experiment_config"):
+            if given.named.get(name, Piece("None")).text != "None":
+                raise RefusedError(f"ModelTrainer.train takes no {name}")
+        parts = dict[str, Made | Piece]()
+        said = given.named.get("inputs")
+        if said is not None and said.text != "None":
+            value = next(arg.value for at, arg in enumerate(original.args) if _named(arg, at, _FIT) == "inputs")
+            new = next(arg.value for at, arg in enumerate(updated.args) if _named(arg, at, _FIT) == "inputs")
+            parts["input_data_config"] = said.saying(self._channels(original, value, new))
+        for name in ("wait", "logs"):
+            if name in given.named:
+                text = given.named[name].text
+                parts[name] = given.named[name].saying("False" if text == "None" else "True" if name == "logs" and text[:1] in "\"'" else text)
+        function = updated.func
+        if not isinstance(function, cst.Attribute):
+            raise RefusedError("its fit is called in a way that is not known here")
+        column = self._column(original)
+        plain = all(isinstance(part, Piece) and not part.before and not part.after for part in parts.values())
+        text = ", ".join(f"{key}={part.text}" for key, part in parts.items() if isinstance(part, Piece))
+        arguments = f"({text})" if plain and len(text) < 90 else Made("", parts).arguments(self.imports.name, column)
+        return self._expression(f"{self._source(function.value)}.train{arguments}")
+
+    def _channels(self, fit: cst.Call, value: cst.BaseExpression, new: cst.BaseExpression) -> str:
+        name, mode = self.imports.name, self._mode
+        if isinstance(value, cst.Dict) and isinstance(new, cst.Dict):
+            items = []
+            for old, element in zip(value.elements, new.elements, strict=True):
+                if not isinstance(old, cst.DictElement) or not isinstance(element, cst.DictElement):
+                    raise RefusedError("which channels it gives does not stand in the call")
+                text = self._source(element.value)
+                items.append(text if self._is_channel(old.value) else inputs.channel(self._source(element.key), text, name, mode_of_job=mode))
+            return inputs.listed(items, self._column(fit) + 4)
+        text = self._source(new)
+        if self._is_channel(value):
+            return f"[{text}]"
+        if self._is_mapping(fit, value):
+            item = inputs.channel("channel", "source", name, mode_of_job=mode)
+            return f"[{item} for channel, source in {text}.items()]"
+        return f"[{inputs.channel(inputs.SINGLE, text, name, mode_of_job=mode)}]"
+
+    def _is_channel(self, value: cst.BaseExpression) -> bool:
+        held = self.reading.once(value.value) if isinstance(value, cst.Name) else value
+        return self.reading.channels.get(held) is not None if held is not None else False
+
+    def _is_mapping(self, fit: cst.Call, value: cst.BaseExpression) -> bool:
+        """Whether a value that stands elsewhere is a mapping of channels: by what it is there, or by what the run has sent."""
+        held = self.reading.once(value.value) if isinstance(value, cst.Name) else value
+        if isinstance(held, cst.Dict) or (isinstance(held, cst.Call) and dotted(held.func) == "dict"):
+            return True
+        if isinstance(held, (cst.SimpleString, cst.FormattedString, cst.BinaryOperation)):
+            return False
+        lines = range(self.reading.line(fit), self.reading.last_line(fit) + 1)
+        sent = [job.channels for job in self._started if self.reading.program.line(job.place) in lines]
+        return any(channels != (inputs.SINGLE.strip('"'),) for channels in sent)
+
+    # -- statements
+
+    def on_leave(self, original_node, updated_node):  # type: ignore[no-untyped-def]  # as libcst has it
+        """A value that is another thing in SDK v3 is changed where it is assigned."""
+        if original_node in self._replaced:
+            return self._expression(self._replaced[original_node])
+        return super().on_leave(original_node, updated_node)
+
+    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.IndentedBlock:
+        self._indents.pop()
+        body, rest = self._body(original_node.body, updated_node.body)
+        if not body:
+            body = [cst.SimpleStatementLine([cst.Pass()])]
+        return updated_node.with_changes(body=body, footer=[*rest, *updated_node.footer])
+
+    def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:
+        body, rest = self._body(original_node.body, updated_node.body)
+        return updated_node.with_changes(body=body, footer=[*rest, *updated_node.footer])
+
+    def _body(
+        self, old: Sequence[cst.CSTNode], new: Sequence[cst.CSTNode]
+    ) -> tuple[list[cst.CSTNode], list[cst.EmptyLine]]:
+        """The statements without the imports of SDK v2, and the comments that stood before the last ones that went."""
+        body: list[cst.CSTNode] = []
+        comments: list[cst.EmptyLine] = []
+        for before, after in zip(old, new, strict=True):
+            for statement in self._without_imports(before, after):
+                if isinstance(statement, cst.EmptyLine):
+                    comments.append(statement)
+                else:
+                    body.append(_below(comments, statement))
+                    comments = []
+        return body, comments
+
+    def _without_imports(self, before: cst.CSTNode, after: cst.CSTNode) -> list[cst.CSTNode]:
+        if not isinstance(before, cst.SimpleStatementLine) or not isinstance(after, cst.SimpleStatementLine):
+            return [after]
+        if not any(small in self.gone for small in before.body):
+            return [after]
+        kept: list[cst.BaseSmallStatement] = []
+        for small, new in zip(before.body, after.body, strict=True):
+            other = _without_sdk(new) if small in self.gone else new
+            kept += [] if other is None else [other]
+        if any(small is self.reading.anchor for small in before.body):
+            kept.append(cst.Expr(cst.Name(_HERE)))
+        if not kept:
+            return [line for line in after.leading_lines if line.comment is not None]
+        return [after.with_changes(body=[each.with_changes(semicolon=cst.MaybeSentinel.DEFAULT) for each in kept])]
+
+
+class _Importer(cst.CSTTransformer):
+    """Puts the new imports where the mark stands."""
+
+    def __init__(self, statements: list[cst.SimpleStatementLine]) -> None:
+        super().__init__()
+        self._statements = statements
+
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement] | cst.RemovalSentinel:
+        del original_node
+        rest = [small for small in updated_node.body if not _is_mark(small)]
+        if len(rest) == len(updated_node.body):
+            return updated_node
+        lines = [*self._statements, *([updated_node.with_changes(body=rest, leading_lines=[])] if rest else [])]
+        return cst.FlattenSentinel([_below(updated_node.leading_lines, lines[0]), *lines[1:]]) if lines else cst.RemoveFromParent()
+
+
+def _with_imports(module: cst.Module, writer: _Writer) -> cst.Module:
+    statements = [cst.parse_statement(line, module.config_for_parsing) for line in writer.imports.statements()]
+    lines = [each for each in statements if isinstance(each, cst.SimpleStatementLine)]
+    if writer.reading.anchor is not None:
+        return module.visit(_Importer(lines))
+    first = next((at for at, each in enumerate(module.body) if not _is_head(each)), len(module.body))
+    return module.with_changes(body=[*module.body[:first], *lines, *module.body[first:]])
+
+
+def _is_head(statement: cst.CSTNode) -> bool:
+    """Whether it is a docstring or an import of the future, which nothing stands before."""
+    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+    if isinstance(small, cst.Expr):
+        return isinstance(small.value, cst.SimpleString)
+    return isinstance(small, cst.ImportFrom) and small.module is not None and dotted(small.module) == "__future__"
+
+
+def _is_mark(small: cst.BaseSmallStatement) -> bool:
+    return isinstance(small, cst.Expr) and isinstance(small.value, cst.Name) and small.value.value == _HERE
+
+
+def _without_sdk(statement: cst.BaseSmallStatement) -> cst.BaseSmallStatement | None:
+    """An import without its names of the SDK; None where it has no others."""
+    if not isinstance(statement, cst.Import):
+        return None
+    names = [alias for alias in statement.names if dotted(alias.name).split(".")[0] != "sagemaker"]
+    if not names:
+        return None
+    return statement.with_changes(names=[*names[:-1], names[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)])
+
+
+def _below(comments: Sequence[cst.EmptyLine], statement: cst.CSTNode) -> cst.CSTNode:
+    if not comments:
+        return statement
+    lines: Sequence[cst.EmptyLine] = getattr(statement, "leading_lines", ())
+    return statement.with_changes(leading_lines=[*comments, *lines])
+
+
+_HOME: Final = "sagemaker.train.model_trainer.ModelTrainer"
+_HERE: Final = "_imports_of_sdk_v3_"
+
+
+def _named(arg: cst.Arg, position: int, parameters: Sequence[str]) -> str:
+    return arg.keyword.value if arg.keyword is not None else parameters[position]
+
+
+def _locals(statement: Import) -> list[str]:
+    """The names that an import binds."""
+    if isinstance(statement.names, cst.ImportStar):
+        return []
+    return [
+        dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name).split(".")[0] for alias in statement.names
+    ]
