@@ -13,9 +13,14 @@ import pytest
 from click.testing import CliRunner, Result
 from command import sm_trn
 
+from sm_trn.bridge.commands import porting
 from sm_trn.bridge.commands.asking import answers
 from sm_trn.bridge.commands.import_code import command
 from sm_trn.bridge.launchers import read_text
+from sm_trn.bridge.launchers.values import Place
+from sm_trn.bridge.rewriting.port import Port
+from sm_trn.bridge.rewriting.rewrite import Refusal
+from sm_trn.core.errors import SmTrnError
 
 LAUNCH = """
 from sagemaker.pytorch import PyTorch
@@ -115,36 +120,61 @@ def test_on_a_terminal_one_is_asked_and_elsewhere_not(repository: Path) -> None:
         assert 0 == child.wait()
 
 
-def test_a_notebook_is_written_beside_and_a_script_is_not_one(repository: Path) -> None:
-    cells = [
-        {"cell_type": "code", "source": text.splitlines(keepends=True), "outputs": [], "metadata": {}}
-        for text in ("%ls", LAUNCH)
-    ]
-    old = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}, indent=1)
-    (repository / "launch.ipynb").write_text(old)
-    done = run("launch.ipynb", "--to", "notebook", "--output", "new", "--set", "region=us-east-1")
-    assert (None, 0) == (done.exception, done.return_value)
-    assert old == (repository / "launch.ipynb").read_text()
-    first, second = json.loads((repository / "new" / "launch.ipynb").read_text())["cells"]
-    assert cells[0] == first
-    assert "ModelTrainer(" in "".join(second["source"])
-    with pytest.raises(Exception, match=r"wanted a \.ipynb file"):
-        CliRunner().invoke(
-            command, ["jobs/launch.py", "--to", "notebook"], standalone_mode=False, catch_exceptions=False
-        )
+def test_without_sdk_v3_nothing_is_written_and_the_answer_says_what_is_needed(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SM_TRN_SDK3_PYTHON", raising=False)
+    text = (repository / "jobs" / "launch.py").read_text()
+    for how in ("--in-place", "--diff"):
+        done = run("jobs/launch.py", how)
+        assert "name a Python that has it, with --python PATH or SM_TRN_SDK3_PYTHON" in str(done.exception)
+        done = run("jobs/launch.py", how, "--python", sys.executable)
+        assert "wanted version 3" in str(done.exception)
+    assert text == (repository / "jobs" / "launch.py").read_text()
 
 
-def test_a_program_that_would_run_under_neither_sdk_is_not_written(repository: Path) -> None:
-    text = "import sagemaker\nsession = sagemaker.Session()\n" + LAUNCH
+def test_what_runs_is_written_and_what_does_not_is_left_with_its_reasons(tmp_path: Path) -> None:
+    path, page = tmp_path / "launch.py", tmp_path / "launch.ipynb"
+    for each in (path, page):
+        each.write_text("old\n")
+    place = Place("launch.py", None, 3)
+    good = Port(old="old\n", text="new\r\n", launches=(place,), named=("the time stamp",), jobs=1)
+    bad = Port(old="old\n", text="new\n", launches=(place,), refused=(Refusal(place, "SDK v3 has no X"),))
+    assert 1 == porting.write_in_place([(path, bad)])
+    assert "old\n" == path.read_text()
+    assert 0 == porting.write_in_place([(path, good)])
+    assert (b"new\r\n", "old\n") == (path.read_bytes(), (tmp_path / "launch.py.bak").read_text())
+    assert 0 == porting.write_notebooks([(page, good)], tmp_path / "new")
+    assert (b"new\r\n", "old\n") == ((tmp_path / "new" / "launch.ipynb").read_bytes(), page.read_text())
+    with pytest.raises(SmTrnError, match=r"wanted a \.ipynb file"):
+        porting.write_notebooks([(path, good)], tmp_path / "new")
+    with pytest.raises(SmTrnError, match="wanted another one, or --in-place"):
+        porting.write_notebooks([(page, good)], tmp_path)
+
+
+def test_a_job_that_model_trainer_refuses_is_written_for_the_level_below_and_keeps_no_other(repository: Path) -> None:
     path = repository / "jobs" / "launch.py"
-    path.write_text(text)
-    done = run("jobs/launch.py", "--in-place", "--set", "region=us-east-1")
-    assert (1, text) == (done.return_value, path.read_text())
-    assert (
-        "launch.py, line 2: SDK v3 has no sagemaker.Session; use sagemaker.core.helper.session_helper.Session"
-        in done.stderr
+    path.write_text(LAUNCH.replace("instance_count=1", "instance_count=1, container_entry_point=['sh']") + LAUNCH)
+    done = run("jobs/launch.py", "--set", "bucket=b", "--to", "model-trainer-v3")
+    assert (None, 0) == (done.exception, done.return_value)
+    assert "TrainingJob.create(" in done.stdout
+    assert "ModelTrainer(" in done.stdout
+    assert "written as training-job-v3, for ModelTrainer cannot say it" in done.stderr
+
+
+def test_a_program_with_a_placeholder_does_not_run(repository: Path) -> None:
+    path = repository / "jobs" / "launch.py"
+    path.write_text(
+        "import sagemaker\n" + LAUNCH.replace('"arn:aws:iam::111122223333:role/r"', "sagemaker.get_execution_role()")
     )
-    assert "the result would run under neither SDK, so it is not written" in done.stderr
+    for form in ("model-trainer-v3", "training-job-v3", "estimator-v2"):
+        text = run("jobs/launch.py", "--to", form).stdout
+        with pytest.raises(SystemExit, match=r"fill in .*YOUR-ROLE.*, then delete this line"):
+            exec(compile(text, "job.py", "exec"), {})  # noqa: S102 - our own text
+    given = run(
+        "jobs/launch.py", "--to", "estimator-v2", "--set", "role=arn:aws:iam::1:role/r", "--set", "bucket=b"
+    ).stdout
+    assert "SystemExit" not in given
 
 
 def test_a_value_is_read_from_a_file_and_its_keys_can_be_changed(repository: Path) -> None:

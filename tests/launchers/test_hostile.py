@@ -14,18 +14,20 @@ import time
 from pathlib import Path
 
 import pytest
+from fakes.sdks import Everything, Installed
 
 from sm_trn.bridge.commands import shown
 from sm_trn.bridge.launchers import read_launchers
-from sm_trn.bridge.launchers.rewrite import rewritten
 from sm_trn.bridge.launchers.slice import sliced
 from sm_trn.bridge.launchers.source import cells
+from sm_trn.bridge.rewriting.rewrite import rewritten
 from sm_trn.core.errors import SmTrnError
 from sm_trn.rules import check
 
 CASES = int(os.environ.get("SM_TRN_HOSTILE", "200"))
 CALLSITES = Path(os.environ.get("SM_TRN_CALLSITES", "/nowhere"))
 BATCH = 50
+V2, V3 = Installed(), Everything()
 WHOLE = """open({canary!r}, 'w').close()
 exec("open({canary!r}, 'w')")
 import os, sagemaker
@@ -158,7 +160,7 @@ def everything(path: Path, *, checked: bool = False) -> None:
     assert shown.report(found)
     json.dumps(shown.as_json(found))
     text = path.read_bytes().decode("utf-8")
-    rewritten(found, text, ("bucket", "region"))
+    rewritten(text, path.name, V2, V3)
     sliced(cells(path.name, text.replace("\r\n", "\n")), [launch.place for launch in found.launches])
 
 

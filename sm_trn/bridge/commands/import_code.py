@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,11 +21,10 @@ from ...rules import check
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.requests.ledger import PLACEHOLDERS, TIME
-from ..launchers.rewrite import Rewritten, rewritten
 from ..launchers.survey import survey
 from ..launchers.values import Symbol
 from ..launchers.write import python_source
-from . import shown
+from . import porting, shown
 from .asking import answers, on_terminal, prompt, value_of
 
 FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3", "notebook")
@@ -55,8 +52,17 @@ _SUFFIX = {"job.toml": ".toml"}
     expose_value=False,
     help="Run the code instead, without launching, and keep the jobs that it sends: sm-trn import --run --help.",
 )
-@click.option("--diff", "as_diff", is_flag=True, help="Show each file with its launches written for SDK v3, as a diff.")
+@click.option("--diff", "as_diff", is_flag=True, help="Show each program written for SDK v3, as a diff.")
 @click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
+@click.option(
+    "--python",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    metavar="PATH",
+    help="A Python that has SDK v3, for --diff, --in-place and --to notebook. SM_TRN_SDK3_PYTHON names one too.",
+)
+@click.option(
+    "--arguments", default="", metavar="TEXT", help="The command line of the program when these run it: '--epochs 3'."
+)
 @click.option(
     "--survey",
     "survey_page",
@@ -72,6 +78,8 @@ def command(
     form: str | None,
     output: Path | None,
     survey_page: Path | None,
+    python: Path | None,
+    arguments: str,
     **how: bool,
 ) -> int:
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
@@ -89,10 +97,11 @@ def command(
         return _survey(names, values, survey_page, as_json=as_json)
     if how["verified"]:
         return _verify(names, values, as_json=as_json)
-    if how["as_diff"] or how["in_place"]:
-        return _rewrite(names, values, in_place=how["in_place"])
-    if form == "notebook":
-        return _notebooks(names, values, output)
+    if how["as_diff"] or how["in_place"] or form == "notebook":
+        ported = porting.ported(names, python, arguments)
+        if form == "notebook":
+            return porting.write_notebooks(ported, output)
+        return porting.write_in_place(ported) if how["in_place"] else porting.show(ported)
     found = _read(names, values, asking=on_terminal() and not as_json)
     if as_json:
         emit([shown.as_json(each) for each in found])
@@ -125,53 +134,6 @@ def _read(names: tuple[str, ...], values: dict[str, object], *, asking: bool) ->
         values |= said
 
 
-def _notebooks(names: tuple[str, ...], values: dict[str, object], output: Path | None) -> int:
-    """Write each notebook with its launches for SDK v3, into the folder or on the screen; the file itself is left alone."""
-    left = 0
-    for name in names:
-        path = Path(name)
-        if path.suffix != ".ipynb":
-            raise SmTrnError(
-                f"import: got {name!r} for --to notebook, wanted a .ipynb file; --diff and --in-place take scripts"
-            )
-        new = rewritten(read_launchers(path, given=values), _text_of(path), tuple(values))
-        _say_rest(new)
-        left += len(new.left)
-        if new.stops:
-            left += 1
-            continue
-        if output is None:
-            click.echo(new.text, nl=False)
-            continue
-        output.mkdir(parents=True, exist_ok=True)
-        target = output / path.name
-        if target.resolve() == path.resolve():
-            raise SmTrnError(f"import: got {str(output)!r}, the folder of {name!r}, wanted another one, or --in-place")
-        target.write_bytes(new.text.encode("utf-8"))
-        say(str(target))
-    return int(left > 0)
-
-
-def _text_of(path: Path) -> str:
-    with path.open(encoding="utf-8", newline="") as file:
-        return file.read()
-
-
-def _say_rest(new: Rewritten) -> None:
-    """What was not rewritten: launches, with the reason, and what the rest of the file asks of an object that is another now."""
-    for place, why in new.left:
-        click.echo(f"{place}: left as it is; {why}", err=True)
-    for place, used in new.later:
-        click.echo(f"{place}: {used} stays, and is now asked of a ModelTrainer; see migrating.md", err=True)
-    for each in new.stops:
-        click.echo(f"{each.place}: SDK v3 has no {each.name}; use {each.instead}", err=True)
-    if new.stops:
-        click.echo(
-            f"{new.stops[0].place.file}: with these lines the result would run under neither SDK, so it is not written; change them first",
-            err=True,
-        )
-
-
 def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
     """Read every file below the folders, and write one page; --json prints the same in numbers."""
     found = survey([Path(name) for name in names], values, check)
@@ -181,33 +143,6 @@ def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as
     else:
         say(f"{found.sentence()}\n{page}")
     return 0
-
-
-def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: bool) -> int:
-    """Show, or write, each file with the launches that SDK v3 can say. The others are named, with the reason."""
-    left = 0
-    for name in names:
-        path = Path(name)
-        found = read_launchers(path, given=values)
-        old = _text_of(path)
-        new = rewritten(found, old, tuple(values))
-        _say_rest(new)
-        left += len(new.left)
-        if not in_place:  # a diff is read by somebody, and runs nowhere
-            lines = difflib.unified_diff(
-                old.splitlines(), new.text.splitlines(), name, f"{name}, for SDK v3", lineterm=""
-            )
-            say("\n".join(lines))
-        elif new.stops:
-            left += 1
-        elif new.text != old:
-            shutil.copy2(path, path.with_name(f"{path.name}.bak"))
-            with path.open("w", encoding="utf-8", newline="") as file:
-                file.write(new.text)
-            say(
-                f"{name}: {fmt.counted(new.written, 'launch', 'launches')} written for SDK v3; {path.name}.bak is the old file"
-            )
-    return int(left > 0)
 
 
 def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
@@ -277,13 +212,12 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
     taken: set[str] = set()
     refused = 0
     for launch, job in jobs:
-        try:
-            text = written(dataclasses.replace(job, spec=_from(job, output or Path.cwd())), form)
-        except SmTrnError as error:  # one that a form refuses keeps no other from being written
+        placed = dataclasses.replace(job, spec=_from(job, output or Path.cwd()))
+        text = _written(placed, form, launch)
+        if text is None:
             refused += 1
-            click.echo(f"{job.spec.name}, {launch.place}: not written. {error}", err=True)
             continue
-        text = _told(launch, job, text) + text
+        text = _told(launch, job, text, form) + text
         if output is None:
             say((f"# {job.spec.name}: {launch.place}\n" if len(jobs) > 1 else "") + text)
             continue
@@ -297,8 +231,25 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
     return not refused
 
 
-def _told(launch: Launch, job: LauncherJob, text: str) -> str:
-    """Comments about what the text does not say, or says by a placeholder."""
+def _written(job: LauncherJob, form: str, launch: Launch) -> str | None:
+    """The text of a job; None for one that no form can say, which keeps no other from being written. What ModelTrainer refuses is
+    written as TrainingJob.create, which sends the same request."""
+    try:
+        return written(job, form)
+    except SmTrnError as error:
+        if form != "model-trainer-v3":
+            click.echo(f"{job.spec.name}, {launch.place}: not written. {error}", err=True)
+            return None
+        told = str(error).partition("\n")[0]
+        click.echo(
+            f"{job.spec.name}, {launch.place}: written as training-job-v3, for ModelTrainer cannot say it. {told}",
+            err=True,
+        )
+        return _written(job, "training-job-v3", launch)
+
+
+def _told(launch: Launch, job: LauncherJob, text: str, form: str) -> str:
+    """Comments about what the text does not say, or says by a placeholder, and what keeps a program with one from running."""
     lines = []
     if "region" not in launch.placeholders:
         lines.append(f"# The launcher starts it in {job.at.region}: launch it there, with --region {job.at.region}.")
@@ -309,6 +260,9 @@ def _told(launch: Launch, job: LauncherJob, text: str) -> str:
         )
     if "account" in launch.placeholders and (account := PLACEHOLDERS[Symbol.ACCOUNT]) in text:
         lines.append(f"# {account} stands for your account: fill it in.")
+        words.append(account)
+    if words and form != "job.toml":
+        lines.append(f'raise SystemExit("fill in {" and ".join(words)}, then delete this line")')
     return "".join(f"{line}\n" for line in lines)
 
 

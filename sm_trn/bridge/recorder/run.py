@@ -36,7 +36,7 @@ _LEFT_OUT: Final = (
 _KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT")
 
 
-def record(
+def record(  # noqa: PLR0913 - what is run, where, and how
     command: Sequence[str], *, folder: Path | None = None, timeout_s: float = 600.0, stop_at_submit: bool = False,
     region: str = "us-west-2", code: Sequence[tuple[int | None, str]] | None = None,
     python: Path | None = None, texts: Mapping[str, str] | None = None,

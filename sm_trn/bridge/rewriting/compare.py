@@ -33,7 +33,9 @@ _DRIVERS: Final[Mapping[Runner, str]] = {
     Runner.MPI: "mpi_driver.py",
 }
 _BESIDE: Final = frozenset({"TARGET100", "TARGET101"})  # about parts of a request: here both requests are compared
-_LEFT_OUT: Final = frozenset({".env", ".git", "__pycache__", ".DS_Store", ".cache", ".ipynb_checkpoints"})  # SourceCode.ignore_patterns
+_LEFT_OUT: Final = frozenset(
+    {".env", ".git", "__pycache__", ".DS_Store", ".cache", ".ipynb_checkpoints"}
+)  # SourceCode.ignore_patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,10 @@ NAMED: Final = (
         "the source goes by the channel code, and SDK v3's own script in the channel sm_drivers starts it",
     ),
     Named(re.compile(r"(DebugHookConfig|ProfilerConfig)\b.*"), "SDK v3 has neither debugger hook nor profiler"),
-    Named(re.compile(r"AlgorithmSpecification\.EnableSageMakerMetricsTimeSeries"), "SDK v3 asks for no time series of metrics"),
+    Named(
+        re.compile(r"AlgorithmSpecification\.EnableSageMakerMetricsTimeSeries"),
+        "SDK v3 asks for no time series of metrics",
+    ),
     Named(re.compile(r"InputDataConfig\[\w+\]\.InputMode"), "SDK v3 says the mode File of each channel", _is_mode_file),
     Named(re.compile(r"HyperParameters\..*"), "SDK v3 sends texts without quotes", _is_same_text),
     Named(re.compile(r"CheckpointConfig\.LocalPath"), "SDK v3 says the folder of checkpoints", _is_default_path),
@@ -86,11 +91,17 @@ class Comparison:
     others: tuple[str, ...]
 
 
-def compare(before: RecordedCall, sent_before: Recorded, after: RecordedCall, sent_after: Recorded) -> Comparison:
-    """Compare a job with the one that stands for it. The uploads of both runs tell what the source holds."""
+def compare(
+    before: RecordedCall, sent_before: Recorded, after: RecordedCall, sent_after: Recorded, launcher: str
+) -> Comparison:
+    """Compare a job with the one that stands for it. The uploads of both runs tell what the source holds, which may be the
+    launcher too, and that one is another."""
     named, others = dict[str, None](), list[str]()
     for item in differences(before.request, after.request, names_matter=False):
-        means = next((each.means for each in NAMED if each.fields.fullmatch(item.field) and each.holds(item, before.request)), None)
+        means = next(
+            (each.means for each in NAMED if each.fields.fullmatch(item.field) and each.holds(item, before.request)),
+            None,
+        )
         if means is None:
             others.append(f"{item.field}: {_shown(item.before)} under SDK v2, {_shown(item.after)} under SDK v3")
         else:
@@ -105,7 +116,7 @@ def compare(before: RecordedCall, sent_before: Recorded, after: RecordedCall, se
             others.append(f"{problem.where}: {problem.what}")
         elif problem.severity is Severity.WARNING:
             named[problem.what] = None
-    source = _Source(before.request, sent_before.uploads, after.request, sent_after.uploads)
+    source = _Source(before.request, sent_before.uploads, after.request, sent_after.uploads, launcher)
     others += source.differences(job)
     named |= dict.fromkeys(source.named)
     named |= dict.fromkeys(_names(before.request, after.request, others))
@@ -146,7 +157,12 @@ class _Source:
     """The files of a job's source, as SDK v2 packs them and as SDK v3 uploads them."""
 
     def __init__(
-        self, before: Mapping[str, Any], packed: Mapping[str, bytes], after: Mapping[str, Any], uploaded: Mapping[str, bytes]
+        self,
+        before: Mapping[str, Any],
+        packed: Mapping[str, bytes],
+        after: Mapping[str, Any],
+        uploaded: Mapping[str, bytes],
+        launcher: str,
     ) -> None:
         hyperparameters = before.get("HyperParameters") or {}
         self._entry = _plain(hyperparameters.get("sagemaker_program"))
@@ -156,6 +172,9 @@ class _Source:
         self._new = _below(uploaded, self._code)
         self._drivers = _below(uploaded, _uri(after, "sm_drivers"))
         self.named: list[str] = []
+        if self._entry != launcher:
+            self._old.pop(launcher, None)
+            self._new.pop(launcher, None)
 
     def differences(self, job: JobSpec) -> Iterator[str]:
         """What is not the same; ``named`` has the rest afterwards."""
@@ -212,7 +231,11 @@ def _unpacked(archive: bytes | None) -> dict[str, bytes]:
     try:
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
             members = [member for member in packed.getmembers() if member.isfile()]
-            return {member.name.removeprefix("./"): body.read() for member in members if (body := packed.extractfile(member))}
+            return {
+                member.name.removeprefix("./"): body.read()
+                for member in members
+                if (body := packed.extractfile(member))
+            }
     except (tarfile.TarError, OSError, EOFError):
         return {}
 

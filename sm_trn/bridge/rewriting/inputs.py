@@ -13,8 +13,13 @@ SINGLE: Final = '"training"'  # what SDK v2 calls a channel that has no name
 TRAINING_INPUT: Final = "sagemaker.inputs.TrainingInput"
 FILE_SYSTEM_INPUT: Final = "sagemaker.inputs.FileSystemInput"
 _OF_DATA: Final = "data_source.s3_data_source."
-_CHANNEL: Final[Mapping[str, str]] = {row.v2: row.v3 for row in fields.CHANNEL if "." not in row.v2 and row.v2 != "shuffle_config"}
-_SAID: Final = {"s3_data_type": '"S3Prefix"', "s3_data_distribution_type": '"FullyReplicated"'}  # v2 says both where nothing is said
+_CHANNEL: Final[Mapping[str, str]] = {
+    row.v2: row.v3 for row in fields.CHANNEL if "." not in row.v2 and row.v2 != "shuffle_config"
+}
+_SAID: Final = {
+    "s3_data_type": '"S3Prefix"',
+    "s3_data_distribution_type": '"FullyReplicated"',
+}  # v2 says both where nothing is said
 
 
 _CLASSES: Final = {"data_source": "DataSource", "s3_data_source": "S3DataSource"}

@@ -74,4 +74,6 @@ class Imports:
 
 def _from(module: str, names: list[str]) -> str:
     line = f"from {module} import {', '.join(names)}"
-    return line if len(line) <= WIDTH else f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
+    return (
+        line if len(line) <= WIDTH else f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
+    )

@@ -6,6 +6,7 @@ they depend on are run, of both programs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from .rewrite import Refusal, Rewritten, Started, rewritten
 from .sdk import Sdk
 
 TIMEOUT_S: Final = 120.0
+_RAISED: Final = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt)\b")  # the last line of a traceback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +94,18 @@ class _Run:
     def before(self) -> Recorded:
         """The old program, under SDK v2."""
         recorded = self._record(None, None)
-        if not recorded.jobs and self._folder != self.path.resolve().parent:  # it may be meant to be started in its own folder
+        if (
+            not recorded.jobs and self._folder != self.path.resolve().parent
+        ):  # it may be meant to be started in its own folder
             self._folder, self._name = self.path.resolve().parent, self.path.name
             recorded = self._record(None, None)
         if not recorded.jobs:
             places = [*self._first.launches, *(place for place, _ in self._first.starts)]
             statements = record(
-                [self._name], folder=self._folder, timeout_s=TIMEOUT_S, code=sliced(cells(self.path.name, self._old), places)
+                [self._name],
+                folder=self._folder,
+                timeout_s=TIMEOUT_S,
+                code=sliced(cells(self.path.name, self._old), places),
             )
             if statements.jobs:
                 self.whole = False
@@ -129,7 +136,9 @@ class _Run:
 
 def _channels(call: RecordedCall) -> tuple[str, ...]:
     listed = call.request.get("InputDataConfig")
-    return tuple(str(item["ChannelName"]) for item in listed if isinstance(item, dict)) if isinstance(listed, list) else ()
+    return (
+        tuple(str(item["ChannelName"]) for item in listed if isinstance(item, dict)) if isinstance(listed, list) else ()
+    )
 
 
 def _unreached(new: Rewritten, started: Sequence[Started], before: Recorded) -> list[Refusal]:
@@ -138,7 +147,9 @@ def _unreached(new: Rewritten, started: Sequence[Started], before: Recorded) -> 
         return [Refusal(place, "it is never started in this file") for place in new.launches]
     lines = {(job.place.cell, job.place.line) for job in started}
     left = [
-        place for place, last in new.starts if not any((place.cell, line) in lines for line in range(place.line, last + 1))
+        place
+        for place, last in new.starts
+        if not any((place.cell, line) in lines for line in range(place.line, last + 1))
     ]
     why = _ending(before)
     return [Refusal(place, f"the run under SDK v2 did not come here, so nothing is proven{why}") for place in left]
@@ -147,8 +158,9 @@ def _unreached(new: Rewritten, started: Sequence[Started], before: Recorded) -> 
 def _ending(recorded: Recorded) -> str:
     if recorded.failures:
         return f"; {recorded.failures[0]}"
-    last = recorded.output.strip().rpartition("\n")[2][:200]
-    return f"; it ended with: {last}" if recorded.exit_code and last else ""
+    lines = [line for line in recorded.output.splitlines() if line.strip()]
+    last = next((line for line in reversed(lines) if _RAISED.match(line)), lines[-1] if lines else "")
+    return f"; it ended with: {last[:200]}" if recorded.exit_code and last else ""
 
 
 def _compared(before: Recorded, after: Recorded, run: _Run) -> tuple[tuple[str, ...], list[Refusal]]:
@@ -156,11 +168,13 @@ def _compared(before: Recorded, after: Recorded, run: _Run) -> tuple[tuple[str, 
     named, others = dict[str, None](), list[Refusal]()
     top = Place(run.path.name, None, 1)
     for one, two in zip(before.jobs, after.jobs, strict=False):
-        comparison = compare(one, before, two, after)
+        comparison = compare(one, before, two, after, run.path.name)
         named |= dict.fromkeys(comparison.named)
         others += [Refusal(run.place(one) or top, why) for why in comparison.others]
     if len(before.jobs) != len(after.jobs):
-        others.append(Refusal(top, f"{len(before.jobs)} jobs under SDK v2, {len(after.jobs)} under SDK v3{_ending(after)}"))
+        others.append(
+            Refusal(top, f"{len(before.jobs)} jobs under SDK v2, {len(after.jobs)} under SDK v3{_ending(after)}")
+        )
     elif run.whole and not _ended_alike(before, after):
         others.append(Refusal(top, f"under SDK v3 it does not run to the end that it has under SDK v2{_ending(after)}"))
     for operation in LAUNCHING[1:]:
@@ -175,5 +189,3 @@ def _ended_alike(before: Recorded, after: Recorded) -> bool:
     if before.exit_code == after.exit_code or not after.exit_code:
         return True
     return bool(before.failures)
-
-

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,7 +49,9 @@ class Program:
         """
         if not self.name.endswith(".ipynb"):
             return (_BOM if self.text.startswith(_BOM) else "") + module.code
-        return _notebook(self.text, self.name, self._cells(module.code))
+        old, new = self._cells(self.module.code), self._cells(module.code)
+        changed = {number: source for number, source in new.items() if source != old[number]}
+        return _notebook(self.text, self.name, changed) if changed else self.text
 
     def _cells(self, code: str) -> dict[int, str]:
         sources: dict[int, list[str]] = {}
@@ -97,19 +100,18 @@ def _joined(text: str, name: str) -> tuple[str, list[str], list[tuple[int, int]]
     return "\n".join(rows) + "\n", raws, starts
 
 
-def _notebook(text: str, name: str, sources: dict[int, str]) -> str:
+def _notebook(text: str, name: str, sources: Mapping[int, str]) -> str:
     style = _style(text)
-    if style is None:
+    tree = json.loads(text.removeprefix(_BOM))
+    listed = tree.get("cells") if isinstance(tree, dict) else None
+    code = [cell for cell in listed or () if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+    if style is None or len(code) < max(sources):
         raise SmTrnError(
             f"{name}: got JSON in a style that cannot be kept byte for byte, wanted that of Jupyter; nothing was written"
         )
-    tree = json.loads(text.removeprefix(_BOM))
-    code = [cell for cell in tree["cells"] if cell.get("cell_type") == "code"]
-    for number, cell in enumerate(code, start=1):
-        listed = isinstance(cell["source"], list)
-        old, new = "".join(cell["source"]) if listed else cell["source"], sources[number]
-        if new != old:
-            cell["source"] = new.splitlines(keepends=True) if listed else new
+    for number, source in sources.items():
+        is_list = isinstance(code[number - 1].get("source"), list)
+        code[number - 1]["source"] = source.splitlines(keepends=True) if is_list else source
     return style.written(tree)
 
 

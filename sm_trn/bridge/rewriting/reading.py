@@ -127,7 +127,9 @@ class Reading:
         }
         self._makers, self._start = makers, start
         self.estimators = self._keys(self._is_made)
-        self.attached = self._keys(lambda call: self._home(call.func) in ESTIMATORS and self._rest(call.func) == ("attach",))
+        self.attached = self._keys(
+            lambda call: self._home(call.func) in ESTIMATORS and self._rest(call.func) == ("attach",)
+        )
         self.sessions = self._keys(lambda call: self._home(call.func) == "sagemaker.session.Session")
         self.fits = set(self._fits(set(started)))
         self.channels = dict(self._channels())
@@ -262,4 +264,3 @@ def dotted(node: cst.CSTNode) -> str:
         above = dotted(node.value)
         return f"{above}.{node.attr.value}" if above else ""
     return ""
-

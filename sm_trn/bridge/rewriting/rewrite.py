@@ -14,10 +14,10 @@ from typing import Final
 import libcst as cst
 
 from ..launchers.values import Place
-from . import inputs, uses
+from . import importing, inputs, uses
 from .names import Imports, moved
 from .pieces import Arguments, Made, Piece, RefusedError, arguments_of
-from .program import Program, parse_program
+from .program import parse_program
 from .reading import Import, Reading, dotted
 from .sdk import Known, Sdk
 from .trainers import ESTIMATORS, SESSION, TRAINER, Translation, launcher, trainer
@@ -72,7 +72,7 @@ def rewritten(text: str, name: str, v2: Sdk, v3: Sdk, started: Sequence[Started]
     reading = Reading(program, v2, [program.line(job.place) for job in started])
     writer = _Writer(reading, v3, started)
     module = reading.module.visit(writer)
-    module = _with_imports(module, writer)
+    module = importing.with_imports(module, writer.imports, reading)
     launches = [call for call in reading.calls if reading.is_estimator(call)]
     new = program.written(module)
     again = Reading(parse_program(new, name), v3, makers=frozenset({_HOME}), start="train")
@@ -124,7 +124,6 @@ class _Writer(cst.CSTTransformer):
         self.refused: list[Refusal] = []
         own = {local for statement in reading.imports for local in _locals(statement)}
         self.imports = Imports({name for name in reading.bound if name not in own})
-        self.gone = set(reading.imports)
         self._v3 = v3
         self._started = started
         self._replaced: dict[cst.CSTNode, str] = {}
@@ -147,7 +146,11 @@ class _Writer(cst.CSTTransformer):
         for call in self.reading.calls:
             if self.reading.is_estimator(call):
                 for arg in call.args:
-                    if arg.keyword is not None and arg.keyword.value == "distribution" and isinstance(arg.value, cst.Name):
+                    if (
+                        arg.keyword is not None
+                        and arg.keyword.value == "distribution"
+                        and isinstance(arg.value, cst.Name)
+                    ):
                         names[arg.value.value] += 1
         for name, count in names.items():
             value = self.reading.once(name)
@@ -157,7 +160,6 @@ class _Writer(cst.CSTTransformer):
                 except RefusedError as error:
                     self._refuse(value, str(error))
                 yield name, self._replaced.get(value, "None")
-
 
     def _named(self) -> dict[cst.CSTNode, str]:
         """The new source of each name of SDK v2."""
@@ -188,7 +190,9 @@ class _Writer(cst.CSTTransformer):
 
     def _expression(self, text: str) -> cst.BaseExpression:
         module = self.reading.module
-        return cst.parse_expression(text.replace("\r\n", "\n").replace("\n", module.default_newline), module.config_for_parsing)
+        return cst.parse_expression(
+            text.replace("\r\n", "\n").replace("\n", module.default_newline), module.config_for_parsing
+        )
 
     def _column(self, node: cst.CSTNode) -> int:
         """How far the line that a node begins in is indented below its block: the block's own indent is added when it is printed."""
@@ -243,7 +247,13 @@ class _Writer(cst.CSTTransformer):
         above, _, last = owner.rpartition(".")
         if last == "latest_training_job" and reading.estimators.get(above):
             return self._asked(original, updated, uses.STARTED)
-        if reading.estimators.get(owner) and attribute not in {"fit", "set_hyperparameters", "hyperparameters", "logs", *uses.SAME}:
+        if reading.estimators.get(owner) and attribute not in {
+            "fit",
+            "set_hyperparameters",
+            "hyperparameters",
+            "logs",
+            *uses.SAME,
+        }:
             return self._asked(original, updated, uses.ESTIMATOR)
         if reading.sessions.get(owner):
             session = self._v3.ask([SESSION])[SESSION]
@@ -284,7 +294,9 @@ class _Writer(cst.CSTTransformer):
         if known.home in ESTIMATORS and not known.rest:
             return self._estimator(original, updated, known)
         if known.home == inputs.TRAINING_INPUT:
-            return self._made(original, inputs.data(self._arguments(updated, known.parameters), self.reading.channels.get(original)))
+            return self._made(
+                original, inputs.data(self._arguments(updated, known.parameters), self.reading.channels.get(original))
+            )
         if known.home == inputs.FILE_SYSTEM_INPUT:
             return self._made(original, inputs.file_system(self._arguments(updated, known.parameters)))
         if known.home in _PARTS:
@@ -355,7 +367,9 @@ class _Writer(cst.CSTTransformer):
         for name in ("wait", "logs"):
             if name in given.named:
                 text = given.named[name].text
-                parts[name] = given.named[name].saying("False" if text == "None" else "True" if name == "logs" and text[:1] in "\"'" else text)
+                parts[name] = given.named[name].saying(
+                    "False" if text == "None" else "True" if name == "logs" and text[:1] in "\"'" else text
+                )
         function = updated.func
         if not isinstance(function, cst.Attribute):
             raise RefusedError("its fit is called in a way that is not known here")
@@ -373,7 +387,11 @@ class _Writer(cst.CSTTransformer):
                 if not isinstance(old, cst.DictElement) or not isinstance(element, cst.DictElement):
                     raise RefusedError("which channels it gives does not stand in the call")
                 text = self._source(element.value)
-                items.append(text if self._is_channel(old.value) else inputs.channel(self._source(element.key), text, name, mode_of_job=mode))
+                items.append(
+                    text
+                    if self._is_channel(old.value)
+                    else inputs.channel(self._source(element.key), text, name, mode_of_job=mode)
+                )
             return inputs.listed(items, self._column(fit) + 4)
         text = self._source(new)
         if self._is_channel(value):
@@ -406,106 +424,21 @@ class _Writer(cst.CSTTransformer):
             return self._expression(self._replaced[original_node])
         return super().on_leave(original_node, updated_node)
 
-    def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.IndentedBlock:
+    def leave_IndentedBlock(
+        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
+    ) -> cst.IndentedBlock:
         self._indents.pop()
-        body, rest = self._body(original_node.body, updated_node.body)
+        body, rest = importing.without_sdk(original_node.body, updated_node.body, self.reading)
         if not body:
             body = [cst.SimpleStatementLine([cst.Pass()])]
         return updated_node.with_changes(body=body, footer=[*rest, *updated_node.footer])
 
     def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:
-        body, rest = self._body(original_node.body, updated_node.body)
+        body, rest = importing.without_sdk(original_node.body, updated_node.body, self.reading)
         return updated_node.with_changes(body=body, footer=[*rest, *updated_node.footer])
-
-    def _body(
-        self, old: Sequence[cst.CSTNode], new: Sequence[cst.CSTNode]
-    ) -> tuple[list[cst.CSTNode], list[cst.EmptyLine]]:
-        """The statements without the imports of SDK v2, and the comments that stood before the last ones that went."""
-        body: list[cst.CSTNode] = []
-        comments: list[cst.EmptyLine] = []
-        for before, after in zip(old, new, strict=True):
-            for statement in self._without_imports(before, after):
-                if isinstance(statement, cst.EmptyLine):
-                    comments.append(statement)
-                else:
-                    body.append(_below(comments, statement))
-                    comments = []
-        return body, comments
-
-    def _without_imports(self, before: cst.CSTNode, after: cst.CSTNode) -> list[cst.CSTNode]:
-        if not isinstance(before, cst.SimpleStatementLine) or not isinstance(after, cst.SimpleStatementLine):
-            return [after]
-        if not any(small in self.gone for small in before.body):
-            return [after]
-        kept: list[cst.BaseSmallStatement] = []
-        for small, new in zip(before.body, after.body, strict=True):
-            other = _without_sdk(new) if small in self.gone else new
-            kept += [] if other is None else [other]
-        if any(small is self.reading.anchor for small in before.body):
-            kept.append(cst.Expr(cst.Name(_HERE)))
-        if not kept:
-            return [line for line in after.leading_lines if line.comment is not None]
-        return [after.with_changes(body=[each.with_changes(semicolon=cst.MaybeSentinel.DEFAULT) for each in kept])]
-
-
-class _Importer(cst.CSTTransformer):
-    """Puts the new imports where the mark stands."""
-
-    def __init__(self, statements: list[cst.SimpleStatementLine]) -> None:
-        super().__init__()
-        self._statements = statements
-
-    def leave_SimpleStatementLine(
-        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
-    ) -> cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement] | cst.RemovalSentinel:
-        del original_node
-        rest = [small for small in updated_node.body if not _is_mark(small)]
-        if len(rest) == len(updated_node.body):
-            return updated_node
-        lines = [*self._statements, *([updated_node.with_changes(body=rest, leading_lines=[])] if rest else [])]
-        return cst.FlattenSentinel([_below(updated_node.leading_lines, lines[0]), *lines[1:]]) if lines else cst.RemoveFromParent()
-
-
-def _with_imports(module: cst.Module, writer: _Writer) -> cst.Module:
-    statements = [cst.parse_statement(line, module.config_for_parsing) for line in writer.imports.statements()]
-    lines = [each for each in statements if isinstance(each, cst.SimpleStatementLine)]
-    if writer.reading.anchor is not None:
-        return module.visit(_Importer(lines))
-    first = next((at for at, each in enumerate(module.body) if not _is_head(each)), len(module.body))
-    return module.with_changes(body=[*module.body[:first], *lines, *module.body[first:]])
-
-
-def _is_head(statement: cst.CSTNode) -> bool:
-    """Whether it is a docstring or an import of the future, which nothing stands before."""
-    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
-    if isinstance(small, cst.Expr):
-        return isinstance(small.value, cst.SimpleString)
-    return isinstance(small, cst.ImportFrom) and small.module is not None and dotted(small.module) == "__future__"
-
-
-def _is_mark(small: cst.BaseSmallStatement) -> bool:
-    return isinstance(small, cst.Expr) and isinstance(small.value, cst.Name) and small.value.value == _HERE
-
-
-def _without_sdk(statement: cst.BaseSmallStatement) -> cst.BaseSmallStatement | None:
-    """An import without its names of the SDK; None where it has no others."""
-    if not isinstance(statement, cst.Import):
-        return None
-    names = [alias for alias in statement.names if dotted(alias.name).split(".")[0] != "sagemaker"]
-    if not names:
-        return None
-    return statement.with_changes(names=[*names[:-1], names[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)])
-
-
-def _below(comments: Sequence[cst.EmptyLine], statement: cst.CSTNode) -> cst.CSTNode:
-    if not comments:
-        return statement
-    lines: Sequence[cst.EmptyLine] = getattr(statement, "leading_lines", ())
-    return statement.with_changes(leading_lines=[*comments, *lines])
 
 
 _HOME: Final = "sagemaker.train.model_trainer.ModelTrainer"
-_HERE: Final = "_imports_of_sdk_v3_"
 
 
 def _named(arg: cst.Arg, position: int, parameters: Sequence[str]) -> str:
@@ -517,5 +450,6 @@ def _locals(statement: Import) -> list[str]:
     if isinstance(statement.names, cst.ImportStar):
         return []
     return [
-        dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name).split(".")[0] for alias in statement.names
+        dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name).split(".")[0]
+        for alias in statement.names
     ]

@@ -15,48 +15,7 @@ from ...core.errors import SmTrnError
 
 VARIABLE: Final = "SM_TRN_SDK3_PYTHON"
 TIMEOUT_S: Final = 120.0
-_ASK: Final = """
-import importlib, inspect, json, sys
-from importlib import metadata
-
-def found(path):
-    words = path.split(".")
-    for end in range(len(words), 0, -1):
-        try:
-            value = importlib.import_module(".".join(words[:end]))
-        except ImportError:
-            continue
-        for at in range(end, len(words)):
-            if inspect.isclass(value):
-                return value, words[at:]
-            value = getattr(value, words[at])
-        return value, []
-    raise LookupError(path)
-
-def told(path):
-    value, rest = found(path)
-    if inspect.ismodule(value):
-        return {"home": value.__name__, "kind": "module", "rest": rest}
-    kind = "class" if inspect.isclass(value) else "function" if callable(value) else "value"
-    home = f"{value.__module__}.{value.__qualname__}" if kind != "value" else path
-    row = {"home": home, "kind": kind, "rest": rest}
-    if kind != "value":
-        try:
-            row["parameters"] = [name for name in inspect.signature(value).parameters if name != "self"]
-        except (TypeError, ValueError):
-            pass
-    if kind == "class":
-        row["attributes"] = sorted({*dir(value), *getattr(value, "model_fields", ()), *getattr(value, "__private_attributes__", ())})
-    return row
-
-answer = {}
-for path in json.load(sys.stdin):
-    try:
-        answer[path] = told(path)
-    except Exception:
-        answer[path] = None
-print("\\n" + json.dumps({"version": metadata.version("sagemaker"), "names": answer}))
-"""
+_ASK: Final = Path(__file__).with_name("asked.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +49,14 @@ class Sdk:
             answer = self._answer(unasked)
             self.version = str(answer["version"])
             for name, row in answer["names"].items():
-                self._names[name] = None if row is None else _known(row)
+                self._names[name] = None if row is None else known(row)
         return self._names
 
     def _answer(self, names: list[str]) -> dict[str, dict[str, dict[str, object] | None]]:
         environment = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYTHONHOME"}}
         try:
-            done = subprocess.run(  # noqa: S603 - the Python that the user named, and our own text
-                [str(self.python), "-W", "ignore", "-c", _ASK],
+            done = subprocess.run(  # noqa: S603 - the Python that the user named, and our own program
+                [str(self.python), "-W", "ignore", str(_ASK)],
                 input=json.dumps(names), capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -105,11 +64,15 @@ class Sdk:
         if done.returncode:
             last = done.stderr.strip().rpartition("\n")[2]
             raise SmTrnError(f"{self.python}: has no SageMaker SDK that can be asked: {last[:200]}")
-        answer: dict[str, dict[str, dict[str, object] | None]] = json.loads(done.stdout.rpartition("\n{")[2].join(("{", "")))
+        answer: dict[str, dict[str, dict[str, object] | None]] = json.loads(
+            done.stdout.rpartition("\n{")[2].join(("{", ""))
+        )
         return answer
 
 
-def _known(row: Mapping[str, object]) -> Known:
+def known(row: Mapping[str, object]) -> Known:
+    """A name from its row in the answer."""
+
     def texts(key: str) -> tuple[str, ...]:
         value = row.get(key)
         return tuple(str(item) for item in value) if isinstance(value, list) else ()

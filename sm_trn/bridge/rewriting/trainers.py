@@ -27,7 +27,9 @@ _OWN: Final = {
     "role": "role", "base_job_name": "base_job_name", "hyperparameters": "hyperparameters", "sagemaker_session": "sagemaker_session",
     "input_mode": "training_input_mode",
 }  # fmt: skip
-_SPECIAL: Final = frozenset({"tags", "metric_definitions", "disable_output_compression", "container_entry_point", "container_arguments"})
+_SPECIAL: Final = frozenset(
+    {"tags", "metric_definitions", "disable_output_compression", "container_entry_point", "container_arguments"}
+)
 _PLACES: Final[Mapping[str, str]] = _OWN | {
     row.v2: row.v3 for row in fields.JOB if row.v2 and row.v3 and "." not in row.v2 and row.v2 not in _SPECIAL
 }
@@ -51,7 +53,9 @@ _GOES: Final[Mapping[str, tuple[object, ...]]] = {
     "container_arguments": (None,),
     "model_uri": (None,),
 }
-_GOES_ALWAYS: Final = frozenset({"disable_profiler", "container_log_level", "code_location", "enable_sagemaker_metrics"})
+_GOES_ALWAYS: Final = frozenset(
+    {"disable_profiler", "container_log_level", "code_location", "enable_sagemaker_metrics"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,9 @@ def _image(made: Made, given: Arguments, how: Translation, session: str) -> None
     framework = ESTIMATORS[how.cls]
     if not framework:
         raise RefusedError("it has no image_uri")
-    look_up = Made(f"{IMAGES}.retrieve", {"framework": Piece(f'"{framework}"'), "region": Piece(f"{session}.boto_region_name")})
+    look_up = Made(
+        f"{IMAGES}.retrieve", {"framework": Piece(f'"{framework}"'), "region": Piece(f"{session}.boto_region_name")}
+    )
     transformers = given.named.get("transformers_version")
     version = transformers if framework == "huggingface" else given.named.get("framework_version")
     if version is not None:
@@ -114,7 +120,11 @@ def _image(made: Made, given: Arguments, how: Translation, session: str) -> None
         piece = given.named.get(f"{base}_version")
         if piece is not None and piece.text != "None":
             look_up.parts["base_framework_version"] = piece.saying(_prefixed(base, piece.text))
-    for name, word in (("py_version", "py_version"), ("instance_type", "instance_type"), ("distribution", "distribution")):
+    for name, word in (
+        ("py_version", "py_version"),
+        ("instance_type", "instance_type"),
+        ("distribution", "distribution"),
+    ):
         piece = given.named.get(name)
         if piece is not None and name != "distribution":
             look_up.parts[word] = piece if name == "py_version" else Piece(piece.text)
@@ -124,7 +134,13 @@ def _image(made: Made, given: Arguments, how: Translation, session: str) -> None
 
 def _prefixed(word: str, text: str) -> str:
     value = literal(text)
-    return f'"{word}{value}"' if isinstance(value, str) else f'f"{word}{{{text}}}"' if '"' not in text else f'"{word}" + {text}'
+    return (
+        f'"{word}{value}"'
+        if isinstance(value, str)
+        else f'f"{word}{{{text}}}"'
+        if '"' not in text
+        else f'"{word}" + {text}'
+    )
 
 
 def _source(made: Made, given: Arguments, how: Translation) -> None:
@@ -189,7 +205,9 @@ def _objects(text: str, cls: str, words: Mapping[str, str]) -> str:
     items = items_of(text)
     written = [entries(item) for item in items] if items is not None else [None]
     if all(item is not None and set(item) == set(words) for item in written):
-        made = [f"{cls}({', '.join(f'{words[key]}={value}' for key, value in item.items())})" for item in written if item]
+        made = [
+            f"{cls}({', '.join(f'{words[key]}={value}' for key, value in item.items())})" for item in written if item
+        ]
         return f"[{', '.join(made)}]"
     arguments = ", ".join(f'{word}=item["{key}"]' for key, word in words.items())
     return f"[{cls}({arguments}) for item in {text}]"

@@ -23,7 +23,12 @@ ESTIMATOR: Final[Mapping[str, str]] = {
 }
 SAME: Final = frozenset({"role", "base_job_name", "environment", "sagemaker_session"})  # of both classes alike
 # Of the job that an estimator has started.
-STARTED: Final[Mapping[str, str]] = {"name": "training_job_name", "job_name": "training_job_name", "wait": "wait", "stop": "stop"}
+STARTED: Final[Mapping[str, str]] = {
+    "name": "training_job_name",
+    "job_name": "training_job_name",
+    "wait": "wait",
+    "stop": "stop",
+}
 # Of a job that the program has attached to: an estimator in SDK v2, a TrainingJob in SDK v3.
 ATTACHED: Final[Mapping[str, str]] = {
     "model_data": "model_artifacts.s3_model_artifacts",

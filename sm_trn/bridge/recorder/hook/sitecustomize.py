@@ -291,6 +291,17 @@ def _tolerant_session(module):
     module.Session.upload_data = upload_data
 
 
+def _tolerant_trainer(module):
+    validate = module.ModelTrainer._validate_source_code
+
+    def _validate_source_code(self, source_code):
+        if source_code is not None and source_code.source_dir and source_code.entry_script:
+            _made(os.path.join(source_code.source_dir, source_code.entry_script))
+        return validate(self, source_code)
+
+    module.ModelTrainer._validate_source_code = _validate_source_code
+
+
 def _tolerant_git(module):
     def git_clone_repo(git_config, entry_point, source_dir=None, dependencies=None):
         del git_config
@@ -309,6 +320,8 @@ def _tolerant_git(module):
 _TOLERANT = {
     "sagemaker.fw_utils": _tolerant_source,
     "sagemaker.session": _tolerant_session,
+    "sagemaker.core.helper.session_helper": _tolerant_session,
+    "sagemaker.train.model_trainer": _tolerant_trainer,
     "sagemaker.git_utils": _tolerant_git,
 }
 _PATCHES = {
